@@ -1,0 +1,1 @@
+"""Ansible playbooks that prepare machines."""

@@ -1,0 +1,97 @@
+"""Probe: an active measurement between the endpoints of a chain (paper: active data collection)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sfcperf.management.deployment import Deployment
+from sfcperf.plugins import Plugin, Requirement
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A quantity that a probe reports."""
+
+    name: str
+    """With its unit at the end where it has one: `rtt_us`, `rate_bps`, `loss_ratio`."""
+    unit: str
+    """SI: `us`, `bit/s`, `1/s`, `1` for a ratio or a count."""
+    description: str
+    better: str = "none"
+    """`higher`, `lower` or `none`."""
+    primary: bool = False
+    """Sequential stopping and the short table look at primary metrics."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One number from a trial."""
+
+    metric: str
+    unit: str
+    value: float
+
+
+@dataclass(frozen=True)
+class ProbeResult:
+    """What a probe brings back."""
+
+    samples: tuple[Sample, ...]
+    untrusted: tuple[str, ...] = ()
+    """Why the numbers should not be believed (the sender did not reach its rate, packets were
+    lost inside the generator, ...); empty when they can be."""
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    """Further facts for the record (CPU use of the sender, congestion control, ...)."""
+
+
+class Probe(Plugin, ABC):
+    """Made once per trial with validated parameters; sees only the deployment and its hosts.
+
+    Life cycle: `prepare` (start servers), `measure`, `cleanup` (always called). What the tools
+    print goes unparsed to files in `raw_dir`.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        self.parameters = parameters
+
+    @classmethod
+    @abstractmethod
+    def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
+        """What `measure` reports with these parameters."""
+
+    @classmethod
+    @abstractmethod
+    def requirements(cls) -> list[Requirement]:
+        """Tools that must be installed."""
+
+    @classmethod
+    def label(cls, parameters: Mapping[str, Any]) -> str:
+        """Short name for tables when the workflow gives none, e.g. `iperf3-udp`."""
+        return cls.name
+
+    @classmethod
+    @abstractmethod
+    def duration_s(cls, parameters: Mapping[str, Any]) -> float:
+        """Expected time of `measure`, for plans and progress bars."""
+
+    @classmethod
+    @abstractmethod
+    def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
+        """At least so many packets cross the chain in each trial: the control module checks the
+        counters of every SF against it."""
+
+    def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
+        """Start what must be there before the measurement; not part of the measured time."""
+
+    @abstractmethod
+    def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
+        """Do it. Raises MeasurementError."""
+
+    def cleanup(self) -> None:
+        """Stop what `prepare` started; never raises for what has already gone."""

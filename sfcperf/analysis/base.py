@@ -1,0 +1,23 @@
+"""Analysis: from the records of a run to derived results (paper: analysis module)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from sfcperf.plugins import Plugin
+from sfcperf.results.store import RunStore
+
+
+class Analysis(Plugin, ABC):
+    """Reads a run's record of truth (trials.jsonl, telemetry.parquet), never the infrastructure."""
+
+    name: ClassVar[str]
+
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        self.parameters = parameters
+
+    @abstractmethod
+    def analyse(self, run: RunStore) -> Mapping[str, Any]:
+        """Derive a JSON document; writing it where it belongs is the analysis's own work."""

@@ -1,0 +1,102 @@
+"""Errors that people read: what was wrong, where, what is allowed, what to do.
+
+The exit codes are the contract of the command line: 2 bad input, 3 the environment lacks
+something, 4 an internal error, 130 interrupted (0 and 1 say how the trials went).
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Exit codes of the `sfcperf` command."""
+
+    OK = 0
+    SOME_TRIALS_BAD = 1
+    BAD_INPUT = 2
+    ENVIRONMENT = 3
+    INTERNAL = 4
+    INTERRUPTED = 130
+
+
+class SfcperfError(Exception):
+    """An error meant for the user.
+
+    `message` says what was wrong, `where` the place (a JSON pointer such as
+    `/chain/functions/0`, a file, a command), `allowed` what would be accepted, `hint` what to do.
+    """
+
+    exit_code = ExitCode.INTERNAL
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        where: str | None = None,
+        allowed: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = where
+        self.allowed = allowed
+        self.hint = hint
+
+    def lines(self) -> list[str]:
+        """The error as lines of text, the most important first."""
+        head = f"{self.where}: {self.message}" if self.where is not None else self.message
+        lines = [head]
+        if self.allowed:
+            lines.append(f"allowed: {self.allowed}")
+        if self.hint:
+            lines.append(f"hint: {self.hint}")
+        return lines
+
+    def __str__(self) -> str:
+        return "; ".join(self.lines())
+
+
+class InputError(SfcperfError):
+    """The user's input (workflow, option, run folder) is wrong; nothing was created."""
+
+    exit_code = ExitCode.BAD_INPUT
+
+
+class WorkflowError(InputError):
+    """A workflow is wrong; `where` is a JSON pointer (`""` is the document itself).
+
+    Several findings are carried together in `others`, so that a user mends a file once.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        where: str | None = None,
+        allowed: str | None = None,
+        hint: str | None = None,
+        others: tuple[WorkflowError, ...] = (),
+    ) -> None:
+        super().__init__(message, where=where, allowed=allowed, hint=hint)
+        self.others = others
+
+
+class EnvironmentLacks(SfcperfError):
+    """The machine or the infrastructure lacks something; `hint` says what to install."""
+
+    exit_code = ExitCode.ENVIRONMENT
+
+
+class DeploymentError(SfcperfError):
+    """A chain could not be built, or is not traversed as asked: its trials fail."""
+
+
+class MeasurementError(SfcperfError):
+    """A probe or a monitor could not do its work: the trial fails and is retried."""
+
+
+class InterruptedRun(SfcperfError):
+    """The user or the system asked the run to stop."""
+
+    exit_code = ExitCode.INTERRUPTED

@@ -1,0 +1,93 @@
+"""Host: a place where commands run, whoever made it (a namespace, this machine, a VM by SSH)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Completed:
+    """A command that ended."""
+
+    argv: tuple[str, ...]
+    returncode: int
+    stdout: bytes
+    stderr: bytes
+
+    @property
+    def text(self) -> str:
+        """Standard output as text."""
+        return self.stdout.decode(errors="replace")
+
+
+class Process(ABC):
+    """A command that runs in the background on a host."""
+
+    argv: tuple[str, ...]
+
+    @property
+    @abstractmethod
+    def pid(self) -> int:
+        """Process id on its host."""
+
+    @abstractmethod
+    def poll(self) -> int | None:
+        """Exit status, or None while it runs; negative for a signal."""
+
+    @abstractmethod
+    def wait(self, timeout_s: float) -> int:
+        """Wait for the end and give the exit status; raises MeasurementError after timeout_s."""
+
+    @abstractmethod
+    def stop(self, grace_s: float = 2.0) -> int:
+        """SIGTERM, SIGKILL after grace_s; gives the exit status. Harmless when it has ended."""
+
+
+class Host(ABC):
+    """Run commands and move files, in one place.
+
+    Arguments are lists and never pass through a shell. A command that hangs is killed when its
+    time is over; everything spawned ends at the latest when the deployment is torn down.
+    """
+
+    name: str
+    workdir: Path
+    """A folder on the host for files of this deployment; removed with it."""
+
+    @abstractmethod
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        stdin: bytes | None = None,
+        check: bool = True,
+    ) -> Completed:
+        """Run to the end.
+
+        Raises MeasurementError when it cannot start, when timeout_s is over, and, with `check`,
+        when the exit status is not 0 (the message carries the last lines of stderr).
+        """
+
+    @abstractmethod
+    def spawn(
+        self, argv: Sequence[str], *, stdout: Path | None = None, stderr: Path | None = None
+    ) -> Process:
+        """Start in the background; outputs go to files of the machine that runs sfcperf
+        (absent: discarded)."""
+
+    @abstractmethod
+    def read_text(self, path: str) -> str:
+        """A small text file as the host sees it, e.g. `/proc/net/dev` (the host's own network
+        namespace) - without starting a process where the host allows."""
+
+    @abstractmethod
+    def put(self, local: Path, remote: Path) -> None:
+        """Copy a file of this machine to the host."""
+
+    @abstractmethod
+    def get(self, remote: Path, local: Path) -> None:
+        """Copy a file of the host to this machine."""

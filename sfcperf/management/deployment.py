@@ -1,0 +1,124 @@
+"""Deployment: what a driver made, in the words of RFC 7665, for those who measure it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from sfcperf.hosts.base import Host
+
+
+class Meter(Protocol):
+    """Resource use of one instance (an SF or an SFF), cumulated since its start."""
+
+    def cpu_s(self) -> float:
+        """CPU time used, seconds."""
+
+    def memory_bytes(self) -> int:
+        """Memory in use now, bytes."""
+
+    def pids(self) -> list[int]:
+        """Processes that belong to the instance, ids as seen by the machine that meters."""
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A source or destination of traffic at an end of the chain."""
+
+    name: str
+    """`client`, `server`."""
+    node: str
+    host: Host
+    address: str
+    """IPv4 address that the other endpoint talks to."""
+    interface: str
+    mtu: int
+    """Of the interface, bytes of IP packet."""
+
+
+@dataclass(frozen=True)
+class ServiceFunction:
+    """One SF instance in the chain."""
+
+    name: str
+    """Unique in the deployment: the VNF's name and its number, `fwd-1`."""
+    vnf: str
+    """Name of the VNF in the workflow."""
+    type: str
+    """VNF type, `forwarder`."""
+    position: int
+    """Place in the chain, 1 is the first after the classifier."""
+    node: str
+    host: Host
+    interfaces: tuple[str, ...]
+    """In the SF, in order: ingress, then egress when it has two."""
+    nsh_aware: bool
+    vcpus: tuple[int, ...]
+    """CPUs of the node that it may use; empty: unbounded."""
+    counters: Callable[[], Mapping[str, int]]
+    """Packet counters of the function itself, cumulated; `received`, `forwarded`, `dropped` are
+    always there, other names are the function's own."""
+    alive: Callable[[], str | None]
+    """None while the function works, else what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Hop:
+    """An interface that packets of the chain cross, in forward order, for counters and captures."""
+
+    name: str
+    """`client`, `fwd-1`, `server`, `node1-node2`, ..."""
+    host: Host
+    interface: str
+    """On the SFF's side of the attachment, so that what an SF gets and returns is visible."""
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """A chain that stands."""
+
+    id: str
+    """Unique in the run."""
+    client: Endpoint
+    server: Endpoint
+    functions: tuple[ServiceFunction, ...]
+    """In chaining order; empty for a chain of length 0."""
+    hops: tuple[Hop, ...]
+    meters: Mapping[str, Meter]
+    """By instance: names of SFs, and `sff@NODE` for each SFF."""
+    encapsulation: str
+    """What is on the wire towards the SFs: `nsh-eth`, `nsh-vxlan-gpe`, ...; `none` at length 0."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What a reader of the results should know: offloads, MTU, CPU assignment, versions."""
+
+
+@dataclass(frozen=True)
+class HopObservation:
+    """What was seen of marked packets at one SF, in one direction."""
+
+    function: str
+    spi: int
+    si: int
+    """As the packet reached the SF (for an NSH-unaware SF: as it reached its SFC proxy)."""
+    si_after: int
+    """As the packet left it."""
+    packets: int
+    """Distinct marked packets that were seen both going in and coming out."""
+
+
+@dataclass(frozen=True)
+class TraversalProof:
+    """Evidence, from captures or counters, that packets crossed the SFs in order."""
+
+    proven: bool
+    method: str
+    """How it was observed, e.g. `capture at the SFF's ports`."""
+    sent: int
+    """Marked packets that were sent by the client."""
+    forward: tuple[HopObservation, ...]
+    """In the order in which packets crossed."""
+    reverse: tuple[HopObservation, ...]
+    """The same for replies; empty when the reverse path bypasses the chain."""
+    problems: tuple[str, ...] = ()
+    """What contradicts the asked chain; empty when proven."""

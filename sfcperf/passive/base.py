@@ -1,0 +1,50 @@
+"""Monitor: passive sensing beside a probe (paper: passive data collection)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sfcperf.management.deployment import Deployment
+from sfcperf.plugins import Plugin, Requirement
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One point of a time series: a row of telemetry.parquet (trial and scenario are added)."""
+
+    time_ns: int
+    """Unix time, nanoseconds."""
+    source: str
+    """Instance or hop, e.g. `fwd-1`, `sff@node1`, `client`."""
+    metric: str
+    unit: str
+    value: float
+
+
+class Monitor(Plugin, ABC):
+    """Made once per trial with validated parameters; sees only the deployment and its hosts."""
+
+    name: ClassVar[str]
+    cost: ClassVar[str]
+    """What running it costs the measured system, in words; what it really used is reported as
+    observations of metric `monitor_cpu_s`, source = the monitor's name."""
+
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        self.parameters = parameters
+
+    @classmethod
+    @abstractmethod
+    def requirements(cls) -> list[Requirement]:
+        """Tools that must be installed."""
+
+    @abstractmethod
+    def start(self, deployment: Deployment, raw_dir: Path) -> None:
+        """Begin to observe; returns when observing. Raises MeasurementError."""
+
+    @abstractmethod
+    def stop(self) -> Sequence[Observation]:
+        """End and give what was observed, in time order; called even when the probe failed."""

@@ -1,0 +1,83 @@
+"""Plug-ins by entry point: drivers, VNF types, probes, monitors, analyses, publishers.
+
+A third party adds one by declaring an entry point in its own package; this tree is not touched.
+Each plug-in class derives from the one base class of its kind, which is the whole contract, and
+declares the JSON Schema of its own parameters (`parameters`) beside its code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, ClassVar
+
+from sfcperf.errors import EnvironmentLacks, InputError
+
+GROUPS: Mapping[str, str] = {
+    "driver": "sfcperf.drivers",
+    "vnf": "sfcperf.vnfs",
+    "probe": "sfcperf.probes",
+    "monitor": "sfcperf.monitors",
+    "analysis": "sfcperf.analyses",
+    "publisher": "sfcperf.publishers",
+}
+"""Kind of plug-in -> entry-point group."""
+
+
+class Plugin:
+    """What every plug-in class declares, whatever its kind."""
+
+    title: ClassVar[str]
+    """One line: what it does."""
+
+    parameters: ClassVar[Mapping[str, Any]]
+    """JSON Schema 2020-12 (type object) of its parameters in the workflow; every property has a
+    `description`, a `default` where one applies, and `additionalProperties` is false."""
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """Something the environment must offer, as `sfcperf doctor` prints it."""
+
+    name: str
+    """What is needed, e.g. `iperf3`."""
+    met: bool
+    detail: str
+    """What was found (a version, a path), or what is missing."""
+    remedy: str = ""
+    """What to do when it is not met."""
+
+
+@cache
+def names(kind: str) -> tuple[str, ...]:
+    """Names of the installed plug-ins of a kind, sorted; nothing is imported."""
+    return tuple(sorted({point.name for point in _points(kind)}))
+
+
+@cache
+def load(kind: str, name: str) -> Any:
+    """The class of a plug-in.
+
+    Raises InputError for an unknown name, EnvironmentLacks when its package does not import.
+    """
+    for point in _points(kind):
+        if point.name == name:
+            try:
+                return point.load()
+            except ImportError as error:
+                raise EnvironmentLacks(
+                    f"the {kind} plug-in {name!r} ({point.value}) cannot be imported: {error}",
+                    hint="reinstall the package that provides it",
+                ) from error
+    raise InputError(
+        f"there is no {kind} named {name!r}", allowed=", ".join(names(kind)) or "none installed"
+    )
+
+
+@cache
+def _points(kind: str) -> tuple[EntryPoint, ...]:
+    if kind not in GROUPS:
+        raise InputError(f"there is no plug-in kind {kind!r}", allowed=", ".join(GROUPS))
+    return tuple(entry_points(group=GROUPS[kind]))

@@ -1,0 +1,82 @@
+"""The documents of a run folder, as values (schemas/*.schema.json are their written form)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+SCHEMA_VERSION = 1
+
+TrialStatus = Literal["valid", "untrusted", "failed"]
+RunStatus = Literal["running", "complete", "interrupted", "failed"]
+
+
+@dataclass(frozen=True)
+class TrialRecord:
+    """One line of trials.jsonl. JSON keys are the attribute names, plus `schema_version`."""
+
+    trial_id: str
+    scenario_id: str
+    scenario: Mapping[str, Any]
+    """Factor -> level."""
+    round: int
+    probe: str
+    """Name of the probe plug-in."""
+    label: str
+    """The probe's label, unique in the workflow."""
+    status: TrialStatus
+    reasons: tuple[str, ...]
+    """Why it is not valid; empty for a valid trial."""
+    started_at: str
+    """ISO 8601, UTC, microseconds."""
+    ended_at: str
+    samples: tuple[Mapping[str, Any], ...]
+    """Each `{"metric", "unit", "value"}`."""
+    attempts: int
+    """How often it was run; 1 unless it failed and was retried."""
+    deployment: Mapping[str, Any]
+    """id, encapsulation, spi, traversal (`proven`, `method`, file of the evidence), facts."""
+    packets: Mapping[str, int] = field(default_factory=dict)
+    """By SF: packets that it forwarded during the trial, from its counters."""
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    raw: str = ""
+    """Folder of raw output, relative to the run folder."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One row of summary.json: a metric in a scenario. The unit of replication is the trial: the
+    samples of one metric within a trial are averaged first, `n` counts trials."""
+
+    scenario: Mapping[str, Any]
+    scenario_id: str
+    probe: str
+    label: str
+    metric: str
+    unit: str
+    n: int
+    mean: float | None
+    median: float | None
+    stdev: float | None
+    """Sample standard deviation (n - 1); None for n < 2."""
+    min: float | None
+    max: float | None
+    ci_low: float | None
+    """None for n < 2."""
+    ci_high: float | None
+    confidence: float
+    method: str
+    """How the interval was made: `t (mean)`."""
+    valid: bool
+    """All planned trials of this scenario and probe are valid."""
+    reasons: tuple[str, ...]
+    trials: tuple[str, ...]
+    """Ids of the trials that count (valid ones)."""
+    excluded: tuple[str, ...]
+    """Ids of untrusted and failed trials."""
+    better: str
+    primary: bool
+    stop_reason: str
+    """Why no more rounds were run: `planned rounds done`, `half-width 0.031 <= 0.05 after 4
+    rounds`, `max_rounds 20 reached at half-width 0.09`."""

@@ -1,0 +1,60 @@
+"""Telemetry as Parquet: one row per observation, with its trial and scenario."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfcperf.passive.base import Observation
+from sfcperf.results.records import SCHEMA_VERSION, TrialRecord
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_COLUMNS = ("trial_id", "scenario_id", "scenario", "time_ns", "source", "metric", "unit", "value")
+
+
+def write(path: Path, record: TrialRecord, observations: Sequence[Observation]) -> None:
+    """Write the observations of one trial."""
+    import pyarrow
+    import pyarrow.parquet
+
+    count = len(observations)
+    columns = [
+        [record.trial_id] * count,
+        [record.scenario_id] * count,
+        [json.dumps(record.scenario, sort_keys=True)] * count,
+        [observation.time_ns for observation in observations],
+        [observation.source for observation in observations],
+        [observation.metric for observation in observations],
+        [observation.unit for observation in observations],
+        [float(observation.value) for observation in observations],
+    ]
+    table = pyarrow.Table.from_arrays(
+        [pyarrow.array(c, f.type) for c, f in zip(columns, _schema(), strict=True)],
+        schema=_schema(),
+    )
+    pyarrow.parquet.write_table(table, path)
+
+
+def merge(parts: Sequence[Path], target: Path) -> Path | None:
+    """One file from many, a part at a time; None when there are no parts."""
+    import pyarrow.parquet
+
+    if not parts:
+        return None
+    beside = target.with_name(f".{target.name}.new")
+    with pyarrow.parquet.ParquetWriter(beside, _schema()) as writer:
+        for part in parts:
+            writer.write_table(pyarrow.parquet.read_table(part, schema=_schema()))
+    return beside.replace(target)
+
+
+def _schema() -> pyarrow.Schema:
+    import pyarrow
+
+    kinds = {"time_ns": pyarrow.int64(), "value": pyarrow.float64()}
+    names = [(name, kinds.get(name, pyarrow.string())) for name in _COLUMNS]
+    return pyarrow.schema(names, metadata={"schema_version": str(SCHEMA_VERSION)})

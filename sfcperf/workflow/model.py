@@ -1,0 +1,220 @@
+"""The workflow after loading and expansion, as values that cannot change.
+
+Words are those of RFC 7665 / RFC 8300 and ETSI NFV; a *scenario* is one combination of factor
+levels with everything resolved: what a driver builds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class Node:
+    """A compute node of the NFVI, with one SFF."""
+
+    name: str
+    vcpus: int | None = None
+    """CPUs of the node; None: those of the machine."""
+    memory_mib: int | None = None
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link between two nodes; both directions alike."""
+
+    between: tuple[str, str]
+    rate_bps: int | None = None
+    """Shaped to this rate; None: not shaped."""
+    burst_bytes: int | None = None
+    """Bucket of the shaper; None: the driver chooses and records it."""
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Nodes, links, and where endpoints and chain go when they do not say it themselves."""
+
+    name: str
+    """`T1`, `T2`, `T3` (paper, Fig. 7) or the user's own."""
+    nodes: tuple[Node, ...]
+    links: tuple[Link, ...]
+    placement: Mapping[str, str]
+    """Keys `client`, `server`, `chain` -> node name."""
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What an instance is given."""
+
+    vcpus: int = 1
+    memory_mib: int = 256
+
+
+@dataclass(frozen=True)
+class EndpointSpec:
+    """An endpoint as asked for."""
+
+    name: Literal["client", "server"]
+    node: str
+    resources: Resources | None = None
+    """None: unbounded."""
+    address: str | None = None
+    """IPv4 address; None: the driver chooses."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Further keys for drivers that reach physical endpoints."""
+
+
+@dataclass(frozen=True)
+class FunctionSpec:
+    """One SF of the chain, as asked for."""
+
+    name: str
+    """Unique in the scenario: VNF name and number, `fwd-1`."""
+    vnf: str
+    type: str
+    position: int
+    """1 is the first after the classifier."""
+    node: str
+    resources: Resources
+    knobs: Mapping[str, Any]
+    """Validated against the VNF type's parameters, defaults filled in."""
+    vnfd: Path | None
+    """TOSCA descriptor; None: the type's own `vnfd.yaml`."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """What the classifier sends into the chain (client to server); the rest bypasses it."""
+
+    ip_proto: Literal["any", "tcp", "udp", "icmp"] = "any"
+    source: str | None = None
+    """IPv4 prefix."""
+    destination: str | None = None
+    source_port: int | None = None
+    destination_port: int | None = None
+
+
+@dataclass(frozen=True)
+class ChainSpec:
+    """The SFP: which SFs, in which order, how encapsulated."""
+
+    functions: tuple[FunctionSpec, ...]
+    match: Match
+    encapsulation: Literal["auto", "nsh-eth", "nsh-vxlan-gpe"]
+    reverse: Literal["symmetric", "bypass"]
+    """Replies cross the same SFs in reversed order, or go directly."""
+    spi: int
+    """Of the forward path; the reverse path has this with bit 23 set."""
+    initial_si: int
+
+
+@dataclass(frozen=True)
+class ProbeSpec:
+    """A probe with validated parameters, defaults filled in."""
+
+    index: int
+    """Place in the workflow's `probes`."""
+    probe: str
+    """Name of the plug-in."""
+    label: str
+    """Unique in the workflow."""
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class MonitorSpec:
+    """A monitor with validated parameters, defaults filled in."""
+
+    monitor: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class PublishSpec:
+    """A publisher with validated parameters, defaults filled in."""
+
+    to: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One combination of factor levels, fully resolved."""
+
+    id: str
+    """`s000`, `s001`, ... in the order of expansion (last factor varies fastest)."""
+    levels: Mapping[str, Any]
+    """Factor -> level as shown in results (a topology object is shown by its name)."""
+    topology: Topology
+    client: EndpointSpec
+    server: EndpointSpec
+    chain: ChainSpec
+    probes: tuple[ProbeSpec, ...]
+    monitors: tuple[MonitorSpec, ...]
+
+
+@dataclass(frozen=True)
+class StopWhen:
+    """Sequential stopping: more rounds until every primary metric is known well enough."""
+
+    relative_half_width: float
+    """CI half-width divided by the mean."""
+    max_rounds: int
+
+
+@dataclass(frozen=True)
+class Design:
+    """The experiment's design (DESIGN.md section 9)."""
+
+    rounds: int
+    warmup_rounds: int
+    order: Literal["randomized-blocks", "sequential"]
+    seed: int
+    confidence: float
+    stop_when: StopWhen | None
+    max_retries: int
+    """How often a failed trial is tried again."""
+
+
+@dataclass(frozen=True)
+class FigureSpec:
+    """A figure to draw from the summaries: y against x, one line per level of `series`."""
+
+    name: str
+    """File name without ending, e.g. `fig8a`."""
+    title: str
+    probe: str
+    """Label of the probe."""
+    metric: str
+    x: str
+    """Factor on the x axis."""
+    series: str | None
+    """Factor that tells the lines apart; None: one line."""
+    x_label: str
+    y_label: str
+    y_scale: float
+    """Values are multiplied by this before drawing (1e-3 for us -> ms)."""
+    fit: Literal["none", "linear"]
+    """Whether a line is fitted per series and its R^2 printed."""
+    kind: Literal["line", "bar"] = "line"
+
+
+@dataclass(frozen=True)
+class Workflow:
+    """A whole experiment, validated and expanded."""
+
+    name: str
+    description: str
+    driver: str
+    config: Mapping[str, Any]
+    scenarios: tuple[Scenario, ...]
+    design: Design
+    publish: tuple[PublishSpec, ...]
+    figures: tuple[FigureSpec, ...]
+    document: Mapping[str, Any]
+    """The JSON document after overrides, before expansion: what is kept as workflow.json."""
+    folder: Path
+    """Folder of the file: relative paths in it (VNFDs) start here."""

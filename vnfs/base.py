@@ -1,0 +1,86 @@
+"""NetworkFunction: one VNF type, as software that runs on a Host.
+
+A driver gives the function a host whose interfaces are attached to an SFF; the function starts its
+data plane there. It knows neither the driver nor the chain. The folder of a VNF type holds its
+TOSCA descriptor `vnfd.yaml`, its data plane, and a README.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sfcperf.hosts.base import Host
+from sfcperf.plugins import Plugin, Requirement
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """How an SF instance hangs on its SFF."""
+
+    name: str
+    """The instance, `fwd-1`."""
+    interfaces: tuple[str, ...]
+    """Interfaces on the SF's host: ingress, then egress when the type wants two."""
+    macs: tuple[str, ...]
+    """Their MAC addresses, in the same order."""
+    encapsulation: str
+    """`nsh-eth`, `nsh-vxlan-gpe`; `none` for an NSH-unaware function behind an SFC proxy."""
+    address: str | None
+    """IPv4 address of the ingress interface where the encapsulation needs one (VXLAN-GPE)."""
+    client: tuple[str, str]
+    """IPv4 and MAC address of the client endpoint: where an NSH-unaware function sends replies."""
+    server: tuple[str, str]
+    """IPv4 and MAC address of the server endpoint."""
+    vcpus: tuple[int, ...]
+    """CPUs that the driver assigned; a function with worker threads pins them to these."""
+    mtu: int
+
+
+class RunningFunction(ABC):
+    """A network function that was started on a host."""
+
+    @abstractmethod
+    def counters(self) -> Mapping[str, int]:
+        """`received`, `forwarded`, `dropped`, and the function's own, cumulated since start."""
+
+    @abstractmethod
+    def problem(self) -> str | None:
+        """None while it works, else what is wrong."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End it; harmless when it has ended."""
+
+
+class NetworkFunction(Plugin, ABC):
+    """A VNF type. `parameters` is the schema of its knobs."""
+
+    name: ClassVar[str]
+    nsh_aware: ClassVar[bool]
+    """False: the driver puts an SFC proxy in front."""
+    interfaces: ClassVar[int]
+    """1: the packet returns where it came from; 2: ingress and egress."""
+    folder: ClassVar[Path]
+    """Where `vnfd.yaml` and the data plane are."""
+
+    @classmethod
+    @abstractmethod
+    def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
+        """What must be there to run it (binaries built, kernel features)."""
+
+    @classmethod
+    def peer_needs_xdp(cls, knobs: Mapping[str, Any]) -> bool:
+        """Whether the SFF's end of the veth must carry an XDP program (a frame returned by XDP_TX
+        on a veth is delivered only then)."""
+        return False
+
+    @classmethod
+    @abstractmethod
+    def start(
+        cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]
+    ) -> RunningFunction:
+        """Start the data plane and return when it forwards. Raises DeploymentError."""
