@@ -80,7 +80,5 @@ class NetworkFunction(Plugin, ABC):
 
     @classmethod
     @abstractmethod
-    def start(
-        cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]
-    ) -> RunningFunction:
+    def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
         """Start the data plane and return when it forwards. Raises DeploymentError."""

@@ -1,0 +1,1 @@
+"""The local driver: chains in network namespaces of this machine."""

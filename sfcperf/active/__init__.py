@@ -1,0 +1,1 @@
+"""Active data collection: probes."""

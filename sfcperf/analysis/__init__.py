@@ -1,0 +1,1 @@
+"""Analysis: from samples to results."""

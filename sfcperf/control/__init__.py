@@ -1,0 +1,1 @@
+"""Control: the run, its journal, resume, health, signals."""

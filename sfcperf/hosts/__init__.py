@@ -1,0 +1,1 @@
+"""Hosts: where commands run."""

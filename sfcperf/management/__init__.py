@@ -1,0 +1,1 @@
+"""Management: deployments and sensing tools, through a driver."""

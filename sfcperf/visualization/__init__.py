@@ -1,0 +1,1 @@
+"""Visualization: report and figures."""

@@ -1,0 +1,1 @@
+"""Workflow: load, expand, plan."""

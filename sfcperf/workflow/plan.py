@@ -39,7 +39,11 @@ class Visit:
 
 
 def visits(
-    workflow: Workflow, round_number: int, *, warmup: bool = False, only: Iterable[str] | None = None
+    workflow: Workflow,
+    round_number: int,
+    *,
+    warmup: bool = False,
+    only: Iterable[str] | None = None,
 ) -> Iterator[Visit]:
     """The visits of a round in order; `only` keeps these scenario ids (the order is that of the
     full round, so that stopping one scenario does not reshuffle the others)."""

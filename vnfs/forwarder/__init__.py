@@ -1,0 +1,1 @@
+"""The forwarder: decrements SI and returns the packet."""

@@ -1,0 +1,1 @@
+"""NSH codec (RFC 8300) that all data planes share."""

@@ -1,0 +1,1 @@
+"""The router: plain kernel forwarding, NSH-unaware."""
