@@ -1,0 +1,93 @@
+"""NamespaceHost: a named network namespace of this machine (`ip netns list` shows it)."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts import process
+from sfcperf.hosts.base import Completed, Host, Process
+
+NETNS_FOLDER = Path("/run/netns")
+
+
+class NamespaceHost(Host):
+    """Commands run in a network namespace, and in cgroups when the instance has some.
+
+    Only the network is the namespace's own; files and processes are this machine's.
+    """
+
+    def __init__(
+        self, name: str, namespace: str | None, workdir: Path, cgroups: Sequence[Path] = ()
+    ) -> None:
+        """`namespace` None is the one in which sfcperf runs; `cgroups` are `cgroup.procs` files."""
+        self.name = name
+        self.namespace = None if namespace is None else NETNS_FOLDER / namespace
+        self.workdir = workdir
+        self.cgroups = tuple(cgroups)
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        stdin: bytes | None = None,
+        check: bool = True,
+    ) -> Completed:
+        """See Host.run."""
+        return process.run(
+            argv,
+            timeout_s=timeout_s,
+            stdin=stdin,
+            check=check,
+            namespace=self.namespace,
+            cgroups=self.cgroups,
+        )
+
+    def spawn(
+        self, argv: Sequence[str], *, stdout: Path | None = None, stderr: Path | None = None
+    ) -> Process:
+        """See Host.spawn."""
+        popen = process.start(
+            argv,
+            namespace=self.namespace,
+            cgroups=self.cgroups,
+            stdout=process.subprocess.DEVNULL if stdout is None else stdout,
+            stderr=process.subprocess.DEVNULL if stderr is None else stderr,
+        )
+        return process.LocalProcess(argv, popen)
+
+    def read_text(self, path: str) -> str:
+        """A file as a thread inside the namespace sees it: `/proc/net` is the namespace's."""
+        # /proc/net belongs to the process's main thread; this thread's own view is thread-self.
+        if path.startswith("/proc/net/"):
+            path = "/proc/thread-self/net/" + path.removeprefix("/proc/net/")
+        try:
+            with process.inside(self.namespace):
+                return Path(path).read_text()
+        except OSError as error:
+            raise MeasurementError(
+                f"cannot be read on {self.name}: {error.strerror}", where=path
+            ) from error
+
+    def put(self, local: Path, remote: Path) -> None:
+        """Copy a file; the folder is made when it is not there."""
+        _copy(local, remote)
+
+    def get(self, remote: Path, local: Path) -> None:
+        """Copy a file; the folder is made when it is not there."""
+        _copy(remote, local)
+
+
+def _copy(source: Path, target: Path) -> None:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, target)
+    except shutil.SameFileError:
+        return
+    except OSError as error:
+        raise MeasurementError(
+            f"cannot be copied to {target}: {error.strerror}", where=str(source)
+        ) from error
