@@ -1,0 +1,85 @@
+"""Requirements of the plug-ins: of all that are installed, or of those that a workflow uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from sfcperf import plugins
+from sfcperf.errors import EnvironmentLacks
+from sfcperf.plugins import Requirement
+from sfcperf.workflow.model import Workflow
+
+
+def requirements_for(workflow: Workflow | None, driver: str | None = None) -> list[Requirement]:
+    """What the environment must offer, each thing once, in the order in which it was asked for.
+
+    With a workflow: what its driver, VNF types, probes and monitors need with the parameters
+    that it gives them. Without: what every installed plug-in needs with default parameters.
+    `driver` takes the place of the workflow's driver, or limits the check to one driver; a
+    workflow's configuration belongs to its own driver and is not handed to another one.
+    """
+    asked = _of_all(driver) if workflow is None else _of(workflow, driver)
+    return _each_once(asked)
+
+
+def check(workflow: Workflow, driver: str | None = None) -> None:
+    """The check before a run. Raises EnvironmentLacks that names all that is missing."""
+    missing = [need for need in requirements_for(workflow, driver) if not need.met]
+    if missing:
+        raise EnvironmentLacks(
+            "the environment lacks " + "; ".join(f"{n.name} ({n.detail})" for n in missing),
+            hint="; ".join(dict.fromkeys(need.remedy for need in missing if need.remedy)),
+        )
+
+
+def _of(workflow: Workflow, driver: str | None) -> Iterator[Requirement]:
+    name = driver or workflow.driver
+    config = workflow.config if name == workflow.driver else {}
+    yield from plugins.load("driver", name).requirements(config)
+    for scenario in workflow.scenarios:
+        for function in scenario.chain.functions:
+            yield from plugins.load("vnf", function.type).requirements(function.knobs)
+        for probe in scenario.probes:
+            yield from plugins.load("probe", probe.probe).requirements()
+        for monitor in scenario.monitors:
+            yield from plugins.load("monitor", monitor.monitor).requirements()
+
+
+def _of_all(driver: str | None) -> Iterator[Requirement]:
+    for name in [driver] if driver else plugins.names("driver"):
+        yield from _of_plugin("driver", name)
+    for kind in ("vnf", "probe", "monitor"):
+        for name in plugins.names(kind):
+            yield from _of_plugin(kind, name)
+
+
+def _of_plugin(kind: str, name: str) -> Iterable[Requirement]:
+    """A plug-in that does not import is itself a requirement that is not met: one broken package
+    must not hide what the others need."""
+    try:
+        plugin = plugins.load(kind, name)
+    except EnvironmentLacks as error:
+        return [Requirement(f"{kind} {name}", False, error.message, error.hint or "")]
+    requirements: list[Requirement] = (
+        plugin.requirements(defaults(plugin.parameters))
+        if kind in ("driver", "vnf")
+        else plugin.requirements()
+    )
+    return requirements
+
+
+def defaults(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The default of each property that declares one."""
+    properties: Mapping[str, Mapping[str, Any]] = schema.get("properties", {})
+    return {name: value["default"] for name, value in properties.items() if "default" in value}
+
+
+def _each_once(requirements: Iterable[Requirement]) -> list[Requirement]:
+    """Several plug-ins need the same tool: it is said once, and as missing if any misses it."""
+    seen: dict[str, Requirement] = {}
+    for requirement in requirements:
+        known = seen.get(requirement.name)
+        if known is None or (known.met and not requirement.met):
+            seen[requirement.name] = requirement
+    return list(seen.values())

@@ -1,0 +1,89 @@
+"""Requirements that plug-ins express: a tool on the path, root, a file that a build makes.
+
+Checking is cheap: a look at the path, no process. Versions cost a process each and are asked for
+only inside `versions()`, as `sfcperf doctor` does.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+from sfcperf.plugins import Requirement
+
+_ADMIN_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
+_VERSION_TIMEOUT_S = 5.0
+_ask_versions: ContextVar[bool] = ContextVar("ask_versions", default=False)
+
+
+@contextmanager
+def versions() -> Iterator[None]:
+    """Inside, `tool` also asks each tool for its version."""
+    token = _ask_versions.set(True)
+    try:
+        yield
+    finally:
+        _ask_versions.reset(token)
+
+
+def find(name: str) -> str | None:
+    """Path of a command, or None; looks in the sbin folders as well, which the PATH of an
+    ordinary user lacks on Debian."""
+    folders = [*os.get_exec_path(), *_ADMIN_FOLDERS]
+    return shutil.which(name, path=os.pathsep.join(folders))
+
+
+def tool(name: str, package: str, version_argv: Sequence[str] = ()) -> Requirement:
+    """The command `name`, which the Debian package `package` provides.
+
+    `version_argv` is the whole command line that prints its version (first line is taken, from
+    stdout or else stderr), e.g. `["iperf3", "--version"]`; empty: it has none worth showing.
+    """
+    path = find(name)
+    if path is None:
+        return Requirement(
+            name,
+            met=False,
+            detail="not found on this machine",
+            remedy=f"`make setup`, or install the package {package}",
+        )
+    version = _version(path, version_argv) if version_argv and _ask_versions.get() else ""
+    return Requirement(name, met=True, detail=f"{version} ({path})" if version else path)
+
+
+def root(purpose: str) -> Requirement:
+    """Being root; `purpose` says what for, e.g. `makes network namespaces`."""
+    met = os.geteuid() == 0
+    return Requirement(
+        "root",
+        met,
+        "running as root" if met else f"running as user {os.geteuid()}: {purpose}",
+        "" if met else "run it with sudo: `sudo .venv/bin/sfcperf ...`",
+    )
+
+
+def built(name: str, path: Path, remedy: str = "`make setup` compiles it") -> Requirement:
+    """A file that a build makes, e.g. the binary of a data plane."""
+    if path.is_file():
+        return Requirement(name, met=True, detail=str(path))
+    return Requirement(name, met=False, detail=f"{path} is not there", remedy=remedy)
+
+
+def _version(path: str, argv: Sequence[str]) -> str:
+    try:
+        done = subprocess.run(
+            [path, *argv[1:]],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_VERSION_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    lines = (done.stdout or done.stderr).decode(errors="replace").strip().splitlines()
+    return lines[0].strip() if lines else ""
