@@ -1,0 +1,103 @@
+"""Lines fitted to figures: `is RTT against chain length linear?`, per series, on trials."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from sfcperf.analysis.confidence import confidence_of
+from sfcperf.analysis.regression import fit_line
+from sfcperf.analysis.trial_values import trial_means
+from sfcperf.errors import InputError
+from sfcperf.results.store import RunStore
+from sfcperf.workflow.model import FigureSpec
+
+
+@dataclass(frozen=True)
+class LineFit:
+    """The least-squares line of one series of a figure.
+
+    In the metric's own unit: multiply slope and intercept by the figure's `y_scale` to draw.
+    """
+
+    figure: str
+    series: Any
+    """Level of the series' factor; None when the figure has one line."""
+    slope: float
+    """Metric's unit per unit of the factor on the x axis."""
+    intercept: float
+    """Metric's unit."""
+    r_squared: float | None
+    """None when it is undefined: y does not vary, or there are only two points."""
+    slope_low: float | None
+    """Confidence interval of the slope; None for n < 3."""
+    slope_high: float | None
+    confidence: float
+    n: int
+    """Trials; each valid trial is one point."""
+    x_levels: int
+    """Distinct values of x; with two, R^2 cannot speak of linearity."""
+
+
+def fit_lines(store: RunStore, figure: FigureSpec) -> list[LineFit]:
+    """A fit per series, in the order in which scenarios were expanded.
+
+    Empty when the figure asks for none; a series whose valid trials have fewer than two values of
+    x has no line and is left out. Levels of factors that are neither x nor series are pooled.
+    Fitting trials, not means of scenarios, keeps the dispersion in R^2 (means would flatter it).
+    Raises InputError when the factor on the x axis has levels that are not numbers.
+    """
+    if figure.fit != "linear":
+        return []
+    confidence = confidence_of(store)
+    fits = []
+    for level, x, y in _points_by_series(store, figure):
+        line = fit_line(x, y, confidence)
+        if line is None:
+            continue
+        interval = line.slope_interval
+        fits.append(
+            LineFit(
+                figure=figure.name,
+                series=level,
+                slope=line.slope,
+                intercept=line.intercept,
+                r_squared=line.r_squared,
+                slope_low=interval.low if interval else None,
+                slope_high=interval.high if interval else None,
+                confidence=confidence,
+                n=line.n,
+                x_levels=len(set(x)),
+            )
+        )
+    return fits
+
+
+def _points_by_series(
+    store: RunStore, figure: FigureSpec
+) -> list[tuple[Any, list[float], list[float]]]:
+    """(level, x of each trial, y of each trial) per series."""
+    series: dict[str, tuple[Any, list[float], list[float]]] = {}
+    records = [r for r in store.trials() if r.label == figure.probe and r.status == "valid"]
+    for record in sorted(records, key=lambda r: (r.scenario_id, r.round)):
+        value = trial_means(record).get(figure.metric)
+        if value is None:
+            continue
+        level = record.scenario.get(figure.series) if figure.series else None
+        # As JSON, because 1, 1.0 and True are one key to Python but different levels.
+        _, x, y = series.setdefault(json.dumps(level, sort_keys=True), (level, [], []))
+        x.append(_number(record.scenario.get(figure.x), figure))
+        y.append(value)
+    return list(series.values())
+
+
+def _number(level: Any, figure: FigureSpec) -> float:
+    if isinstance(level, bool) or not isinstance(level, int | float):
+        raise InputError(
+            f"figure {figure.name!r} asks for a linear fit against {figure.x!r}, "
+            f"whose level {level!r} is not a number",
+            allowed="a factor whose levels are all numbers",
+            hint='set "fit": "none" in this figure',
+        )
+    return float(level)

@@ -1,0 +1,89 @@
+"""Confidence intervals for a mean and for a median."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import sqrt
+from statistics import mean, stdev
+
+MEAN_METHOD = "t (mean)"
+MEDIAN_METHOD = "order statistics (median)"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A two-sided confidence interval, in the unit of the values."""
+
+    low: float
+    high: float
+    confidence: float
+    """As asked for, e.g. 0.95."""
+    method: str
+    """How it was made, as shown beside every number."""
+
+    @property
+    def half_width(self) -> float:
+        """Half of the interval's width."""
+        return (self.high - self.low) / 2
+
+
+def mean_interval(values: Sequence[float], confidence: float) -> Interval | None:
+    """Student's t interval of the mean: mean ± t(n-1) * s / sqrt(n).
+
+    None for n < 2: one value says nothing of dispersion. Equal values give an interval of width
+    0: they agree to the resolution of the tool, which is not proof that the truth is known.
+    Source: Jain, The Art of Computer Systems Performance Analysis (1991), section 13.2.
+    """
+    n = len(values)
+    if n < 2:
+        return None
+    centre = float(mean(values))
+    half_width = t_quantile(n - 1, confidence) * float(stdev(values)) / sqrt(n)
+    return Interval(centre - half_width, centre + half_width, confidence, MEAN_METHOD)
+
+
+def median_interval(values: Sequence[float], confidence: float) -> Interval | None:
+    """Distribution-free interval of the median: the order statistics x(r) and x(n+1-r).
+
+    r is the largest rank for which P(r <= B <= n-r) >= confidence, B binomial(n, 1/2), so that the
+    interval covers at least as often as asked. None when no rank does: at 0.95 that is n < 6.
+    Source: David & Nagaraja, Order Statistics (3rd ed.), section 7.1.
+    """
+    rank = _median_rank(len(values), confidence)
+    if rank == 0:
+        return None
+    ordered = sorted(values)
+    low, high = float(ordered[rank - 1]), float(ordered[-rank])
+    return Interval(low, high, confidence, MEDIAN_METHOD)
+
+
+def relative_half_width(centre: float, interval: Interval) -> float | None:
+    """Half-width divided by the magnitude of the centre (a mean), a ratio.
+
+    0 for an interval of width 0, also around 0: a metric that is constantly 0 (no losses, no
+    errors) is known. None for a mean of 0 with a width: no ratio describes that. A mean near 0
+    gives a large number, since the interval contains 0: the metric is not known relatively.
+    """
+    if interval.half_width == 0:
+        return 0.0
+    return interval.half_width / abs(centre) if centre else None
+
+
+@cache
+def t_quantile(degrees_of_freedom: int, confidence: float) -> float:
+    """Two-sided quantile of Student's t."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees_of_freedom, (1 + confidence) / 2))
+
+
+@cache
+def _median_rank(n: int, confidence: float) -> int:
+    """The rank r of `median_interval`; 0 when there is none."""
+    from numpy import arange, searchsorted
+    from scipy.special import bdtr
+
+    below = bdtr(arange(n // 2), n, 0.5)
+    return int(searchsorted(below, (1 - confidence) / 2, side="right"))

@@ -1,0 +1,48 @@
+"""A straight line through points, by ordinary least squares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sfcperf.analysis.intervals import Interval, t_quantile
+
+SLOPE_METHOD = "t (slope)"
+
+
+@dataclass(frozen=True)
+class Line:
+    """`y = intercept + slope * x`."""
+
+    slope: float
+    intercept: float
+    r_squared: float | None
+    """Share of the variance of y that the line explains; None when y does not vary (nothing is
+    there to explain) or when there are only two points (any two points lie on a line)."""
+    slope_interval: Interval | None
+    """t interval with n - 2 degrees of freedom; None for n < 3."""
+    n: int
+    """Points."""
+
+
+def fit_line(x: Sequence[float], y: Sequence[float], confidence: float) -> Line | None:
+    """Least-squares line; None when x does not vary (also for fewer than two points).
+
+    Source: Draper & Smith, Applied Regression Analysis (3rd ed.), chapter 1; computed by
+    scipy.stats.linregress. Assumes finite numbers and equally long x and y.
+    """
+    from scipy.stats import linregress
+
+    if len(set(x)) < 2:
+        return None
+    n = len(x)
+    if len(set(y)) < 2:
+        exact = Interval(0.0, 0.0, confidence, SLOPE_METHOD) if n > 2 else None
+        return Line(0.0, float(y[0]), None, exact, n)
+    fit = linregress(x, y)
+    slope, intercept = float(fit.slope), float(fit.intercept)
+    if n == 2:
+        return Line(slope, intercept, None, None, n)
+    half_width = t_quantile(n - 2, confidence) * float(fit.stderr)
+    interval = Interval(slope - half_width, slope + half_width, confidence, SLOPE_METHOD)
+    return Line(slope, intercept, float(fit.rvalue) ** 2, interval, n)
