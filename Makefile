@@ -1,0 +1,94 @@
+# The doors of the project: `make help`.
+
+PYTHON   ?= python3
+WORKFLOW ?= workflows/quickstart.json
+
+VENV := $(CURDIR)/.venv
+BIN  := $(VENV)/bin
+PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
+
+# A step is done when the stamp named after the content of its input is there.
+digest      = $(shell cat $(1) | sha256sum | cut -c 1-16)
+VENV_STAMP := $(VENV)/.installed-$(call digest,pyproject.toml setup.py)
+HOST_STAMP := $(CURDIR)/build/stamps/host-$(call digest,playbooks/host.yml)
+
+SOURCES_C = $(shell find vnfs drivers -name '*.[ch]')
+FOLDERS  := drivers vnfs schemas workflows playbooks
+
+Q := $(if $(V),,@)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup venv host dataplanes run test lint format typing bench docs clean distclean
+
+help: ## This text
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: dataplanes ## Virtual environment, system packages, compiled data planes (again: seconds)
+
+run: setup ## Run workflows/quickstart.json (another: WORKFLOW=...)
+	$(Q)$(BIN)/sfcperf run $(WORKFLOW)
+
+test: setup ## All tests (root: namespaces, servers); ARGS="tests/unit -k name" narrows
+	$(Q)$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS) </dev/null
+
+lint: venv typing ## ruff, mypy --strict, clang-format, playbooks
+	$(Q)$(BIN)/ruff check .
+	$(Q)$(BIN)/ruff format --check .
+	$(Q)MYPYPATH=build/typing $(BIN)/mypy --strict -p sfcperf
+	$(Q)$(if $(SOURCES_C),$(BIN)/clang-format --dry-run -Werror $(SOURCES_C))
+	$(Q)LC_ALL=C.UTF-8 $(BIN)/ansible-playbook --syntax-check -i localhost, playbooks/*.yml >/dev/null
+
+format: venv ## Format Python and C, mend what ruff can mend
+	$(Q)$(BIN)/ruff format .
+	$(Q)$(BIN)/ruff check --fix .
+	$(Q)$(if $(SOURCES_C),$(BIN)/clang-format -i $(SOURCES_C))
+
+bench: setup ## Every benchmark; each prints its figure and its budget
+	$(Q)status=0; for file in $$(ls benchmarks/[a-z]*.py benchmarks/[a-z]*.sh 2>/dev/null); do \
+	    echo "== $$file"; \
+	    case $$file in *.py) $(BIN)/python $$file ;; *) sh $$file ;; esac || status=1; \
+	done; exit $$status
+
+docs: venv ## The documentation, into site/
+	$(Q)$(BIN)/mkdocs build --strict --quiet
+
+clean: ## Remove what builds and tests made (results/ and .venv stay)
+	$(Q)rm -rf build site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	$(Q)find sfcperf $(FOLDERS) tests benchmarks docs -name __pycache__ -prune -exec rm -rf {} +
+
+distclean: clean ## The same, and the virtual environment
+	$(Q)rm -rf $(VENV) sfcperf.egg-info
+
+# Steps of setup
+
+venv: $(VENV_STAMP)
+
+$(VENV_STAMP): | pyproject.toml setup.py
+	@echo "  VENV     $(notdir $(VENV))"
+	$(Q)playbooks/venv.sh $(VENV) $(PYTHON)
+	$(Q)$(PIP_INSTALL) --editable '.[dev]'
+	$(Q)rm -f $(VENV)/.installed-* && touch $@
+
+# The stamp lists the packages; one that was removed since makes the playbook run again.
+host: $(VENV_STAMP)
+	$(Q)test -s $(HOST_STAMP) && ! xargs -a $(HOST_STAMP) \
+	    dpkg-query --show --showformat='$${db:Status-Status}\n' 2>&1 | grep -qvx installed || \
+	    $(MAKE) --no-print-directory $(HOST_STAMP).new
+
+$(HOST_STAMP).new:
+	@echo "  HOST     playbooks/host.yml"
+	@test "$$(id -u)" -eq 0 || { echo "setup: system packages need root: sudo make setup" >&2; exit 1; }
+	$(Q)mkdir -p $(@D) && rm -f $(@D)/host-*
+	$(Q)LC_ALL=C.UTF-8 ANSIBLE_NOCOWS=1 ANSIBLE_LOCALHOST_WARNING=false $(BIN)/ansible-playbook \
+	    --inventory localhost, --connection local --extra-vars ansible_python_interpreter=$(BIN)/python \
+	    --extra-vars stamp=$(HOST_STAMP) playbooks/host.yml
+
+dataplanes: host
+	$(Q)$(MAKE) --no-print-directory -C vnfs
+
+# mypy and editors do not follow setuptools' mapping of folders into the package (docs/decisions/
+# 0001): they get the package as a folder of links.
+typing:
+	$(Q)rm -rf build/typing && mkdir -p build/typing/sfcperf
+	$(Q)ln -s $(CURDIR)/sfcperf/* $(addprefix $(CURDIR)/,$(FOLDERS)) build/typing/sfcperf/
