@@ -1,0 +1,103 @@
+"""Versions of what took part in a run: sfcperf, its sources, Python packages, tools."""
+
+from __future__ import annotations
+
+import platform
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import sfcperf
+from sfcperf.environment.tools import find
+
+TOOLS: Mapping[str, tuple[str, ...]] = {
+    "ovs": ("ovs-vswitchd", "--version"),
+    "iperf3": ("iperf3", "--version"),
+    "httperf": ("httperf", "--version"),
+    "nginx": ("nginx", "-v"),
+    "ping": ("ping", "-V"),
+    "tcpdump": ("tcpdump", "--version"),
+    "iproute2": ("ip", "-V"),
+    "bpftool": ("bpftool", "version"),
+}
+"""Name in the manifest -> command line that prints the version."""
+
+_TIMEOUT_S = 5.0
+
+
+def versions() -> dict[str, Any]:
+    """Versions as they go into run.json; what is missing or does not answer is None.
+
+    Tools are asked side by side, so that this takes as long as the slowest (some 50 ms).
+    """
+    return {
+        "sfcperf": sfcperf.__version__,
+        "revision": _revision(Path(sfcperf.__file__)),
+        "python": platform.python_version(),
+        "kernel": platform.release(),
+        "packages": _packages(),
+        "tools": _tools(),
+    }
+
+
+def _tools() -> dict[str, str | None]:
+    with ThreadPoolExecutor(max_workers=len(TOOLS)) as pool:
+        return dict(zip(TOOLS, pool.map(_first_line, TOOLS.values()), strict=True))
+
+
+def _packages() -> dict[str, str | None]:
+    """Versions of the Python packages that sfcperf itself requires (extras aside)."""
+    try:
+        requirements = metadata.requires("sfcperf") or []
+    except metadata.PackageNotFoundError:
+        return {}
+    names = [re.split(r"[^A-Za-z0-9._-]", r)[0] for r in requirements if "extra ==" not in r]
+    return {name: _package(name) for name in sorted(names)}
+
+
+def _package(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _revision(source: Path) -> dict[str, Any] | None:
+    """Commit of the working tree that `source` belongs to, and whether it was changed since.
+
+    None for an installed package: a repository that merely surrounds it (a user's project with a
+    venv inside) does not track it.
+    """
+    git = ("git", "-C", str(source.parent))
+    if _output((*git, "ls-files", "--error-unmatch", source.name)) is None:
+        return None
+    commit = _first_line((*git, "rev-parse", "HEAD"))
+    changes = _output((*git, "status", "--porcelain", "--untracked-files=no"))
+    return {"commit": commit, "modified": None if changes is None else bool(changes)}
+
+
+def _first_line(argv: Sequence[str]) -> str | None:
+    output = _output(argv)
+    return output.splitlines()[0].strip() if output else None
+
+
+def _output(argv: Sequence[str]) -> str | None:
+    """What a command prints, on stdout or else on stderr; None when it is missing or fails."""
+    path = find(argv[0])
+    if path is None:
+        return None
+    try:
+        done = subprocess.run(
+            [path, *argv[1:]],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_TIMEOUT_S,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return (done.stdout or done.stderr).decode(errors="replace").strip()
