@@ -35,8 +35,9 @@ def check(workflow: Workflow, driver: str | None = None) -> None:
 
 def _of(workflow: Workflow, driver: str | None) -> Iterator[Requirement]:
     name = driver or workflow.driver
-    config = workflow.config if name == workflow.driver else {}
-    yield from plugins.load("driver", name).requirements(config)
+    chosen = plugins.load("driver", name)
+    own = name == workflow.driver
+    yield from chosen.requirements(workflow.config if own else defaults(chosen.parameters))
     for scenario in workflow.scenarios:
         for function in scenario.chain.functions:
             yield from plugins.load("vnf", function.type).requirements(function.knobs)

@@ -1,0 +1,138 @@
+"""Whose requirements are gathered, and how they are put together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sfcperf import environment, plugins
+from sfcperf.environment import gather
+from sfcperf.errors import EnvironmentLacks, ExitCode
+from sfcperf.plugins import Requirement
+
+PARAMETERS = {"type": "object", "properties": {"speed": {"default": 3}, "name": {}}}
+
+
+class Plugin:
+    """Any plug-in: says what it needs, and notes what it was asked with."""
+
+    parameters = PARAMETERS
+
+    def __init__(self, *needs: Requirement) -> None:
+        self.needs = list(needs)
+        self.asked: list[Any] = []
+
+    def requirements(self, *arguments: Any) -> list[Requirement]:
+        self.asked.append(arguments)
+        return self.needs
+
+
+def need(name: str, *, met: bool = True) -> Requirement:
+    return Requirement(name, met, "found" if met else "not found", "" if met else f"get {name}")
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], Plugin]:
+    """Plug-ins by kind and name, in place of those that are installed."""
+    table: dict[tuple[str, str], Plugin] = {
+        ("driver", "here"): Plugin(need("root")),
+        ("driver", "there"): Plugin(need("credentials")),
+        ("vnf", "fwd"): Plugin(need("clang")),
+        ("vnf", "nat"): Plugin(need("nft")),
+        ("probe", "ping"): Plugin(need("ping")),
+        ("probe", "http"): Plugin(need("httperf"), need("ping")),
+        ("monitor", "cpu"): Plugin(),
+    }
+
+    def load(kind: str, name: str) -> Plugin:
+        try:
+            return table[kind, name]
+        except KeyError:
+            raise EnvironmentLacks(f"{name} cannot be imported", hint="reinstall") from None
+
+    monkeypatch.setattr(
+        plugins,
+        "names",
+        lambda kind: tuple(n for k, n in table if k == kind) + BROKEN.get(kind, ()),
+    )
+    monkeypatch.setattr(plugins, "load", load)
+    return table
+
+
+BROKEN: dict[str, tuple[str, ...]] = {}
+
+
+def workflow() -> Any:
+    """A workflow on driver `here` that uses `fwd`, `ping` and `cpu`."""
+    scenario = SimpleNamespace(
+        chain=SimpleNamespace(functions=(SimpleNamespace(type="fwd", knobs={"engine": "x"}),)),
+        probes=(SimpleNamespace(probe="ping"),),
+        monitors=(SimpleNamespace(monitor="cpu"),),
+    )
+    return SimpleNamespace(
+        driver="here", config={"a": 1}, scenarios=(scenario, scenario), folder=Path()
+    )
+
+
+def test_a_workflow_asks_only_what_it_uses(installed: dict[tuple[str, str], Plugin]) -> None:
+    names = [r.name for r in environment.requirements_for(workflow())]
+    assert names == ["root", "clang", "ping"]
+    assert installed["driver", "here"].asked == [({"a": 1},)]
+    assert installed["vnf", "fwd"].asked[0] == ({"engine": "x"},)
+
+
+def test_another_driver_is_not_asked_with_the_configuration_of_the_first(
+    installed: dict[tuple[str, str], Plugin],
+) -> None:
+    names = [r.name for r in environment.requirements_for(workflow(), driver="there")]
+    assert names == ["credentials", "clang", "ping"]
+    assert installed["driver", "there"].asked == [({"speed": 3},)]
+
+
+def test_without_a_workflow_all_are_asked_with_their_defaults(
+    installed: dict[tuple[str, str], Plugin],
+) -> None:
+    names = [r.name for r in environment.requirements_for(None)]
+    assert names == ["root", "credentials", "clang", "nft", "ping", "httperf"]
+    assert installed["vnf", "nat"].asked == [({"speed": 3},)]
+
+
+def test_without_a_workflow_one_driver_can_be_chosen(
+    installed: dict[tuple[str, str], Plugin],
+) -> None:
+    names = [r.name for r in environment.requirements_for(None, driver="there")]
+    assert "root" not in names
+    assert "credentials" in names
+
+
+def test_a_plug_in_that_does_not_import_hides_nothing(
+    installed: dict[tuple[str, str], Plugin], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(BROKEN, "probe", ("broken",))
+    by_name = {r.name: r for r in environment.requirements_for(None)}
+    assert not by_name["probe broken"].met
+    assert by_name["probe broken"].remedy == "reinstall"
+    assert "httperf" in by_name
+
+
+def test_missing_wins_when_two_plug_ins_disagree(
+    installed: dict[tuple[str, str], Plugin],
+) -> None:
+    installed["monitor", "cpu"].needs = [need("ping", met=False)]
+    by_name = {r.name: r for r in environment.requirements_for(workflow())}
+    assert not by_name["ping"].met
+
+
+def test_check_names_all_that_is_missing(installed: dict[tuple[str, str], Plugin]) -> None:
+    gather.check(workflow())
+    installed["vnf", "fwd"].needs = [need("clang", met=False)]
+    installed["probe", "ping"].needs = [need("ping", met=False)]
+    with pytest.raises(EnvironmentLacks) as caught:
+        gather.check(workflow())
+    assert caught.value.exit_code == ExitCode.ENVIRONMENT
+    assert "clang" in caught.value.message
+    assert "ping" in caught.value.message
+    assert caught.value.hint == "get clang; get ping"
