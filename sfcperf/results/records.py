@@ -67,7 +67,7 @@ class Summary:
     ci_high: float | None
     confidence: float
     method: str
-    """How the interval was made: `t (mean)`."""
+    """How the interval of the mean was made: `t (mean)`."""
     valid: bool
     """All planned trials of this scenario and probe are valid."""
     reasons: tuple[str, ...]
@@ -79,4 +79,12 @@ class Summary:
     primary: bool
     stop_reason: str
     """Why no more rounds were run: `planned rounds done`, `half-width 0.031 <= 0.05 after 4
-    rounds`, `max_rounds 20 reached at half-width 0.09`."""
+    rounds`, `max_rounds 20 reached at half-width 0.09 (rtt_us of ping)`."""
+    median_ci_low: float | None = None
+    """Distribution-free interval of the median; None when n is too small for the confidence
+    (n < 6 at 0.95)."""
+    median_ci_high: float | None = None
+    median_method: str = "order statistics (median)"
+    relative_half_width: float | None = None
+    """Half-width of the mean's interval over the mean's magnitude, a ratio; None for n < 2 and
+    where the mean is 0 but the values are not."""

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfcperf.passive.base import Observation
+from sfcperf.results.documents import damaged
+from sfcperf.results.files import replacing
 from sfcperf.results.records import SCHEMA_VERSION, TrialRecord
 
 if TYPE_CHECKING:
@@ -36,7 +38,8 @@ def write(path: Path, record: TrialRecord, observations: Sequence[Observation]) 
         [pyarrow.array(c, f.type) for c, f in zip(columns, _schema(), strict=True)],
         schema=_schema(),
     )
-    pyarrow.parquet.write_table(table, path)
+    with replacing(path) as beside:
+        pyarrow.parquet.write_table(table, beside)
 
 
 def merge(parts: Sequence[Path], target: Path) -> Path | None:
@@ -45,11 +48,23 @@ def merge(parts: Sequence[Path], target: Path) -> Path | None:
 
     if not parts:
         return None
-    beside = target.with_name(f".{target.name}.new")
-    with pyarrow.parquet.ParquetWriter(beside, _schema()) as writer:
+    with (
+        replacing(target) as beside,
+        pyarrow.parquet.ParquetWriter(beside, _schema()) as writer,
+    ):
         for part in parts:
-            writer.write_table(pyarrow.parquet.read_table(part, schema=_schema()))
-    return beside.replace(target)
+            writer.write_table(_read_part(part))
+    return target
+
+
+def _read_part(part: Path) -> pyarrow.Table:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        return pyarrow.parquet.read_table(part, schema=_schema())
+    except (OSError, pyarrow.ArrowException) as error:
+        raise damaged(f"not readable as Parquet: {error}", str(part)) from error
 
 
 def _schema() -> pyarrow.Schema:

@@ -1,0 +1,133 @@
+"""Between records (values) and the JSON that a run folder holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from math import isfinite
+from pathlib import PurePath
+from sys import float_info
+from typing import Any, get_args
+
+from sfcperf.errors import InputError, MeasurementError
+from sfcperf.results.records import SCHEMA_VERSION, Summary, TrialRecord, TrialStatus
+
+
+def damaged(what: str, where: str) -> InputError:
+    """The error for a run folder that cannot be read."""
+    return InputError(
+        f"the run folder is damaged: {what}",
+        where=where,
+        hint="restore the file from a copy; nothing was changed",
+    )
+
+
+def check_version(document: Mapping[str, Any], where: str) -> None:
+    """Refuse a document of another schema version than this SFCPerf reads.
+
+    Raises InputError. There is no older version yet than the one that is written; the first
+    change of format brings its upgrade here.
+    """
+    version = document.get("schema_version")
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise damaged(f"schema_version is {version!r}", where)
+    if version > SCHEMA_VERSION:
+        raise InputError(
+            f"written by a newer SFCPerf: schema_version {version}",
+            where=where,
+            allowed=f"schema_version {SCHEMA_VERSION}",
+            hint="read it with the SFCPerf that wrote it, or a newer one",
+        )
+
+
+def trial_document(record: TrialRecord) -> str:
+    """A line of trials.jsonl, without its end.
+
+    Raises MeasurementError when a value is not a finite number: JSON has no word for it, and it
+    is no measurement.
+    """
+    for sample in record.samples:
+        if not isfinite(sample["value"]):
+            raise MeasurementError(
+                f"{record.label} gave {sample['value']} for {sample['metric']}",
+                where=f"trial {record.trial_id}",
+                allowed="finite numbers",
+            )
+    row = {field.name: getattr(record, field.name) for field in fields(record)}
+    return json.dumps({"schema_version": SCHEMA_VERSION, **row}, allow_nan=False, default=plain)
+
+
+def trial_record(row: Mapping[str, Any], where: str) -> TrialRecord:
+    """A trial from its line. Raises InputError for one that is not as schemas/trial says."""
+    check_version(row, where)
+    values = _values(TrialRecord, row, where)
+    if values["status"] not in get_args(TrialStatus):
+        raise damaged(f"status is {values['status']!r}", where)
+    for index, sample in enumerate(values["samples"]):
+        problem = _sample_problem(sample)
+        if problem:
+            raise damaged(f"sample {index} {problem}", where)
+    return TrialRecord(**values)
+
+
+def summary(row: Any, where: str) -> Summary:
+    """A row of summary.json. Raises InputError for one that is not as schemas/summary says."""
+    if not isinstance(row, dict):
+        raise damaged("not a JSON object", where)
+    return Summary(**_values(Summary, row, where))
+
+
+def plain(value: Any) -> Any:
+    """What JSON cannot write by itself: read-only mappings, paths, sets."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, PurePath):
+        return str(value)
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    raise TypeError(f"{type(value).__name__} does not belong into a run folder: {value!r}")
+
+
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "bool": (bool,),
+    "float": (int, float),
+    "float | None": (int, float, type(None)),
+    "TrialStatus": (str,),
+    "Mapping[str, Any]": (dict,),
+    "Mapping[str, int]": (dict,),
+    "tuple[str, ...]": (list,),
+    "tuple[Mapping[str, Any], ...]": (list,),
+}
+"""Annotation of a record's attribute -> types of its JSON value."""
+
+
+def _values(record: type[TrialRecord] | type[Summary], row: Mapping[str, Any], where: str) -> Any:
+    """Arguments for the record; keys that it does not know are left out."""
+    values: dict[str, Any] = {}
+    for field in fields(record):
+        if field.name not in row:
+            if field.default is MISSING and field.default_factory is MISSING:
+                raise damaged(f"{field.name} is missing", where)
+            continue
+        value: Any = row[field.name]
+        kinds = _KINDS[str(field.type)]
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            raise damaged(f"{field.name} is {value!r}", where)
+        values[field.name] = tuple(value) if isinstance(value, list) else value
+    return values
+
+
+def _sample_problem(sample: Any) -> str | None:
+    if not isinstance(sample, dict):
+        return "is not an object"
+    for key in ("metric", "unit"):
+        if not isinstance(sample.get(key), str):
+            return f"has no {key}"
+    value = sample.get("value")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return "has no value"
+    # A comparison, because isfinite() cannot take an integer that no float can hold.
+    return None if abs(value) <= float_info.max else "has no finite value"

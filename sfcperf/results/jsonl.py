@@ -1,0 +1,60 @@
+"""JSON Lines that survive being killed while writing.
+
+A line counts once its newline is on disk: `append` returns only then, so whatever a torn last line
+holds was never acknowledged to anyone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sfcperf.results.documents import damaged
+from sfcperf.results.files import sync_folder
+
+
+def append(path: Path, document: str) -> None:
+    """Add one line (JSON text without newlines); it is on disk when this returns."""
+    is_new = not path.exists()
+    with path.open("ab") as file:
+        file.write(document.encode() + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+    if is_new:
+        sync_folder(path.parent)
+
+
+def read(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Line number (from 1) and object of each finished line; nothing when there is no file.
+
+    Raises InputError, naming the line, when one is not a JSON object.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise damaged(str(error.strerror), str(path)) from error
+    finished = content.split(b"\n")[:-1]
+    for number, line in enumerate(finished, start=1):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise damaged(f"not JSON: {error}", f"{path}:{number}") from error
+        if not isinstance(row, dict):
+            raise damaged("not a JSON object", f"{path}:{number}")
+        yield number, row
+
+
+def cut_torn_line(path: Path) -> None:
+    """Remove a last line without its newline, left by a run that was killed while writing."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return
+    end = content.rfind(b"\n") + 1
+    if end < len(content):
+        os.truncate(path, end)
