@@ -1,0 +1,50 @@
+"""RunContext: what the parts of a run share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from sfcperf.control.events import Listener
+from sfcperf.control.interrupts import Interrupts
+from sfcperf.control.phases import Phases
+from sfcperf.drivers.base import Driver
+from sfcperf.results.store import RunStore
+
+
+class Manifest:
+    """run.json while the run goes on: written anew at every change."""
+
+    def __init__(self, store: RunStore, document: Mapping[str, Any]) -> None:
+        self._store = store
+        self.document = dict(document)
+
+    def update(self, changes: Mapping[str, Any]) -> None:
+        """Set these keys and write."""
+        self.document.update(changes)
+        self._store.write_manifest(self.document)
+
+
+@dataclass
+class RunContext:
+    """One run in this process."""
+
+    driver: Driver
+    store: RunStore
+    manifest: Manifest
+    listener: Listener
+    interrupts: Interrupts
+    phases: Phases
+    problems: list[str] = field(default_factory=list)
+    """For the manifest: what went wrong beside the trials."""
+
+    def enter(self, state: str) -> None:
+        """The run's state machine moves to `state`; run.json says so."""
+        if self.manifest.document.get("state") != state:
+            # For readers only: a full disk is found out where records are kept, and must not
+            # stand between a run and its tear-down.
+            with suppress(OSError):
+                self.manifest.update({"state": state})
+            self.listener.phase(state)

@@ -1,0 +1,99 @@
+"""Interrupts: SIGINT, SIGTERM and SIGHUP end a run in order.
+
+A signal raises `Interrupted` only where waiting is long and cutting it short is safe (`allowed`:
+deploying, proving, measuring, publishing). Everywhere else - keeping records, tearing down - it is
+noted and takes effect at the next `allowed` or `check`. It is raised once: a second Ctrl-C cannot
+cut the tear-down short.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Any
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interrupted(BaseException):
+    """The user or the system asked to stop.
+
+    Not an Exception, so that no `except Exception` on its way takes it for a failure.
+    """
+
+
+class Interrupts:
+    """Context manager: the signals are ours inside."""
+
+    def __init__(self) -> None:
+        self.requested: str | None = None
+        """Name of the first signal, None as long as none came."""
+        self.allowed = _Allowed(self)
+        self._raised = False
+        self._previous: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> Interrupts:
+        # Handlers belong to the main thread; elsewhere the owner of the thread decides.
+        if threading.current_thread() is threading.main_thread():
+            for number in SIGNALS:
+                # Ignored from the start (nohup, a shell's background job): it stays ignored.
+                if signal.getsignal(number) is not signal.SIG_IGN:
+                    self._previous[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+
+    def check(self) -> None:
+        """Raise Interrupted if a signal came in the meantime."""
+        if self.requested is not None:
+            self._raised = True
+            raise Interrupted(self.requested)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.requested is not None:
+            _say("sfcperf: already stopping; what was built is being removed\n")
+            return
+        self.requested = signal.Signals(number).name
+        if self.allowed.depth > 0 and not self._raised:
+            self.check()
+
+
+class _Allowed:
+    """`with interrupts.allowed:` a signal takes effect at once."""
+
+    def __init__(self, interrupts: Interrupts) -> None:
+        self._interrupts = interrupts
+        self.depth = 0
+
+    def __enter__(self) -> None:
+        self.depth += 1
+        try:
+            self._interrupts.check()
+        except Interrupted:
+            self.depth -= 1
+            raise
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.depth -= 1
+
+
+def _say(text: str) -> None:
+    """Plain write: this runs inside a signal handler, in the middle of anything."""
+    try:
+        os.write(2, text.encode())
+    except OSError:
+        return

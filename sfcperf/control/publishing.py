@@ -1,0 +1,47 @@
+"""From the record of truth to results that people read; repeatable at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from sfcperf import plugins
+from sfcperf.control.faults import describe, keep_traceback
+from sfcperf.results.store import RunStore
+from sfcperf.workflow.model import PublishSpec
+
+ANALYSES = ("summary",)
+ERROR_LOG = "errors.log"
+"""In the run folder: tracebacks of what should not have happened."""
+REPORT = PublishSpec("report", {})
+
+
+def analyse(store: RunStore) -> list[str]:
+    """Merge telemetry and summarise; gives what went wrong, which loses no sample."""
+    problems: list[str] = []
+    with _noting(problems, store, "merging telemetry"):
+        store.merge_telemetry()
+    for name in ANALYSES:
+        with _noting(problems, store, f"analysis {name}"):
+            plugins.load("analysis", name)({}).analyse(store)
+    return problems
+
+
+def publish(store: RunStore, targets: Iterable[PublishSpec]) -> list[str]:
+    """Hand the run folder to the publishers; gives what went wrong. A publisher that fails does
+    not keep the others from publishing."""
+    problems: list[str] = []
+    for target in targets:
+        with _noting(problems, store, f"publishing to {target.to}"):
+            plugins.load("publisher", target.to)(target.parameters).publish(store)
+    return problems
+
+
+@contextmanager
+def _noting(problems: list[str], store: RunStore, what: str) -> Iterator[None]:
+    """Turn a failure into a line of `problems`; its traceback goes to the run folder."""
+    try:
+        yield
+    except Exception as error:
+        problems.append(f"{what}: {describe(error)}")
+        keep_traceback(error, store.folder / ERROR_LOG)

@@ -1,0 +1,198 @@
+"""Session: one process's work on a run, from the driver's start to the last byte of its report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from sfcperf import plugins
+from sfcperf.control import publishing
+from sfcperf.control.context import Manifest, RunContext
+from sfcperf.control.cost import monitor_cpu_s
+from sfcperf.control.events import Listener
+from sfcperf.control.faults import describe, keep_traceback
+from sfcperf.control.interrupts import Interrupted, Interrupts
+from sfcperf.control.journal import FileJournal
+from sfcperf.control.phases import Phases
+from sfcperf.control.rounds import Rounds
+from sfcperf.control.state import RunState
+from sfcperf.control.undo import release
+from sfcperf.drivers.base import Driver, DriverContext
+from sfcperf.errors import ExitCode, InputError, InterruptedRun
+from sfcperf.results.manifest import finish
+from sfcperf.results.records import RunStatus
+from sfcperf.results.store import RunStore
+from sfcperf.results.timestamps import utc_now
+from sfcperf.workflow.model import Workflow
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended."""
+
+    store: RunStore
+    trials: Mapping[str, int]
+    """Number of trials by status."""
+    problems: tuple[str, ...]
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """OK when every trial is valid."""
+        all_valid = self.trials["valid"] == sum(self.trials.values())
+        return ExitCode.OK if all_valid else ExitCode.SOME_TRIALS_BAD
+
+
+@dataclass
+class Session:
+    """Everything is removed at its end, however it ends; what could not be stays journaled."""
+
+    workflow: Workflow
+    store: RunStore
+    state: RunState
+    journal: FileJournal
+    tag: str
+    manifest: Manifest
+    listener: Listener
+    interrupts: Interrupts
+    phases: Phases
+    earlier_s: Mapping[str, float]
+    """Phases of earlier sessions of this run, seconds."""
+
+    def run(self) -> Outcome:
+        """Measure, analyse, publish. Raises InterruptedRun, or what made the run fail."""
+        try:
+            self._measure()
+            self._analyse()
+            self._publish()
+            self._enter("done")
+        except Interrupted as signal:
+            self._stopped("interrupted")
+            raise InterruptedRun(
+                f"the run was interrupted by {signal}", hint=self._what_next()
+            ) from signal
+        except BaseException as error:
+            self._problem(f"the run failed: {describe(error)}")
+            with suppress(OSError):
+                keep_traceback(error, self.store.folder / publishing.ERROR_LOG)
+            self._stopped("failed")
+            raise
+        finally:
+            self._give_up_state()
+        document = self.manifest.document
+        return Outcome(self.store, document["trials"], tuple(document["problems"]))
+
+    def _measure(self) -> None:
+        driver = self._driver()
+        run = RunContext(
+            driver, self.store, self.manifest, self.listener, self.interrupts, self.phases
+        )
+        try:
+            driver.admit(self.workflow.scenarios)
+            self.manifest.update({"infrastructure": dict(driver.facts())})
+            rounds = Rounds(run, self.workflow)
+            self.listener.started(self.store.folder, *rounds.planned())
+            rounds.run()
+        finally:
+            run.enter("tearing down")
+            with self.phases("teardown"):
+                left = release(driver)
+            # What a tear-down could not remove and the journal could is no problem any more.
+            problems = [*run.problems, *left] if left else []
+            if problems:
+                problems.append("`sfcperf clean` removes what was left once the cause is gone")
+            for problem in problems:
+                self._problem(problem)
+
+    def _driver(self) -> Driver:
+        driver_class: type[Driver] = plugins.load("driver", self.workflow.driver)
+        context = DriverContext(
+            run_id=self.store.run_id,
+            tag=self.tag,
+            config=self.workflow.config,
+            journal=self.journal,
+            state_dir=self.state.state_dir,
+            raw_dir=_session_folder(self.store.folder / "raw" / "driver"),
+            log=self._log,
+        )
+        return driver_class(context)
+
+    def _analyse(self) -> None:
+        self._enter("analysing")
+        with self.phases("analysing"), self.interrupts.allowed:
+            # Reasons of stopping and the trials' status are part of the summary: run.json first.
+            self._finish("complete")
+            for problem in publishing.analyse(self.store):
+                self._problem(problem)
+            self._finish("complete", monitor_cpu_s(self.store))
+
+    def _publish(self) -> None:
+        self._enter("publishing")
+        with self.phases("publishing"), self.interrupts.allowed:
+            for problem in publishing.publish(self.store, self.workflow.publish):
+                self._problem(problem)
+
+    def _finish(self, status: RunStatus, cost: Mapping[str, float] | None = None) -> None:
+        self.manifest.update(
+            finish(
+                self.manifest.document,
+                status=status,
+                trials=self.store.trials(),
+                stopping={},
+                monitor_cpu_s=cost,
+            )
+        )
+
+    def _enter(self, state: str) -> None:
+        self.manifest.update({"state": state, "phases": self._seconds()})
+        self.listener.phase(state)
+
+    def _problem(self, text: str) -> None:
+        """Written with the next change of run.json."""
+        self.manifest.document["problems"] = [*self.manifest.document["problems"], text]
+        self.listener.message(text)
+        self._log(text)
+
+    def _log(self, text: str) -> None:
+        with (self.store.folder / "run.log").open("a") as log:
+            log.write(f"{utc_now()} {text}\n")
+
+    def _seconds(self) -> dict[str, float]:
+        """Phases of this session and of those before it."""
+        seconds = dict(self.earlier_s)
+        for name, value in self.phases.seconds().items():
+            seconds[name] = round(seconds.get(name, 0.0) + value, 6)
+        return seconds
+
+    def _stopped(self, status: RunStatus) -> None:
+        """The last words of a run that does not complete. When even run.json cannot be written
+        (a full disk), what stopped the run matters more."""
+        with suppress(OSError, InputError):
+            if self.manifest.document["status"] == "complete":
+                # Every trial is there; only the report is missing, and it can be made anew.
+                self.manifest.update({"phases": self._seconds()})
+            else:
+                self._finish(status)
+                self._enter(status)
+
+    def _what_next(self) -> str:
+        if self.manifest.document["status"] == "complete":
+            return f"all trials are done; `sfcperf report {self.store.folder}` makes the report"
+        return f"`sfcperf resume {self.store.folder}` goes on with it"
+
+    def _give_up_state(self) -> None:
+        if self.journal.outstanding():
+            self.state.release()
+        else:
+            self.state.remove()
+
+
+def _session_folder(folder: Path) -> Path:
+    """`FOLDER`, or `FOLDER-2`, ... when earlier sessions of the run have left theirs."""
+    number, candidate = 1, folder
+    while candidate.exists():
+        number += 1
+        candidate = folder.with_name(f"{folder.name}-{number}")
+    candidate.mkdir(parents=True)
+    return candidate

@@ -1,0 +1,219 @@
+"""StateDir: the runs that live on this machine, and those that died here.
+
+    $SFCPERF_STATE_DIR (default /var/lib/sfcperf)
+      lock                held for a moment by whoever makes, claims or removes a run's folder
+      runs/<run_id>/
+        lock              held by the living run; the kernel releases it however the run ends
+        run.json          driver, its configuration, tag, results folder, pid
+        journal.jsonl     resources (sfcperf.control.journal)
+        state/            the driver's own files
+
+A run whose lock can be taken is dead. A folder without a journal owns nothing.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+import shutil
+import string
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sfcperf.control.journal import FileJournal
+from sfcperf.errors import EnvironmentLacks, InputError
+from sfcperf.results.files import replace_file
+
+VARIABLE = "SFCPERF_STATE_DIR"
+DEFAULT_ROOT = Path("/var/lib/sfcperf")
+TAG_ALPHABET = string.digits + string.ascii_lowercase
+TAG_LENGTH = 6
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """What must be known of a run to clean up after it."""
+
+    run_id: str
+    tag: str
+    driver: str
+    config: Mapping[str, Any]
+    results: str
+    """The run folder with the results."""
+    pid: int
+
+
+class RunAlive(InputError):
+    """The run is being executed by another process."""
+
+
+class RunState:
+    """The live folder of one run, locked by this process until `release` or `remove`."""
+
+    def __init__(self, folder: Path, lock: int) -> None:
+        self.folder = folder
+        self._lock = lock
+
+    @property
+    def state_dir(self) -> Path:
+        """The driver's own files."""
+        return self.folder / "state"
+
+    def write_info(self, info: RunInfo) -> None:
+        """Say who runs here. Before the first journal line, so that it can be undone."""
+        replace_file(self.folder / "run.json", json.dumps(asdict(info), indent=2) + "\n")
+
+    def info(self) -> RunInfo:
+        """What `write_info` wrote. Raises InputError when it is damaged."""
+        path = self.folder / "run.json"
+        try:
+            return RunInfo(**json.loads(path.read_text()))
+        except (OSError, ValueError, TypeError) as error:
+            raise InputError(
+                f"the state of this run is damaged: {error}",
+                where=str(path),
+                hint="remove by hand what its journal.jsonl names, then the folder",
+            ) from error
+
+    def journal(self) -> FileJournal:
+        """The journal. Raises InputError when it is damaged."""
+        return FileJournal(self.folder / "journal.jsonl")
+
+    @property
+    def owns_nothing(self) -> bool:
+        """No resource was ever journaled, so there is nothing to undo."""
+        return not (self.folder / "journal.jsonl").exists()
+
+    def remove(self) -> None:
+        """Remove the folder; only right when the journal has nothing outstanding."""
+        # The journal goes first: if this is cut short, what remains is a folder that owns nothing.
+        (self.folder / "journal.jsonl").unlink(missing_ok=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.release()
+
+    def release(self) -> None:
+        """Give up the lock and leave the folder for `resume` or `clean`."""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+
+class StateDir:
+    """All live runs of this machine."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        self.root = root or Path(os.environ.get(VARIABLE) or DEFAULT_ROOT)
+
+    def create(self, name: str) -> tuple[RunState, str, str]:
+        """A new run of the workflow `name`: its locked state, run id and tag."""
+        with self._guard():
+            tag = self._free_tag()
+            run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{name}-{tag}"
+            return self._make(run_id), run_id, tag
+
+    def recreate(self, run_id: str) -> tuple[RunState, str]:
+        """State for a run that is resumed, and its tag: the old one if no other run has it."""
+        with self._guard():
+            tag = run_id.rpartition("-")[2]
+            valid = len(tag) == TAG_LENGTH and set(tag) <= set(TAG_ALPHABET)
+            if not valid or tag in self._tags():
+                tag = self._free_tag()
+            return self._make(run_id), tag
+
+    def claim(self, run_id: str) -> RunState | None:
+        """Lock the state of a dead run; None when there is no such run. Raises RunAlive."""
+        with self._guard():
+            folder = self._runs / run_id
+            if not folder.is_dir():
+                return None
+            return RunState(folder, _lock(folder))
+
+    def alive(self, run_id: str) -> bool:
+        """Whether some process executes this run now."""
+        if not (self._runs / run_id).is_dir():
+            return False
+        try:
+            state = self.claim(run_id)
+        except RunAlive:
+            return True
+        if state is not None:
+            state.release()
+        return False
+
+    def run_ids(self) -> list[str]:
+        """Runs with state here, dead or alive, oldest first."""
+        try:
+            return sorted(path.name for path in self._runs.iterdir() if path.is_dir())
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise self._inaccessible(error) from error
+
+    @property
+    def _runs(self) -> Path:
+        return self.root / "runs"
+
+    def _make(self, run_id: str) -> RunState:
+        folder = self._runs / run_id
+        try:
+            folder.mkdir(parents=True)
+            state = RunState(folder, _lock(folder))
+            state.state_dir.mkdir()
+        except FileExistsError as error:
+            raise RunAlive(f"the run {run_id} has just been taken up by another process") from error
+        except OSError as error:
+            raise self._inaccessible(error) from error
+        return state
+
+    def _tags(self) -> set[str]:
+        return {run_id.rpartition("-")[2] for run_id in self.run_ids()}
+
+    def _free_tag(self) -> str:
+        taken = self._tags()
+        while True:
+            tag = "".join(secrets.choice(TAG_ALPHABET) for _ in range(TAG_LENGTH))
+            if tag not in taken:
+                return tag
+
+    @contextmanager
+    def _guard(self) -> Iterator[None]:
+        """One process at a time makes, claims or removes folders of runs."""
+        try:
+            # A driver's configuration may hold credentials.
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            descriptor = os.open(self.root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise self._inaccessible(error) from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _inaccessible(self, error: OSError) -> EnvironmentLacks:
+        return EnvironmentLacks(
+            f"the folder for live runs cannot be used: {error.strerror}",
+            where=str(error.filename or self.root),
+            hint=f"run as root, or name another folder in {VARIABLE}",
+        )
+
+
+def _lock(folder: Path) -> int:
+    """The lock of a run. Closed on exec, so that no child of the run outlives it as its owner."""
+    path = folder / "lock"
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(descriptor)
+        raise RunAlive(
+            f"the run {folder.name} is being executed by another process",
+            hint="wait for its end, or stop it with Ctrl-C where it runs",
+        ) from error
+    return descriptor
