@@ -1,0 +1,1 @@
+"""A probe and a driver for SFCPerf, outside its tree."""

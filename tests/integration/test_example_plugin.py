@@ -1,0 +1,110 @@
+"""A third party adds a probe and a driver from a package of its own (tests/examples)."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "sfcperf-example-plugin"
+WORKFLOW = EXAMPLE / "tcp-connect.json"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder into which the example was installed, as `pip install` does it, offline."""
+    folder = tmp_path_factory.mktemp("example")
+    # A build writes beside its sources.
+    shutil.copytree(EXAMPLE, folder / "source")
+    target = folder / "site"
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "install"]
+    offline = ["--no-index", "--no-deps", "--no-build-isolation"]
+    subprocess.run(
+        [*pip, *offline, "--target", str(target), str(folder / "source")],
+        check=True,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=120,
+    )
+    return target
+
+
+def sfcperf(installed: Path, *arguments: str, status: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run the command with the example on its path; it must end with `status`."""
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("sfcperf")), *arguments],
+        env={**os.environ, "PYTHONPATH": str(installed)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    return done
+
+
+@pytest.mark.parametrize(("kind", "name"), [("probes", "tcp-connect"), ("drivers", "veth-pair")])
+def test_it_is_listed(installed: Path, kind: str, name: str) -> None:
+    assert name in sfcperf(installed, "list", kind).stdout
+
+
+def test_it_is_not_there_without_its_package(tmp_path: Path) -> None:
+    assert "tcp-connect" not in sfcperf(tmp_path, "list", "probes").stdout
+    refused = sfcperf(tmp_path, "validate", str(WORKFLOW), status=2)
+    assert "veth-pair" in refused.stderr
+
+
+def test_its_documentation_comes_from_its_schema(installed: Path) -> None:
+    shown = sfcperf(installed, "show", "probe", "tcp-connect").stdout
+    assert "connections" in shown
+    assert "Connections per trial." in shown
+
+
+def test_its_parameters_are_part_of_the_workflow_schema(installed: Path, tmp_path: Path) -> None:
+    sfcperf(installed, "validate", str(WORKFLOW))
+    document = json.loads(WORKFLOW.read_text())
+    document["probes"][0]["conections"] = 3
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text(json.dumps(document))
+    refused = sfcperf(installed, "validate", str(wrong), status=2)
+    assert "/probes/0" in refused.stderr
+    assert "conections" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_its_driver_refuses_what_it_cannot_build(installed: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    refused = sfcperf(
+        installed,
+        *("run", "quickstart", "--driver", "veth-pair", "--results", str(results)),
+        status=2,
+    )
+    assert "/chain/functions" in refused.stderr
+    assert not results.exists() or not list(results.iterdir())
+
+
+@pytest.mark.root
+def test_it_runs(installed: Path, tmp_path: Path, state_dir: Path) -> None:
+    done = sfcperf(installed, "run", str(WORKFLOW), "--results", str(tmp_path), "--quiet")
+    run = Path(done.stdout.strip())
+    trials = [json.loads(line) for line in (run / "trials.jsonl").read_text().splitlines()]
+    assert [trial["status"] for trial in trials] == ["valid", "valid"]
+    assert all(trial["probe"] == "tcp-connect" for trial in trials)
+    for trial in trials:
+        times = [s["value"] for s in trial["samples"] if s["metric"] == "connect_time_us"]
+        assert len(times) == 10
+        assert all(0 < time < 5e6 for time in times)
+
+    summaries = json.loads((run / "summary.json").read_text())["summaries"]
+    assert any(row["metric"] == "connect_time_us" and row["n"] == 2 for row in summaries)
+
+    tag_of_namespaces = "veth-pair-"
+    left = [n for n in os.listdir("/run/netns") if n.startswith(tag_of_namespaces)]
+    assert left == []
+    assert list((state_dir / "runs").glob("*")) == []
