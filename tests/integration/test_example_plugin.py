@@ -104,7 +104,5 @@ def test_it_runs(installed: Path, tmp_path: Path, state_dir: Path) -> None:
     summaries = json.loads((run / "summary.json").read_text())["summaries"]
     assert any(row["metric"] == "connect_time_us" and row["n"] == 2 for row in summaries)
 
-    tag_of_namespaces = "veth-pair-"
-    left = [n for n in os.listdir("/run/netns") if n.startswith(tag_of_namespaces)]
-    assert left == []
+    assert list(Path("/run/netns").glob("veth-pair-*")) == []
     assert list((state_dir / "runs").glob("*")) == []
