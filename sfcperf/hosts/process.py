@@ -1,4 +1,4 @@
-"""Processes of this machine: started in a network namespace and in cgroups from their first moment."""
+"""Processes of this machine, in a network namespace and in cgroups from their first moment."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def run(
 
 @contextmanager
 def inside(namespace: Path | None) -> Iterator[None]:
-    """This thread (and what it starts) in a network namespace; other threads stay where they are."""
+    """This thread, and what it starts, in a network namespace; other threads stay outside."""
     if namespace is None:
         yield
         return

@@ -122,3 +122,5 @@ class TraversalProof:
     """The same for replies; empty when the reverse path bypasses the chain."""
     problems: tuple[str, ...] = ()
     """What contradicts the asked chain; empty when proven."""
+    evidence: tuple[str, ...] = ()
+    """Files in the driver's raw folder that anyone can check it with."""

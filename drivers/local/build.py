@@ -1,0 +1,294 @@
+"""Building a layout: namespaces, control groups, switches, links, flows, network functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from sfcperf.drivers.base import DriverContext, Resource
+from sfcperf.drivers.local import network
+from sfcperf.drivers.local.cgroups import Cgroup, Hierarchies
+from sfcperf.drivers.local.cpus import CpuAssignment
+from sfcperf.drivers.local.demolition import CGROUP, FOLDER, NAMESPACE
+from sfcperf.drivers.local.flows import sff_flows, tunnelled_ports, underlay_flows
+from sfcperf.drivers.local.layout import TUNNEL_PORT, WIRE_MTU, FunctionLayout, Layout, Port
+from sfcperf.drivers.local.openvswitch import Interface, OpenVSwitch
+from sfcperf.drivers.local.xdp_pass import attach_pass
+from sfcperf.vnfs.base import Attachment, RunningFunction
+
+from sfcperf.errors import DeploymentError
+from sfcperf.hosts.base import Host
+from sfcperf.hosts.namespace import NamespaceHost
+from sfcperf.workflow.model import Resources, Scenario
+
+DEFAULT_BURST_S = 0.01
+"""A shaper's bucket holds what the rate sends in this time, and at least ten packets."""
+
+WORKERS = 4
+
+
+class Site:
+    """A scenario on its way to standing; what it holds is removed by the driver."""
+
+    def __init__(
+        self, context: DriverContext, scenario: Scenario, layout: Layout, where: Hierarchies
+    ) -> None:
+        self.context = context
+        self.scenario = scenario
+        self.layout = layout
+        self.cpus: CpuAssignment
+        self.hosts: dict[str, Host] = {}
+        """By instance; a node's is without its SFF's control group, for captures."""
+        self.groups: dict[str, Cgroup] = {}
+        """By instance; an SFF's is called `sff@NODE`."""
+        self.switches: dict[str, OpenVSwitch] = {}
+        self.running: dict[str, RunningFunction] = {}
+        self.offloads: dict[str, dict[str, bool]] = {}
+        group = f"sfcperf-{context.tag}"
+        for instance in [*layout.namespaces, *(f"sff@{node}" for node in layout.nodes)]:
+            self.groups[instance] = Cgroup(where, group, instance)
+
+    @property
+    def resources(self) -> list[Resource]:
+        """Everything that `build` makes, in order."""
+        folders = [self._workdirs, self.layout.folder]
+        namespaces = [node.namespace for node in self.layout.nodes.values()]
+        namespaces += self.layout.namespaces.values()
+        paths = dict.fromkeys(path for group in self.groups.values() for path in group.paths)
+        return [
+            *(Resource(FOLDER, str(folder)) for folder in folders),
+            *(Resource(NAMESPACE, name) for name in namespaces),
+            *(Resource(CGROUP, str(path)) for path in reversed(paths)),
+        ]
+
+    def build(self, cpus: CpuAssignment) -> None:
+        """Make everything. Raises DeploymentError."""
+        self.cpus = cpus
+        self._namespaces()
+        self._groups()
+        self._switches()
+        self._attachments()
+        self._links()
+        self._configure_switches()
+        self._endpoints()
+        self._functions()
+
+    # Steps, in order
+
+    def _namespaces(self) -> None:
+        for node in self.layout.nodes.values():
+            network.add_namespace(node.namespace)
+        for namespace in self.layout.namespaces.values():
+            network.add_namespace(namespace)
+
+    def _groups(self) -> None:
+        for node in self.layout.nodes:
+            self.groups[f"sff@{node}"].create(self.cpus.node(node), None)
+        for instance, spec_node, resources in self._instances():
+            if resources is None:
+                self.groups[instance].create(self.cpus.node(spec_node), None)
+            else:
+                assigned = self.cpus.assign(instance, spec_node, resources.vcpus)
+                self.groups[instance].create(assigned, resources.memory_mib)
+        for instance, namespace in self.layout.namespaces.items():
+            procs = self.groups[instance].procs
+            self.hosts[instance] = NamespaceHost(
+                instance, namespace, self._workdir(instance), procs
+            )
+        for node in self.layout.nodes.values():
+            self.hosts[node.name] = NamespaceHost(
+                node.name, node.namespace, self._workdir(node.name)
+            )
+
+    def _instances(self) -> list[tuple[str, str, Resources | None]]:
+        scenario = self.scenario
+        return [
+            *((f.spec.name, f.spec.node, f.spec.resources) for f in self.layout.functions),
+            ("client", scenario.client.node, scenario.client.resources),
+            ("server", scenario.server.node, scenario.server.resources),
+        ]
+
+    def _switches(self) -> None:
+        database = self.context.state_dir / "empty.db"
+        for node in self.layout.nodes.values():
+            node.folder.mkdir(parents=True)
+            procs = self.groups[f"sff@{node.name}"].procs
+            host = NamespaceHost(f"sff@{node.name}", node.namespace, node.folder, procs)
+            self.switches[node.name] = OpenVSwitch(host, node.folder)
+            self.switches[node.name].start(database)
+
+    def _attachments(self) -> None:
+        mtu = int(self.context.config["mtu"])
+        for node in self.layout.nodes.values():
+            wants_xdp = []
+            for port in self.layout.ports(node.name):
+                endpoint = port in (self.layout.client, self.layout.server)
+                network.add_veth(
+                    node.namespace,
+                    port.outer,
+                    self.layout.namespaces[port.instance],
+                    port.inner,
+                    peer_mac=port.mac,
+                    mtu=WIRE_MTU,
+                    peer_mtu=mtu if endpoint or not self._aware(port) else WIRE_MTU,
+                )
+                if self._needs_xdp(port):
+                    wants_xdp.append(port.outer)
+            if wants_xdp:
+                attach_pass(self.hosts[node.name], wants_xdp)
+
+    def _links(self) -> None:
+        for link in self.layout.links:
+            (first, second), (here, there) = link.nodes, link.interfaces
+            namespaces = [self.layout.nodes[node].namespace for node in (first, second)]
+            network.add_veth(namespaces[0], here, namespaces[1], there, mtu=WIRE_MTU)
+            rate = link.link.rate_bps
+            if rate is not None:
+                burst = link.link.burst_bytes or default_burst(rate)
+                network.shape(namespaces[0], here, rate, burst)
+                network.shape(namespaces[1], there, rate, burst)
+
+    def _configure_switches(self) -> None:
+        for name, node in self.layout.nodes.items():
+            switch = self.switches[name]
+            tunnelled = tunnelled_ports(self.layout, name)
+            bridges = {"sff": node.mac}
+            interfaces = [
+                Interface("und" if port in tunnelled else "sff", port.outer, port.ofport)
+                for port in self.layout.ports(name)
+            ]
+            if self.layout.needs_underlay:
+                bridges = {"und": node.mac, "sff": _other(node.mac)}
+                interfaces += self._underlay_interfaces(name)
+            switch.configure(bridges, interfaces)
+            if self.layout.needs_underlay:
+                self._underlay(name, tunnelled)
+            switch.add_flows("sff", sff_flows(self.layout, self.scenario, name))
+
+    def _underlay_interfaces(self, node: str) -> list[Interface]:
+        options = (
+            "type=vxlan",
+            "options:exts=gpe",
+            "options:packet_type=ptap",
+            "options:remote_ip=flow",
+            "options:dst_port=4790",
+            f"options:local_ip={self.layout.nodes[node].address}",
+        )
+        interfaces = [Interface("sff", "gpe", TUNNEL_PORT, options)]
+        for link in self.layout.links:
+            if node in link.nodes:
+                end = link.nodes.index(node)
+                interfaces.append(Interface("und", link.interfaces[end], link.ofports[end]))
+        return interfaces
+
+    def _underlay(self, name: str, tunnelled: list[Port]) -> None:
+        node, switch = self.layout.nodes[name], self.switches[name]
+        network.add_address(node.namespace, "und", node.address, 24)
+        if tunnelled:
+            network.add_address(node.namespace, "und", "10.254.0.254", 24)
+        for destination in node.next_hop:
+            # Nodes in between switch by IPv4 address: the frame keeps the last node's MAC.
+            last = self.layout.nodes[destination]
+            switch.set_neighbour("und", last.address, last.mac)
+        for port in tunnelled:
+            if port.address is not None:
+                switch.set_neighbour("und", port.address, port.mac)
+        switch.add_flows("und", underlay_flows(self.layout, name))
+
+    def _endpoints(self) -> None:
+        client, server = self.layout.client, self.layout.server
+        for port, other in ((client, server), (server, client)):
+            namespace = self.layout.namespaces[port.instance]
+            if port.address is None or other.address is None:
+                raise AssertionError("an endpoint has an address")
+            network.add_address(namespace, port.inner, port.address, 32)
+            network.add_neighbour(namespace, port.inner, other.address, other.mac)
+            self.offloads[port.instance] = network.turn_off_offloads(namespace, port.inner)
+
+    def _functions(self) -> None:
+        with ThreadPoolExecutor(WORKERS) as pool:
+            started = pool.map(self._start, self.layout.functions)
+            for function, running in zip(self.layout.functions, started, strict=True):
+                self.running[function.spec.name] = running
+
+    def _start(self, function: FunctionLayout) -> RunningFunction:
+        client, server = self.layout.client, self.layout.server
+        name = function.spec.name
+        if client.address is None or server.address is None:
+            raise AssertionError("an endpoint has an address")
+        ingress = function.ingress
+        if ingress.address is not None:
+            network.add_address(self.layout.namespaces[name], ingress.inner, ingress.address, 24)
+        attachment = Attachment(
+            name=name,
+            interfaces=tuple(port.inner for port in function.ports),
+            macs=tuple(port.mac for port in function.ports),
+            encapsulation=self.layout.encapsulation if function.type.nsh_aware else "none",
+            address=ingress.address,
+            client=(client.address, client.mac),
+            server=(server.address, server.mac),
+            vcpus=self.cpus.assigned[name],
+            mtu=int(self.context.config["mtu"]),
+        )
+        return function.type.start(self.hosts[name], attachment, function.spec.knobs)
+
+    # Details
+
+    @property
+    def _workdirs(self) -> Path:
+        return self.context.state_dir / "hosts"
+
+    def _workdir(self, instance: str) -> Path:
+        folder = self._workdirs / instance
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def _function(self, port: Port) -> FunctionLayout | None:
+        return next((f for f in self.layout.functions if port in f.ports), None)
+
+    def _aware(self, port: Port) -> bool:
+        function = self._function(port)
+        return function is not None and function.type.nsh_aware
+
+    def _needs_xdp(self, port: Port) -> bool:
+        function = self._function(port)
+        return function is not None and function.type.peer_needs_xdp(function.spec.knobs)
+
+    def facts(self) -> Mapping[str, Any]:
+        """What a reader of the results should know of how it was built."""
+        unbounded = [
+            f.spec.name for f in self.layout.functions if f.type.peer_needs_xdp(f.spec.knobs)
+        ]
+        return {
+            "dataplane": self.context.config["dataplane"],
+            "mtu": self.context.config["mtu"],
+            "offloads": self.offloads,
+            "cpus": {name: list(cpus) for name, cpus in self.cpus.assigned.items()},
+            "cpus_shared": self.cpus.shared,
+            # XDP runs in the softirq of whoever sends: a cpuset does not bound it.
+            "not_bounded_by_vcpus": unbounded,
+        }
+
+
+def default_burst(rate_bps: int) -> int:
+    """Bytes in a shaper's bucket when the workflow does not say."""
+    return max(int(rate_bps * DEFAULT_BURST_S / 8), 10 * (WIRE_MTU + 14))
+
+
+def check_reachable(layout: Layout) -> None:
+    """Raises DeploymentError when nodes that must talk to each other have no way."""
+    used = {layout.client.node, layout.server.node, *(f.spec.node for f in layout.functions)}
+    for node in used:
+        missing = used - {node} - set(layout.nodes[node].next_hop)
+        if missing:
+            raise DeploymentError(
+                f"there is no way from {node} to {', '.join(sorted(missing))}",
+                where="/topology/links",
+            )
+
+
+def _other(mac: str) -> str:
+    """A second address of a node, for its second bridge."""
+    return mac[:-2] + f"{int(mac[-2:], 16) | 0x80:02x}"

@@ -1,0 +1,107 @@
+"""Capture on several interfaces at once, with the kernel's time stamps and the direction."""
+
+from __future__ import annotations
+
+import select
+import socket
+import struct
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sfcperf.hosts.namespace import NETNS_FOLDER
+from sfcperf.hosts.process import inside
+
+ETH_P_ALL = 0x0003
+SO_TIMESTAMPNS = 35
+"""Of Linux on all architectures but a few; the socket module does not name it."""
+SNAPLEN = 2048
+LINKTYPE_ETHERNET = 1
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A captured frame."""
+
+    time_ns: int
+    """Unix time of the kernel's stamp, nanoseconds."""
+    interface: str
+    """As named to Capture."""
+    outgoing: bool
+    """Sent by the interface's own namespace (here: by the SFF)."""
+    data: bytes
+
+
+class Capture:
+    """Sees every frame of the interfaces from its making until `close`."""
+
+    def __init__(self, interfaces: Sequence[tuple[str, str, str]]) -> None:
+        """Each is (name for the frames, namespace, interface)."""
+        self._sockets: dict[int, tuple[str, socket.socket]] = {}
+        self.names = [name for name, _, _ in interfaces]
+        self.frames: list[Frame] = []
+        for name, namespace, interface in interfaces:
+            with inside(NETNS_FOLDER / namespace):
+                sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+            sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+            sock.bind((interface, ETH_P_ALL))
+            sock.setblocking(False)
+            self._sockets[sock.fileno()] = (name, sock)
+
+    def collect(self, done: Callable[[], bool], timeout_s: float) -> None:
+        """Receive until `done` says so or the time is over."""
+        poll = select.poll()
+        for file in self._sockets:
+            poll.register(file, select.POLLIN)
+        end = time.monotonic() + timeout_s
+        while not done() and (left := end - time.monotonic()) > 0:
+            for file, _ in poll.poll(left * 1000):
+                self._drain(*self._sockets[file])
+
+    def close(self) -> None:
+        """End it."""
+        for _, sock in self._sockets.values():
+            sock.close()
+        self._sockets.clear()
+
+    def _drain(self, name: str, sock: socket.socket) -> None:
+        while True:
+            try:
+                data, ancillary, _, address = sock.recvmsg(SNAPLEN, 64)
+            except BlockingIOError:
+                return
+            stamp = time.time_ns()
+            for level, kind, value in ancillary:
+                if (level, kind) == (socket.SOL_SOCKET, SO_TIMESTAMPNS):
+                    seconds, nanoseconds = struct.unpack("qq", value[:16])
+                    stamp = seconds * 1_000_000_000 + nanoseconds
+            outgoing = address[2] == socket.PACKET_OUTGOING
+            self.frames.append(Frame(stamp, name, outgoing, data))
+
+
+def write_pcapng(path: Path, names: Sequence[str], frames: Sequence[Frame]) -> None:
+    """Keep frames as evidence that tshark and Wireshark read: one interface per name."""
+    from pcapng import FileWriter
+    from pcapng.blocks import EnhancedPacket, InterfaceDescription, SectionHeader
+    from pcapng.structs import EPBFlags
+
+    section = SectionHeader(options={"shb_userappl": "sfcperf"})
+    numbers: dict[str, int] = {}
+    for name in names:
+        interface = section.new_member(
+            InterfaceDescription,
+            link_type=LINKTYPE_ETHERNET,
+            snaplen=SNAPLEN,
+            options={"if_name": name, "if_tsresol": bytes([9])},
+        )
+        numbers[name] = interface.interface_id
+    with path.open("wb") as file:
+        writer = FileWriter(file, section)
+        for frame in sorted(frames, key=lambda frame: frame.time_ns):
+            direction = EPBFlags(2 if frame.outgoing else 1)
+            block = section.new_member(EnhancedPacket, options={"epb_flags": direction})
+            block.interface_id = numbers[frame.interface]
+            block.timestamp_high, block.timestamp_low = divmod(frame.time_ns, 1 << 32)
+            block.packet_data = frame.data
+            writer.write_block(block)

@@ -1,0 +1,64 @@
+"""Which CPUs of this machine each node and each instance gets.
+
+Nodes take CPUs from the machine in turn; when nodes want more than there are, they share. An
+instance gets the CPUs of its node that carry the fewest other instances.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+
+from sfcperf.errors import EnvironmentLacks
+from sfcperf.workflow.model import Node
+
+
+def machine_cpus() -> tuple[int, ...]:
+    """CPUs on which this process may run."""
+    return tuple(sorted(os.sched_getaffinity(0)))
+
+
+class CpuAssignment:
+    """Hands out CPUs; `assigned` remembers to whom."""
+
+    def __init__(self, nodes: Sequence[Node], machine: Sequence[int]) -> None:
+        """Raises EnvironmentLacks when a node wants more CPUs than the machine has."""
+        self.assigned: dict[str, tuple[int, ...]] = {}
+        self._load: Counter[int] = Counter()
+        self._nodes: dict[str, tuple[int, ...]] = {}
+        first = 0
+        for node in nodes:
+            count = len(machine) if node.vcpus is None else node.vcpus
+            if count > len(machine):
+                raise EnvironmentLacks(
+                    f"node {node.name} wants {count} vCPUs, and this machine has {len(machine)}",
+                    where=f"/topology/nodes/{node.name}/vcpus",
+                    allowed=f"1 to {len(machine)}",
+                )
+            chosen = [machine[(first + offset) % len(machine)] for offset in range(count)]
+            self._nodes[node.name] = tuple(sorted(chosen))
+            first += count
+
+    def node(self, name: str) -> tuple[int, ...]:
+        """CPUs of a node."""
+        return self._nodes[name]
+
+    def assign(self, instance: str, node: str, vcpus: int) -> tuple[int, ...]:
+        """CPUs for an instance. Raises EnvironmentLacks when its node has fewer."""
+        available = self._nodes[node]
+        if vcpus > len(available):
+            raise EnvironmentLacks(
+                f"{instance} wants {vcpus} vCPUs, and its node {node} has {len(available)}",
+                allowed=f"1 to {len(available)}",
+                hint="lower resources.vcpus, or run on a machine with more CPUs",
+            )
+        chosen = sorted(available, key=lambda cpu: (self._load[cpu], cpu))[:vcpus]
+        self._load.update(chosen)
+        self.assigned[instance] = tuple(sorted(chosen))
+        return self.assigned[instance]
+
+    @property
+    def shared(self) -> bool:
+        """Whether a CPU was given to more than one instance."""
+        return any(count > 1 for count in self._load.values())

@@ -1,0 +1,175 @@
+"""OpenFlow rules of the classifier, the SFFs and the SFC proxies (RFC 7665, section 4).
+
+Bridge `sff` of each node:
+  table 0   where a packet comes from: endpoint (classifier), SF, SFC proxy's SF, tunnel
+  table 10  SFF: (SPI, SI) -> next SF, tunnel to the next SF's node, or the end of the path
+  table 20  what is not in a chain: by destination MAC, as a switch
+Bridge `und` of each node: VXLAN-GPE between nodes and towards SFs, by destination address.
+
+NSH is MD type 1 with zero context headers; the SFF decrements its TTL at each SF (RFC 8300, 2.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sfcperf.drivers.local.layout import TUNNEL_PORT, Layout, NodeLayout, Port
+from sfcperf.drivers.local.paths import Path, PathHop, paths
+
+from sfcperf.workflow.model import Match, Scenario
+
+_NSH = "packet_type=(1,0x894f)"
+_ETHERNET = "packet_type=(0,0)"
+_PROTOCOLS = {"any": "ip", "tcp": "tcp", "udp": "udp", "icmp": "icmp"}
+
+
+def sff_flows(layout: Layout, scenario: Scenario, node: str) -> list[str]:
+    """Rules of a node's bridge `sff`."""
+    flows = [
+        *_bypass(layout, node),
+        "table=10,priority=0,actions=drop",
+    ]
+    for path in paths(layout, scenario):
+        if path is not None:
+            flows += _classifier(path, scenario, node)
+            flows += _forwarder(layout, path, node)
+    if layout.encapsulation != "none" and layout.needs_underlay:
+        flows.append(f"table=0,priority=90,in_port={TUNNEL_PORT},{_NSH},actions=resubmit(,10)")
+    return flows
+
+
+def underlay_flows(layout: Layout, node: str) -> list[str]:
+    """Rules of a node's bridge `und`."""
+    own = layout.nodes[node]
+    flows = [f"priority=10,ip,nw_dst={own.address},actions=LOCAL"]
+    for destination, neighbour in own.next_hop.items():
+        address = layout.nodes[destination].address
+        port = _link_port(layout, node, neighbour)
+        flows.append(f"priority=10,ip,nw_dst={address},actions=output:{port}")
+    flows += [
+        f"priority=10,ip,nw_dst={port.address},actions=output:{port.ofport}"
+        for port in tunnelled_ports(layout, node)
+    ]
+    return flows
+
+
+def tunnelled_ports(layout: Layout, node: str) -> list[Port]:
+    """Attachments of SFs that are reached by VXLAN-GPE: they hang on `und`, not on `sff`."""
+    return [
+        port
+        for function in layout.functions
+        for port in function.ports
+        if port.node == node and port.address is not None
+    ]
+
+
+def _classifier(path: Path, scenario: Scenario, node: str) -> Iterator[str]:
+    if path.source.node != node:
+        return
+    forward = path.spi == scenario.chain.spi
+    match = _match(scenario.chain.match, reverse=not forward)
+    yield (
+        f"table=0,priority=100,in_port={path.source.ofport},{match},"
+        f"actions={_push_nsh(path.spi, path.hops[0].si)},resubmit(,10)"
+    )
+
+
+def _match(match: Match, *, reverse: bool) -> str:
+    """The classifier's match; replies have source and destination exchanged."""
+    source, destination = ("dst", "src") if reverse else ("src", "dst")
+    fields = [_PROTOCOLS[match.ip_proto]]
+    if match.source is not None:
+        fields.append(f"nw_{source}={match.source}")
+    if match.destination is not None:
+        fields.append(f"nw_{destination}={match.destination}")
+    if match.source_port is not None:
+        fields.append(f"tp_{source}={match.source_port}")
+    if match.destination_port is not None:
+        fields.append(f"tp_{destination}={match.destination_port}")
+    return ",".join(fields)
+
+
+def _forwarder(layout: Layout, path: Path, node: str) -> Iterator[str]:
+    for hop in path.hops:
+        yield from _towards(layout, path, hop, node)
+        if hop.exit.node == node:
+            yield from _back_from(path, hop)
+    last = path.hops[-1].exit.node
+    if last == node:
+        end = _deliver(layout, node, path.destination)
+        yield f"table=10,{_key(path, path.final_si)},actions=decap(),{end}"
+
+
+def _towards(layout: Layout, path: Path, hop: PathHop, node: str) -> Iterator[str]:
+    """(SPI, SI) on its way to an SF: hand over here, or tunnel to the node of the SF."""
+    key = _key(path, hop.si)
+    entry = hop.entry
+    if entry.node != node:
+        # Nodes that the path never visits have no use for the rule.
+        if node in {path.source.node, *(other.exit.node for other in path.hops)}:
+            yield f"table=10,{key},actions={_tunnel(layout.nodes[entry.node])}"
+    elif not hop.function.type.nsh_aware:
+        yield (
+            f"table=10,{key},actions=decap(),set_field:{entry.mac}->eth_dst,output:{entry.ofport}"
+        )
+    elif entry.address is not None:
+        yield (
+            f"table=10,{key},actions=dec_nsh_ttl,set_field:{entry.address}->tun_dst,"
+            f"output:{TUNNEL_PORT}"
+        )
+    else:
+        yield (
+            f"table=10,{key},actions=dec_nsh_ttl,encap(ethernet),"
+            f"set_field:{layout.nodes[node].mac}->eth_src,set_field:{entry.mac}->eth_dst,"
+            f"output:{entry.ofport}"
+        )
+
+
+def _back_from(path: Path, hop: PathHop) -> Iterator[str]:
+    """A packet that an SF gives back, on its way to table 10."""
+    if not hop.function.type.nsh_aware:
+        # The SFC proxy: which path the packet was on follows from the arm on which it comes back.
+        yield (
+            f"table=0,priority=90,in_port={hop.exit.ofport},ip,"
+            f"actions={_push_nsh(path.spi, hop.si - 1)},resubmit(,10)"
+        )
+    elif hop.exit.address is None:
+        yield (
+            f"table=0,priority=90,in_port={hop.exit.ofport},dl_type=0x894f,nsh_spi={path.spi:#x},"
+            f"nsh_si={hop.si - 1},actions=decap(),resubmit(,10)"
+        )
+
+
+def _bypass(layout: Layout, node: str) -> Iterator[str]:
+    """Plain switching between the endpoints."""
+    for endpoint in (layout.client, layout.server):
+        yield f"table=20,dl_dst={endpoint.mac},actions={_deliver(layout, node, endpoint)}"
+        if endpoint.node == node:
+            yield f"table=0,priority=50,in_port={endpoint.ofport},actions=resubmit(,20)"
+    if layout.needs_underlay:
+        yield f"table=0,priority=50,in_port={TUNNEL_PORT},{_ETHERNET},actions=resubmit(,20)"
+
+
+def _deliver(layout: Layout, node: str, endpoint: Port) -> str:
+    if endpoint.node == node:
+        return f"output:{endpoint.ofport}"
+    return _tunnel(layout.nodes[endpoint.node])
+
+
+def _tunnel(node: NodeLayout) -> str:
+    return f"set_field:{node.address}->tun_dst,output:{TUNNEL_PORT}"
+
+
+def _push_nsh(spi: int, si: int) -> str:
+    return f"encap(nsh(md_type=1)),set_field:{spi:#x}->nsh_spi,set_field:{si}->nsh_si"
+
+
+def _key(path: Path, si: int) -> str:
+    return f"{_NSH},nsh_spi={path.spi:#x},nsh_si={si}"
+
+
+def _link_port(layout: Layout, node: str, neighbour: str) -> int:
+    for link in layout.links:
+        if set(link.nodes) == {node, neighbour}:
+            return link.ofports[link.nodes.index(node)]
+    raise AssertionError(f"no link between {node} and {neighbour}")

@@ -1,0 +1,233 @@
+"""Layout: every name, address and port number of a scenario on this machine, before it is built.
+
+Pure: the same scenario and tag give the same layout. Everything lives in namespaces of its own,
+so the addresses of the underlay can be fixed and never meet the machine's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sfcperf.drivers.local.routes import next_hops
+from sfcperf.vnfs.base import NetworkFunction
+
+from sfcperf import plugins
+from sfcperf.workflow.model import FunctionSpec, Link, Scenario
+
+RUN_FOLDER = Path("/run")
+"""Sockets of the SFFs: short, because a socket's path may not be longer than 107 bytes."""
+
+WIRE_MTU = 1500
+"""Of every link and attachment, bytes of IP packet: as on a wire."""
+
+GPE_OVERHEAD = 20 + 8 + 8 + 24 + 14
+"""Bytes that VXLAN-GPE adds to an IP packet: IPv4, UDP, VXLAN-GPE, NSH MD 1, inner Ethernet."""
+
+TUNNEL_PORT = 100
+"""OpenFlow port of the VXLAN-GPE tunnel on the SFF; those of instances lie on both sides of it."""
+
+INTERFACE_NAME_LENGTH = 15
+
+
+@dataclass(frozen=True)
+class Port:
+    """An attachment of an instance to the SFF of its node: a veth pair."""
+
+    instance: str
+    node: str
+    ofport: int
+    outer: str
+    """Interface in the node's namespace."""
+    inner: str
+    """Interface in the instance's namespace."""
+    mac: str
+    """Of the inner interface."""
+    address: str | None
+    """IPv4 address of the inner interface; None: it has none."""
+
+
+@dataclass(frozen=True)
+class FunctionLayout:
+    """An SF: its specification and its one or two attachments."""
+
+    spec: FunctionSpec
+    type: type[NetworkFunction]
+    ports: tuple[Port, ...]
+
+    @property
+    def ingress(self) -> Port:
+        """Where forward traffic reaches the SF."""
+        return self.ports[0]
+
+    @property
+    def egress(self) -> Port:
+        """Where forward traffic leaves it."""
+        return self.ports[-1]
+
+
+@dataclass(frozen=True)
+class NodeLayout:
+    """A node: a namespace with an SFF."""
+
+    name: str
+    index: int
+    namespace: str
+    address: str
+    """Of the SFF in the underlay."""
+    mac: str
+    folder: Path
+    """Sockets, database and log of its Open vSwitch."""
+    next_hop: dict[str, str]
+    """Other node -> neighbour through which it is reached."""
+
+
+@dataclass(frozen=True)
+class LinkLayout:
+    """A link: a veth pair between two nodes' namespaces."""
+
+    link: Link
+    nodes: tuple[str, str]
+    interfaces: tuple[str, str]
+    ofports: tuple[int, int]
+    """On the underlay bridges."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A whole scenario."""
+
+    nodes: dict[str, NodeLayout]
+    links: tuple[LinkLayout, ...]
+    client: Port
+    server: Port
+    functions: tuple[FunctionLayout, ...]
+    folder: Path
+    """Folder of this run below RUN_FOLDER; those of the nodes are in it."""
+    namespaces: dict[str, str]
+    """Instance -> namespace."""
+    encapsulation: str
+    """`none` without a chain, else `nsh-eth` or `nsh-vxlan-gpe`."""
+
+    @property
+    def needs_underlay(self) -> bool:
+        """Whether there are tunnels: between nodes, or towards SFs."""
+        return len(self.nodes) > 1 or self.encapsulation == "nsh-vxlan-gpe"
+
+    def ports(self, node: str) -> list[Port]:
+        """Attachments on a node's SFF."""
+        everything = [self.client, self.server, *(p for f in self.functions for p in f.ports)]
+        return [port for port in everything if port.node == node]
+
+
+def lay_out(scenario: Scenario, tag: str) -> Layout:
+    """The layout of a scenario in the run with this tag."""
+    encapsulation = _encapsulation(scenario)
+    nodes = _nodes(scenario, tag)
+    functions: list[FunctionLayout] = []
+    for spec in scenario.chain.functions:
+        kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
+        ports = _function_ports(spec, kind, tag, encapsulation)
+        functions.append(FunctionLayout(spec, kind, ports))
+    names = ["client", "server", *(function.spec.name for function in functions)]
+    return Layout(
+        nodes=nodes,
+        links=_links(scenario),
+        client=_endpoint(scenario, "client", tag),
+        server=_endpoint(scenario, "server", tag),
+        functions=tuple(functions),
+        folder=RUN_FOLDER / f"sfcperf-{tag}",
+        namespaces={name: namespace_name(tag, name) for name in names},
+        encapsulation=encapsulation,
+    )
+
+
+def namespace_name(tag: str, instance: str) -> str:
+    """Name of an instance's network namespace."""
+    return f"sfcperf-{tag}-{instance}"
+
+
+def _encapsulation(scenario: Scenario) -> str:
+    if not scenario.chain.functions:
+        return "none"
+    asked = scenario.chain.encapsulation
+    return "nsh-eth" if asked == "auto" else asked
+
+
+def _nodes(scenario: Scenario, tag: str) -> dict[str, NodeLayout]:
+    names = [node.name for node in scenario.topology.nodes]
+    hops = next_hops(names, [link.between for link in scenario.topology.links])
+    return {
+        name: NodeLayout(
+            name=name,
+            index=index,
+            namespace=namespace_name(tag, name),
+            address=f"10.255.0.{index}",
+            mac=_mac(tag, 3, index),
+            folder=RUN_FOLDER / f"sfcperf-{tag}" / f"n{index}",
+            next_hop=hops[name],
+        )
+        for index, name in enumerate(names, start=1)
+    }
+
+
+def _links(scenario: Scenario) -> tuple[LinkLayout, ...]:
+    used: dict[str, int] = {}
+    links = []
+    for number, link in enumerate(scenario.topology.links, start=1):
+        ofports = []
+        for node in link.between:
+            used[node] = used.get(node, 0) + 1
+            ofports.append(used[node])
+        first, second = link.between
+        names = (_short(f"to-{second}", f"link{number}a"), _short(f"to-{first}", f"link{number}b"))
+        links.append(LinkLayout(link, (first, second), names, (ofports[0], ofports[1])))
+    return tuple(links)
+
+
+def _endpoint(scenario: Scenario, name: str, tag: str) -> Port:
+    number = 1 if name == "client" else 2
+    spec = scenario.client if name == "client" else scenario.server
+    return Port(
+        instance=name,
+        node=spec.node,
+        ofport=number,
+        outer=name,
+        inner="eth0",
+        mac=_mac(tag, 1, number),
+        address=spec.address or f"10.0.0.{number}",
+    )
+
+
+def _function_ports(
+    spec: FunctionSpec, kind: type[NetworkFunction], tag: str, encapsulation: str
+) -> tuple[Port, ...]:
+    tunnelled = kind.nsh_aware and encapsulation == "nsh-vxlan-gpe"
+    ports = []
+    for arm in range(kind.interfaces):
+        # 32 SFs with two arms end at 110 + 64; the tunnel and the links lie below.
+        number = 110 + 2 * (spec.position - 1) + arm
+        suffix = "" if kind.interfaces == 1 else ("-in", "-out")[arm]
+        ports.append(
+            Port(
+                instance=spec.name,
+                node=spec.node,
+                ofport=number,
+                outer=_short(spec.name + suffix, f"sf{spec.position}{suffix}"),
+                inner=f"eth{arm}",
+                mac=_mac(tag, 2, number),
+                address=f"10.254.0.{number}" if tunnelled else None,
+            )
+        )
+    return tuple(ports)
+
+
+def _mac(tag: str, kind: int, number: int) -> str:
+    """A locally administered address that carries the run's tag (its first four characters)."""
+    octets = [0x02, kind, *tag.encode()[:3], number]
+    return ":".join(f"{octet:02x}" for octet in octets)
+
+
+def _short(name: str, otherwise: str) -> str:
+    """An interface's name: the telling one when the kernel takes it."""
+    return name if len(name) <= INTERFACE_NAME_LENGTH else otherwise

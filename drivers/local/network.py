@@ -1,0 +1,154 @@
+"""Namespaces, veth pairs, addresses and shapers, by netlink (pyroute2)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sfcperf.errors import DeploymentError
+from sfcperf.hosts.namespace import NETNS_FOLDER
+from sfcperf.hosts.process import inside
+
+
+@contextmanager
+def netlink_errors(doing: str) -> Iterator[None]:
+    """Errors of the kernel as DeploymentError that says what was being done."""
+    from pyroute2.netlink.exceptions import NetlinkError
+
+    try:
+        yield
+    except (NetlinkError, OSError) as error:
+        raise DeploymentError(f"{doing}: {error}") from error
+
+
+def add_namespace(name: str) -> None:
+    """A named network namespace with loopback up and IPv6 off.
+
+    IPv6 is off because its neighbour discovery would add packets that nobody asked for.
+    """
+    from pyroute2 import netns
+
+    with netlink_errors(f"the network namespace {name} cannot be made"):
+        netns.create(name)
+        with inside(NETNS_FOLDER / name):
+            Path("/proc/sys/net/ipv6/conf/all/disable_ipv6").write_text("1")
+            Path("/proc/sys/net/ipv6/conf/default/disable_ipv6").write_text("1")
+        with netlink(name) as link:
+            link.link("set", index=1, state="up")
+
+
+def remove_namespace(name: str) -> bool:
+    """Remove it; False when there is none."""
+    from pyroute2 import netns
+
+    if not (NETNS_FOLDER / name).exists():
+        return False
+    with netlink_errors(f"the network namespace {name} cannot be removed"):
+        netns.remove(name)
+    return True
+
+
+@contextmanager
+def netlink(namespace: str) -> Iterator[Any]:
+    """A netlink socket in a namespace."""
+    from pyroute2 import IPRoute
+
+    with inside(NETNS_FOLDER / namespace):
+        socket = IPRoute()
+    try:
+        yield socket
+    finally:
+        socket.close()
+
+
+def add_veth(
+    namespace: str,
+    interface: str,
+    peer_namespace: str,
+    peer_interface: str,
+    *,
+    peer_mac: str | None = None,
+    mtu: int,
+    peer_mtu: int | None = None,
+) -> None:
+    """A veth pair across two namespaces, both ends up; it never shows in the machine's own."""
+    with (
+        netlink_errors(f"the link {interface} cannot be made in {namespace}"),
+        netlink(namespace) as here,
+        netlink(peer_namespace) as there,
+    ):
+        peer: dict[str, Any] = {"ifname": peer_interface, "mtu": peer_mtu or mtu}
+        if peer_mac is not None:
+            peer["address"] = peer_mac
+        target = os.open(NETNS_FOLDER / peer_namespace, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            peer["net_ns_fd"] = target
+            here.link("add", ifname=interface, kind="veth", mtu=mtu, state="up", peer=peer)
+        finally:
+            os.close(target)
+        there.link("set", index=there.link_lookup(ifname=peer_interface)[0], state="up")
+
+
+def add_address(namespace: str, interface: str, address: str, prefix: int) -> None:
+    """An IPv4 address; the interface is brought up."""
+    with (
+        netlink_errors(f"{address}/{prefix} cannot be given to {interface} in {namespace}"),
+        netlink(namespace) as link,
+    ):
+        index = link.link_lookup(ifname=interface)[0]
+        link.link("set", index=index, state="up")
+        link.addr("add", index=index, address=address, prefixlen=prefix)
+
+
+def add_neighbour(namespace: str, interface: str, address: str, mac: str) -> None:
+    """A host on the link, with its MAC address: no ARP is ever sent for it."""
+    with (
+        netlink_errors(f"{address} cannot be made a neighbour on {interface} in {namespace}"),
+        netlink(namespace) as link,
+    ):
+        index = link.link_lookup(ifname=interface)[0]
+        link.route("add", dst=f"{address}/32", oif=index, scope="link")
+        link.neigh("add", dst=address, lladdr=mac, ifindex=index, state="permanent")
+
+
+def shape(namespace: str, interface: str, rate_bps: int, burst_bytes: int) -> None:
+    """Limit what leaves the interface by a token bucket (tbf), with 50 ms of queue."""
+    with (
+        netlink_errors(f"{interface} in {namespace} cannot be shaped to {rate_bps} bit/s"),
+        netlink(namespace) as link,
+    ):
+        index = link.link_lookup(ifname=interface)[0]
+        link.tc("add", "tbf", index, rate=rate_bps // 8, burst=burst_bytes, latency="50ms")
+
+
+def turn_off_offloads(namespace: str, interface: str) -> dict[str, bool]:
+    """Turn off what would put super-packets or unfinished checksums on the wire: a GSO packet
+    cannot be NSH-encapsulated as it is.
+
+    Gives ethtool's offloads as they are afterwards, read back from the kernel.
+    """
+    from pyroute2.ethtool import Ethtool
+
+    with (
+        netlink_errors(f"offloads of {interface} in {namespace} cannot be turned off"),
+        inside(NETNS_FOLDER / namespace),
+        Ethtool() as ethtool,
+    ):
+        features = ethtool.get_features(interface)
+        for name, feature in features.features.items():
+            sends_unfinished = name.startswith("tx-") and ("seg" in name or "checksum" in name)
+            if feature.available and (sends_unfinished or "gro" in name or "gso" in name):
+                feature.enable = False
+        ethtool.set_features(interface, features)
+        return dict(ethtool.get_offload_flags(interface))
+
+
+def processes_in(namespaces: Sequence[str]) -> list[int]:
+    """Ids of the processes that live in these namespaces."""
+    from pyroute2 import netns
+
+    by_namespace = netns.ns_pids()
+    return [pid for name in namespaces for pid in by_namespace.get(name, [])]

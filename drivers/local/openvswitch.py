@@ -1,0 +1,173 @@
+"""An Open vSwitch of our own: userspace datapath, own database, sockets and log, own namespace.
+
+The system's Open vSwitch, if there is one, is neither used nor noticed.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sfcperf.errors import DeploymentError, MeasurementError
+from sfcperf.hosts.base import Host, Process
+
+SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
+OPENFLOW = "OpenFlow15"
+START_TIMEOUT_S = 10.0
+COMMAND_TIMEOUT_S = 10
+
+
+@dataclass(frozen=True)
+class Interface:
+    """A port of a bridge."""
+
+    bridge: str
+    name: str
+    ofport: int
+    settings: tuple[str, ...] = ()
+    """Further `column=value` of the OVSDB Interface table."""
+
+
+def create_database(host: Host, file: Path) -> None:
+    """An empty database; copies of it serve every switch of a run."""
+    host.run(["ovsdb-tool", "create", str(file), str(SCHEMA)], timeout_s=COMMAND_TIMEOUT_S)
+
+
+class OpenVSwitch:
+    """One ovsdb-server and one ovs-vswitchd."""
+
+    def __init__(self, host: Host, folder: Path) -> None:
+        """`host` is where the datapath's ports are, `folder` for database, sockets and logs."""
+        self._host = host
+        self._folder = folder
+        self._processes: dict[str, Process] = {}
+
+    def start(self, empty_database: Path) -> None:
+        """Start both daemons; `configure` waits until they work. Raises DeploymentError."""
+        database = self._folder / "conf.db"
+        shutil.copy(empty_database, database)
+        self._spawn(
+            "ovsdb-server",
+            str(database),
+            f"--remote=punix:{self._folder}/db.sock",
+            f"--unixctl={self._folder}/ovsdb-server.ctl",
+        )
+        self._await(self._folder / "db.sock")
+        # Without --no-wait this would wait for the daemon that is started next.
+        self._vsctl("--no-wait", "init")
+        self._spawn(
+            "ovs-vswitchd",
+            f"unix:{self._folder}/db.sock",
+            f"--unixctl={self._folder}/ovs-vswitchd.ctl",
+        )
+
+    def configure(self, bridges: dict[str, str], interfaces: Sequence[Interface]) -> None:
+        """Make bridges (name -> MAC address) and their ports in one transaction, and wait until
+        the switch has them. Raises DeploymentError, also when a port could not be opened."""
+        command: list[str] = []
+        for bridge, mac in bridges.items():
+            command += ["--", "add-br", bridge, "--", "set", "bridge", bridge]
+            command += ["datapath_type=netdev", "fail_mode=secure", f"protocols={OPENFLOW}"]
+            command += [f'other_config:hwaddr="{mac}"']
+        for interface in interfaces:
+            command += ["--", "add-port", interface.bridge, interface.name]
+            command += ["--", "set", "interface", interface.name]
+            command += [f"ofport_request={interface.ofport}", *interface.settings]
+        self._vsctl(*command)
+        self._check_ports(interfaces)
+
+    def add_flows(self, bridge: str, flows: Sequence[str]) -> None:
+        """Install flows, all or none. Raises DeploymentError."""
+        target = self._management(bridge)
+        argv = ["ovs-ofctl", f"-O{OPENFLOW}", "--bundle", "add-flows", target, "-"]
+        self._run(argv, stdin="\n".join(flows) + "\n")
+
+    def set_neighbour(self, bridge: str, address: str, mac: str) -> None:
+        """Where a tunnel finds the next hop, without ARP."""
+        self._appctl("tnl/neigh/set", bridge, address, mac)
+
+    def packets_by_flow(self, bridge: str) -> dict[str, int]:
+        """Match of each flow -> packets that it has forwarded, all of them counted."""
+        # Statistics of cached flows reach OpenFlow only now and then; a purge brings them at once.
+        self._appctl("revalidator/purge")
+        dump = self._run(["ovs-ofctl", f"-O{OPENFLOW}", "dump-flows", self._management(bridge)])
+        found = re.findall(r"table=(\d+), n_packets=(\d+),.*?, ?([^ ]+) actions=", dump)
+        return {f"table={table},{match}": int(packets) for table, packets, match in found}
+
+    def problem(self) -> str | None:
+        """None while both daemons run, else what is wrong."""
+        for daemon, process in self._processes.items():
+            status = process.poll()
+            if status is not None:
+                return f"{daemon} ended with {status}{self._last_words(daemon)}"
+        return None
+
+    def stop(self) -> None:
+        """End the daemons; nothing of theirs is worth an orderly end."""
+        for process in self._processes.values():
+            process.stop(grace_s=0.0)
+        self._processes.clear()
+
+    def _spawn(self, daemon: str, *arguments: str) -> None:
+        log = self._folder / f"{daemon}.log"
+        console = self._folder / f"{daemon}.err"
+        # Sockets of the bridges appear in this folder, whatever the command line says.
+        argv = ["env", f"OVS_RUNDIR={self._folder}", daemon, *arguments]
+        argv += ["--no-chdir", f"--log-file={log}", "-vconsole:err"]
+        self._processes[daemon] = self._host.spawn(argv, stdout=console, stderr=console)
+
+    def _await(self, socket: Path) -> None:
+        end = time.monotonic() + START_TIMEOUT_S
+        while not socket.exists():
+            problem = self.problem()
+            if problem is not None or time.monotonic() > end:
+                raise DeploymentError(
+                    f"Open vSwitch does not start: {problem or f'no {socket.name}'}",
+                    hint="`sfcperf doctor` checks what it needs",
+                )
+            time.sleep(0.002)
+
+    def _check_ports(self, interfaces: Sequence[Interface]) -> None:
+        listing = self._vsctl(
+            "--format=csv", "--no-headings", "--columns=name,error", "list", "interface"
+        )
+        wanted = {interface.name for interface in interfaces}
+        for line in listing.splitlines():
+            name, _, error = line.partition(",")
+            if name.strip('"') in wanted and error.strip('"') not in ("", "[]"):
+                raise DeploymentError(f"Open vSwitch cannot open the port {name}: {error}")
+
+    def _vsctl(self, *arguments: str) -> str:
+        database = f"--db=unix:{self._folder}/db.sock"
+        return self._run(["ovs-vsctl", database, f"--timeout={COMMAND_TIMEOUT_S}", *arguments])
+
+    def _management(self, bridge: str) -> str:
+        return f"unix:{self._folder}/{bridge}.mgmt"
+
+    def _appctl(self, *arguments: str) -> str:
+        target = f"--target={self._folder}/ovs-vswitchd.ctl"
+        return self._run(["ovs-appctl", target, *arguments])
+
+    def _run(self, argv: Sequence[str], stdin: str | None = None) -> str:
+        try:
+            return self._host.run(
+                argv,
+                timeout_s=COMMAND_TIMEOUT_S + 1,
+                stdin=None if stdin is None else stdin.encode(),
+            ).text
+        except MeasurementError as error:
+            problem = self.problem()
+            raise DeploymentError(
+                f"{problem}; {error.message}" if problem else error.message
+            ) from error
+
+    def _last_words(self, daemon: str) -> str:
+        try:
+            lines = (self._folder / f"{daemon}.err").read_text().strip().splitlines()
+        except OSError:
+            return ""
+        return f": {lines[-1]}" if lines else ""
