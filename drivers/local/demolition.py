@@ -15,7 +15,6 @@ from pathlib import Path
 
 from sfcperf.drivers.base import Resource
 from sfcperf.drivers.local import cgroups, network
-
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.namespace import NETNS_FOLDER
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from sfcperf.drivers.local.build import Site
 from sfcperf.drivers.local.layout import FunctionLayout, Port
-
 from sfcperf.management.deployment import Deployment, Endpoint, Hop, ServiceFunction
 
 

@@ -11,7 +11,6 @@ from sfcperf.drivers.local.build import Site, check_reachable
 from sfcperf.drivers.local.cpus import CpuAssignment, machine_cpus
 from sfcperf.drivers.local.describe import describe
 from sfcperf.drivers.local.layout import GPE_OVERHEAD, WIRE_MTU, lay_out
-
 from sfcperf.environment import tools
 from sfcperf.errors import DeploymentError, EnvironmentLacks, MeasurementError
 from sfcperf.hosts.local import LocalHost

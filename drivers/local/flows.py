@@ -15,7 +15,6 @@ from collections.abc import Iterator
 
 from sfcperf.drivers.local.layout import TUNNEL_PORT, Layout, NodeLayout, Port
 from sfcperf.drivers.local.paths import Path, PathHop, paths
-
 from sfcperf.workflow.model import Match, Scenario
 
 _NSH = "packet_type=(1,0x894f)"

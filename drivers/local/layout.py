@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfcperf import plugins
 from sfcperf.drivers.local.routes import next_hops
 from sfcperf.vnfs.base import NetworkFunction
-
-from sfcperf import plugins
 from sfcperf.workflow.model import FunctionSpec, Link, Scenario
 
 RUN_FOLDER = Path("/run")

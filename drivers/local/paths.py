@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sfcperf.drivers.local.layout import FunctionLayout, Layout, Port
-
 from sfcperf.workflow.model import Scenario
 
 REVERSE_SPI_BIT = 1 << 23

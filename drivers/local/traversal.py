@@ -14,9 +14,8 @@ from sfcperf.drivers.local.capture import Capture, Frame, write_pcapng
 from sfcperf.drivers.local.layout import Layout, Port
 from sfcperf.drivers.local.marked import MarkedPacket, Side, marked_packet, send, sides
 from sfcperf.drivers.local.paths import Path, PathHop, paths
-from sfcperf.vnfs.nsh.frames import nsh_of
-
 from sfcperf.management.deployment import HopObservation, TraversalProof
+from sfcperf.vnfs.nsh.frames import nsh_of
 from sfcperf.workflow.model import Scenario
 
 PACKETS = 3

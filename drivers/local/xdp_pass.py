@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sfcperf.vnfs.binaries import binary
-
 from sfcperf.hosts.base import Host
+from sfcperf.vnfs.binaries import binary
 
 TIMEOUT_S = 5.0
 
