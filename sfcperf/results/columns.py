@@ -1,13 +1,18 @@
-"""Factors as columns of flat tables."""
+"""Columns of flat tables: a name and one type each."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow
 
 PREFIX = "factor_"
 """Before a factor's name, so that a factor called `round` or `value` stays apart from ours."""
+
+_INT64 = range(-(2**63), 2**63)
 
 
 def factor_names(scenarios: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -20,3 +25,22 @@ def cell(value: Any) -> Any:
     if isinstance(value, Mapping | list | tuple):
         return json.dumps(value, sort_keys=True)
     return value
+
+
+def level_array(levels: Sequence[Any]) -> pyarrow.Array:
+    """Levels of a factor as a typed column: boolean, integer, float, or else text."""
+    import pyarrow
+
+    known = [level for level in levels if level is not None]
+    if all(isinstance(level, bool) for level in known):
+        return pyarrow.array(levels, pyarrow.bool_())
+    if not any(isinstance(level, bool) for level in known):
+        if all(isinstance(level, int) and level in _INT64 for level in known):
+            return pyarrow.array(levels, pyarrow.int64())
+        if all(isinstance(level, int | float) for level in known):
+            return pyarrow.array(levels, pyarrow.float64())
+    return pyarrow.array([_text(level) for level in levels], pyarrow.string())
+
+
+def _text(level: Any) -> str | None:
+    return level if level is None or isinstance(level, str) else json.dumps(level, sort_keys=True)

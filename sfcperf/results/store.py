@@ -41,6 +41,7 @@ class RunStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._run_id: str | None = None
         self._mended: set[str] = set()
 
     @classmethod
@@ -67,8 +68,11 @@ class RunStore:
 
     @property
     def run_id(self) -> str:
-        """Name of the run: the folder's."""
-        return self.folder.resolve().name
+        """Identifier of the run: the manifest's, so that a folder that was moved or renamed keeps
+        it; the folder's name while there is no manifest."""
+        if self._run_id is None and (self.folder / MANIFEST).is_file():
+            self._run_id = self.manifest().get("run_id")
+        return self._run_id or self.folder.resolve().name
 
     # Input, plan and manifest
 

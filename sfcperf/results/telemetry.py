@@ -53,18 +53,19 @@ def merge(parts: Sequence[Path], target: Path) -> Path | None:
         pyarrow.parquet.ParquetWriter(beside, _schema()) as writer,
     ):
         for part in parts:
-            writer.write_table(_read_part(part))
+            writer.write_table(read(part))
     return target
 
 
-def _read_part(part: Path) -> pyarrow.Table:
+def read(path: Path) -> pyarrow.Table:
+    """All rows of a telemetry file. Raises InputError when it is damaged."""
     import pyarrow
     import pyarrow.parquet
 
     try:
-        return pyarrow.parquet.read_table(part, schema=_schema())
+        return pyarrow.parquet.read_table(path, schema=_schema())
     except (OSError, pyarrow.ArrowException) as error:
-        raise damaged(f"not readable as Parquet: {error}", str(part)) from error
+        raise damaged(f"not readable as Parquet: {error}", str(path)) from error
 
 
 def _schema() -> pyarrow.Schema:

@@ -1,0 +1,110 @@
+"""Flat tables of a run for other tools: one row per sample, and the telemetry beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from sfcperf.errors import InputError
+from sfcperf.results import telemetry
+from sfcperf.results.columns import PREFIX, cell, factor_names, level_array
+from sfcperf.results.files import replacing
+from sfcperf.results.records import TrialRecord
+from sfcperf.results.store import RunStore
+
+if TYPE_CHECKING:
+    import pyarrow
+
+Format = Literal["csv", "parquet"]
+
+_TRIAL_COLUMNS = tuple(f.name for f in fields(TrialRecord) if f.name not in ("scenario", "samples"))
+_SAMPLE_COLUMNS = ("sample", "metric", "unit", "value")
+
+
+def export(store: RunStore, format: Format, target: Path) -> Path:
+    """Write all samples of the run to `target`; gives `target`.
+
+    Columns: `run_id`, the fields of TrialRecord (reasons, deployment, packets and notes as JSON
+    text), a column `factor_NAME` per factor, and `sample` (from 0 within the trial), `metric`,
+    `unit`, `value`. Trials of every status are there: filter on `status`. A trial without samples
+    has one row whose sample columns are empty, so that failures do not vanish from a table. When
+    the run has telemetry it goes, with the same factor columns, to `telemetry_target(target)`.
+
+    Raises InputError for an unknown format, a damaged run or a target that cannot be written.
+    """
+    if format not in get_args(Format):
+        raise InputError(
+            f"there is no export format {format!r}", allowed=", ".join(get_args(Format))
+        )
+    trials = store.trials()
+    tables = {target: _samples_table(store.run_id, trials)}
+    if store.telemetry_path.is_file():
+        tables[telemetry_target(target)] = _telemetry_table(store, trials)
+    for path, table in tables.items():
+        _write(table, format, path)
+    return target
+
+
+def telemetry_target(target: Path) -> Path:
+    """Where the telemetry of an export goes: `run.csv` -> `run-telemetry.csv`."""
+    return target.with_name(f"{target.stem}-telemetry{target.suffix}")
+
+
+def _samples_table(run_id: str, trials: Sequence[TrialRecord]) -> pyarrow.Table:
+    import pyarrow
+
+    rows = [(record, row) for record in trials for row in _sample_rows(record)]
+    columns = {"run_id": pyarrow.array([run_id] * len(rows), pyarrow.string())}
+    for name in _TRIAL_COLUMNS:
+        values = {record.trial_id: cell(getattr(record, name)) for record in trials}
+        columns[name] = pyarrow.array([values[r.trial_id] for r, _ in rows], _type(name))
+    for factor in factor_names(record.scenario for record in trials):
+        columns[PREFIX + factor] = level_array([r.scenario.get(factor) for r, _ in rows])
+    for name in _SAMPLE_COLUMNS:
+        columns[name] = pyarrow.array([row.get(name) for _, row in rows], _type(name))
+    return pyarrow.table(columns)
+
+
+def _sample_rows(record: TrialRecord) -> list[dict[str, Any]]:
+    return [{"sample": n, **sample} for n, sample in enumerate(record.samples)] or [{}]
+
+
+def _type(name: str) -> pyarrow.DataType:
+    import pyarrow
+
+    if name in ("round", "attempts", "sample"):
+        return pyarrow.int64()
+    return pyarrow.float64() if name == "value" else pyarrow.string()
+
+
+def _telemetry_table(store: RunStore, trials: Sequence[TrialRecord]) -> pyarrow.Table:
+    """The telemetry with `run_id` and the factors' columns in place of the scenario's JSON."""
+    import pyarrow
+
+    table = telemetry.read(store.telemetry_path)
+    levels = {record.scenario_id: record.scenario for record in trials}
+    scenarios = table["scenario_id"].combine_chunks().dictionary_encode()
+    known = [levels.get(name, {}) for name in scenarios.dictionary.to_pylist()]
+    table = table.drop_columns(["scenario"])
+    for factor in factor_names(levels.values()):
+        column = level_array([scenario.get(factor) for scenario in known]).take(scenarios.indices)
+        table = table.append_column(PREFIX + factor, column)
+    return table.add_column(0, "run_id", pyarrow.repeat(store.run_id, table.num_rows))
+
+
+def _write(table: pyarrow.Table, format: Format, target: Path) -> None:
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    try:
+        with replacing(target) as beside:
+            if format == "csv":
+                pyarrow.csv.write_csv(table, beside)
+            else:
+                pyarrow.parquet.write_table(table, beside)
+    except OSError as error:
+        raise InputError(
+            f"the export cannot be written: {error.strerror or error}", where=str(target)
+        ) from error

@@ -1,0 +1,82 @@
+"""The runs in a results folder, as `sfcperf runs` lists them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfcperf.errors import InputError
+from sfcperf.results.manifest import counts
+from sfcperf.results.store import MANIFEST, PLAN, TRIALS, WORKFLOW, RunStore
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """A run folder in short."""
+
+    folder: Path
+    run_id: str
+    name: str
+    """Of the workflow; empty for a damaged folder."""
+    status: str
+    """As in run.json (`running` also for a killed run), or `damaged`."""
+    started_at: str
+    """ISO 8601, UTC; empty for a damaged folder."""
+    valid: int
+    """Trials by status, from trials.jsonl."""
+    untrusted: int
+    failed: int
+    damage: str | None = None
+    """What is wrong with a damaged folder."""
+
+
+def list_runs(results: Path) -> list[RunInfo]:
+    """Run folders in `results`, oldest first; damaged ones are listed as such, at the end.
+
+    Other folders and files are no runs and are passed over. Raises InputError when `results`
+    cannot be listed.
+    """
+    try:
+        folders = sorted(path for path in results.iterdir() if _is_run(path))
+    except OSError as error:
+        raise InputError(
+            f"the results folder cannot be read: {error.strerror}",
+            where=str(results),
+            hint="`--results DIR` names another one",
+        ) from error
+    runs = [_info(folder) for folder in folders]
+    return sorted(runs, key=lambda run: (run.damage is not None, run.started_at))
+
+
+def _is_run(path: Path) -> bool:
+    """A run that was killed as it began has a part of these files."""
+    return path.is_dir() and any(
+        (path / name).exists() for name in (MANIFEST, WORKFLOW, PLAN, TRIALS)
+    )
+
+
+def _info(folder: Path) -> RunInfo:
+    try:
+        store = RunStore.open(folder)
+        manifest = store.manifest()
+        trials = counts(store.trials())
+        return RunInfo(
+            folder=folder,
+            run_id=store.run_id,
+            name=_text(manifest, "name", folder),
+            status=_text(manifest, "status", folder),
+            started_at=_text(manifest, "started_at", folder),
+            valid=trials["valid"],
+            untrusted=trials["untrusted"],
+            failed=trials["failed"],
+        )
+    except InputError as error:
+        return RunInfo(folder, folder.name, "", "damaged", "", 0, 0, 0, damage=str(error))
+
+
+def _text(manifest: dict[str, Any], key: str, folder: Path) -> str:
+    value = manifest.get(key)
+    if not isinstance(value, str):
+        raise InputError(f"{key} is {value!r}", where=str(folder / MANIFEST))
+    return value
