@@ -1,0 +1,194 @@
+"""The chain of a scenario: endpoints, service functions in order, and whether it can be built."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import IPv4Network
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+from sfcperf.workflow.findings import did_you_mean, listing
+from sfcperf.workflow.model import (
+    ChainSpec,
+    EndpointSpec,
+    FunctionSpec,
+    Match,
+    Resources,
+    Topology,
+)
+from sfcperf.workflow.topology import Report, known_node
+
+MAX_LENGTH = 32
+
+
+@dataclass(frozen=True)
+class Vnf:
+    """A VNF of the workflow, before it is put into a chain."""
+
+    type: str
+    vnfd: Path | None
+    node: str | None
+    resources: Resources
+    knobs: Mapping[str, Any]
+
+
+def build_endpoint(
+    name: Literal["client", "server"], value: Mapping[str, Any], topology: Topology, report: Report
+) -> EndpointSpec | None:
+    """An endpoint on its node; None when it has none."""
+    resources = value.get("resources")
+    path = ("endpoints", name, "node") if "node" in value else ("topology", "placement")
+    node = value.get("node") or topology.placement.get(name)
+    if node is None:
+        _report_unplaced(report, f"the {name}", f'placement "{name}" or endpoints.{name}.node')
+        return None
+    if not known_node(node, [n.name for n in topology.nodes], path, report):
+        return None
+    return EndpointSpec(
+        name,
+        node,
+        None if resources is None else Resources(**resources),
+        value.get("address"),
+        value.get("options", {}),
+    )
+
+
+def build_functions(
+    chain: Mapping[str, Any], vnfs: Mapping[str, Vnf], topology: Topology, report: Report
+) -> tuple[FunctionSpec, ...]:
+    """The SFs in order, with names, positions and nodes."""
+    functions: list[FunctionSpec] = []
+    numbers: Counter[str] = Counter()
+    nodes = [node.name for node in topology.nodes]
+    for index, entry in enumerate(chain["functions"]):
+        path = ("chain", "functions", index)
+        name = entry["vnf"]
+        if name not in vnfs:
+            report(
+                (*path, "vnf"),
+                f"there is no VNF {name!r}",
+                allowed=listing(vnfs),
+                hint=did_you_mean(name, vnfs),
+            )
+            continue
+        node, node_path = _node(entry, name, vnfs[name], topology, path)
+        if node is None:
+            _report_unplaced(report, f"the VNF {name!r}", 'placement "chain" or the VNF\'s node')
+            continue
+        if not known_node(node, nodes, node_path, report):
+            continue
+        for _ in range(entry.get("count", 1)):
+            numbers[name] += 1
+            vnf = vnfs[name]
+            functions.append(
+                FunctionSpec(
+                    name=f"{name}-{numbers[name]}",
+                    vnf=name,
+                    type=vnf.type,
+                    position=len(functions) + 1,
+                    node=node,
+                    resources=vnf.resources,
+                    knobs=vnf.knobs,
+                    vnfd=vnf.vnfd,
+                )
+            )
+    return tuple(functions)
+
+
+def build_chain(
+    chain: Mapping[str, Any], functions: tuple[FunctionSpec, ...], report: Report
+) -> ChainSpec:
+    """The SFP of a scenario."""
+    spec = ChainSpec(
+        functions=functions,
+        match=_match(chain.get("classifier", {}).get("match", {}), report),
+        encapsulation=chain.get("encapsulation", "auto"),
+        reverse=chain.get("reverse", "symmetric"),
+        spi=chain.get("spi", 1),
+        initial_si=chain.get("initial_si", 255),
+    )
+    length = len(functions)
+    if length > MAX_LENGTH:
+        report(
+            ("chain", "functions"),
+            f"the chain has {length} service functions",
+            allowed=f"0 to {MAX_LENGTH}",
+        )
+    # Each SF takes 1 from the SI, and a packet whose SI is 0 is discarded, also when it has
+    # crossed the last SF (RFC 8300, sections 2.3 and 6).
+    elif length >= spec.initial_si:
+        report(
+            ("chain", "initial_si"),
+            f"the service index runs out: {spec.initial_si} - {length} service functions = "
+            f"{spec.initial_si - length}",
+            allowed=f"{length + 1} to 255",
+        )
+    return spec
+
+
+def check_reachable(
+    chain: ChainSpec, client: EndpointSpec, server: EndpointSpec, topology: Topology, report: Report
+) -> None:
+    """Nodes that follow each other on the way of the packets have a link."""
+    linked = {frozenset(link.between) for link in topology.links}
+    way = [client.node, *(function.node for function in chain.functions), server.node]
+    hops = [(a, b, "the chain") for a, b in pairwise(way)]
+    if chain.reverse == "bypass" or chain.match != Match():
+        hops.append((client.node, server.node, "traffic outside of the chain"))
+    for first, second, what in dict.fromkeys(hops):
+        if first != second and frozenset((first, second)) not in linked:
+            report(
+                ("topology", "links"),
+                f"{what} goes from {first} to {second}, which have no link",
+                hint="add the link, or leave `links` out to link every node with every other",
+            )
+
+
+def _node(
+    entry: Mapping[str, Any], name: str, vnf: Vnf, topology: Topology, path: tuple[str | int, ...]
+) -> tuple[str | None, tuple[str | int, ...]]:
+    if "node" in entry:
+        return entry["node"], (*path, "node")
+    if vnf.node is not None:
+        return vnf.node, ("vnfs", name, "node")
+    return topology.placement.get("chain"), ("topology", "placement", "chain")
+
+
+def _report_unplaced(report: Report, what: str, where: str) -> None:
+    report(
+        ("topology",),
+        f"the topology has several nodes, and nothing says on which one {what} is",
+        allowed=where,
+    )
+
+
+def _match(value: Mapping[str, Any], report: Report) -> Match:
+    path = ("chain", "classifier", "match")
+    match = Match(**value)
+    for key in ("source", "destination"):
+        prefix = value.get(key)
+        if prefix is not None and not _is_prefix(prefix):
+            report(
+                (*path, key),
+                f"{prefix!r} is not an IPv4 prefix",
+                allowed="e.g. 10.0.0.0/24; bits behind the prefix are 0",
+            )
+    for key in ("source_port", "destination_port"):
+        if key in value and match.ip_proto not in ("tcp", "udp"):
+            report(
+                (*path, key),
+                f"a port needs a protocol with ports, and ip_proto is {match.ip_proto!r}",
+                allowed="ip_proto tcp or udp",
+            )
+    return match
+
+
+def _is_prefix(text: str) -> bool:
+    try:
+        IPv4Network(text)
+    except ValueError:
+        return False
+    return True

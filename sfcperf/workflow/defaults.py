@@ -1,0 +1,42 @@
+"""Fill in the defaults that a schema declares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+
+def with_defaults(schema: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of a valid object in which absent keys have the `default` of their property, also
+    in objects within it. Local references (`#/...`) start at `schema`."""
+    filled: dict[str, Any] = _filled(schema, value, schema)
+    return filled
+
+
+def _filled(schema: Any, value: Any, root: Mapping[str, Any]) -> Any:
+    schema = _followed(schema, root)
+    if not isinstance(schema, Mapping):
+        return deepcopy(value)
+    if isinstance(value, list | tuple):
+        items = schema.get("items", {})
+        return [_filled(items, item, root) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    properties = schema.get("properties", {})
+    filled = {key: _filled(properties.get(key, {}), item, root) for key, item in value.items()}
+    for key, subschema in properties.items():
+        subschema = _followed(subschema, root)
+        if key not in filled and isinstance(subschema, Mapping) and "default" in subschema:
+            filled[key] = _filled(subschema, subschema["default"], root)
+    return filled
+
+
+def _followed(schema: Any, root: Mapping[str, Any]) -> Any:
+    """The schema behind a local reference; keys beside the reference win."""
+    if not isinstance(schema, Mapping) or not str(schema.get("$ref", "")).startswith("#/"):
+        return schema
+    target: Any = root
+    for part in schema["$ref"].split("/")[1:]:
+        target = target[part.replace("~1", "/").replace("~0", "~")]
+    return {**target, **{key: item for key, item in schema.items() if key != "$ref"}}

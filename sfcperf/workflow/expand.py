@@ -1,0 +1,193 @@
+"""Expand: factors become combinations of levels, and references become their values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import Any
+
+from sfcperf.workflow import pointer, references
+from sfcperf.workflow.findings import Findings, did_you_mean, listing
+
+VARYING = ("topology", "endpoints", "vnfs", "chain", "probes", "monitors")
+"""Sections in which factors may be used: a scenario is made of these."""
+
+MAX_SCENARIOS = 1000
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of a factor."""
+
+    label: Any
+    """As shown in results: a scalar."""
+    value: Any
+    """What `${factor}` stands for."""
+    path: pointer.Path
+    """Where the value is in the document."""
+
+
+Combination = Mapping[str, Level]
+"""Factor -> level."""
+
+
+class Expansion:
+    """A document whose factors are known and whose references all have a meaning."""
+
+    def __init__(self, document: Mapping[str, Any], factors: Mapping[str, tuple[Level, ...]]):
+        self.document = document
+        self.factors = factors
+
+    def combinations(self) -> Iterator[Combination]:
+        """All combinations of levels, the last factor varying fastest."""
+        return self._combinations(list(self.factors))
+
+    def variants(self, section: str) -> Iterator[Combination]:
+        """Combinations of the factors that a section uses: as many as it has different forms."""
+        return self._combinations(self._used[section])
+
+    def variant_key(self, section: str, combination: Combination) -> tuple[Any, ...]:
+        """The same for combinations that give a section the same form."""
+        return (section, *(combination[name].path for name in self._used[section]))
+
+    def section(self, section: str, combination: Combination) -> Any:
+        """A section of the document with its references replaced; it must exist."""
+        return references.substitute(
+            self.document[section],
+            lambda name: combination[name].value,
+            lambda name: combination[name].label,
+        )
+
+    def locate(
+        self, path: pointer.Path, combination: Combination, *, whole: bool = False
+    ) -> tuple[str, str]:
+        """Where the user mends a value of an expanded document, and under which levels it is
+        wrong: (JSON pointer into the user's document, ` with a = 1, b = 2` or nothing).
+
+        Inside of a level (an object) the pointer goes to the factor. `whole` counts the levels
+        of everything below the place too.
+        """
+        found = pointer.deepest(self.document, path)
+        value = pointer.value_at(self.document, found)
+        rest = path[len(found) :]
+        if rest and isinstance(value, str) and references.is_whole(value):
+            name = references.names_in(value)[0]
+            inside = (*combination[name].path, *rest)
+            where = pointer.to_pointer(pointer.deepest(self.document, inside))
+            return where, self._levels_text({name}, combination)
+        where = pointer.to_pointer(found)
+        names = references.names_within(value) if whole or isinstance(value, str) else set()
+        return where, self._levels_text(names, combination)
+
+    @cached_property
+    def _used(self) -> dict[str, list[str]]:
+        """Section -> factors that it uses, in the order of the factors."""
+        used = {}
+        for section in VARYING:
+            names = references.names_within(self.document.get(section))
+            used[section] = [name for name in self.factors if name in names]
+        return used
+
+    def _combinations(self, names: list[str]) -> Iterator[Combination]:
+        for levels in product(*(self.factors[name] for name in names)):
+            yield dict(zip(names, levels, strict=True))
+
+    def _levels_text(self, names: set[str], combination: Combination) -> str:
+        shown = [
+            f"{name} = {references.as_text(combination[name].label)}"
+            for name in self.factors
+            if name in names
+        ]
+        return f" with {', '.join(shown)}" if shown else ""
+
+
+def expand(document: Mapping[str, Any]) -> Expansion:
+    """Factors and references of a document whose `factors` section fits the schema.
+
+    Raises WorkflowError: levels that look the same, references to unknown factors or in places
+    that cannot vary, unused factors, too many scenarios.
+    """
+    findings = Findings()
+    factors = {
+        name: _levels(name, values, findings)
+        for name, values in document.get("factors", {}).items()
+    }
+    _check_references(document, factors, findings)
+    _check_count(factors, findings)
+    findings.raise_any()
+    return Expansion(document, factors)
+
+
+def _levels(name: str, values: list[Any], findings: Findings) -> tuple[Level, ...]:
+    levels = []
+    seen: dict[str, int] = {}
+    for index, value in enumerate(values):
+        level = _level(value, ("factors", name, index))
+        text = references.as_text(level.label)
+        if text in seen:
+            findings.add(
+                pointer.to_pointer(("factors", name, index)),
+                f"the level {text!r} is there already, at index {seen[text]}",
+                allowed="levels that results can tell apart",
+                hint="an object is shown by its `name`" if isinstance(value, dict) else None,
+            )
+        seen.setdefault(text, index)
+        levels.append(level)
+    return tuple(levels)
+
+
+def _level(value: Any, path: pointer.Path) -> Level:
+    if not isinstance(value, dict):
+        return Level(value, value, path)
+    label = value.get("name") or json.dumps(value, sort_keys=True, separators=(",", ":"))
+    if value.keys() == {"name", "value"}:
+        return Level(label, value["value"], (*path, "value"))
+    return Level(label, value, path)
+
+
+def _check_references(
+    document: Mapping[str, Any], factors: Mapping[str, Any], findings: Findings
+) -> None:
+    used: set[str] = set()
+    for section, content in document.items():
+        for path, text in references.strings(content, (section,)):
+            where = pointer.to_pointer(path)
+            if references.is_unfinished(text):
+                findings.add(where, "`${` without its `}`", allowed="${factor}")
+            for name in references.names_in(text):
+                if section not in VARYING:
+                    findings.add(
+                        where,
+                        f"${{{name}}} cannot be used here: this does not vary within a run",
+                        allowed=f"references in {', '.join(VARYING)}",
+                    )
+                elif name not in factors:
+                    findings.add(
+                        where,
+                        f"there is no factor {name!r}",
+                        allowed=listing(factors),
+                        hint=did_you_mean(name, factors),
+                    )
+                used.add(name)
+    for name in factors.keys() - used:
+        findings.add(
+            pointer.to_pointer(("factors", name)),
+            f"the factor {name!r} is not used: all its levels would measure the same",
+            hint=f"write ${{{name}}} where it belongs, or remove it",
+        )
+
+
+def _check_count(factors: Mapping[str, tuple[Level, ...]], findings: Findings) -> None:
+    count = prod(len(levels) for levels in factors.values())
+    if count > MAX_SCENARIOS:
+        sizes = " x ".join(f"{len(levels)} ({name})" for name, levels in factors.items())
+        findings.add(
+            "/factors",
+            f"these factors make {count} scenarios: {sizes}",
+            allowed=f"up to {MAX_SCENARIOS} scenarios in one workflow",
+            hint="fewer levels, or several workflows",
+        )

@@ -1,0 +1,219 @@
+"""Load: from a workflow file to a validated, expanded Workflow.
+
+    read_document -> customise (preset, driver, --set) -> expand (factors) -> schema -> scenarios
+
+Whatever is wrong is told together, with JSON pointers into the user's document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from sfcperf import plugins
+from sfcperf.workflow import pointer
+from sfcperf.workflow.defaults import with_defaults
+from sfcperf.workflow.document import clean, read_document
+from sfcperf.workflow.expand import VARYING, Combination, Expansion, expand
+from sfcperf.workflow.figures import build_figures
+from sfcperf.workflow.findings import Findings
+from sfcperf.workflow.model import Design, PublishSpec, StopWhen, Workflow
+from sfcperf.workflow.overrides import customise
+from sfcperf.workflow.plan_document import plan_document
+from sfcperf.workflow.scenarios import ScenarioBuilder
+from sfcperf.workflow.schema import (
+    SLOTS,
+    compose,
+    effective_schema,
+    outline,
+    parameters_of,
+    section_schema,
+)
+from sfcperf.workflow.validate import Misfit, misfits
+
+__all__ = [
+    "effective_schema",
+    "expand",
+    "load_document",
+    "load_workflow",
+    "plan_document",
+    "shipped_workflows",
+]
+
+
+def load_workflow(
+    path: Path, *, overrides: Sequence[str] = (), driver: str | None = None
+) -> Workflow:
+    """A workflow from its file.
+
+    `overrides` are `PATH=VALUE` (sfcperf.workflow.overrides). `driver` replaces the file's driver;
+    when it is another one, the file's `infrastructure.config` is dropped with it and the named
+    driver's defaults count, with whatever overrides say about `infrastructure.config`.
+
+    Raises WorkflowError (`where`: JSON pointer into the document, other findings in `others`),
+    InputError (file, syntax, override), EnvironmentLacks (a plug-in that cannot be imported).
+    """
+    document = read_document(path)
+    return load_document(document, path.resolve().parent, overrides=overrides, driver=driver)
+
+
+def load_document(
+    document: Mapping[str, Any],
+    folder: Path,
+    *,
+    overrides: Sequence[str] = (),
+    driver: str | None = None,
+) -> Workflow:
+    """A workflow from a document, e.g. the one kept in a run folder; relative paths in it start
+    at `folder`. Loading `Workflow.document` again gives the same workflow. Raises as
+    `load_workflow`."""
+    given = clean(document)
+    _check_whole(given)
+    chosen = customise(given, overrides, driver)
+    expansion = _expand(chosen)
+    _check_sections(expansion)
+    return _build(expansion, folder)
+
+
+def shipped_workflows() -> dict[str, Path]:
+    """Workflows that come with SFCPerf: name -> file."""
+    folder = Path(str(files("sfcperf.workflows")))
+    return {path.stem: path for path in sorted(folder.glob("*.json"))}
+
+
+def _check_whole(document: Mapping[str, Any]) -> None:
+    """The outline, and the sections that are gone after `customise`."""
+    schema = compose(())
+    findings = Findings()
+    _add(findings, misfits(outline(schema), document))
+    for key in ("presets", "preset"):
+        if key in document:
+            _add(findings, misfits(section_schema(schema, key), document[key]), (key,))
+    findings.raise_any()
+
+
+def _expand(document: Mapping[str, Any]) -> Expansion:
+    schema = compose(())
+    findings = Findings()
+    # An override may have added a key.
+    _add(findings, misfits(outline(schema), document))
+    if "factors" in document:
+        section = section_schema(schema, "factors")
+        _add(findings, misfits(section, document["factors"]), ("factors",))
+    findings.raise_any()
+    return expand(document)
+
+
+def _check_sections(expansion: Expansion) -> None:
+    """Every form of every section fits the schema, the plug-ins' parameters included."""
+    findings = Findings()
+    document = expansion.document
+    varying = [
+        (section, combination, expansion.section(section, combination))
+        for section in VARYING
+        if section in document
+        for combination in expansion.variants(section)
+    ]
+    fixed = {key: value for key, value in document.items() if key not in VARYING}
+    used = _used_plugins([fixed, *({name: value} for name, _, value in varying)])
+    schema = compose(used)
+    for key, value in fixed.items():
+        if key != "factors":
+            _add(findings, misfits(section_schema(schema, key), value), (key,))
+    for section, combination, value in varying:
+        found = misfits(section_schema(schema, section), value)
+        _add_expanded(findings, found, section, expansion, combination)
+    findings.raise_any()
+
+
+def _used_plugins(documents: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
+    """(kind, name) of the installed plug-ins that (parts of) documents name, whatever else is
+    wrong with these."""
+    used = {("driver", "local")}
+    for document in documents:
+        for slot, value in _choices(document):
+            name = value.get(slot.selector) if isinstance(value, dict) else None
+            if isinstance(name, str) and name in plugins.names(slot.kind):
+                used.add((slot.kind, name))
+    return used & {(slot.kind, name) for slot in SLOTS for name in plugins.names(slot.kind)}
+
+
+def _choices(document: Mapping[str, Any]) -> Iterable[tuple[Any, Any]]:
+    driver, vnf, probe, monitor, publisher = SLOTS
+    yield driver, document.get("infrastructure")
+    vnfs = document.get("vnfs")
+    yield from ((vnf, value) for value in (vnfs.values() if isinstance(vnfs, dict) else ()))
+    lists = ((probe, "probes"), (monitor, "monitors"), (publisher, "publish"))
+    for slot, section in lists:
+        values = document.get(section)
+        yield from ((slot, value) for value in (values if isinstance(values, list) else ()))
+
+
+def _build(expansion: Expansion, folder: Path) -> Workflow:
+    document = expansion.document
+    findings = Findings()
+    scenarios = ScenarioBuilder(expansion, folder, findings).build()
+    design = _design(document.get("design", {}), findings)
+    publish = _publish(document.get("publish", [{"to": "report"}]), findings)
+    findings.raise_any()
+    figures = build_figures(document.get("figures", []), expansion.factors, scenarios, findings)
+    findings.raise_any()
+    infrastructure = document.get("infrastructure", {"driver": "local"})
+    driver = infrastructure["driver"]
+    return Workflow(
+        name=document["name"],
+        description=document.get("description", ""),
+        driver=driver,
+        config=with_defaults(parameters_of("driver", driver), infrastructure.get("config", {})),
+        scenarios=scenarios,
+        design=design,
+        publish=publish,
+        figures=figures,
+        document=document,
+        folder=folder,
+    )
+
+
+def _design(given: Mapping[str, Any], findings: Findings) -> Design:
+    schema = compose(())
+    values = with_defaults({**schema["$defs"]["design"], "$defs": schema["$defs"]}, given)
+    stop = values.pop("stop_when", None)
+    if stop is not None and stop["max_rounds"] < values["rounds"]:
+        findings.add(
+            "/design/stop_when",
+            f"max_rounds {stop['max_rounds']} is less than rounds {values['rounds']}",
+            allowed=f"{values['rounds']} or more",
+        )
+    return Design(**values, stop_when=None if stop is None else StopWhen(**stop))
+
+
+def _publish(given: Sequence[Mapping[str, Any]], findings: Findings) -> tuple[PublishSpec, ...]:
+    specs: dict[str, PublishSpec] = {}
+    for index, entry in enumerate(given):
+        name = entry["to"]
+        if name in specs:
+            findings.add(f"/publish/{index}/to", f"the publisher {name!r} is there already")
+        parameters = {key: item for key, item in entry.items() if key != "to"}
+        filled = with_defaults(parameters_of("publisher", name), parameters)
+        specs[name] = PublishSpec(name, filled)
+    return tuple(specs.values())
+
+
+def _add(findings: Findings, found: Iterable[Misfit], at: pointer.Path = ()) -> None:
+    for misfit in found:
+        where = pointer.to_pointer((*at, *misfit.path))
+        findings.add(where, misfit.message, allowed=misfit.allowed, hint=misfit.hint)
+
+
+def _add_expanded(
+    findings: Findings,
+    found: Iterable[Misfit],
+    section: str,
+    expansion: Expansion,
+    combination: Combination,
+) -> None:
+    for misfit in found:
+        where, levels = expansion.locate((section, *misfit.path), combination)
+        findings.add(where, misfit.message + levels, allowed=misfit.allowed, hint=misfit.hint)

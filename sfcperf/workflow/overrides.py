@@ -1,0 +1,194 @@
+"""Overrides: `--set PATH=VALUE`, presets, and another driver, applied to a document.
+
+A path is dotted (`design.rounds`, `probes.0.count`) or a JSON pointer (`/design/rounds`; for keys
+that contain dots). A value is JSON, or else a text. The last part of a path may be new, and so may
+objects on the way to it that the schema declares; everything else must exist.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sfcperf.errors import InputError
+from sfcperf.workflow import pointer
+from sfcperf.workflow.document import clean, parse
+from sfcperf.workflow.findings import Findings, did_you_mean, listing
+from sfcperf.workflow.schema import compose
+
+_PRESET = "preset"
+
+
+@dataclass(frozen=True)
+class Override:
+    """One value to put into a document."""
+
+    path: tuple[str, ...]
+    value: Any
+    source: str
+    """As the user wrote it, for messages."""
+
+
+def parse_override(text: str) -> Override:
+    """`PATH=VALUE` as typed on the command line. Raises InputError."""
+    path, separator, value = text.partition("=")
+    source = f"--set {text}"
+    if not separator or not path:
+        raise InputError(
+            f"{text!r} is not PATH=VALUE", where="--set", allowed="e.g. design.rounds=5"
+        )
+    return Override(_path(path, source), _value(value, source), source)
+
+
+def customise(
+    document: Mapping[str, Any], overrides: Sequence[str], driver: str | None
+) -> dict[str, Any]:
+    """The document that is run: first the preset that is asked for, then the driver, then the
+    overrides in their order. `preset` and `presets` have done their work and are gone.
+
+    Another driver than the file's starts from its own defaults: the file's `config` was meant for
+    the file's driver, only overrides of it count. Raises InputError or WorkflowError.
+    """
+    parsed = [parse_override(text) for text in overrides]
+    presets = document.get("presets", {})
+    wanted = document.get(_PRESET)
+    for override in parsed:
+        if override.path == (_PRESET,):
+            wanted = override.value
+    result = {key: item for key, item in document.items() if key not in ("presets", _PRESET)}
+    if wanted is not None:
+        for override in _preset(presets, wanted):
+            _apply(result, override)
+    if driver is not None:
+        _choose_driver(result, driver, parsed)
+    for override in parsed:
+        if override.path != (_PRESET,):
+            _apply(result, override)
+    return result
+
+
+def _preset(presets: Any, wanted: Any) -> list[Override]:
+    chosen = presets.get(wanted) if isinstance(presets, dict) and isinstance(wanted, str) else None
+    if not isinstance(chosen, dict):
+        names = list(presets) if isinstance(presets, dict) else []
+        findings = Findings()
+        findings.add(
+            "/presets" if names else "",
+            f"there is no preset {wanted!r}",
+            allowed=listing(names),
+            hint=did_you_mean(wanted, names),
+        )
+        findings.raise_any()
+        return []
+    return [
+        Override(_path(path, f"preset {wanted}"), clean(value), f"preset {wanted}: {path}")
+        for path, value in chosen.items()
+    ]
+
+
+def _choose_driver(document: dict[str, Any], driver: str, overrides: list[Override]) -> None:
+    for override in overrides:
+        if override.path == ("infrastructure", "driver") and override.value != driver:
+            raise InputError(
+                f"--driver {driver} and {override.source} contradict each other",
+                hint="give one of them",
+            )
+    infrastructure = document.get("infrastructure", {"driver": "local"})
+    if not isinstance(infrastructure, dict) or infrastructure.get("driver") != driver:
+        document["infrastructure"] = {"driver": driver}
+    else:
+        document["infrastructure"] = infrastructure
+
+
+def _path(text: str, source: str) -> tuple[str, ...]:
+    path = pointer.parts(text) if text.startswith("/") else tuple(text.split("."))
+    if "" in path:
+        raise InputError(
+            "a part of the path is empty", where=source, allowed="e.g. design.rounds=5"
+        )
+    return path
+
+
+def _value(text: str, source: str) -> Any:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return clean(text)
+    return clean(parse(text, source))
+
+
+def _apply(document: dict[str, Any], override: Override) -> None:
+    *parents, last = override.path
+    place: Any = document
+    schema: Any = _root_schema()
+    for depth, part in enumerate(parents):
+        schema = _declared(schema, part)
+        place = _step(place, part, schema, override, depth)
+    if isinstance(place, dict):
+        place[last] = override.value
+    elif isinstance(place, list) and last == "-":
+        place.append(override.value)
+    elif isinstance(place, list):
+        place[_index(place, last, override, len(parents))] = override.value
+    else:
+        raise _no_place(override, len(parents), "it is neither an object nor a list")
+
+
+def _step(place: Any, part: str, schema: Any, override: Override, depth: int) -> Any:
+    if isinstance(place, list):
+        return place[_index(place, part, override, depth)]
+    if not isinstance(place, dict):
+        raise _no_place(override, depth, "it is neither an object nor a list")
+    if part not in place:
+        if schema is None or schema.get("type") != "object":
+            known = listing(place)
+            raise _no_place(
+                override, depth, f"it has no {part!r}", known, did_you_mean(part, place)
+            )
+        place[part] = {}
+    return place[part]
+
+
+def _index(place: list[Any], part: str, override: Override, depth: int) -> int:
+    if part.isascii() and part.isdigit() and len(part) < 10 and int(part) < len(place):
+        return int(part)
+    allowed = f"0 to {len(place) - 1}, " if place else ""
+    raise _no_place(
+        override,
+        depth,
+        f"it is a list of {len(place)} and has no {part!r}",
+        f"{allowed}or - as the last part, to append",
+    )
+
+
+def _no_place(
+    override: Override,
+    depth: int,
+    reason: str,
+    allowed: str | None = None,
+    hint: str | None = None,
+) -> InputError:
+    nearest = pointer.to_pointer(override.path[:depth])
+    named = f"{nearest} exists" if nearest else "the workflow itself is the nearest place"
+    return InputError(
+        f"there is no such place; {named}, but {reason}",
+        where=override.source,
+        allowed=allowed,
+        hint=hint,
+    )
+
+
+def _root_schema() -> dict[str, Any]:
+    return compose(())
+
+
+def _declared(schema: Any, part: str) -> Any:
+    """The schema of a key, where the workflow's own schema declares it; else None."""
+    if not isinstance(schema, dict):
+        return None
+    below = schema.get("properties", {}).get(part)
+    if not isinstance(below, dict) or "$ref" not in below:
+        return below
+    return _root_schema()["$defs"].get(below["$ref"].removeprefix("#/$defs/"))

@@ -1,0 +1,46 @@
+"""JSON pointers (RFC 6901): where something is in a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+Path = tuple[str | int, ...]
+"""Keys and indices from the document's root."""
+
+
+def to_pointer(path: Iterable[str | int]) -> str:
+    """`("chain", "functions", 0)` -> `/chain/functions/0`; the root is `""`."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+
+
+def parts(pointer: str) -> tuple[str, ...]:
+    """`/chain/functions/0` -> `("chain", "functions", "0")`.
+
+    Raises ValueError for text that is not a JSON pointer.
+    """
+    if pointer and not pointer.startswith("/"):
+        raise ValueError("a JSON pointer starts with /")
+    unescaped = (part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
+    return tuple(unescaped)
+
+
+def deepest(document: Any, path: Sequence[str | int]) -> Path:
+    """The longest beginning of `path` that exists in the document."""
+    found: list[str | int] = []
+    for part in path:
+        if isinstance(document, dict) and part in document:
+            document = document[str(part)]
+        elif isinstance(document, list) and isinstance(part, int) and 0 <= part < len(document):
+            document = document[part]
+        else:
+            break
+        found.append(part)
+    return tuple(found)
+
+
+def value_at(document: Any, path: Sequence[str | int]) -> Any:
+    """The value at a path that exists."""
+    for part in path:
+        document = document[part]
+    return document

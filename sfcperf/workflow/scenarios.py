@@ -1,0 +1,164 @@
+"""Scenarios: each combination of levels, resolved, checked beyond what a schema can say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sfcperf import plugins
+from sfcperf.errors import InputError
+from sfcperf.workflow import chain as chains
+from sfcperf.workflow import pointer
+from sfcperf.workflow.defaults import with_defaults
+from sfcperf.workflow.expand import Combination, Expansion
+from sfcperf.workflow.findings import Findings
+from sfcperf.workflow.model import (
+    EndpointSpec,
+    MonitorSpec,
+    ProbeSpec,
+    Resources,
+    Scenario,
+    Topology,
+)
+from sfcperf.workflow.schema import parameters_of
+from sfcperf.workflow.topology import PRESETS, Report, build_topology
+from sfcperf.workflow.vnfd import Descriptor, read_descriptor
+
+T = TypeVar("T")
+
+
+class ScenarioBuilder:
+    """Builds the scenarios of an expansion whose sections all fit the schema.
+
+    A section is built once for each of its forms, however many scenarios share it.
+    """
+
+    def __init__(self, expansion: Expansion, folder: Path, findings: Findings) -> None:
+        self._expansion = expansion
+        self._folder = folder
+        self._findings = findings
+        self._built: dict[tuple[Any, ...], Any] = {}
+
+    def build(self) -> tuple[Scenario, ...]:
+        """All scenarios; those that contradict themselves are left out and reported."""
+        built = [
+            self._scenario(f"s{index:03d}", combination)
+            for index, combination in enumerate(self._expansion.combinations())
+        ]
+        return tuple(scenario for scenario in built if scenario is not None)
+
+    def _scenario(self, scenario_id: str, combination: Combination) -> Scenario | None:
+        report = self._report(combination)
+        topology = self._topology(combination)
+        vnfs = self._section("vnfs", combination, {}, self._vnfs)
+        probes = self._section("probes", combination, [], _probes)
+        monitors = self._section("monitors", combination, [], _monitors)
+        endpoints = self._raw("endpoints", combination, {})
+        client = chains.build_endpoint("client", endpoints.get("client", {}), topology, report)
+        server = chains.build_endpoint("server", endpoints.get("server", {}), topology, report)
+        raw_chain = self._raw("chain", combination, {})
+        functions = chains.build_functions(raw_chain, vnfs, topology, report)
+        chain = chains.build_chain(raw_chain, functions, report)
+        if self._findings or client is None or server is None:
+            return None
+        _check_addresses(client, server, report)
+        chains.check_reachable(chain, client, server, topology, report)
+        levels = {name: level.label for name, level in combination.items()}
+        return Scenario(scenario_id, levels, topology, client, server, chain, probes, monitors)
+
+    def _topology(self, combination: Combination) -> Topology:
+        if "topology" not in self._expansion.document:
+            return PRESETS["T1"]
+        return self._section("topology", combination, "T1", build_topology)
+
+    def _vnfs(self, value: Mapping[str, Any], report: Report) -> dict[str, chains.Vnf]:
+        return {name: self._vnf(name, vnf, report) for name, vnf in value.items()}
+
+    def _vnf(self, name: str, value: Mapping[str, Any], report: Report) -> chains.Vnf:
+        path = ("vnfs", name)
+        type_name = value["type"]
+        vnfd = (self._folder / value["vnfd"]).resolve() if "vnfd" in value else None
+        given = value.get("resources", {})
+        descriptor = Descriptor(None, None)
+        try:
+            if vnfd is not None:
+                descriptor = read_descriptor(vnfd)
+            elif len(given) < 2:
+                descriptor = _own_descriptor(type_name)
+        except InputError as error:
+            where = (*path, "vnfd") if vnfd is not None else (*path, "type")
+            report(where, error.message, allowed=error.allowed, hint=error.hint)
+        knobs = with_defaults(parameters_of("vnf", type_name), value.get("knobs", {}))
+        default = Resources()
+        resources = Resources(
+            given.get("vcpus") or descriptor.vcpus or default.vcpus,
+            given.get("memory_mib") or descriptor.memory_mib or default.memory_mib,
+        )
+        return chains.Vnf(type_name, vnfd, value.get("node"), resources, knobs)
+
+    def _section(
+        self, name: str, combination: Combination, absent: Any, build: Callable[[Any, Report], T]
+    ) -> T:
+        key = self._expansion.variant_key(name, combination)
+        if key not in self._built:
+            value = self._raw(name, combination, absent)
+            self._built[key] = build(value, self._report(combination))
+        built: T = self._built[key]
+        return built
+
+    def _raw(self, name: str, combination: Combination, absent: Any) -> Any:
+        if name not in self._expansion.document:
+            return absent
+        return self._expansion.section(name, combination)
+
+    def _report(self, combination: Combination) -> Report:
+        def report(
+            path: pointer.Path, message: str, allowed: str | None = None, hint: str | None = None
+        ) -> None:
+            where, levels = self._expansion.locate(path, combination, whole=True)
+            self._findings.add(where, message + levels, allowed=allowed, hint=hint)
+
+        return report
+
+
+def _own_descriptor(type_name: str) -> Descriptor:
+    """The descriptor that comes with a VNF type."""
+    path = plugins.load("vnf", type_name).folder / "vnfd.yaml"
+    return read_descriptor(path)
+
+
+def _probes(value: list[Mapping[str, Any]], report: Report) -> tuple[ProbeSpec, ...]:
+    specs = []
+    for index, entry in enumerate(value):
+        name = entry["probe"]
+        given = {key: item for key, item in entry.items() if key not in ("probe", "name")}
+        parameters = with_defaults(parameters_of("probe", name), given)
+        label = entry.get("name") or plugins.load("probe", name).label(parameters)
+        specs.append(ProbeSpec(index, name, label, parameters))
+    labels = Counter(spec.label for spec in specs)
+    for spec in specs:
+        if labels[spec.label] > 1:
+            report(
+                ("probes", spec.index),
+                f"the label {spec.label!r} is that of {labels[spec.label]} probes",
+                hint="give each a `name` of its own",
+            )
+    return tuple(specs)
+
+
+def _monitors(value: list[Mapping[str, Any]], report: Report) -> tuple[MonitorSpec, ...]:
+    specs: dict[str, MonitorSpec] = {}
+    for index, entry in enumerate(value):
+        name = entry["monitor"]
+        if name in specs:
+            report(("monitors", index, "monitor"), f"the monitor {name!r} is there already")
+        given = {key: item for key, item in entry.items() if key != "monitor"}
+        specs[name] = MonitorSpec(name, with_defaults(parameters_of("monitor", name), given))
+    return tuple(specs.values())
+
+
+def _check_addresses(client: EndpointSpec, server: EndpointSpec, report: Report) -> None:
+    if client.address is not None and client.address == server.address:
+        report(("endpoints", "server", "address"), "client and server have the same address")

@@ -1,0 +1,223 @@
+"""The effective schema: the workflow's own, with the plug-ins' parameters in their places.
+
+A plug-in's schema is put into `$defs` as `KIND.NAME`; `if`/`then` ties it to the key that names the
+plug-in, so that `{"probe": "ping", "count": 20}` is checked against the parameters of `ping`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from sfcperf import plugins
+from sfcperf.errors import SfcperfError
+from sfcperf.workflow.expand import VARYING
+
+Schema = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place of the workflow where a kind of plug-in is chosen."""
+
+    kind: str
+    """Kind of plug-in."""
+    definition: str
+    """Name in the workflow schema's `$defs`."""
+    selector: str
+    """Key that names the plug-in."""
+    parameters: str | None
+    """Key under which its parameters are; None: beside the selector."""
+
+
+SLOTS = (
+    Slot("driver", "infrastructure", "driver", "config"),
+    Slot("vnf", "vnf", "type", "knobs"),
+    Slot("probe", "probe", "probe", None),
+    Slot("monitor", "monitor", "monitor", None),
+    Slot("publisher", "publisher", "to", None),
+)
+
+
+def effective_schema() -> Schema:
+    """The workflow schema with all installed plug-ins, as a document for editors and docs.
+
+    `${factor}` is accepted wherever a value may vary. Loads every plug-in class.
+    """
+    every = [(slot.kind, name) for slot in SLOTS for name in plugins.names(slot.kind)]
+    schema = compose(every)
+    schema["$defs"]["reference"] = {
+        "description": "A factor: `${name}` alone takes the level's type, inside a text its text.",
+        "type": "string",
+        "pattern": r"\$\{[^{}]+\}",
+    }
+    fixed = _definitions_outside(schema)
+    for name, definition in schema["$defs"].items():
+        if name not in fixed:
+            schema["$defs"][name] = _allow_references(definition)
+    for section in VARYING:
+        schema["properties"][section] = _or_reference(schema["properties"][section])
+    return schema
+
+
+def compose(used: Iterable[tuple[str, str]]) -> Schema:
+    """The workflow schema with the parameters of some plug-ins, given as (kind, name).
+
+    All installed names are allowed, but only these are imported and described.
+    Raises EnvironmentLacks when one cannot be imported, SfcperfError when its schema is wrong.
+    """
+    schema: Schema = json.loads(_base_text())
+    for slot in SLOTS:
+        definition = schema["$defs"][slot.definition]
+        selector = definition["properties"][slot.selector]
+        selector["enum"] = list(plugins.names(slot.kind))
+        own_keys = definition["properties"]
+        definition["allOf"] = []
+        if slot.parameters is None:
+            # What stands beside the selector is known only with the plug-in's own keys.
+            definition["properties"] = {slot.selector: selector}
+        for kind, name in sorted(set(used)):
+            if kind == slot.kind:
+                key = f"{kind}.{name}"
+                schema["$defs"][key] = _plugin_schema(slot, name, own_keys)
+                definition["allOf"].append(_choice(slot, name, key, schema["$defs"][key]))
+    return schema
+
+
+def parameters_of(kind: str, name: str) -> Mapping[str, Any]:
+    """Schema of a plug-in's parameters, checked."""
+    return _checked(kind, name)
+
+
+def section_schema(schema: Schema, section: str) -> Schema:
+    """The schema of one top-level key as a document of its own."""
+    return {
+        "$schema": schema["$schema"],
+        "$ref": f"#/$defs/{section}",
+        "$defs": schema["$defs"],
+    }
+
+
+def outline(schema: Schema) -> Schema:
+    """Only which top-level keys there are, must be, and may be."""
+    return {**schema, "properties": dict.fromkeys(schema["properties"], True)}
+
+
+@cache
+def _base_text() -> str:
+    return (files("sfcperf.schemas") / "workflow.schema.json").read_text()
+
+
+@cache
+def _checked(kind: str, name: str) -> Mapping[str, Any]:
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import SchemaError
+
+    parameters: Mapping[str, Any] = plugins.load(kind, name).parameters
+    try:
+        Draft202012Validator.check_schema(parameters)
+    except SchemaError as error:
+        raise SfcperfError(
+            f"the {kind} plug-in {name!r} declares a wrong schema: {error.message}",
+            where=f"{name}.parameters{error.json_path.removeprefix('$')}",
+            hint="tell its author",
+        ) from error
+    return parameters
+
+
+def _plugin_schema(slot: Slot, name: str, own_keys: Mapping[str, Any]) -> Schema:
+    """A plug-in's parameters, with the keys beside them when they are not nested."""
+    key = f"{slot.kind}.{name}"
+    parameters: Schema = _rebased(_checked(slot.kind, name), f"#/$defs/{key}")
+    parameters.setdefault("type", "object")
+    if slot.parameters is None:
+        theirs = parameters.get("properties", {})
+        clash = sorted(own_keys.keys() & theirs.keys())
+        if clash:
+            raise SfcperfError(
+                f"the {slot.kind} plug-in {name!r} has a parameter {clash[0]!r}, "
+                "which is a key of the workflow",
+                hint="tell its author",
+            )
+        parameters["properties"] = {**own_keys, **theirs}
+    return parameters
+
+
+def _choice(slot: Slot, name: str, key: str, parameters: Schema) -> Schema:
+    then: Schema = {"$ref": f"#/$defs/{key}"}
+    if slot.parameters is not None:
+        then = {"properties": {slot.parameters: then}}
+        if parameters.get("required"):
+            then["required"] = [slot.parameters]
+    return {
+        "if": {"required": [slot.selector], "properties": {slot.selector: {"const": name}}},
+        "then": then,
+    }
+
+
+def _rebased(value: Any, root: str) -> Any:
+    """A copy whose local references (`#/...`) start at the schema's new place."""
+    if isinstance(value, Mapping):
+        return {
+            key: root + item[1:]
+            if key == "$ref" and isinstance(item, str) and item.startswith("#")
+            else _rebased(item, root)
+            for key, item in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_rebased(item, root) for item in value]
+    return value
+
+
+def _definitions_outside(schema: Schema) -> set[str]:
+    """Definitions that describe what cannot vary."""
+    inside: set[str] = set()
+    waiting = list(VARYING)
+    while waiting:
+        name = waiting.pop()
+        if name not in inside:
+            inside.add(name)
+            waiting += _referred(schema["$defs"][name])
+    return set(schema["$defs"]) - inside
+
+
+def _referred(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        mine = value.get("$ref")
+        local = isinstance(mine, str) and mine.startswith("#/$defs/")
+        found = [str(mine).split("/")[2]] if local else []
+        return found + [name for item in value.values() for name in _referred(item)]
+    if isinstance(value, list):
+        return [name for item in value for name in _referred(item)]
+    return []
+
+
+def _allow_references(schema: Any) -> Any:
+    """A schema in which a reference may stand for every property, item and additional value."""
+    if not isinstance(schema, dict):
+        return schema
+    schema = dict(schema)
+    if "properties" in schema:
+        schema["properties"] = {
+            name: _or_reference(sub) for name, sub in schema["properties"].items()
+        }
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            schema[key] = _or_reference(schema[key])
+    for key in ("oneOf", "anyOf", "allOf"):
+        if key in schema:
+            schema[key] = [_allow_references(sub) for sub in schema[key]]
+    if "then" in schema:
+        schema["then"] = _allow_references(schema["then"])
+    return schema
+
+
+def _or_reference(schema: Any) -> Schema:
+    anything = {"anyOf": [{"$ref": "#/$defs/reference"}, _allow_references(schema)]}
+    if isinstance(schema, dict) and "description" in schema:
+        return {"description": schema["description"], **anything}
+    return anything

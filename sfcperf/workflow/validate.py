@@ -1,0 +1,210 @@
+"""Validate values against a schema, and say in plain words what does not fit."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sfcperf.workflow import pointer
+from sfcperf.workflow.findings import did_you_mean, listing
+
+_TYPES = {
+    "object": "an object",
+    "array": "a list",
+    "string": "a text",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "null",
+}
+_BOUNDS = {
+    "minimum": "at least {}",
+    "maximum": "at most {}",
+    "exclusiveMinimum": "more than {}",
+    "exclusiveMaximum": "less than {}",
+    "multipleOf": "a multiple of {}",
+}
+_LENGTHS = {
+    "minLength": "at least {} characters",
+    "maxLength": "at most {} characters",
+    "minItems": "at least {} items",
+    "maxItems": "at most {} items",
+    "minProperties": "at least {} keys",
+    "maxProperties": "at most {} keys",
+    "minContains": "at least {} matching items",
+    "maxContains": "at most {} matching items",
+}
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A place where a value does not fit its schema."""
+
+    path: pointer.Path
+    """Relative to the validated value."""
+    message: str
+    allowed: str | None = None
+    hint: str | None = None
+
+
+def misfits(schema: Mapping[str, Any], value: Any) -> list[Misfit]:
+    """What does not fit, most relevant branch of alternatives only; empty when all fits."""
+    from jsonschema import Draft202012Validator
+
+    validator = Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
+    failures = map(_Failure.of, validator.iter_errors(value))
+    return list(dict.fromkeys(misfit for failure in failures for misfit in _in_words(failure)))
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """What this module uses of a jsonschema ValidationError, without its optional parts."""
+
+    keyword: str
+    """Keyword of the schema that failed."""
+    wanted: Any
+    """Its value."""
+    schema: Mapping[str, Any]
+    """The schema that it stands in; empty for the schema `false`."""
+    given: Any
+    path: pointer.Path
+    """Of `given`, from the validated value."""
+    depth: int
+    """Of `given`, below the branch of the alternatives that is looked at."""
+    message: str
+    in_key: bool
+    """The schema speaks about a key (`propertyNames`): `given` is the key."""
+    branches: tuple[tuple[_Failure, ...], ...]
+    """Failures by branch, for alternatives."""
+
+    @classmethod
+    def of(cls, error: Any) -> _Failure:
+        branches: dict[Any, list[_Failure]] = {}
+        for child in error.context or ():
+            branches.setdefault(child.schema_path[0], []).append(cls.of(child))
+        return cls(
+            keyword=str(error.validator),
+            wanted=error.validator_value,
+            schema=error.schema if isinstance(error.schema, Mapping) else {},
+            given=error.instance,
+            path=tuple(error.absolute_path),
+            depth=len(error.path),
+            message=error.message,
+            in_key="propertyNames" in error.schema_path and isinstance(error.instance, str),
+            branches=tuple(map(tuple, branches.values())),
+        )
+
+
+def _in_words(failure: _Failure) -> Iterator[Misfit]:
+    if failure.branches:
+        yield from _best_branch(failure)
+    elif failure.keyword == "additionalProperties" and isinstance(failure.given, dict):
+        yield from _unknown_keys(failure)
+    elif failure.keyword == "required":
+        yield from _missing_keys(failure)
+    else:
+        yield _simple(failure)
+
+
+def _simple(failure: _Failure) -> Misfit:
+    wanted, keyword = failure.wanted, failure.keyword
+    about = failure.schema.get("description")
+    given = _shown(failure.given)
+    path = (*failure.path, failure.given) if failure.in_key else failure.path
+    if keyword == "enum":
+        options = [item if isinstance(item, str) else json.dumps(item) for item in wanted]
+        hint = did_you_mean(failure.given, options)
+        return Misfit(path, f"{given} is not known here", listing(options), hint)
+    if keyword == "type":
+        message = f"must be {_kinds(wanted)}, not {given}"
+    elif keyword == "const":
+        message = f"must be {_shown(wanted)}, not {given}"
+    elif keyword in _BOUNDS:
+        message = f"must be {_BOUNDS[keyword].format(wanted)}, not {given}"
+    elif keyword in _LENGTHS:
+        message = f"must have {_LENGTHS[keyword].format(wanted)}"
+    elif keyword == "pattern":
+        message = f"{given} does not have the right form"
+        about = about or f"pattern {wanted}"
+    elif keyword == "format":
+        message = f"{given} is not of the form {wanted}"
+    elif keyword == "uniqueItems":
+        message = "has the same item twice"
+    elif keyword == "not":
+        message = f"{given} is not allowed here"
+    else:
+        message = _shortened(failure.message)
+    return Misfit(path, message, about)
+
+
+def _unknown_keys(failure: _Failure) -> Iterator[Misfit]:
+    known = failure.schema.get("properties", {})
+    patterns = failure.schema.get("patternProperties", {})
+    for key in sorted(failure.given.keys() - known.keys()):
+        if not any(re.search(pattern, key) for pattern in patterns):
+            message = f"the key {_shortened(key)!r} is not known here"
+            yield Misfit((*failure.path, key), message, listing(known), did_you_mean(key, known))
+
+
+def _missing_keys(failure: _Failure) -> Iterator[Misfit]:
+    # jsonschema gives one error per missing key, and names it only in the message.
+    for key in failure.wanted:
+        if key not in failure.given and failure.message.startswith(repr(key)):
+            described = failure.schema.get("properties", {}).get(key)
+            about = described.get("description") if isinstance(described, dict) else None
+            yield Misfit(failure.path, f"the key {key!r} is missing", about)
+
+
+def _best_branch(failure: _Failure) -> Iterator[Misfit]:
+    """The alternative that was most likely meant: one of the right type, with the fewest and
+    deepest misfits; when no alternative has the right type, what they ask for together."""
+    near = [branch for branch in failure.branches if not any(map(_is_other_kind, branch))]
+    if not near:
+        yield _together(failure)
+        return
+    best = min(near, key=lambda branch: (len(branch), -max(child.depth for child in branch)))
+    for child in best:
+        yield from _in_words(child)
+
+
+def _is_other_kind(failure: _Failure) -> bool:
+    """Whether a branch failed at its root by type or by a fixed value."""
+    return failure.depth == 0 and failure.keyword in ("type", "const", "enum")
+
+
+def _together(failure: _Failure) -> Misfit:
+    wanted: list[str] = []
+    options: list[str] = []
+    for child in (child for branch in failure.branches for child in branch):
+        if child.keyword == "type":
+            wanted.append(_kinds(child.wanted))
+        elif child.keyword in ("const", "enum"):
+            values = child.wanted if child.keyword == "enum" else [child.wanted]
+            wanted += [_shown(item) for item in values]
+            options += [str(item) for item in values]
+    return Misfit(
+        failure.path,
+        f"{_shown(failure.given)} is not allowed here",
+        " or ".join(dict.fromkeys(wanted)),
+        did_you_mean(failure.given, options),
+    )
+
+
+def _kinds(wanted: str | Iterable[str]) -> str:
+    return " or ".join(_TYPES[kind] for kind in ([wanted] if isinstance(wanted, str) else wanted))
+
+
+def _shown(value: Any) -> str:
+    """A value as it is in the file, short."""
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "a list"
+    return _shortened(json.dumps(value, ensure_ascii=False))
+
+
+def _shortened(text: str, most: int = 80) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."

@@ -1,0 +1,120 @@
+"""VNF descriptors: TOSCA YAML, read with tosca-parser (paper, section IV)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from sfcperf.errors import InputError
+
+_MAX_BYTES = 1 << 20
+_COMPUTE = ("nfv_compute", "host")
+"""Capabilities that carry `num_cpus` and `mem_size`, by profile."""
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """What a run needs to know of a VNFD; None where it does not say."""
+
+    vcpus: int | None
+    """Sum of `num_cpus` of its VDUs."""
+    memory_mib: int | None
+    """Sum of `mem_size` of its VDUs, MiB, rounded up."""
+
+
+def read_descriptor(path: Path) -> Descriptor:
+    """Parse and check a VNFD. Raises InputError naming the file."""
+    try:
+        changed_ns = path.stat().st_mtime_ns
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(f"the VNF descriptor {path} cannot be read: {reason}") from error
+    return _read(path, changed_ns)
+
+
+@lru_cache(maxsize=64)
+def _read(path: Path, _changed_ns: int) -> Descriptor:
+    tree = _yaml(path)
+    _check_self_contained(tree, path)
+    template = _parse(path)
+    sizes = [_compute(node) for node in template.nodetemplates]
+    vcpus = [cpus for cpus, _ in sizes if cpus is not None]
+    memory = [mib for _, mib in sizes if mib is not None]
+    return Descriptor(sum(vcpus) if vcpus else None, sum(memory) if memory else None)
+
+
+def _yaml(path: Path) -> dict[str, Any]:
+    import yaml
+
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MAX_BYTES + 1)
+        if len(content) > _MAX_BYTES:
+            raise InputError(f"the VNF descriptor {path} is larger than {_MAX_BYTES} bytes")
+        tree = yaml.safe_load(content)
+    except OSError as error:
+        raise InputError(f"the VNF descriptor {path} cannot be read: {error.strerror}") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        text = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"the VNF descriptor {path} is not YAML: {text}") from None
+    if not isinstance(tree, dict) or "tosca_definitions_version" not in tree:
+        raise InputError(
+            f"the VNF descriptor {path} is not TOSCA: it has no tosca_definitions_version",
+            allowed="tosca_definitions_version: tosca_simple_profile_for_nfv_1_0_0",
+        )
+    if not isinstance(tree.get("topology_template"), dict):
+        raise InputError(f"the VNF descriptor {path} has no topology_template")
+    return tree
+
+
+def _check_self_contained(tree: dict[str, Any], path: Path) -> None:
+    """Refuse descriptors that make the parser fetch something from elsewhere."""
+    if "repositories" in tree or "://" in str(tree.get("imports", "")):
+        raise InputError(
+            f"the VNF descriptor {path} imports from the network",
+            allowed="imports of files beside it",
+        )
+
+
+def _parse(path: Path) -> Any:
+    from toscaparser.common.exception import ExceptionCollector
+    from toscaparser.tosca_template import ToscaTemplate
+
+    try:
+        template = ToscaTemplate(str(path))
+        template.nodetemplates  # noqa: B018 - absent when the template is empty
+        return template
+    except Exception as error:
+        # The parser raises whatever a malformed template makes it stumble over.
+        reports = ExceptionCollector.getExceptionsReport(False)
+        text = "; ".join(reports) or f"{type(error).__name__}: {error}"
+        raise InputError(
+            f"the VNF descriptor {path} is not valid TOSCA: {' '.join(text.split())}"
+        ) from error
+    finally:
+        ExceptionCollector.stop()
+
+
+def _compute(node: Any) -> tuple[int | None, int | None]:
+    """`num_cpus` and `mem_size` (MiB) of a node template; None where it has none."""
+    capabilities = node.get_capabilities()
+    for name in _COMPUTE:
+        if name in capabilities:
+            given = {prop.name: prop.value for prop in capabilities[name].get_properties_objects()}
+            cpus, memory = given.get("num_cpus"), given.get("mem_size")
+            # Anything else is a TOSCA function (get_input): its value is known at deployment only.
+            return (
+                cpus if isinstance(cpus, int) else None,
+                _mebibytes(memory) if isinstance(memory, str) else None,
+            )
+    return None, None
+
+
+def _mebibytes(size: str) -> int:
+    from toscaparser.elements.scalarunit import ScalarUnit_Size
+
+    mib: float = ScalarUnit_Size(size).get_num_from_scalar_unit("MiB")
+    return math.ceil(mib)
