@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from sfcperf import plugins
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.plugins import Requirement
+from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.model import Workflow
 
 
@@ -37,7 +37,7 @@ def _of(workflow: Workflow, driver: str | None) -> Iterator[Requirement]:
     name = driver or workflow.driver
     chosen = plugins.load("driver", name)
     own = name == workflow.driver
-    yield from chosen.requirements(workflow.config if own else defaults(chosen.parameters))
+    yield from chosen.requirements(workflow.config if own else with_defaults(chosen.parameters, {}))
     for scenario in workflow.scenarios:
         for function in scenario.chain.functions:
             yield from plugins.load("vnf", function.type).requirements(function.knobs)
@@ -63,17 +63,11 @@ def _of_plugin(kind: str, name: str) -> Iterable[Requirement]:
     except EnvironmentLacks as error:
         return [Requirement(f"{kind} {name}", False, error.message, error.hint or "")]
     requirements: list[Requirement] = (
-        plugin.requirements(defaults(plugin.parameters))
+        plugin.requirements(with_defaults(plugin.parameters, {}))
         if kind in ("driver", "vnf")
         else plugin.requirements()
     )
     return requirements
-
-
-def defaults(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The default of each property that declares one."""
-    properties: Mapping[str, Mapping[str, Any]] = schema.get("properties", {})
-    return {name: value["default"] for name, value in properties.items() if "default" in value}
 
 
 def _each_once(requirements: Iterable[Requirement]) -> list[Requirement]:

@@ -20,7 +20,7 @@ from sfcperf.hosts.local import LocalHost
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.management.deployment import Deployment, Endpoint, Hop, TraversalProof
 from sfcperf.plugins import Requirement
-from sfcperf.workflow.model import Scenario
+from sfcperf.workflow.model import EndpointSpec, Scenario
 
 # RFC 2544 sets this network aside for benchmarks.
 ADDRESSES = {"client": "198.18.0.1", "server": "198.18.0.2"}
@@ -86,32 +86,21 @@ class VethPairDriver(Driver):
                     )
 
     def deploy(self, scenario: Scenario) -> Deployment:
-        """Two namespaces, one cable."""
+        """Two namespaces, one cable; a retry after a failure starts from nothing."""
         self._deployments += 1
         spaces = {end: f"veth-pair-{self.context.tag}-{end}" for end in ADDRESSES}
         self.context.journal.intend(Resource("netns", space) for space in spaces.values())
-        for space in spaces.values():
-            _ip("netns", "add", space)
-        # fmt: off
-        _ip("-n", spaces["client"], "link", "add", INTERFACE, "type", "veth",
-            "peer", "name", INTERFACE, "netns", spaces["server"])
-        # fmt: on
-        asked = {"client": scenario.client.address, "server": scenario.server.address}
-        endpoints = {
-            end: self._endpoint(end, space, scenario.client.node, asked[end] or ADDRESSES[end])
-            for end, space in spaces.items()
-        }
-        for end, other in (("client", "server"), ("server", "client")):
-            # fmt: off
-            _ip("-n", spaces[end], "route", "add", f"{endpoints[other].address}/32",
-                "dev", INTERFACE)
-            # fmt: on
+        try:
+            client, server = self._build(scenario, spaces)
+        except BaseException:
+            self.close()
+            raise
         return Deployment(
             id=f"{scenario.id}-{self._deployments}",
-            client=endpoints["client"],
-            server=endpoints["server"],
+            client=client,
+            server=server,
             functions=(),
-            hops=tuple(Hop(end, e.host, e.interface) for end, e in endpoints.items()),
+            hops=tuple(Hop(end.name, end.host, end.interface) for end in (client, server)),
             meters={},
             encapsulation="none",
             facts={"mtu": self.context.config["mtu"]},
@@ -157,15 +146,28 @@ class VethPairDriver(Driver):
                 _remove(name)
         return [f"network namespace {name}" for name in left]
 
-    def _endpoint(self, end: str, space: str, node: str, address: str) -> Endpoint:
+    def _build(self, scenario: Scenario, spaces: Mapping[str, str]) -> tuple[Endpoint, Endpoint]:
+        for space in spaces.values():
+            _ip("netns", "add", space)
+        cable = ["link", "add", INTERFACE, "type", "veth", "peer", "name", INTERFACE]
+        _ip("-n", spaces["client"], *cable, "netns", spaces["server"])
+        client = self._endpoint(scenario.client, spaces["client"])
+        server = self._endpoint(scenario.server, spaces["server"])
+        for here, there in ((client, server), (server, client)):
+            route = ["route", "add", f"{there.address}/32", "dev", INTERFACE]
+            _ip("-n", spaces[here.name], *route)
+        return client, server
+
+    def _endpoint(self, spec: EndpointSpec, space: str) -> Endpoint:
         mtu = self.context.config["mtu"]
+        address = spec.address or ADDRESSES[spec.name]
         _ip("-n", space, "address", "add", f"{address}/32", "dev", INTERFACE)
         _ip("-n", space, "link", "set", INTERFACE, "mtu", str(mtu), "up")
         _ip("-n", space, "link", "set", "lo", "up")
-        workdir = self.context.state_dir / end
+        workdir = self.context.state_dir / spec.name
         workdir.mkdir(parents=True, exist_ok=True)
-        host = NamespaceHost(end, space, workdir)
-        return Endpoint(end, node, host, address, INTERFACE, mtu)
+        host = NamespaceHost(spec.name, space, workdir)
+        return Endpoint(spec.name, spec.node, host, address, INTERFACE, mtu)
 
     def _ping(self, deployment: Deployment, count: int) -> int:
         """How many of `count` echo requests are answered."""
