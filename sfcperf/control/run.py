@@ -20,8 +20,9 @@ from sfcperf.results.hostfacts import host_facts
 from sfcperf.results.manifest import new_manifest, resumed
 from sfcperf.results.store import RunStore
 from sfcperf.results.versions import versions
-from sfcperf.workflow.load import load_document, plan_document
+from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Workflow
+from sfcperf.workflow.plan_document import plan_document
 
 
 def start(

@@ -1,0 +1,49 @@
+"""Arguments and options that several verbs share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+WorkflowArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="WORKFLOW",
+        help="A workflow file, or the name of a shipped one (`sfcperf list workflows`).",
+        show_default=False,
+    ),
+]
+
+RunArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN", help="A run folder, or its name in --results.", show_default=False
+    ),
+]
+
+ResultsOption = Annotated[
+    Path,
+    typer.Option(
+        "--results", metavar="DIR", envvar="SFCPERF_RESULTS", help="Folder of the run folders."
+    ),
+]
+
+DriverOption = Annotated[
+    str | None,
+    typer.Option(
+        "--driver", metavar="NAME", help="Infrastructure driver instead of the workflow's own."
+    ),
+]
+
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Override a value of the workflow, e.g. design.rounds=1; may be repeated.",
+    ),
+]
+
+RESULTS = Path("results")

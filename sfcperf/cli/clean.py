@@ -1,0 +1,38 @@
+"""`sfcperf clean`: remove what dead runs left."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sfcperf.errors import ExitCode
+
+
+def clean(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List what would be removed; remove nothing.")
+    ] = False,
+) -> None:
+    """Remove what killed runs left on this machine, and only that. Results are never touched."""
+    import sys
+
+    from sfcperf.control.clean import clean as clean_runs
+
+    cleaned = clean_runs(dry_run=dry_run)
+    if not cleaned:
+        print("nothing to clean")
+    verb = "would remove" if dry_run else "removed"
+    for run in cleaned:
+        match run.status:
+            case "alive":
+                print(f"{run.run_id}: is running, left alone")
+            case "failed":
+                text = "\n  ".join(run.lines)
+                print(f"{run.run_id}: could not be cleaned\n  {text}", file=sys.stderr)
+            case "removed":
+                print(f"{run.run_id}: {verb} its state" + (" and" if run.lines else ""))
+                for line in run.lines:
+                    print(f"  {line}")
+    if any(run.status == "failed" for run in cleaned):
+        raise typer.Exit(ExitCode.ENVIRONMENT)

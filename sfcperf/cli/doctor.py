@@ -1,0 +1,31 @@
+"""`sfcperf doctor`: does this machine offer what runs need."""
+
+from __future__ import annotations
+
+import typer
+
+from sfcperf.cli.arguments import DriverOption
+from sfcperf.errors import ExitCode
+
+
+def doctor(driver: DriverOption = None) -> None:
+    """Check this machine and say what to install. Exit code 3 when something is missing."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from sfcperf.environment import requirements_for
+    from sfcperf.environment.tools import versions
+
+    with versions():
+        requirements = requirements_for(None, driver)
+    table = Table("", "needed", "found", box=None, pad_edge=False)
+    for need in requirements:
+        table.add_row("ok" if need.met else "MISSING", need.name, need.detail)
+    console = Console(highlight=False, markup=False)
+    console.print(table)
+    missing = [need for need in requirements if not need.met]
+    for need in missing:
+        if need.remedy:
+            console.print(f"{need.name}: {need.remedy}")
+    if missing:
+        raise typer.Exit(ExitCode.ENVIRONMENT)

@@ -1,0 +1,41 @@
+"""`sfcperf export RUN`: all samples of a run as one flat table."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfcperf.cli.arguments import RESULTS, ResultsOption, RunArgument
+
+
+class Format(StrEnum):
+    """File formats of exports."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
+def export(
+    run: RunArgument,
+    format_: Annotated[Format, typer.Option("--format", help="File format.")] = Format.CSV,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="File to write [default: samples.csv or samples.parquet in the run folder].",
+        ),
+    ] = None,
+    results: ResultsOption = RESULTS,
+) -> None:
+    """Write one row per sample, with its trial and factor levels, for other tools."""
+    from sfcperf.cli.inputs import open_run
+    from sfcperf.results.export import export as write_export
+
+    store = open_run(run, results)
+    target = output or store.folder / f"samples.{format_.value}"
+    print(write_export(store, format_.value, target))

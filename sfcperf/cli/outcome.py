@@ -1,0 +1,73 @@
+"""What a run came to: the table, the trials that do not count, where the report is."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from sfcperf.cli.progress import say
+from sfcperf.cli.text import count_text
+from sfcperf.control.session import Outcome
+from sfcperf.results.records import TrialRecord
+from sfcperf.results.store import RunStore
+
+TRIALS_NAMED = 5
+"""Per reason; the report names all."""
+WIDTH_OF_A_FILE = 120
+"""Columns when stdout is no terminal."""
+
+
+def show_outcome(outcome: Outcome, *, quiet: bool) -> None:
+    """Warnings go to stderr always; with `quiet` nothing is written to stdout."""
+    if not quiet:
+        print_summary(outcome.store)
+    for line in warnings(outcome.store.trials()):
+        say(line)
+    if not quiet:
+        print(counts_text(outcome.trials))
+        print_places(outcome.store)
+
+
+def print_summary(store: RunStore) -> None:
+    """The table of the primary metrics."""
+    from rich.console import Console
+
+    from sfcperf.visualization.table import summary_table
+
+    summaries = store.summaries()
+    if summaries:
+        console = Console(highlight=False)
+        if not console.is_terminal:
+            console = Console(highlight=False, width=WIDTH_OF_A_FILE)
+        console.print(summary_table(summaries))
+
+
+def print_places(store: RunStore) -> None:
+    """Where the results are."""
+    print(f"results: {store.folder}")
+    if store.report.is_file():
+        print(f"report:  {store.report}")
+
+
+def counts_text(trials: Mapping[str, int]) -> str:
+    """`12 trials: 11 valid, 1 untrusted`."""
+    parts = [f"{number} {status}" for status, number in trials.items() if number]
+    return f"{count_text(sum(trials.values()), 'trial')}: {', '.join(parts) or 'none finished'}"
+
+
+def warnings(trials: Sequence[TrialRecord]) -> list[str]:
+    """A line for each reason why trials do not count, with the trials."""
+    trials_by_reason: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for record in trials:
+        if record.status != "valid":
+            reason = "; ".join(record.reasons)
+            trials_by_reason[record.status, reason].append(record.trial_id)
+    return [
+        f"{status}: {_named(ids)}: {reason}" for (status, reason), ids in trials_by_reason.items()
+    ]
+
+
+def _named(ids: Sequence[str]) -> str:
+    shown = ", ".join(ids[:TRIALS_NAMED])
+    more = len(ids) - TRIALS_NAMED
+    return f"{shown} and {more} more" if more > 0 else shown

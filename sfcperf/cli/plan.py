@@ -1,0 +1,47 @@
+"""`sfcperf plan WORKFLOW`: what would be measured, in which order, and how long it takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sfcperf.cli.arguments import DriverOption, SetOption, WorkflowArgument
+
+if TYPE_CHECKING:
+    from sfcperf.workflow.model import Workflow
+
+
+def plan(workflow: WorkflowArgument, driver: DriverOption = None, set_: SetOption = None) -> None:
+    """Show the scenarios and trials of a workflow and the time that they take; run nothing."""
+    from sfcperf.cli.inputs import open_workflow
+
+    print_plan(open_workflow(workflow, overrides=set_, driver=driver))
+
+
+def print_plan(workflow: Workflow) -> None:
+    """Scenarios, order of the trials, and estimated time, on stdout."""
+    from sfcperf.cli.text import count_text, duration_text, levels_text
+    from sfcperf.workflow.estimate import workflow_s
+    from sfcperf.workflow.plan import visits
+
+    design = workflow.design
+    print(f"{workflow.name}: {count_text(len(workflow.scenarios), 'scenario')}")
+    for scenario in workflow.scenarios:
+        functions = " -> ".join(function.name for function in scenario.chain.functions)
+        print(f"  {scenario.id}  {levels_text(scenario.levels)}: {functions or 'no chain'}")
+    rounds = [(True, number + 1) for number in range(design.warmup_rounds)]
+    rounds += [(False, number + 1) for number in range(design.rounds)]
+    print(f"order ({design.order}, seed {design.seed}):")
+    for warmup, number in rounds:
+        print(f"  {'warm-up' if warmup else 'round'} {number}")
+        for visit in visits(workflow, number, warmup=warmup):
+            labels = ", ".join(trial.probe.label for trial in visit.trials)
+            print(f"    {visit.scenario.id}: {labels}")
+    if design.stop_when is not None:
+        width = design.stop_when.relative_half_width
+        print(
+            f"  then more rounds, {design.stop_when.max_rounds} at most, until the half-width of "
+            f"each interval is {width:.3g} of its mean"
+        )
+    per_round = sum(len(scenario.probes) for scenario in workflow.scenarios)
+    trials = count_text(per_round * design.rounds, "trial")
+    print(f"{trials}, about {duration_text(workflow_s(workflow))} with deployments and warm-up")

@@ -1,0 +1,98 @@
+"""What is seen of a run while it runs: a bar on a terminal, lines elsewhere. All on stderr."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from sfcperf.cli.text import count_text, levels_text
+from sfcperf.control.events import Listener
+from sfcperf.results.records import TrialRecord
+from sfcperf.workflow.plan import PlannedTrial, Visit
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Iterator[Listener]:
+    """The display that fits; with `quiet` only the run folder's path goes to stdout."""
+    if quiet:
+        yield QuietDisplay()
+    elif sys.stderr.isatty():
+        from sfcperf.cli.bar import BarDisplay
+
+        display = BarDisplay()
+        try:
+            yield display
+        finally:
+            # The terminal may be gone.
+            with suppress(OSError):
+                display.close()
+    else:
+        yield LineDisplay()
+
+
+class QuietDisplay(Listener):
+    """The path at once, so that a script knows it even if the run is killed; nothing else but
+    what went wrong."""
+
+    def started(self, folder: Path, trials: int, done: int) -> None:
+        """See Listener."""
+        with suppress(OSError):
+            print(folder, flush=True)
+
+    def message(self, text: str) -> None:
+        """See Listener."""
+        say(text)
+
+
+class LineDisplay(Listener):
+    """A line per visit and per trial, for logs and pipes."""
+
+    def started(self, folder: Path, trials: int, done: int) -> None:
+        """See Listener."""
+        before = f", {done} of them done before" if done else ""
+        say(f"{folder}: {count_text(trials, 'trial')} planned, warm-up included{before}")
+
+    def more_trials(self, trials: int) -> None:
+        """See Listener."""
+        say(f"not known well enough yet: {count_text(trials, 'trial')} more")
+
+    def visit_started(self, visit: Visit) -> None:
+        """See Listener."""
+        say(f"{round_text(visit)}: {levels_text(visit.scenario.levels)}")
+
+    def trial_started(self, trial: PlannedTrial, attempt: int) -> None:
+        """See Listener."""
+        if attempt > 1:
+            say(f"  {trial.probe.label}: attempt {attempt}")
+
+    def trial_ended(self, trial: PlannedTrial, record: TrialRecord) -> None:
+        """See Listener."""
+        say(f"  {verdict_text(record)}")
+
+    def phase(self, name: str) -> None:
+        """See Listener."""
+        if name in ("analysing", "publishing"):
+            say(name)
+
+    def message(self, text: str) -> None:
+        """See Listener."""
+        say(text)
+
+
+def round_text(visit: Visit) -> str:
+    """`round 2`, `warm-up 1`."""
+    return f"{'warm-up' if visit.warmup else 'round'} {visit.round}"
+
+
+def verdict_text(record: TrialRecord) -> str:
+    """`ping: valid`, `iperf3-udp: untrusted (the sender ...)`."""
+    reasons = f" ({'; '.join(record.reasons)})" if record.reasons else ""
+    return f"{record.label}: {record.status}{reasons}"
+
+
+def say(text: str) -> None:
+    """A line on stderr; a reader that has gone does not end a run."""
+    with suppress(OSError):
+        print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,31 @@
+"""`sfcperf resume RUN`: go on with a run that was interrupted or killed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sfcperf.cli.arguments import RESULTS, ResultsOption, RunArgument
+
+
+def resume(
+    run: RunArgument,
+    results: ResultsOption = RESULTS,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print the run folder's path and nothing else.")
+    ] = False,
+) -> None:
+    """Go on with an interrupted run: undo what it left, then run the trials that are missing."""
+    import sys
+
+    from sfcperf.cli.inputs import open_run
+    from sfcperf.cli.outcome import show_outcome
+    from sfcperf.cli.progress import progress
+    from sfcperf.control.run import resume as resume_run
+
+    store = open_run(run, results)
+    with progress(quiet=quiet) as listener:
+        outcome = resume_run(store.folder, command=sys.argv, listener=listener)
+    show_outcome(outcome, quiet=quiet)
+    raise typer.Exit(outcome.exit_code)

@@ -1,0 +1,55 @@
+"""`sfcperf run WORKFLOW`: build, measure, analyse, publish."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sfcperf.cli.arguments import (
+    RESULTS,
+    DriverOption,
+    ResultsOption,
+    SetOption,
+    WorkflowArgument,
+)
+
+
+def run(
+    workflow: WorkflowArgument,
+    results: ResultsOption = RESULTS,
+    driver: DriverOption = None,
+    set_: SetOption = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check everything and print the plan; make nothing.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print the run folder's path and nothing else.")
+    ] = False,
+) -> None:
+    """Run a workflow: build its chains, measure them, write the results.
+
+    Exit code: 0 all trials valid, 1 some failed or untrusted, 2 bad input, 3 the environment
+    lacks something, 4 internal error, 130 interrupted (`sfcperf resume` goes on).
+    """
+    from sfcperf.cli.inputs import open_workflow
+
+    loaded = open_workflow(workflow, overrides=set_, driver=driver)
+    if dry_run:
+        from sfcperf.cli.plan import print_plan
+        from sfcperf.control.admission import check
+
+        check(loaded)
+        print_plan(loaded)
+        return
+
+    import sys
+
+    from sfcperf.cli.outcome import show_outcome
+    from sfcperf.cli.progress import progress
+    from sfcperf.control.run import start
+
+    with progress(quiet=quiet) as listener:
+        outcome = start(loaded, results, command=sys.argv, listener=listener)
+    show_outcome(outcome, quiet=quiet)
+    raise typer.Exit(outcome.exit_code)

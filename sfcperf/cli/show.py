@@ -1,0 +1,136 @@
+"""`sfcperf show KIND NAME`: documentation of a plug-in, from its own schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfcperf.cli.listing import KINDS
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+WIDTH_OF_A_FILE = 120
+"""Columns when stdout is no terminal."""
+
+
+def show(
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="driver|vnf|probe|monitor|analysis|publisher|workflow",
+            help="Kind of plug-in, or `workflow`.",
+            show_default=False,
+        ),
+    ],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Its name (`sfcperf list`).", show_default=False)
+    ],
+) -> None:
+    """Show what a plug-in does, its parameters, what it reports and what it costs."""
+    if kind in ("workflow", "workflows"):
+        _show_workflow(name)
+        return
+    from sfcperf import plugins
+
+    kind = KINDS.get(kind, kind)
+    plugin = plugins.load(kind, name)
+    console = _console()
+    console.print(f"{kind} {name}: {plugin.title}")
+    text = _own_docstring(plugin)
+    if text:
+        console.print(f"\n{text}")
+    if kind == "monitor":
+        console.print(f"\nCost: {plugin.cost}")
+    if kind == "vnf":
+        aware = "NSH-aware" if plugin.nsh_aware else "NSH-unaware: it runs behind an SFC proxy"
+        console.print(f"\n{aware}; interfaces: {plugin.interfaces}")
+    _print_parameters(console, plugin.parameters)
+    if kind == "probe":
+        _print_metrics(console, plugin)
+
+
+def _show_workflow(name: str) -> None:
+    """The text of a shipped workflow: the best documentation of a workflow is the workflow."""
+    from sfcperf.errors import InputError
+    from sfcperf.workflow.load import shipped_workflows
+
+    shipped = shipped_workflows()
+    if name not in shipped:
+        raise InputError(f"no workflow named {name!r} is shipped", allowed=", ".join(shipped))
+    print(f"// {shipped[name]}")
+    print(shipped[name].read_text().rstrip())
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, markup=False, width=WIDTH_OF_A_FILE)
+    return console
+
+
+def _own_docstring(plugin: type[Any]) -> str:
+    """The class's own text, without its first line when the title says the same."""
+    from inspect import cleandoc
+
+    text = plugin.__dict__.get("__doc__") or ""
+    return cleandoc(text)
+
+
+def _print_parameters(console: Console, schema: Mapping[str, Any]) -> None:
+    from rich.table import Table
+
+    properties: Mapping[str, Mapping[str, Any]] = schema.get("properties", {})
+    if not properties:
+        console.print("\nNo parameters.")
+        return
+    required = schema.get("required", ())
+    table = Table("parameter", "type", "default", "description", box=None, pad_edge=False)
+    for name, rule in properties.items():
+        default = "(required)" if name in required else json.dumps(rule.get("default"))
+        table.add_row(name, type_text(rule), default, str(rule.get("description", "")))
+    console.print()
+    console.print(table)
+
+
+def _print_metrics(console: Console, probe: Any) -> None:
+    from rich.table import Table
+
+    from sfcperf.workflow.defaults import with_defaults
+
+    table = Table("metric", "unit", "better", "description", box=None, pad_edge=False)
+    for metric in probe.metrics(with_defaults(probe.parameters, {})):
+        name = f"{metric.name} *" if metric.primary else metric.name
+        table.add_row(name, metric.unit, metric.better, metric.description)
+    console.print()
+    console.print(table)
+    console.print("* primary: shown in the short table, looked at by sequential stopping")
+
+
+def type_text(rule: Mapping[str, Any]) -> str:
+    """What a value may be, in short: `integer >= 1`, `tcp|udp`, `integer | "maximum"`."""
+    for key in ("anyOf", "oneOf"):
+        if key in rule:
+            return " or ".join(type_text(branch) for branch in rule[key])
+    if "const" in rule:
+        return json.dumps(rule["const"])
+    if "enum" in rule:
+        return " | ".join(json.dumps(value) for value in rule["enum"])
+    kinds = rule.get("type", "any")
+    text = " or ".join(kinds) if isinstance(kinds, list) else str(kinds)
+    bounds = [
+        f"{sign} {rule[key]}"
+        for key, sign in (
+            ("minimum", ">="),
+            ("exclusiveMinimum", ">"),
+            ("maximum", "<="),
+            ("exclusiveMaximum", "<"),
+        )
+        if key in rule
+    ]
+    return " ".join([text, *bounds])
