@@ -58,7 +58,8 @@ class Probe(Plugin, ABC):
     name: ClassVar[str]
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
-        self.parameters = parameters
+        # On the class the schema, on the object its values.
+        self.parameters = parameters  # type: ignore[misc]
 
     @classmethod
     @abstractmethod

@@ -34,7 +34,8 @@ class Monitor(Plugin, ABC):
     observations of metric `monitor_cpu_s`, source = the monitor's name."""
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
-        self.parameters = parameters
+        # On the class the schema, on the object its values.
+        self.parameters = parameters  # type: ignore[misc]
 
     @classmethod
     @abstractmethod

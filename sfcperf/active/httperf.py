@@ -1,0 +1,288 @@
+"""httperf: rate of HTTP requests that the chain supports (SFCPerf paper, Fig. 8a), nginx serving.
+
+Two ways to load the chain:
+
+- `rate_per_s` "maximum", closed loop: all connections are opened at once and each sends its next
+  request when the reply to the last has come. The load follows what the chain carries, so that
+  the rate of replies is the chain's own at this concurrency; without overload, its timeouts and
+  its arbitrary choice of an offered rate. The figure depends on the concurrency (`connections`),
+  which is therefore part of the workflow. Near the end, when some connections have finished,
+  concurrency falls: `calls_per_connection` of 50 and more keeps that short.
+- a number, open loop: new connections are opened at this rate whether or not the chain follows.
+  A chain that cannot follow shows it by errors (timeouts) and by fewer replies.
+
+httperf polls its sockets without sleeping, so its CPU use says nothing about its own saturation;
+that it kept its rate does, in the open loop. In the closed loop the endpoints' own limit is what
+a chain of length 0 shows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sfcperf.active.base import Metric, Probe, ProbeResult
+from sfcperf.active.httperf_output import HttperfOutput, parse
+from sfcperf.active.losses import EndpointLosses
+from sfcperf.active.samples import samples
+from sfcperf.active.tool_run import ToolOutput, run_tool
+from sfcperf.active.web_server import OBJECT_URI, start_web_server
+from sfcperf.environment.tools import tool
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.base import Process
+from sfcperf.management.deployment import Deployment
+from sfcperf.passive.proc import process_cpu_s
+from sfcperf.plugins import Requirement
+
+MAXIMUM = "maximum"
+_ALL_AT_ONCE_PER_S = 10_000
+"""Rate at which the connections of the closed loop are opened."""
+_TYPICAL_REPLIES_PER_S = 2_000
+"""For the estimate of a closed loop's duration only."""
+_RATE_TOLERANCE = 0.05
+_SHORTEST_S = 0.1
+"""httperf prints the duration in steps of 1 ms: a shorter test is known to 1 % at best."""
+_SATURATED_SERVER = 0.95
+"""Share of one CPU from which nginx, a single thread, counts as the bottleneck."""
+
+_METRICS = (
+    Metric("replies_per_s", "1/s", "HTTP replies per second", better="higher", primary=True),
+    Metric(
+        "response_time_us",
+        "us",
+        "mean time from a request to the first byte of its reply (in steps of 100 us)",
+        better="lower",
+    ),
+    Metric(
+        "transfer_time_us",
+        "us",
+        "mean time from the first to the last byte of a reply (in steps of 100 us)",
+        better="lower",
+    ),
+    Metric(
+        "connection_time_us",
+        "us",
+        "mean time to establish a TCP connection (in steps of 100 us)",
+        better="lower",
+    ),
+    Metric("errors", "1", "connections and calls that failed", better="lower"),
+)
+
+
+class Httperf(Probe):
+    """HTTP requests from httperf to an nginx that the probe starts on the server endpoint."""
+
+    name = "httperf"
+    title = "Rate of HTTP requests, response time and errors"
+    parameters: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "connections": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 1_000_000,
+                "default": 16,
+                "description": "Number of TCP connections. With rate_per_s "
+                f'"{MAXIMUM}" all are open at once and may be at most 1000.',
+            },
+            "calls_per_connection": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 1_000_000,
+                "default": 100,
+                "description": "HTTP requests on each connection, one after the other.",
+            },
+            "rate_per_s": {
+                "oneOf": [{"type": "number", "exclusiveMinimum": 0}, {"const": MAXIMUM}],
+                "default": MAXIMUM,
+                "description": "New connections per second, whether or not the chain follows; or "
+                f'"{MAXIMUM}": all connections at once, each sending its next request when it has '
+                "the reply to the last.",
+            },
+            "timeout_s": {
+                "type": "number",
+                "minimum": 0.1,
+                "maximum": 60,
+                "default": 5,
+                "description": "A connection or call without progress for so long has failed.",
+            },
+            "object_bytes": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 100_000_000,
+                "default": 1024,
+                "description": "Size of the object that is fetched, bytes.",
+            },
+            "max_duration_s": {
+                "type": "number",
+                "minimum": 1,
+                "maximum": 86_400,
+                "default": 120,
+                "description": "A test that takes longer than this is stopped, and has failed.",
+            },
+            "port": {
+                "type": "integer",
+                "minimum": 1024,
+                "maximum": 65_535,
+                "default": 8080,
+                "description": "TCP port of the server.",
+            },
+        },
+        "if": {"properties": {"rate_per_s": {"const": MAXIMUM}}},
+        "then": {"properties": {"connections": {"maximum": 1000}}},
+    }
+
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        super().__init__(parameters)
+        self._server: Process | None = None
+
+    @classmethod
+    def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
+        """The same with all parameters."""
+        return _METRICS
+
+    @classmethod
+    def requirements(cls) -> list[Requirement]:
+        """httperf at the client, nginx at the server."""
+        return [
+            tool("httperf", "httperf", ["httperf", "--version"]),
+            tool("nginx", "nginx-light", ["nginx", "-v"]),
+        ]
+
+    @classmethod
+    def duration_s(cls, parameters: Mapping[str, Any]) -> float:
+        """From the asked rate; for "maximum" from what a short chain usually carries."""
+        connections = float(parameters["connections"])
+        if parameters["rate_per_s"] == MAXIMUM:
+            return connections * float(parameters["calls_per_connection"]) / _TYPICAL_REPLIES_PER_S
+        return float(connections / parameters["rate_per_s"])
+
+    @classmethod
+    def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
+        """Half of: a SYN, the requests and a FIN on each connection (half, since an overloaded
+        chain loses some)."""
+        connections: int = parameters["connections"]
+        calls: int = parameters["calls_per_connection"]
+        return max(1, connections * (calls + 2) // 2)
+
+    def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
+        """Start nginx."""
+        self._server = start_web_server(
+            deployment.server,
+            port=self.parameters["port"],
+            object_bytes=self.parameters["object_bytes"],
+            raw_dir=raw_dir,
+        )
+
+    def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
+        """Load the chain. Raises MeasurementError when there was not one good reply."""
+        before, cpu_before_s = EndpointLosses.read(deployment), self._server_cpu_s(deployment)
+        started = time.monotonic()
+        output = self._client(deployment, raw_dir)
+        elapsed_s = time.monotonic() - started
+        server_cpu_ratio = (self._server_cpu_s(deployment) - cpu_before_s) / elapsed_s
+        losses = EndpointLosses.read(deployment).since(before)
+        if output.returncode != 0:
+            raise MeasurementError(f"httperf failed: {output.complaint()}")
+        seen = parse(output.stdout)
+        if seen.status["2xx"] == 0:
+            raise MeasurementError(
+                f"no good reply to {seen.requests} requests on {seen.connections} connections "
+                f"({seen.errors.total} errors, status {dict(seen.status)})"
+            )
+        values = {
+            "replies_per_s": seen.replies_per_s,
+            "response_time_us": seen.response_us,
+            "transfer_time_us": seen.transfer_us,
+            "connection_time_us": seen.connect_us,
+            "errors": seen.errors.total,
+        }
+        doubts = [*self._doubts(seen, server_cpu_ratio), *losses.of_interface(deployment.client)]
+        notes = {
+            "connections": seen.connections,
+            "requests": seen.requests,
+            "replies": seen.replies,
+            "duration_s": seen.duration_s,
+            "most_concurrent_connections": seen.most_concurrent,
+            "client_cpu_ratio": seen.client_cpu_ratio,
+            "server_cpu_ratio": round(server_cpu_ratio, 3),
+            "timeouts": seen.errors.client_timeout,
+            "sender_interface_drops": losses.tx_drops,
+        }
+        return ProbeResult(samples(_METRICS, values), tuple(doubts), notes)
+
+    def cleanup(self) -> None:
+        """Stop nginx."""
+        if self._server is not None:
+            self._server.stop()
+            self._server = None
+
+    def _client(self, deployment: Deployment, raw_dir: Path) -> ToolOutput:
+        asked = self.parameters
+        rate = asked["rate_per_s"]
+        # --hog: local ports of the whole range, not only 1024 to 5000.
+        argv = ["httperf", "--hog", "--server", deployment.server.address]
+        argv += ["--port", str(asked["port"]), "--uri", OBJECT_URI]
+        argv += ["--num-conns", str(asked["connections"])]
+        argv += ["--num-calls", str(asked["calls_per_connection"])]
+        argv += ["--rate", str(_ALL_AT_ONCE_PER_S if rate == MAXIMUM else rate)]
+        argv += ["--timeout", str(asked["timeout_s"])]
+        return run_tool(
+            deployment.client.host,
+            argv,
+            timeout_s=asked["max_duration_s"],
+            stdout=raw_dir / "httperf.txt",
+            stderr=raw_dir / "httperf.stderr.txt",
+        )
+
+    def _server_cpu_s(self, deployment: Deployment) -> float:
+        if self._server is None or self._server.poll() is not None:
+            raise MeasurementError("nginx does not run", hint="see nginx.stderr.txt of the trial")
+        return process_cpu_s(deployment.server.host.read_text(f"/proc/{self._server.pid}/stat"))
+
+    def _doubts(self, seen: HttperfOutput, server_cpu_ratio: float) -> list[str]:
+        asked, errors = self.parameters, seen.errors
+        doubts = []
+        if errors.of_client:
+            doubts.append(
+                f"the sender itself failed {errors.of_client} times: no file descriptor "
+                f"{errors.files_unavailable}, no local port {errors.addresses_unavailable}, "
+                f"file table full {errors.file_table_full}"
+            )
+        if seen.connections < asked["connections"]:
+            doubts.append(
+                f"the sender opened {seen.connections} of {asked['connections']} connections"
+            )
+        if asked["rate_per_s"] != MAXIMUM:
+            doubts += self._rate_doubts(seen)
+        if seen.replies != seen.status["2xx"]:
+            doubts.append(f"the server did not serve the object: status {dict(seen.status)}")
+        if errors.connection_refused:
+            doubts.append(f"the server refused {errors.connection_refused} connections")
+        if server_cpu_ratio >= _SATURATED_SERVER:
+            doubts.append(
+                f"the server was saturated (nginx used {server_cpu_ratio:.0%} of a CPU): the rate "
+                "is its own, not the chain's"
+            )
+        if seen.duration_s < _SHORTEST_S:
+            doubts.append(
+                f"the test took {seen.duration_s:g} s, too short to be timed: raise "
+                "calls_per_connection"
+            )
+        return doubts
+
+    def _rate_doubts(self, seen: HttperfOutput) -> list[str]:
+        """Connections were opened over the test's duration less the life of the last one."""
+        timed_out = seen.errors.client_timeout or seen.errors.socket_timeout
+        last_s = seen.connection_max_s + (self.parameters["timeout_s"] if timed_out else 0)
+        opening_s = seen.duration_s - last_s
+        rate_per_s = self.parameters["rate_per_s"]
+        if opening_s * rate_per_s * (1 - _RATE_TOLERANCE) <= seen.connections:
+            return []
+        return [
+            f"the sender opened {seen.connections / opening_s:.1f} connections/s of the "
+            f"{rate_per_s:g} asked for (tolerance {_RATE_TOLERANCE:.0%})"
+        ]

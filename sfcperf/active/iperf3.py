@@ -1,0 +1,281 @@
+"""iperf3: goodput of TCP or UDP through the chain, client to server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sfcperf.active.base import Metric, Probe, ProbeResult
+from sfcperf.active.iperf3_output import Iperf3Output, parse
+from sfcperf.active.losses import EndpointLosses
+from sfcperf.active.mtu import UDP_HEADER_BYTES, check_payload, largest_payload_bytes
+from sfcperf.active.samples import samples
+from sfcperf.active.server import start_server
+from sfcperf.active.tool_run import ToolOutput, run_tool
+from sfcperf.environment.tools import tool
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.base import Process
+from sfcperf.management.deployment import Deployment
+from sfcperf.plugins import Requirement
+
+MAXIMUM = "maximum"
+_TIMEOUT_MARGIN_S = 20.0
+_CONNECT_TIMEOUT_MS = 5000
+_BITS_PER_BYTE = 8
+_LEAST_PACKETS_PER_S = 10
+"""A chain that carries less at "maximum" is taken for one that is not crossed."""
+_LEAST_SEGMENT_BYTES = 88
+"""Least MSS that Linux accepts."""
+_TYPICAL_SEGMENT_BYTES = 65_536
+"""Largest segment that offloads hand over as one packet."""
+
+_COMMON = (
+    Metric(
+        "rate_bps",
+        "bit/s",
+        "goodput: payload that the server's application received",
+        better="higher",
+        primary=True,
+    ),
+    Metric("sent_bps", "bit/s", "payload that the client sent"),
+)
+_TCP = (*_COMMON, Metric("retransmits", "1", "TCP segments that were sent again", better="lower"))
+_UDP = (
+    *_COMMON,
+    Metric("rate_pps", "1/s", "datagrams that the server received per second", better="higher"),
+    Metric("loss_ratio", "1", "lost datagrams, of those sent, by sequence number", better="lower"),
+    Metric("jitter_us", "us", "interarrival jitter of RFC 3550 at the server", better="lower"),
+)
+
+
+class Iperf3(Probe):
+    """One iperf3 test. At the rate "maximum", TCP sends as its congestion control allows and UDP
+    as fast as the client can: more than the chain carries is meant, and what arrives is the
+    chain's throughput."""
+
+    name = "iperf3"
+    title = "Goodput of TCP or UDP, with loss, jitter and retransmissions"
+    parameters: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "protocol": {
+                "enum": ["tcp", "udp"],
+                "default": "tcp",
+                "description": "Transport protocol.",
+            },
+            "duration_s": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 86_400,
+                "default": 5,
+                "description": "Measured time, seconds (iperf3 takes whole ones).",
+            },
+            "omit_s": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 60,
+                "default": 0,
+                "description": "Seconds at the start that do not count (TCP slow start).",
+            },
+            "rate_bps": {
+                "oneOf": [{"type": "integer", "minimum": 1000}, {"const": MAXIMUM}],
+                "default": MAXIMUM,
+                "description": f'Payload to send, bit/s, all streams together; or "{MAXIMUM}".',
+            },
+            "rate_tolerance": {
+                "type": "number",
+                "exclusiveMinimum": 0,
+                "maximum": 0.5,
+                "default": 0.05,
+                "description": "The trial is untrusted when the sender stays more than this ratio "
+                'below rate_bps, or, at "maximum", when the endpoints themselves lose more than '
+                "this ratio of the datagrams. (At a fixed rate they must lose none.)",
+            },
+            "payload_bytes": {
+                "type": "integer",
+                "minimum": 16,
+                "maximum": 65_507,
+                "description": "UDP: payload of a datagram, bytes; the IPv4 packet is 28 longer "
+                "and must fit the client's MTU; absent: the largest that fits. TCP: the maximum "
+                f"segment size to ask for, at least {_LEAST_SEGMENT_BYTES}, at most 9216; absent: "
+                "the system's.",
+            },
+            "streams": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 128,
+                "default": 1,
+                "description": "Parallel connections or UDP flows.",
+            },
+            "congestion": {
+                "type": "string",
+                "pattern": "^[a-z0-9_]{1,15}$",
+                "description": "TCP congestion control; absent: the client's default.",
+            },
+            "port": {
+                "type": "integer",
+                "minimum": 1024,
+                "maximum": 65_535,
+                "default": 5201,
+                "description": "TCP and UDP port of the server.",
+            },
+        },
+        "allOf": [
+            {
+                "if": {"properties": {"protocol": {"const": "udp"}}, "required": ["protocol"]},
+                "then": {"properties": {"congestion": False}},
+                "else": {
+                    "properties": {
+                        "payload_bytes": {"minimum": _LEAST_SEGMENT_BYTES, "maximum": 9216}
+                    }
+                },
+            }
+        ],
+    }
+
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        super().__init__(parameters)
+        self._server: Process | None = None
+
+    @classmethod
+    def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
+        """Of the protocol."""
+        return _UDP if parameters["protocol"] == "udp" else _TCP
+
+    @classmethod
+    def requirements(cls) -> list[Requirement]:
+        """iperf3, at both endpoints."""
+        return [tool("iperf3", "iperf3", ["iperf3", "--version"])]
+
+    @classmethod
+    def label(cls, parameters: Mapping[str, Any]) -> str:
+        """`iperf3-tcp` or `iperf3-udp`."""
+        return f"{cls.name}-{parameters['protocol']}"
+
+    @classmethod
+    def duration_s(cls, parameters: Mapping[str, Any]) -> float:
+        """Measured and omitted time."""
+        return float(parameters["duration_s"] + parameters["omit_s"])
+
+    @classmethod
+    def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
+        """Half of what the asked rate means in packets as large as they can be; at "maximum", a
+        few per second: the chain's throughput is what is to be found out."""
+        duration_s = parameters["duration_s"]
+        if parameters["rate_bps"] == MAXIMUM:
+            return int(duration_s * _LEAST_PACKETS_PER_S)
+        largest = _TYPICAL_SEGMENT_BYTES
+        if parameters["protocol"] == "udp":
+            largest = parameters.get("payload_bytes", largest)
+        packets = duration_s * parameters["rate_bps"] / _BITS_PER_BYTE / largest
+        return max(1, int(packets // 2))
+
+    def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
+        """Start the server."""
+        asked = self.parameters
+        if asked["protocol"] == "udp" and "payload_bytes" in asked:
+            check_payload(deployment.client, asked["payload_bytes"], UDP_HEADER_BYTES)
+        server = deployment.server
+        argv = ["iperf3", "--server", "--one-off", "--json", "--forceflush"]
+        argv += ["--bind", server.address, "--port", str(asked["port"])]
+        self._server = start_server(
+            server.host,
+            argv,
+            port=asked["port"],
+            stdout=raw_dir / "iperf3-server.json",
+            stderr=raw_dir / "iperf3-server.stderr.txt",
+        )
+
+    def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
+        """Run the client. Raises MeasurementError when iperf3 does not get through the chain."""
+        before = EndpointLosses.read(deployment)
+        output = self._client(deployment, raw_dir)
+        losses = EndpointLosses.read(deployment).since(before)
+        if not output.stdout.strip():
+            raise MeasurementError(f"iperf3 failed: {output.complaint()}")
+        seen = parse(output.stdout)
+        values: dict[str, float | None] = {
+            "rate_bps": seen.received_bps,
+            "sent_bps": seen.sent_bps,
+            "retransmits": seen.retransmits,
+        }
+        if seen.datagrams is not None:
+            values |= {
+                "rate_pps": seen.datagrams.received_per_s,
+                "loss_ratio": seen.datagrams.loss_ratio,
+                "jitter_us": seen.datagrams.jitter_us,
+            }
+        return ProbeResult(
+            samples(self.metrics(self.parameters), values),
+            tuple(self._doubts(seen, losses, deployment)),
+            self._notes(seen, losses),
+        )
+
+    def cleanup(self) -> None:
+        """Stop the server."""
+        if self._server is not None:
+            self._server.stop()
+            self._server = None
+
+    def _client(self, deployment: Deployment, raw_dir: Path) -> ToolOutput:
+        return run_tool(
+            deployment.client.host,
+            self._argv(deployment),
+            timeout_s=self.duration_s(self.parameters) + _TIMEOUT_MARGIN_S,
+            stdout=raw_dir / "iperf3-client.json",
+            stderr=raw_dir / "iperf3-client.stderr.txt",
+        )
+
+    def _argv(self, deployment: Deployment) -> list[str]:
+        asked = self.parameters
+        argv = ["iperf3", "--client", deployment.server.address, "--port", str(asked["port"])]
+        argv += ["--json", "--get-server-output", "--connect-timeout", str(_CONNECT_TIMEOUT_MS)]
+        argv += ["--time", str(asked["duration_s"]), "--omit", str(asked["omit_s"])]
+        argv += ["--parallel", str(asked["streams"])]
+        # iperf3's --bitrate is that of one stream; 0 is unlimited.
+        rate_bps = 0 if asked["rate_bps"] == MAXIMUM else asked["rate_bps"] // asked["streams"]
+        argv += ["--bitrate", str(rate_bps)]
+        if asked["protocol"] == "udp":
+            largest = largest_payload_bytes(deployment.client, UDP_HEADER_BYTES)
+            argv += ["--udp", "--length", str(asked.get("payload_bytes", largest))]
+        elif "payload_bytes" in asked:
+            argv += ["--set-mss", str(asked["payload_bytes"])]
+        if "congestion" in asked:
+            argv += ["--congestion", asked["congestion"]]
+        return argv
+
+    def _doubts(
+        self, seen: Iperf3Output, losses: EndpointLosses, deployment: Deployment
+    ) -> list[str]:
+        asked = self.parameters
+        doubts = []
+        maximum = asked["rate_bps"] == MAXIMUM
+        if not maximum and seen.sent_bps < (1 - asked["rate_tolerance"]) * asked["rate_bps"]:
+            doubts.append(
+                f"the sender reached {seen.sent_bps / 1e6:.3f} of the "
+                f"{asked['rate_bps'] / 1e6:.3f} Mbit/s asked for "
+                f"(tolerance {asked['rate_tolerance']:.0%})"
+            )
+        if seen.datagrams is None:
+            return doubts + losses.of_interface(deployment.client)
+        tolerated = asked["rate_tolerance"] * seen.datagrams.sent if maximum else 0
+        return doubts + losses.of_udp(deployment.client, tolerated)
+
+    def _notes(self, seen: Iperf3Output, losses: EndpointLosses) -> dict[str, Any]:
+        notes: dict[str, Any] = {
+            "version": seen.version,
+            "asked_rate_bps": self.parameters["rate_bps"],
+            "sender_cpu_percent": seen.sender_cpu_percent,
+            "receiver_cpu_percent": seen.receiver_cpu_percent,
+            **losses.notes(),
+        }
+        if seen.congestion is not None:
+            notes["congestion_control"] = seen.congestion
+        if seen.datagrams is not None:
+            notes["datagrams_sent"] = seen.datagrams.sent
+            notes["datagrams_received"] = seen.datagrams.received
+            if self.parameters["rate_bps"] == MAXIMUM and seen.datagrams.lost == 0:
+                notes["limit"] = "nothing was lost: the sender, not the chain, was the limit"
+        return notes

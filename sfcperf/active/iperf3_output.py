@@ -1,0 +1,162 @@
+"""The JSON report of iperf3, read strictly.
+
+Only per-interval figures that are not omitted, and byte counts, are used: in iperf 3.12 (Debian 12)
+the totals of UDP loss also count datagrams of the omitted seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sfcperf.errors import MeasurementError
+
+_BITS_PER_BYTE = 8
+_US_PER_MS = 1e3
+
+
+@dataclass(frozen=True)
+class Iperf3Output:
+    """One test, client to server."""
+
+    sent_bps: float
+    """Payload that the client handed to its kernel."""
+    received_bps: float
+    """Payload that the server's application received: goodput."""
+    retransmits: int | None
+    """TCP segments that the client sent again; None for UDP."""
+    datagrams: UdpOutput | None
+    """None for TCP."""
+    sender_cpu_percent: float
+    receiver_cpu_percent: float
+    congestion: str | None
+    """Congestion control of the sender; None for UDP."""
+    version: str
+
+
+@dataclass(frozen=True)
+class UdpOutput:
+    """What is special to UDP; the receiver's view, told from sequence numbers."""
+
+    sent: int
+    received: int
+    lost: int
+    received_per_s: float
+    jitter_us: float
+    """Interarrival jitter of RFC 3550 (section 6.4.1, as iperf3 smoothes it) at the end."""
+
+    @property
+    def loss_ratio(self) -> float:
+        """Lost datagrams, of those that the receiver could have seen."""
+        return self.lost / (self.received + self.lost)
+
+
+class _Report:
+    """A JSON document whose members are asked for by path; each answer has the asked type."""
+
+    def __init__(self, document: Any) -> None:
+        self._document = document
+
+    def get(self, *path: str | int) -> Any:
+        value = self._document
+        for step in path:
+            try:
+                value = value[step]
+            except (KeyError, IndexError, TypeError) as error:
+                raise MeasurementError(f"iperf3's report has no {_pointer(path)}") from error
+        return value
+
+    def number(self, *path: str | int) -> float:
+        value = self.get(*path)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise MeasurementError(f"iperf3's report has no number at {_pointer(path)}")
+        if not math.isfinite(value) or value < 0:
+            raise MeasurementError(f"iperf3 reports {value} at {_pointer(path)}")
+        return value
+
+    def text(self, *path: str | int) -> str:
+        value = self.get(*path)
+        if not isinstance(value, str):
+            raise MeasurementError(f"iperf3's report has no text at {_pointer(path)}")
+        return value
+
+    def rows(self, *path: str | int) -> list[_Report]:
+        value = self.get(*path)
+        if not isinstance(value, list):
+            raise MeasurementError(f"iperf3's report has no list at {_pointer(path)}")
+        return [_Report(row) for row in value]
+
+
+def parse(text: str) -> Iperf3Output:
+    """Read what `iperf3 --json --get-server-output` printed, the server running with --json too.
+
+    Raises MeasurementError for anything else, and with iperf3's own words when it failed.
+    """
+    try:
+        # NaN and infinities are not JSON; json accepts them unless told otherwise.
+        document = json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise MeasurementError(f"iperf3's report is not JSON: {error}") from error
+    if isinstance(document, dict) and "error" in document:
+        raise MeasurementError(f"iperf3 failed: {document['error']}")
+    report = _Report(document)
+    udp = report.text("start", "test_start", "protocol") == "UDP"
+    received_bytes, received_s = _total(report, "sum_received")
+    sent_bytes, sent_s = _total(report, "sum_sent")
+    return Iperf3Output(
+        sent_bps=sent_bytes * _BITS_PER_BYTE / sent_s,
+        received_bps=received_bytes * _BITS_PER_BYTE / received_s,
+        retransmits=None if udp else int(report.number("end", "sum_sent", "retransmits")),
+        datagrams=_udp(report) if udp else None,
+        sender_cpu_percent=report.number("end", "cpu_utilization_percent", "host_total"),
+        receiver_cpu_percent=report.number("end", "cpu_utilization_percent", "remote_total"),
+        congestion=None if udp else report.text("end", "sender_tcp_congestion"),
+        version=report.text("start", "version"),
+    )
+
+
+def _total(report: _Report, side: str) -> tuple[float, float]:
+    seconds = report.number("end", side, "seconds")
+    if seconds == 0:
+        raise MeasurementError("iperf3 measured for 0 seconds")
+    return report.number("end", side, "bytes"), seconds
+
+
+def _udp(report: _Report) -> UdpOutput:
+    sums = [
+        _Report(interval.get("sum")) for interval in report.rows("server_output_json", "intervals")
+    ]
+    counted = [row for row in sums if row.get("omitted") is False]
+    expected = int(sum(row.number("packets") for row in counted))
+    # A datagram that comes late is first counted as lost, and given back as a negative loss in the
+    # interval in which it comes: only the sum over all intervals has a meaning.
+    lost = max(0, int(sum(_signed(row, "lost_packets") for row in counted)))
+    seconds = sum(row.number("seconds") for row in counted)
+    received = expected - lost
+    if received <= 0 or seconds == 0:
+        raise MeasurementError("the server received none of iperf3's datagrams")
+    return UdpOutput(
+        sent=int(report.number("end", "sum_sent", "packets")),
+        received=received,
+        lost=lost,
+        received_per_s=received / seconds,
+        jitter_us=report.number("end", "sum_received", "jitter_ms") * _US_PER_MS,
+    )
+
+
+def _signed(row: _Report, key: str) -> float:
+    value = row.get(key)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise MeasurementError(f"iperf3's report has no whole number at {key}")
+    return value
+
+
+def _pointer(path: Sequence[str | int]) -> str:
+    return "/" + "/".join(map(str, path))
+
+
+def _refuse(constant: str) -> Mapping[str, Any]:
+    raise ValueError(f"{constant} is not a JSON value")

@@ -1,0 +1,82 @@
+"""What the endpoints themselves lost during a measurement: loss that is not the chain's.
+
+On the sender, UDP datagrams that the kernel gave up before the wire are counted as SndbufErrors
+(a qdisc or a device that refuses a packet counts there as well, net/ipv4/udp.c), packets that
+the interface refused as its tx drops. On the receiver, datagrams that arrived and that the tool
+was too slow to read are RcvbufErrors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sfcperf.errors import MeasurementError
+from sfcperf.management.deployment import Deployment, Endpoint
+from sfcperf.passive.proc import interface_counters, udp_counters
+
+
+@dataclass(frozen=True)
+class EndpointLosses:
+    """Counters of both endpoints that tell of losses in them; cumulated, or a difference."""
+
+    sndbuf_errors: int
+    """Datagrams that the client's kernel gave up before the wire."""
+    tx_drops: int
+    """Packets that the client's interface refused."""
+    rcvbuf_errors: int
+    """Datagrams that the server's tool was too slow to read."""
+
+    @classmethod
+    def read(cls, deployment: Deployment) -> EndpointLosses:
+        """The counters as they are now."""
+        client, server = deployment.client, deployment.server
+        return cls(_udp(client)["SndbufErrors"], _tx_drops(client), _udp(server)["RcvbufErrors"])
+
+    def since(self, earlier: EndpointLosses) -> EndpointLosses:
+        """What was added since `earlier`."""
+        return EndpointLosses(
+            self.sndbuf_errors - earlier.sndbuf_errors,
+            self.tx_drops - earlier.tx_drops,
+            self.rcvbuf_errors - earlier.rcvbuf_errors,
+        )
+
+    def notes(self) -> dict[str, int]:
+        """For the trial's record."""
+        return {
+            "sender_lost_datagrams": self.sndbuf_errors,
+            "sender_interface_drops": self.tx_drops,
+            "receiver_lost_datagrams": self.rcvbuf_errors,
+        }
+
+    def of_interface(self, client: Endpoint, tolerated: float = 0) -> list[str]:
+        """Why numbers of any protocol should not be believed; empty when they can be."""
+        if self.tx_drops <= tolerated:
+            return []
+        return [f"the sender's interface {client.interface} dropped {self.tx_drops} packets"]
+
+    def of_udp(self, client: Endpoint, tolerated: float = 0) -> list[str]:
+        """Why numbers of UDP should not be believed; up to `tolerated` datagrams are let pass at
+        each place."""
+        reasons = self.of_interface(client, tolerated)
+        if self.sndbuf_errors > tolerated:
+            reasons.append(
+                f"the sender itself lost {self.sndbuf_errors} datagrams before the wire "
+                "(UDP SndbufErrors)"
+            )
+        if self.rcvbuf_errors > tolerated:
+            reasons.append(
+                f"the receiver was too slow and lost {self.rcvbuf_errors} datagrams that the chain "
+                "had delivered (UDP RcvbufErrors)"
+            )
+        return reasons
+
+
+def _udp(endpoint: Endpoint) -> dict[str, int]:
+    return dict(udp_counters(endpoint.host.read_text("/proc/net/snmp")))
+
+
+def _tx_drops(endpoint: Endpoint) -> int:
+    counters = interface_counters(endpoint.host.read_text("/proc/net/dev"))
+    if endpoint.interface not in counters:
+        raise MeasurementError(f"the {endpoint.name} has no interface {endpoint.interface}")
+    return counters[endpoint.interface].tx_drops

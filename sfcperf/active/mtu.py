@@ -1,0 +1,26 @@
+"""Payloads that fit the MTU: a fragment has no ports, so the chain would see other packets."""
+
+from __future__ import annotations
+
+from sfcperf.errors import MeasurementError
+from sfcperf.management.deployment import Endpoint
+
+IPV4_HEADER_BYTES = 20
+UDP_HEADER_BYTES = 8
+ICMP_HEADER_BYTES = 8
+
+
+def largest_payload_bytes(client: Endpoint, header_bytes: int) -> int:
+    """Largest payload of an unfragmented IPv4 packet with this transport header."""
+    return client.mtu - IPV4_HEADER_BYTES - header_bytes
+
+
+def check_payload(client: Endpoint, payload_bytes: int, header_bytes: int) -> None:
+    """Raises MeasurementError when packets of this payload would be fragmented."""
+    largest = largest_payload_bytes(client, header_bytes)
+    if payload_bytes > largest:
+        raise MeasurementError(
+            f"payload_bytes {payload_bytes} would be fragmented: {client.interface} of the client "
+            f"has an MTU of {client.mtu} bytes",
+            allowed=f"payload_bytes up to {largest}",
+        )

@@ -1,0 +1,162 @@
+"""ping: round-trip time, its variation and loss of ICMP echo (RFC 792) through the chain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import median
+from typing import Any, ClassVar
+
+from sfcperf.active.base import Metric, Probe, ProbeResult
+from sfcperf.active.losses import EndpointLosses
+from sfcperf.active.mtu import ICMP_HEADER_BYTES, check_payload
+from sfcperf.active.ping_output import PingOutput, parse
+from sfcperf.active.samples import samples
+from sfcperf.active.tool_run import ToolOutput, last_lines, run_tool
+from sfcperf.environment.tools import tool
+from sfcperf.errors import MeasurementError
+from sfcperf.management.deployment import Deployment
+from sfcperf.plugins import Requirement
+
+_TIMEOUT_MARGIN_S = 15.0
+
+_METRICS = (
+    Metric("rtt_us", "us", "mean round-trip time", better="lower", primary=True),
+    Metric("rtt_min_us", "us", "shortest round-trip time", better="lower"),
+    Metric("rtt_median_us", "us", "median round-trip time", better="lower"),
+    Metric("rtt_max_us", "us", "longest round-trip time", better="lower"),
+    Metric(
+        "jitter_us",
+        "us",
+        "mean absolute difference of the round-trip times of successive requests",
+        better="lower",
+    ),
+    Metric("loss_ratio", "1", "requests that were not answered, of those sent", better="lower"),
+)
+
+
+class Ping(Probe):
+    """Sends echo requests at a fixed interval. RTT, jitter and loss are those of the round trip:
+    forward and reverse path together."""
+
+    name = "ping"
+    title = "Round-trip time, jitter and loss of ICMP echo"
+    parameters: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "count": {
+                "type": "integer",
+                "minimum": 2,
+                "maximum": 100_000,
+                "default": 20,
+                "description": "Number of echo requests.",
+            },
+            "interval_s": {
+                "type": "number",
+                "minimum": 0.002,
+                "maximum": 60,
+                "default": 0.05,
+                "description": "Time between two requests, seconds. The kernel's timer rounds it "
+                "up by some milliseconds; the time that it took is recorded.",
+            },
+            "payload_bytes": {
+                "type": "integer",
+                "minimum": 16,
+                "maximum": 65_507,
+                "default": 56,
+                "description": "ICMP payload of a request, bytes; the IPv4 packet is 28 longer. "
+                "Must fit the client's MTU.",
+            },
+            "timeout_s": {
+                "type": "number",
+                "minimum": 0.01,
+                "maximum": 60,
+                "default": 1,
+                "description": "How long the last replies are waited for, seconds.",
+            },
+        },
+    }
+
+    @classmethod
+    def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
+        """RTT statistics, jitter, loss; no jitter when no two successive requests were answered."""
+        return _METRICS
+
+    @classmethod
+    def requirements(cls) -> list[Requirement]:
+        """Ping of iputils; other pings print other texts."""
+        return [tool("ping", "iputils-ping", ["ping", "-V"])]
+
+    @classmethod
+    def duration_s(cls, parameters: Mapping[str, Any]) -> float:
+        """The requests; replies to the last one come at once in a healthy chain."""
+        return float((parameters["count"] - 1) * parameters["interval_s"])
+
+    @classmethod
+    def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
+        """Half of the requests: a chain that loses some is still measured."""
+        return int(parameters["count"] // 2)
+
+    def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
+        """One request beforehand, so that no measured one waits for ARP."""
+        check_payload(deployment.client, self.parameters["payload_bytes"], ICMP_HEADER_BYTES)
+        self._ping(deployment, raw_dir, "ping-warmup", count=1)
+
+    def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
+        """Send and wait. Raises MeasurementError when nothing is answered."""
+        before = EndpointLosses.read(deployment)
+        output = self._ping(deployment, raw_dir, "ping", count=self.parameters["count"])
+        losses = EndpointLosses.read(deployment).since(before)
+        if output.returncode not in (0, 1):  # 1: some requests were not answered
+            raise MeasurementError(f"ping failed: {output.complaint()}")
+        seen = parse(output.stdout)
+        if seen.received == 0:
+            said = f" ({last_lines(output.stderr)})" if output.stderr.strip() else ""
+            raise MeasurementError(f"no reply to any of {seen.transmitted} echo requests{said}")
+        values = {
+            "rtt_us": seen.rtt_mean_us,
+            "rtt_min_us": seen.rtt_min_us,
+            "rtt_median_us": median(seen.rtt_us.values()),
+            "rtt_max_us": seen.rtt_max_us,
+            "jitter_us": seen.jitter_us,
+            "loss_ratio": seen.loss_ratio,
+        }
+        doubts = [*self._doubts(seen, output.stderr), *losses.of_interface(deployment.client)]
+        notes = {
+            "transmitted": seen.transmitted,
+            "received": seen.received,
+            "icmp_errors": seen.errors,
+            "elapsed_s": seen.elapsed_s,
+            "sender_interface_drops": losses.tx_drops,
+        }
+        return ProbeResult(samples(_METRICS, values), tuple(doubts), notes)
+
+    def _ping(self, deployment: Deployment, raw_dir: Path, name: str, count: int) -> ToolOutput:
+        asked = self.parameters
+        argv = ["ping", "-n", "-c", str(count), "-i", f"{asked['interval_s']:.6f}"]
+        argv += ["-W", f"{asked['timeout_s']:.6f}", "-s", str(asked["payload_bytes"])]
+        argv += ["-M", "do", deployment.server.address]
+        return run_tool(
+            deployment.client.host,
+            argv,
+            timeout_s=count * asked["interval_s"] + asked["timeout_s"] + _TIMEOUT_MARGIN_S,
+            stdout=raw_dir / f"{name}.txt",
+            stderr=raw_dir / f"{name}.stderr.txt",
+        )
+
+    def _doubts(self, seen: PingOutput, stderr: str) -> list[str]:
+        doubts = []
+        if seen.transmitted < self.parameters["count"]:
+            doubts.append(
+                f"ping sent {seen.transmitted} of the {self.parameters['count']} requests asked for"
+            )
+        if stderr.strip():
+            doubts.append(f"the sender could not send all requests: {last_lines(stderr)}")
+        if seen.duplicates:
+            doubts.append(
+                f"{seen.duplicates} replies came twice: packets are duplicated on the way"
+            )
+        if seen.corrupted:
+            doubts.append(f"{seen.corrupted} replies came back with an altered payload")
+        return doubts

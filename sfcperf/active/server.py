@@ -1,0 +1,67 @@
+"""A server on an endpoint: started, listening, and stopped again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from sfcperf.active.tool_run import last_lines
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.base import Host, Process
+from sfcperf.passive.proc import tcp_listening_ports
+
+_POLL_S = 0.01
+
+
+def start_server(
+    host: Host,
+    argv: Sequence[str],
+    *,
+    port: int,
+    stdout: Path,
+    stderr: Path,
+    timeout_s: float = 10.0,
+) -> Process:
+    """Start a TCP server and return when it listens on `port` (IPv4).
+
+    Raises MeasurementError when the port is taken, when the server ends, or when it does not
+    listen within timeout_s.
+    """
+    if port in _listening(host):
+        raise MeasurementError(
+            f"{argv[0]} cannot listen on {host.name}: TCP port {port} is taken",
+            hint="choose another one with the probe's parameter `port`",
+        )
+    for path in (stdout, stderr):
+        path.unlink(missing_ok=True)
+    process = host.spawn(argv, stdout=stdout, stderr=stderr)
+    try:
+        _await_listening(host, process, port, timeout_s, stderr)
+    except BaseException:
+        process.stop()
+        raise
+    return process
+
+
+def _await_listening(
+    host: Host, process: Process, port: int, timeout_s: float, stderr: Path
+) -> None:
+    deadline = time.monotonic() + timeout_s
+    while port not in _listening(host):
+        status = process.poll()
+        if status is not None:
+            said = last_lines(stderr.read_text(errors="replace")) or "nothing on stderr"
+            raise MeasurementError(
+                f"{process.argv[0]} on {host.name} ended with {status} instead of serving: {said}"
+            )
+        if time.monotonic() > deadline:
+            raise MeasurementError(
+                f"{process.argv[0]} on {host.name} does not listen on port {port} "
+                f"after {timeout_s:g} s"
+            )
+        time.sleep(_POLL_S)
+
+
+def _listening(host: Host) -> frozenset[int]:
+    return tcp_listening_ports(host.read_text("/proc/net/tcp"))

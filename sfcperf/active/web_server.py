@@ -1,0 +1,71 @@
+"""nginx as the far end of httperf: one process, one object, nothing of the system's nginx."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from sfcperf.active.server import start_server
+from sfcperf.hosts.base import Process
+from sfcperf.management.deployment import Endpoint
+
+OBJECT_URI = "/object"
+_LINE = b"SFCPerf measures service function chains. "
+
+# Every path is relative to the prefix. One process without a master: it keeps the rights of who
+# started it (so it can read the object), and when it is killed no worker is left behind.
+_CONFIGURATION = """\
+daemon off;
+master_process off;
+pid nginx.pid;
+error_log stderr error;
+worker_rlimit_nofile 8192;
+events {{ worker_connections 4096; }}
+http {{
+    access_log off;
+    default_type application/octet-stream;
+    sendfile on;
+    tcp_nodelay on;
+    keepalive_timeout 3600s;
+    keepalive_requests 1000000000;
+    client_body_temp_path temp;
+    proxy_temp_path temp;
+    fastcgi_temp_path temp;
+    uwsgi_temp_path temp;
+    scgi_temp_path temp;
+    server {{
+        listen {address}:{port} backlog=4096;
+        location = {uri} {{ root .; }}
+    }}
+}}
+"""
+
+
+def start_web_server(server: Endpoint, *, port: int, object_bytes: int, raw_dir: Path) -> Process:
+    """Serve an object of object_bytes at OBJECT_URI, on the endpoint's address alone.
+
+    Returns when nginx listens; raises MeasurementError when it does not. Its folder is in the
+    host's workdir and goes with it.
+    """
+    host = server.host
+    prefix = host.workdir / f"nginx-{port}"
+    configuration = _CONFIGURATION.format(address=server.address, port=port, uri=OBJECT_URI)
+    with tempfile.TemporaryDirectory(prefix="sfcperf-") as folder:
+        here = Path(folder)
+        (here / "nginx.conf").write_text(configuration)
+        (here / "object").write_bytes(_content(object_bytes))
+        host.put(here / "nginx.conf", prefix / "nginx.conf")
+        host.put(here / "object", prefix / OBJECT_URI.removeprefix("/"))
+    # -e: before it reads its configuration, nginx would open the log that it was built with.
+    argv = ["nginx", "-e", "stderr", "-p", str(prefix), "-c", "nginx.conf"]
+    return start_server(
+        host,
+        argv,
+        port=port,
+        stdout=raw_dir / "nginx.txt",
+        stderr=raw_dir / "nginx.stderr.txt",
+    )
+
+
+def _content(size: int) -> bytes:
+    return (_LINE * (size // len(_LINE) + 1))[:size]

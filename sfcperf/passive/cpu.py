@@ -1,0 +1,42 @@
+"""cpu: CPU cores that each instance uses."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from sfcperf.management.deployment import Deployment, Meter
+from sfcperf.passive.base import Observation
+from sfcperf.passive.sampling import INTERVAL, SamplingMonitor
+
+
+class CpuMonitor(SamplingMonitor):
+    """CPU time of each SF and SFF as its meter counts it (a cgroup), as cores in use: `cpu_cores`
+    at a moment is the mean since the moment before."""
+
+    name = "cpu"
+    title = "CPU cores used by each SF and SFF"
+    cost = "reads one accounting file per instance and interval; no process is started"
+    parameters: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {"interval_s": INTERVAL},
+    }
+
+    def begin(self, deployment: Deployment) -> None:
+        """See SamplingMonitor.begin."""
+        self._meters: Mapping[str, Meter] = deployment.meters
+        self._last: dict[str, tuple[float, float]] = {}
+
+    def sample(self, time_ns: int) -> Iterator[Observation]:
+        """One observation per instance; none at the first call."""
+        for instance, meter in self._meters.items():
+            now, cpu_s = time.monotonic(), meter.cpu_s()
+            if instance in self._last:
+                then, before_s = self._last[instance]
+                if now - then < self.shortest_s:
+                    continue
+                cores = (cpu_s - before_s) / (now - then)
+                yield Observation(time_ns, instance, "cpu_cores", "1", cores)
+            self._last[instance] = (now, cpu_s)

@@ -1,0 +1,99 @@
+"""interfaces: what each hop's interface counted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from typing import Any, ClassVar
+
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.base import Host
+from sfcperf.management.deployment import Deployment, Hop
+from sfcperf.passive.base import Observation
+from sfcperf.passive.proc import InterfaceCounters, interface_counters
+from sfcperf.passive.sampling import INTERVAL, SamplingMonitor
+
+_BITS_PER_BYTE = 8
+
+
+class InterfaceMonitor(SamplingMonitor):
+    """Counters of /proc/net/dev at each hop.
+
+    At each sample, what was added since the one before: `rx_packets`, `rx_bytes`, `rx_errors`,
+    `rx_drops` and the same with `tx_`, and as rates `rx_pps`, `tx_pps` (1/s), `rx_bps`, `tx_bps`
+    (bit/s). At the end the same counts since the start, named `rx_packets_total` and so on. A hop
+    is seen from the SFF: rx is what comes out of the SF or endpoint, tx what goes into it.
+    """
+
+    name = "interfaces"
+    title = "Packets, bytes, errors and drops at each hop"
+    cost = "reads /proc/net/dev once per host and interval; no process is started on local hosts"
+    parameters: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {"interval_s": INTERVAL},
+    }
+
+    def begin(self, deployment: Deployment) -> None:
+        """See SamplingMonitor.begin."""
+        self._hops: tuple[Hop, ...] = deployment.hops
+        self._first: dict[str, InterfaceCounters] = {}
+        self._last: dict[str, tuple[float, InterfaceCounters]] = {}
+
+    def sample(self, time_ns: int) -> Iterator[Observation]:
+        """Deltas and rates of each hop; none at the first call."""
+        now, counters = time.monotonic(), self._read()
+        for hop, current in counters.items():
+            if hop in self._last:
+                then, before = self._last[hop]
+                delta = current - before
+                yield from _deltas(time_ns, hop, delta)
+                if now - then >= self.shortest_s:
+                    yield from _rates(time_ns, hop, delta, now - then)
+            else:
+                self._first[hop] = current
+            self._last[hop] = (now, current)
+
+    def totals(self, time_ns: int) -> Iterable[Observation]:
+        """Counts since the start."""
+        return [
+            Observation(time_ns, hop, f"{name}_total", _unit(name), value)
+            for hop, (_, last) in self._last.items()
+            for name, value in asdict(last - self._first[hop]).items()
+        ]
+
+    def _read(self) -> dict[str, InterfaceCounters]:
+        """Each host is read once, however many of the hops are on it."""
+        seen: dict[Host, dict[str, InterfaceCounters]] = {}
+        counters = {}
+        for hop in self._hops:
+            if hop.host not in seen:
+                seen[hop.host] = interface_counters(hop.host.read_text("/proc/net/dev"))
+            if hop.interface not in seen[hop.host]:
+                raise MeasurementError(
+                    f"hop {hop.name}: {hop.host.name} has no interface {hop.interface}"
+                )
+            counters[hop.name] = seen[hop.host][hop.interface]
+        return counters
+
+
+def _deltas(time_ns: int, hop: str, delta: InterfaceCounters) -> Iterator[Observation]:
+    for name, value in asdict(delta).items():
+        yield Observation(time_ns, hop, name, _unit(name), value)
+
+
+def _rates(
+    time_ns: int, hop: str, delta: InterfaceCounters, seconds: float
+) -> Iterator[Observation]:
+    for way, packets, count in (
+        ("rx", delta.rx_packets, delta.rx_bytes),
+        ("tx", delta.tx_packets, delta.tx_bytes),
+    ):
+        yield Observation(time_ns, hop, f"{way}_pps", "1/s", packets / seconds)
+        rate_bps = count * _BITS_PER_BYTE / seconds
+        yield Observation(time_ns, hop, f"{way}_bps", "bit/s", rate_bps)
+
+
+def _unit(name: str) -> str:
+    return "B" if name.endswith("bytes") else "1"

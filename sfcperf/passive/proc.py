@@ -1,0 +1,78 @@
+"""What Linux says of itself in /proc, as values (proc(5))."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
+
+from sfcperf.errors import MeasurementError
+
+_TCP_LISTEN = "0A"
+"""TCP_LISTEN of include/net/tcp_states.h, as /proc/net/tcp prints it."""
+_NET_DEV_COLUMNS = 16
+USER_HZ = 100
+"""Clock ticks per second of /proc/PID/stat: USER_HZ, 100 on every architecture that we run on."""
+
+
+@dataclass(frozen=True)
+class InterfaceCounters:
+    """Counters of a network interface, cumulated; packets except where the name says bytes."""
+
+    rx_bytes: int
+    rx_packets: int
+    rx_errors: int
+    rx_drops: int
+    tx_bytes: int
+    tx_packets: int
+    tx_errors: int
+    tx_drops: int
+
+    def __sub__(self, earlier: InterfaceCounters) -> InterfaceCounters:
+        pairs = zip(astuple(self), astuple(earlier), strict=True)
+        return InterfaceCounters(*(now - then for now, then in pairs))
+
+
+def interface_counters(net_dev: str) -> dict[str, InterfaceCounters]:
+    """/proc/net/dev: interface -> counters. Raises MeasurementError for any other text."""
+    counters = {}
+    for line in net_dev.splitlines()[2:]:
+        name, _, numbers = line.rpartition(":")
+        values = _integers(numbers, "/proc/net/dev")
+        if len(values) != _NET_DEV_COLUMNS:
+            raise MeasurementError(f"not a line of /proc/net/dev: {line!r}")
+        counters[name.strip()] = InterfaceCounters(*values[0:4], *values[8:12])
+    return counters
+
+
+def udp_counters(net_snmp: str) -> Mapping[str, int]:
+    """/proc/net/snmp: the UDP counters of RFC 4113 and Linux's own (SndbufErrors, ...)."""
+    rows = [line.split()[1:] for line in net_snmp.splitlines() if line.startswith("Udp:")]
+    if len(rows) != 2 or len(rows[0]) != len(rows[1]):
+        raise MeasurementError("/proc/net/snmp has no UDP counters")
+    return dict(zip(rows[0], _integers(" ".join(rows[1]), "/proc/net/snmp"), strict=True))
+
+
+def tcp_listening_ports(net_tcp: str) -> frozenset[int]:
+    """/proc/net/tcp: IPv4 ports in state LISTEN."""
+    ports = set()
+    for line in net_tcp.splitlines()[1:]:
+        columns = line.split()
+        if len(columns) > 3 and columns[3] == _TCP_LISTEN:
+            ports.add(int(columns[1].rpartition(":")[2], 16))
+    return frozenset(ports)
+
+
+def process_cpu_s(stat: str) -> float:
+    """/proc/PID/stat: CPU time of the process and of its ended, waited-for children, seconds."""
+    # The command (field 2, in parentheses) may itself hold blanks and parentheses.
+    fields = stat.rpartition(")")[2].split()
+    if len(fields) < 15:
+        raise MeasurementError("not a line of /proc/PID/stat")
+    return sum(_integers(" ".join(fields[11:15]), "/proc/PID/stat")) / USER_HZ
+
+
+def _integers(text: str, file: str) -> list[int]:
+    try:
+        return [int(word) for word in text.split()]
+    except ValueError as error:
+        raise MeasurementError(f"{file} has something that is not a number: {error}") from error

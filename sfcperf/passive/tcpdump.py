@@ -1,0 +1,210 @@
+"""tcpdump: bounded captures at the hops of the chain."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sfcperf.environment.tools import tool
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.base import Process
+from sfcperf.management.deployment import Deployment, Hop
+from sfcperf.passive import tcpdump_output
+from sfcperf.passive.base import Monitor, Observation
+from sfcperf.passive.proc import process_cpu_s
+from sfcperf.plugins import Requirement
+
+_FILE_HEADER_BYTES = 24
+_RECORD_HEADER_BYTES = 16
+"""Of a pcap file and of each packet in it (pcap-savefile(5))."""
+_START_TIMEOUT_S = 10.0
+_POLL_S = 0.01
+_KERNEL_BUFFER_KIB = 4096
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class _Capture:
+    hop: Hop
+    process: Process
+    pcap: Path
+    said: Path
+    """What tcpdump prints on stderr."""
+
+
+class TcpdumpMonitor(Monitor):
+    """One tcpdump per hop; files `tcpdump-HOP.pcap` in the trial's raw folder.
+
+    Observations, per hop at the end: `captured_packets`, `capture_dropped_packets` (lost by the
+    capture itself), `capture_bytes`, and `capture_bound_reached` (1: the capture ended early).
+    """
+
+    name = "tcpdump"
+    title = "Bounded packet captures at the hops"
+    cost = (
+        "one process per hop that copies each packet that the filter lets through: expect lower "
+        "rates and higher round-trip times; not for trials whose throughput counts"
+    )
+    parameters: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "hops": {
+                "type": "array",
+                "items": {"type": "string"},
+                "minItems": 1,
+                "uniqueItems": True,
+                "description": "Names of the hops to capture at (`client`, `fwd-1`, `server`, "
+                "...); absent: all.",
+            },
+            "filter": {
+                "type": "array",
+                "items": {"type": "string", "minLength": 1},
+                "default": [],
+                "description": "Filter in the words of pcap-filter(7), e.g. "
+                '["ether", "proto", "0x894f"]; empty: every packet.',
+            },
+            "snaplen": {
+                "type": "integer",
+                "minimum": 14,
+                "maximum": 262_144,
+                "default": 128,
+                "description": "Bytes kept of each packet, from its Ethernet header on.",
+            },
+            "max_bytes": {
+                "type": "integer",
+                "minimum": 1_000,
+                "maximum": 100_000_000_000,
+                "default": 10_000_000,
+                "description": "Bound of the file of each hop, bytes. The capture ends after as "
+                "many packets as are sure to fit with snaplen bytes each.",
+            },
+        },
+    }
+
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        super().__init__(parameters)
+        self._captures: list[_Capture] = []
+        self._cpu_s = 0.0
+
+    @classmethod
+    def requirements(cls) -> list[Requirement]:
+        """tcpdump, where the hops are."""
+        return [tool("tcpdump", "tcpdump", ["tcpdump", "--version"])]
+
+    def start(self, deployment: Deployment, raw_dir: Path) -> None:
+        """Start one capture per hop; returns when all capture."""
+        hops = self._hops(deployment)
+        self._check_filter(hops[0])
+        started = time.thread_time()
+        try:
+            for hop in hops:
+                self._captures.append(self._spawn(hop, raw_dir))
+            for capture in self._captures:
+                _await_listening(capture)
+        except BaseException:
+            for capture in self._captures:
+                capture.process.stop()
+            self._captures.clear()
+            raise
+        self._cpu_s += time.thread_time() - started
+
+    def stop(self) -> Sequence[Observation]:
+        """End the captures and tell what they hold."""
+        started = time.thread_time()
+        captures, self._captures = self._captures, []
+        for capture in captures:
+            self._cpu_s += _cpu_s(capture)
+            capture.process.stop()
+        time_ns = time.time_ns()
+        observations = [o for capture in captures for o in self._report(capture, time_ns)]
+        self._cpu_s += time.thread_time() - started
+        own = Observation(time_ns, self.name, "monitor_cpu_s", "s", self._cpu_s)
+        return [*observations, own]
+
+    @property
+    def _most_packets(self) -> int:
+        """As many as surely fit into max_bytes."""
+        record_bytes = _RECORD_HEADER_BYTES + int(self.parameters["snaplen"])
+        room = int(self.parameters["max_bytes"]) - _FILE_HEADER_BYTES
+        if room < record_bytes:
+            raise MeasurementError(
+                f"max_bytes {self.parameters['max_bytes']} does not hold one packet of snaplen "
+                f"{self.parameters['snaplen']} bytes",
+                allowed=f"max_bytes of {_FILE_HEADER_BYTES + record_bytes} or more",
+            )
+        return room // record_bytes
+
+    def _hops(self, deployment: Deployment) -> list[Hop]:
+        there = {hop.name: hop for hop in deployment.hops}
+        names = self.parameters.get("hops") or list(there)
+        unknown = [name for name in names if name not in there]
+        if unknown or not names:
+            raise MeasurementError(
+                f"there is no hop named {', '.join(unknown)}", allowed=", ".join(there) or "none"
+            )
+        return [there[name] for name in names]
+
+    def _check_filter(self, hop: Hop) -> None:
+        """tcpdump -d compiles the filter and captures nothing."""
+        argv = ["tcpdump", "-i", hop.interface, "-d", "--", *self.parameters["filter"]]
+        compiled = hop.host.run(argv, timeout_s=_START_TIMEOUT_S, check=False)
+        if compiled.returncode != 0:
+            said = compiled.stderr.decode(errors="replace").strip().splitlines()
+            raise MeasurementError(
+                f"tcpdump refuses the filter {' '.join(self.parameters['filter'])!r}: "
+                f"{said[-1] if said else 'it does not say why'}",
+                hint="pcap-filter(7) describes filters",
+            )
+
+    def _spawn(self, hop: Hop, raw_dir: Path) -> _Capture:
+        pcap, said = raw_dir / f"tcpdump-{hop.name}.pcap", raw_dir / f"tcpdump-{hop.name}.txt"
+        for path in (pcap, said):
+            path.unlink(missing_ok=True)
+        argv = ["tcpdump", "-i", hop.interface, "-n", "-s", str(self.parameters["snaplen"])]
+        argv += ["-c", str(self._most_packets), "-B", str(_KERNEL_BUFFER_KIB)]
+        # Immediate mode: without it the packets of the last second stay in the kernel at the end.
+        argv += ["--immediate-mode", "-U", "-w", "-", "--", *self.parameters["filter"]]
+        return _Capture(hop, hop.host.spawn(argv, stdout=pcap, stderr=said), pcap, said)
+
+    def _report(self, capture: _Capture, time_ns: int) -> Iterator[Observation]:
+        counts = tcpdump_output.parse(capture.said.read_text(errors="replace"))
+        full = counts.captured >= self._most_packets
+        hop = capture.hop.name
+        if full:
+            log.warning(
+                "tcpdump at %s ended after %d packets: its file may not exceed max_bytes %d",
+                hop,
+                counts.captured,
+                self.parameters["max_bytes"],
+            )
+        if counts.dropped:
+            log.warning("tcpdump at %s missed %d packets", hop, counts.dropped)
+        yield Observation(time_ns, hop, "captured_packets", "1", counts.captured)
+        yield Observation(time_ns, hop, "capture_dropped_packets", "1", counts.dropped)
+        yield Observation(time_ns, hop, "capture_bytes", "B", capture.pcap.stat().st_size)
+        yield Observation(time_ns, hop, "capture_bound_reached", "1", full)
+
+
+def _await_listening(capture: _Capture) -> None:
+    deadline = time.monotonic() + _START_TIMEOUT_S
+    while not tcpdump_output.listening(said := capture.said.read_text(errors="replace")):
+        if capture.process.poll() is not None or time.monotonic() > deadline:
+            raise MeasurementError(
+                f"tcpdump does not capture at {capture.hop.name}: {said.strip() or 'it is silent'}"
+            )
+        time.sleep(_POLL_S)
+
+
+def _cpu_s(capture: _Capture) -> float:
+    """CPU time of a tcpdump, 0 when its host does not know it any more: asked for before it is
+    stopped and waited for."""
+    with suppress(MeasurementError):
+        return process_cpu_s(capture.hop.host.read_text(f"/proc/{capture.process.pid}/stat"))
+    return 0.0

@@ -1,0 +1,49 @@
+"""What tcpdump says on stderr, read strictly."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from sfcperf.errors import MeasurementError
+
+_COUNTS = {
+    "captured": re.compile(r"^(\d+) packets? captured$", re.MULTILINE | re.ASCII),
+    "received": re.compile(r"^(\d+) packets? received by filter$", re.MULTILINE | re.ASCII),
+    "dropped": re.compile(r"^(\d+) packets? dropped by kernel$", re.MULTILINE | re.ASCII),
+}
+_INTERFACE_DROPS = re.compile(r"^(\d+) packets? dropped by interface$", re.MULTILINE | re.ASCII)
+
+
+@dataclass(frozen=True)
+class TcpdumpOutput:
+    """Counts at the end of a capture, in packets."""
+
+    captured: int
+    received: int
+    """Matched the filter; more than captured when the capture ended at its bound."""
+    dropped: int
+    """Lost by the capture: the kernel's buffer was full, or the interface says so."""
+
+
+def listening(text: str) -> bool:
+    """Whether tcpdump has opened the interface: packets from now on are captured."""
+    return "listening on " in text
+
+
+def parse(text: str) -> TcpdumpOutput:
+    """The counts. Raises MeasurementError when tcpdump did not come to print them."""
+    counts = {}
+    for name, pattern in _COUNTS.items():
+        found = pattern.findall(text)
+        if len(found) != 1:
+            raise MeasurementError(f"tcpdump did not say how many packets were {name}")
+        counts[name] = _integer(found[0])
+    counts["dropped"] += sum(_integer(count) for count in _INTERFACE_DROPS.findall(text))
+    return TcpdumpOutput(**counts)
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > 20:  # beyond 64 bits
+        raise MeasurementError(f"tcpdump counts {digits[:20]}... packets")
+    return int(digits)
