@@ -15,11 +15,11 @@ from sfcperf.drivers.local.demolition import CGROUP, FOLDER, NAMESPACE
 from sfcperf.drivers.local.flows import sff_flows, tunnelled_ports, underlay_flows
 from sfcperf.drivers.local.layout import TUNNEL_PORT, WIRE_MTU, FunctionLayout, Layout, Port
 from sfcperf.drivers.local.openvswitch import Interface, OpenVSwitch
-from sfcperf.drivers.local.xdp_pass import attach_pass
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.vnfs.base import Attachment, RunningFunction
+from sfcperf.vnfs.forwarder.function import attach_pass
 from sfcperf.workflow.model import Resources, Scenario
 
 DEFAULT_BURST_S = 0.01

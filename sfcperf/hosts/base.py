@@ -42,6 +42,10 @@ class Process(ABC):
         """Wait for the end and give the exit status; raises MeasurementError after timeout_s."""
 
     @abstractmethod
+    def send_signal(self, number: int) -> None:
+        """Send a signal; harmless when it has ended."""
+
+    @abstractmethod
     def stop(self, grace_s: float = 2.0) -> int:
         """SIGTERM, SIGKILL after grace_s; gives the exit status. Harmless when it has ended."""
 

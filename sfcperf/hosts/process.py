@@ -38,6 +38,10 @@ class LocalProcess(Process):
         except subprocess.TimeoutExpired as error:
             raise MeasurementError(f"{self.argv[0]} still runs after {timeout_s:g} s") from error
 
+    def send_signal(self, number: int) -> None:
+        """Send a signal; Popen sends none to a process that has ended."""
+        self._popen.send_signal(number)
+
     def stop(self, grace_s: float = 2.0) -> int:
         """SIGTERM, SIGKILL after grace_s."""
         if self._popen.poll() is None:

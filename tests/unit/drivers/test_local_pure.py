@@ -1,0 +1,140 @@
+"""The local driver's parts that touch nothing: routes, CPUs, packets, control-group discovery."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scapy.layers.inet import ICMP, IP, TCP, UDP
+from scapy.layers.l2 import Ether
+
+from sfcperf.drivers.local.build import default_burst
+from sfcperf.drivers.local.cgroups import Cgroup, hierarchies
+from sfcperf.drivers.local.cpus import CpuAssignment
+from sfcperf.drivers.local.marked import Side, marked_packet, sides
+from sfcperf.drivers.local.routes import next_hops
+from sfcperf.errors import EnvironmentLacks
+from sfcperf.workflow.model import Match, Node
+
+
+class TestRoutes:
+    def test_a_line_is_walked_through_its_middle(self) -> None:
+        hops = next_hops(["a", "b", "c"], [("a", "b"), ("c", "b")])
+        assert hops["a"] == {"b": "b", "c": "b"}
+        assert hops["b"] == {"a": "a", "c": "c"}
+
+    def test_what_cannot_be_reached_is_absent(self) -> None:
+        assert next_hops(["a", "b", "c"], [("a", "b")])["c"] == {}
+
+    @given(st.sets(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=20))
+    def test_following_the_hops_arrives_without_a_loop(self, pairs: set[tuple[int, int]]) -> None:
+        nodes = [str(number) for number in range(8)]
+        links = [(str(a), str(b)) for a, b in pairs if a != b]
+        hops = next_hops(nodes, links)
+        for start, table in hops.items():
+            for destination in table:
+                here, walked = start, 0
+                while here != destination:
+                    here, walked = hops[here][destination], walked + 1
+                    assert walked < len(nodes)
+
+
+class TestCpus:
+    def test_instances_go_where_the_fewest_are(self) -> None:
+        cpus = CpuAssignment([Node("n")], [0, 1])
+        assert cpus.assign("a", "n", 1) == (0,)
+        assert cpus.assign("b", "n", 1) == (1,)
+        assert not cpus.shared
+        assert cpus.assign("c", "n", 2) == (0, 1)
+        assert cpus.shared
+
+    def test_nodes_take_cpus_in_turn(self) -> None:
+        cpus = CpuAssignment([Node("a", 1), Node("b", 1), Node("c", 2)], [4, 5])
+        assert (cpus.node("a"), cpus.node("b"), cpus.node("c")) == ((4,), (5,), (4, 5))
+
+    def test_too_many_are_refused_by_name(self) -> None:
+        with pytest.raises(EnvironmentLacks, match="node n wants 3"):
+            CpuAssignment([Node("n", 3)], [0, 1])
+        with pytest.raises(EnvironmentLacks, match="fwd-1 wants 2"):
+            CpuAssignment([Node("n", 1)], [0, 1]).assign("fwd-1", "n", 2)
+
+
+class TestMarkedPackets:
+    CLIENT = Side("02:00:00:00:00:01", "10.0.0.1", 0)
+    SERVER = Side("02:00:00:00:00:02", "10.0.0.2", 0)
+
+    @pytest.mark.parametrize(
+        ("protocol", "layer"), [("any", ICMP), ("icmp", ICMP), ("tcp", TCP), ("udp", UDP)]
+    )
+    def test_scapy_reads_them_and_agrees_with_their_checksums(
+        self, protocol: str, layer: type
+    ) -> None:
+        match = Match(protocol)  # type: ignore[arg-type]
+        client, server = sides(match, self.CLIENT, self.SERVER)
+        packet = marked_packet(match, client, server)
+        read = Ether(packet.data)
+        assert (read[IP].src, read[IP].dst) == ("10.0.0.1", "10.0.0.2")
+        assert bytes(read[layer].payload) == packet.mark
+        given_sums = (read[IP].chksum, read[layer].chksum)
+        del read[IP].chksum, read[layer].chksum
+        computed = Ether(read.build())
+        assert given_sums == (computed[IP].chksum, computed[layer].chksum)
+
+    def test_ports_are_those_that_the_classifier_wants(self) -> None:
+        match = Match("tcp", destination_port=80)
+        client, server = sides(match, self.CLIENT, self.SERVER)
+        assert Ether(marked_packet(match, client, server).data)[TCP].dport == 80
+        assert Ether(marked_packet(match, server, client).data)[TCP].sport == 80
+
+    def test_marks_differ(self) -> None:
+        packets = [marked_packet(Match(), self.CLIENT, self.SERVER) for _ in range(20)]
+        assert len({packet.mark for packet in packets}) == 20
+
+
+class TestControlGroups:
+    V1 = (
+        "cgroup /c/cpuset cgroup rw,cpuset 0 0\n"
+        "cgroup /c/cpu,cpuacct cgroup rw,cpu,cpuacct 0 0\n"
+        "cgroup /c/memory cgroup rw,memory 0 0\n"
+    )
+
+    def test_v1_below_the_group_of_sfcperf(self) -> None:
+        where = hierarchies(self.V1, "3:memory:/box/1\n2:cpu,cpuacct:/\n1:cpuset:/\n0::/\n")
+        assert where.version == 1
+        assert where.parents["memory"] == Path("/c/memory/box/1")
+        assert where.parents["cpuacct"] == Path("/c/cpu,cpuacct")
+
+    def test_v2_at_its_root(self, tmp_path: Path) -> None:
+        (tmp_path / "cgroup.controllers").write_text("cpuset cpu io memory pids\n")
+        where = hierarchies(f"cgroup2 {tmp_path} cgroup2 rw 0 0\n", "0::/user.slice\n")
+        assert where.version == 2
+        assert where.parents["memory"] == tmp_path
+
+    def test_v2_files(self, tmp_path: Path) -> None:
+        """Written to a folder that stands for the kernel's: a kernel with v1 in use, as the one
+        that develops this, gives v2 no controllers, so that the real thing cannot be had."""
+        (tmp_path / "cgroup.controllers").write_text("cpuset cpu io memory pids\n")
+        where = hierarchies(f"cgroup2 {tmp_path} cgroup2 rw 0 0\n", "0::/\n")
+        group = Cgroup(where, "sfcperf-abc123", "fwd-1")
+        group.create([0, 3], 64)
+        folder = tmp_path / "sfcperf-abc123" / "fwd-1"
+        assert (folder / "cpuset.cpus").read_text() == "0,3"
+        assert (folder / "memory.max").read_text() == str(64 * 1024 * 1024)
+        for parent in (tmp_path, folder.parent):
+            assert (parent / "cgroup.subtree_control").read_text() == "+cpuset +memory"
+        (folder / "cpu.stat").write_text("usage_usec 1500000\nuser_usec 1\n")
+        (folder / "memory.current").write_text("4096\n")
+        (folder / "cgroup.procs").write_text("7\n8\n")
+        assert (group.cpu_s(), group.memory_bytes(), group.pids()) == (1.5, 4096, [7, 8])
+        assert group.paths == [folder, folder.parent]
+
+    def test_neither_is_an_environment_that_lacks_something(self) -> None:
+        with pytest.raises(EnvironmentLacks, match="no cpuacct, memory on v1"):
+            hierarchies("cgroup /c/cpuset cgroup rw,cpuset 0 0\n", "1:cpuset:/\n")
+
+
+def test_a_shapers_bucket_holds_some_packets_and_ten_milliseconds() -> None:
+    assert default_burst(1_000_000) == 10 * 1514
+    assert default_burst(1_000_000_000) == 1_250_000
