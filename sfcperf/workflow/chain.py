@@ -117,8 +117,8 @@ def build_chain(
             f"the chain has {length} service functions",
             allowed=f"0 to {MAX_LENGTH}",
         )
-    # Each SF takes 1 from the SI, and a packet whose SI is 0 is discarded, also when it has
-    # crossed the last SF (RFC 8300, sections 2.3 and 6).
+    # Each SF takes 1 from the SI, and an SFF discards a packet whose SI is 0 (RFC 8300): also the
+    # last SF must leave at least 1.
     elif length >= spec.initial_si:
         report(
             ("chain", "initial_si"),

@@ -1,4 +1,4 @@
-"""Figures: what they draw must exist, and must be told apart."""
+"""Figures: what they draw must exist."""
 
 from __future__ import annotations
 
@@ -65,22 +65,20 @@ class _Figure:
         x, series = self._value["x"], self._value.get("series")
         if x == series:
             self.report("series", "this factor is on the x axis already")
-        self._check_told_apart({x, series})
-        numeric = all(
-            isinstance(level.label, int | float) and not isinstance(level.label, bool)
-            for level in self._factors.get(x, ())
-        )
-        if self._value.get("fit") == "linear" and not numeric:
-            self.report("fit", f"a line cannot be fitted: levels of {x!r} are not all numbers")
+        if self._value.get("fit") == "linear":
+            self._check_fit(x, series)
 
-    def _check_told_apart(self, drawn: set[str | None]) -> None:
-        others = [n for n, levels in self._factors.items() if n not in drawn and len(levels) > 1]
-        if others:
-            self.report(
-                "x",
-                f"the figure would mix the levels of {listing(others)}",
-                hint="every factor with several levels is on the x axis or tells the series apart",
-            )
+    def _check_fit(self, x: str, series: str | None) -> None:
+        levels = [level.label for level in self._factors.get(x, ())]
+        if any(isinstance(level, bool | str) for level in levels):
+            self.report("fit", f"a line cannot be fitted: levels of {x!r} are not all numbers")
+        pooled = [
+            name
+            for name, levels in self._factors.items()
+            if name not in (x, series) and len(levels) > 1
+        ]
+        if pooled:
+            self.report("fit", f"a fitted line would mix the levels of {listing(pooled)}")
 
     def unit(self, probes: Mapping[str, ProbeSpec]) -> str:
         """Unit of the metric; empty when probe or metric do not exist."""

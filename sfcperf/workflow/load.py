@@ -8,7 +8,6 @@ Whatever is wrong is told together, with JSON pointers into the user's document.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +38,6 @@ __all__ = [
     "load_document",
     "load_workflow",
     "plan_document",
-    "shipped_workflows",
 ]
 
 
@@ -75,12 +73,6 @@ def load_document(
     expansion = _expand(chosen)
     _check_sections(expansion)
     return _build(expansion, folder)
-
-
-def shipped_workflows() -> dict[str, Path]:
-    """Workflows that come with SFCPerf: name -> file."""
-    folder = Path(str(files("sfcperf.workflows")))
-    return {path.stem: path for path in sorted(folder.glob("*.json"))}
 
 
 def _check_whole(document: Mapping[str, Any]) -> None:

@@ -89,8 +89,14 @@ def compose(used: Iterable[tuple[str, str]]) -> Schema:
 
 
 def parameters_of(kind: str, name: str) -> Mapping[str, Any]:
-    """Schema of a plug-in's parameters, checked."""
-    return _checked(kind, name)
+    """Schema of a plug-in's parameters, checked.
+
+    Raises EnvironmentLacks when it cannot be imported, SfcperfError when its schema is wrong.
+    """
+    plugin = plugins.load(kind, name)
+    _check(plugin, kind, name)
+    parameters: Mapping[str, Any] = plugin.parameters
+    return parameters
 
 
 def section_schema(schema: Schema, section: str) -> Schema:
@@ -113,26 +119,24 @@ def _base_text() -> str:
 
 
 @cache
-def _checked(kind: str, name: str) -> Mapping[str, Any]:
+def _check(plugin: Any, kind: str, name: str) -> None:
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError
 
-    parameters: Mapping[str, Any] = plugins.load(kind, name).parameters
     try:
-        Draft202012Validator.check_schema(parameters)
+        Draft202012Validator.check_schema(plugin.parameters)
     except SchemaError as error:
         raise SfcperfError(
             f"the {kind} plug-in {name!r} declares a wrong schema: {error.message}",
-            where=f"{name}.parameters{error.json_path.removeprefix('$')}",
+            where=f"{plugin.__name__}.parameters{error.json_path.removeprefix('$')}",
             hint="tell its author",
         ) from error
-    return parameters
 
 
 def _plugin_schema(slot: Slot, name: str, own_keys: Mapping[str, Any]) -> Schema:
     """A plug-in's parameters, with the keys beside them when they are not nested."""
     key = f"{slot.kind}.{name}"
-    parameters: Schema = _rebased(_checked(slot.kind, name), f"#/$defs/{key}")
+    parameters: Schema = _rebased(parameters_of(slot.kind, name), f"#/$defs/{key}")
     parameters.setdefault("type", "object")
     if slot.parameters is None:
         theirs = parameters.get("properties", {})

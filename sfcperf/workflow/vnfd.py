@@ -65,8 +65,9 @@ def _yaml(path: Path) -> dict[str, Any]:
             f"the VNF descriptor {path} is not TOSCA: it has no tosca_definitions_version",
             allowed="tosca_definitions_version: tosca_simple_profile_for_nfv_1_0_0",
         )
-    if not isinstance(tree.get("topology_template"), dict):
-        raise InputError(f"the VNF descriptor {path} has no topology_template")
+    topology = tree.get("topology_template")
+    if not isinstance(topology, dict) or not topology.get("node_templates"):
+        raise InputError(f"the VNF descriptor {path} describes nothing: it has no node_templates")
     return tree
 
 
@@ -84,9 +85,7 @@ def _parse(path: Path) -> Any:
     from toscaparser.tosca_template import ToscaTemplate
 
     try:
-        template = ToscaTemplate(str(path))
-        template.nodetemplates  # noqa: B018 - absent when the template is empty
-        return template
+        return ToscaTemplate(str(path))
     except Exception as error:
         # The parser raises whatever a malformed template makes it stumble over.
         reports = ExceptionCollector.getExceptionsReport(False)

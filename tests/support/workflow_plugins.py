@@ -1,0 +1,144 @@
+"""Plug-ins for tests of the workflow engine, so that these know exactly what is installed, and a
+small workflow that names them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sfcperf.active.base import Metric
+from sfcperf.errors import WorkflowError
+
+
+def schema(required: tuple[str, ...] = (), **properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def number(default: int, **more: Any) -> dict[str, Any]:
+    return {"type": "integer", "minimum": 1, "default": default, "description": "A number.", **more}
+
+
+class Bench:
+    """A driver."""
+
+    title = "Fake driver"
+    parameters = schema(
+        dataplane={"enum": ["ovs", "ebpf"], "default": "ovs", "description": "Data plane."}
+    )
+
+
+class Lab:
+    """A driver with a parameter that must be given."""
+
+    title = "Fake laboratory"
+    parameters = schema(("site",), site={"type": "string", "description": "Which."})
+
+
+class Copier:
+    """A VNF type with an own descriptor."""
+
+    title = "Fake VNF"
+    folder = Path(__file__).parent / "vnfd"
+    parameters = schema(
+        engine={"enum": ["fast", "slow"], "default": "fast", "description": "Engine."},
+        batch=number(32, maximum=64),
+    )
+
+
+class Echo:
+    """A probe with two metrics."""
+
+    title = "Fake ping"
+    parameters = {
+        **schema(count=number(20, maximum=1000), size={"$ref": "#/$defs/size"}),
+        "$defs": {"size": {"type": "integer", "minimum": 0, "default": 56, "description": "Size."}},
+    }
+
+    @classmethod
+    def metrics(cls, parameters: Any) -> tuple[Metric, ...]:
+        return (Metric("rtt_us", "us", "Round trip."), Metric("loss_ratio", "1", "Loss."))
+
+    @classmethod
+    def label(cls, parameters: Any) -> str:
+        return "echo"
+
+    @classmethod
+    def duration_s(cls, parameters: Any) -> float:
+        return float(parameters["count"]) * 0.1
+
+
+class Stream(Echo):
+    """A probe with alternatives in its schema."""
+
+    title = "Fake iperf3"
+    parameters = schema(
+        protocol={"enum": ["tcp", "udp"], "default": "tcp", "description": "Protocol."},
+        rate_bps={
+            "oneOf": [{"type": "integer", "minimum": 1000}, {"const": "maximum"}],
+            "default": "maximum",
+            "description": "Rate.",
+        },
+        count=number(10),
+    )
+
+    @classmethod
+    def label(cls, parameters: Any) -> str:
+        return f"stream-{parameters['protocol']}"
+
+
+class Watch:
+    """A monitor."""
+
+    title = "Fake monitor"
+    parameters = schema(
+        interval_s={
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "default": 0.5,
+            "description": "Interval.",
+        }
+    )
+
+
+class Paper:
+    """A publisher."""
+
+    title = "Fake publisher"
+    parameters = schema(colour={"type": "boolean", "default": True, "description": "Colour."})
+
+
+INSTALLED: dict[str, dict[str, Any]] = {
+    "driver": {"local": Bench, "lab": Lab},
+    "vnf": {"copier": Copier},
+    "probe": {"echo": Echo, "stream": Stream},
+    "monitor": {"watch": Watch, "broken": None},
+    "publisher": {"report": Paper},
+}
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    """A small valid workflow, with top-level keys replaced (None: removed)."""
+    whole: dict[str, Any] = {
+        "sfcperf": 1,
+        "name": "small",
+        "vnfs": {"fwd": {"type": "copier"}},
+        "chain": {"functions": [{"vnf": "fwd", "count": 2}]},
+        "probes": [{"probe": "echo"}],
+        **changes,
+    }
+    return {key: value for key, value in whole.items() if value is not None}
+
+
+def findings_at(error: WorkflowError, pointer: str) -> list[WorkflowError]:
+    """Findings of an error that point to a place."""
+    return [finding for finding in (error, *error.others) if finding.where == pointer]
+
+
+def pointers(error: WorkflowError) -> set[str | None]:
+    """Where an error's findings point."""
+    return {finding.where for finding in (error, *error.others)}

@@ -1,0 +1,176 @@
+"""The schema: composition with plug-ins, and what is said about values that do not fit."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from support.workflow_plugins import INSTALLED, document, findings_at, number, pointers, schema
+
+from sfcperf import plugins
+from sfcperf.errors import EnvironmentLacks, SfcperfError
+from sfcperf.workflow.load import effective_schema
+
+
+def base_schema() -> dict[str, Any]:
+    text = (files("sfcperf.schemas") / "workflow.schema.json").read_text()
+    return dict(json.loads(text))
+
+
+def properties_of(value: Any, name: str = "") -> list[tuple[str, Any]]:
+    if isinstance(value, list):
+        return [pair for item in value for pair in properties_of(item, name)]
+    if not isinstance(value, dict):
+        return []
+    found = []
+    for key, item in value.items():
+        if key == "properties":
+            found += [(f"{name}/{prop}", sub) for prop, sub in item.items()]
+        found += properties_of(item, f"{name}/{key}")
+    return found
+
+
+def test_every_property_is_described() -> None:
+    base = base_schema()
+    Draft202012Validator.check_schema(base)
+    for name, sub in properties_of(base):
+        target = base["$defs"][sub["$ref"].split("/")[-1]] if "$ref" in sub else sub
+        assert sub.get("description") or target.get("description"), name
+
+
+def test_the_effective_schema_is_valid_and_accepts_references(
+    loaded: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(INSTALLED["monitor"], "broken")
+    effective = effective_schema()
+    Draft202012Validator.check_schema(effective)
+    validator = Draft202012Validator(effective)
+    varied = document(
+        factors={"n": [1, 2]},
+        topology="${n}",
+        chain={"functions": [{"vnf": "fwd", "count": "${n}"}]},
+        vnfs={"fwd": {"type": "copier", "knobs": {"batch": "${n}"}}},
+        probes=[{"probe": "echo", "size": "${n}"}],
+    )
+    assert list(validator.iter_errors(varied)) == []
+    wrong = document(probes=[{"probe": "echo", "size": "much"}])
+    assert list(validator.iter_errors(wrong))
+    wrong = document(design={"rounds": "${n}"})
+    assert list(validator.iter_errors(wrong))
+
+
+def test_only_named_plugins_are_imported(load: Any, loaded: list[tuple[str, str]]) -> None:
+    load()
+    assert set(loaded) == {
+        ("driver", "local"), ("vnf", "copier"), ("probe", "echo"), ("publisher", "report"),
+    }  # fmt: skip
+
+
+def test_a_plugin_that_does_not_import_is_an_environment_error(load: Any) -> None:
+    with pytest.raises(EnvironmentLacks, match="broken"):
+        load(monitors=[{"monitor": "broken"}])
+
+
+def test_a_plugin_with_a_wrong_schema_or_a_clash_is_named(
+    load: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Wrong:
+        parameters = {"type": "thing"}
+
+    class Clash:
+        parameters = schema(name=number(1))
+
+    for plugin, message in ((Wrong, "wrong schema"), (Clash, "parameter 'name'")):
+        monkeypatch.setitem(INSTALLED["probe"], "echo", plugin)
+        with pytest.raises(SfcperfError, match=message):
+            load()
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer", "message", "help_text"),
+    [
+        ({"probe": []}, "/probe", "not known", "probes"),
+        ({"sfcperf": 2}, "/sfcperf", "must be 1, not 2", "Version"),
+        ({"name": None}, "", "'name' is missing", ""),
+        ({"name": "../etc"}, "/name", "right form", "letters"),
+        ({"name": ""}, "/name", "right form", "letters"),
+        ({"probes": []}, "/probes", "at least 1", ""),
+        ({"probes": [{"probe": "ecco"}]}, "/probes/0/probe", "not known", "'echo'"),
+        ({"probes": [{"probe": "echo", "cuont": 1}]}, "/probes/0/cuont", "not known", "'count'"),
+        ({"probes": [{"probe": "echo", "count": "1"}]}, "/probes/0/count", "an integer", ""),
+        ({"probes": [{"probe": "echo", "count": 0}]}, "/probes/0/count", "at least 1", ""),
+        ({"probes": [{"probe": "echo", "count": True}]}, "/probes/0/count", "not true", ""),
+        ({"probes": [{"probe": "echo", "size": -1}]}, "/probes/0/size", "at least 0", "Size"),
+        ({"probes": [{"probe": "echo", "name": "a b"}]}, "/probes/0/name", "right form", ""),
+        ({"probes": [{"count": 1}]}, "/probes/0", "'probe' is missing", "Which"),
+        (
+            {"probes": [{"probe": "stream", "rate_bps": "max"}]},
+            "/probes/0/rate_bps", "not allowed", "an integer or \"maximum\"",
+        ),
+        (
+            {"probes": [{"probe": "stream", "rate_bps": 7}]},
+            "/probes/0/rate_bps", "at least 1000", "",
+        ),
+        ({"monitors": [{"monitor": "wach"}]}, "/monitors/0/monitor", "not known", "'watch'"),
+        (
+            {"monitors": [{"monitor": "watch", "interval_s": 0}]},
+            "/monitors/0/interval_s", "more than 0", "",
+        ),
+        ({"publish": [{"to": "report", "colour": 1}]}, "/publish/0/colour", "true or false", ""),
+        ({"infrastructure": {"driver": "locl"}}, "/infrastructure/driver", "known", "'local'"),
+        ({"infrastructure": {"driver": "lab"}}, "/infrastructure", "'config' is missing", ""),
+        (
+            {"infrastructure": {"driver": "local", "config": {"site": "x"}}},
+            "/infrastructure/config/site", "not known", "dataplane",
+        ),
+        ({"vnfs": {"a b": {"type": "copier"}}}, "/vnfs/a b", "right form", ""),
+        (
+            {"vnfs": {"fwd": {"type": "copier", "knobs": {"batch": 65}}}},
+            "/vnfs/fwd/knobs/batch", "at most 64", "",
+        ),
+        ({"topology": "T4"}, "/topology", "not allowed", "an object"),
+        ({"topology": {"nodes": {"n": {"cpu": 1}}}}, "/topology/nodes/n/cpu", "known", "vcpus"),
+        ({"topology": {"nodes": {}}}, "/topology/nodes", "at least 1", ""),
+        (
+            {"topology": {"nodes": {"a": {}}, "links": [{"between": ["a", "b"], "burst_bytes": 9999}]}},
+            "/topology/links/0", "rate_bps", "",
+        ),
+        ({"endpoints": {"client": {"address": "10.0.0.300"}}}, "/endpoints/client/address", "ipv4", ""),
+        ({"chain": {"functions": [], "spi": 1 << 23}}, "/chain/spi", "at most 8388607", "RFC 8300"),
+        ({"chain": {"functions": [], "encapsulation": "vlan"}}, "/chain/encapsulation", "known", "auto"),
+        ({"design": {"confidence": 95}}, "/design/confidence", "at most", ""),
+        ({"factors": {"n": []}}, "/factors/n", "at least 1", ""),
+        ({"factors": {"n": [[1]]}}, "/factors/n/0", "not a list", ""),
+        ({"factors": {"n": [None]}}, "/factors/n/0", "not null", ""),
+        ({"figures": [{"name": "f"}]}, "/figures/0", "'probe' is missing", "Label"),
+        ({"presets": {"s": []}}, "/presets/s", "must be an object", ""),
+    ],
+)  # fmt: skip
+def test_misfits_say_where_what_and_what_is_allowed(
+    refused: Any, changes: dict[str, Any], pointer: str, message: str, help_text: str
+) -> None:
+    error = refused(**changes)
+    found = [finding for finding in findings_at(error, pointer) if message in finding.message]
+    assert found, (pointers(error), str(error))
+    assert help_text in f"{found[0].allowed} {found[0].hint}"
+
+
+def test_several_findings_come_together(refused: Any) -> None:
+    error = refused(probes=[{"probe": "echo", "count": 0}, {"probe": "nope"}], design={"rounds": 0})
+    assert pointers(error) == {"/probes/0/count", "/probes/1/probe", "/design/rounds"}
+
+
+def test_plugin_keys_are_known_without_a_trailing_newline_trick(refused: Any) -> None:
+    assert "control character" in refused(name="abc\n").message
+
+
+def test_installed_plugins_are_all_composed() -> None:
+    effective = effective_schema()
+    Draft202012Validator.check_schema(effective)
+    for kind in ("driver", "vnf", "probe", "monitor", "publisher"):
+        assert plugins.names(kind)
+        for name in plugins.names(kind):
+            assert f"{kind}.{name}" in effective["$defs"]
