@@ -1,0 +1,165 @@
+"""Drawing of a chain: nodes with their SFF, endpoints and SFs above it, links between nodes.
+
+Only places are computed here; the template draws them as SVG.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sfcperf.workflow.model import Scenario
+
+_BOX_WIDTH = 112
+_BOX_HEIGHT = 50
+_GAP = 14
+_PADDING = 14
+_TITLE_HEIGHT = 20
+_SFF_HEIGHT = 26
+_WIRE_HEIGHT = 22
+_NODE_GAP = 54
+_MOST_FUNCTIONS = 8
+_MOST_DRAWINGS = 6
+
+
+@dataclass(frozen=True)
+class Box:
+    """An endpoint, an SF, or a stand-in for many SFs."""
+
+    kind: Literal["endpoint", "function", "more"]
+    title: str
+    detail: str
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
+class NodeBox:
+    """A node with its SFF."""
+
+    name: str
+    sff: str
+    x: float
+    width: float
+    boxes: tuple[Box, ...]
+
+
+@dataclass(frozen=True)
+class Wire:
+    """A link between the SFFs of two nodes."""
+
+    x1: float
+    x2: float
+    label: str
+    level: int
+    """0: straight between neighbours; else how far it is bent around nodes in between."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A chain, placed; all lengths in CSS pixels."""
+
+    title: str
+    note: str
+    nodes: tuple[NodeBox, ...]
+    wires: tuple[Wire, ...]
+    width: float
+    height: float
+    node_height: float = _TITLE_HEIGHT + _BOX_HEIGHT + _WIRE_HEIGHT + _SFF_HEIGHT + 2 * _PADDING
+    box_width: float = _BOX_WIDTH
+    box_height: float = _BOX_HEIGHT
+    sff_y: float = _PADDING + _TITLE_HEIGHT + _BOX_HEIGHT + _WIRE_HEIGHT
+    sff_height: float = _SFF_HEIGHT
+
+
+def drawings(scenarios: Iterable[Scenario]) -> list[Drawing]:
+    """For each topology the scenario with the longest chain; at most six."""
+    longest: dict[str, Scenario] = {}
+    for scenario in scenarios:
+        known = longest.get(scenario.topology.name)
+        if known is None or len(scenario.chain.functions) > len(known.chain.functions):
+            longest[scenario.topology.name] = scenario
+    return [draw(scenario) for scenario in list(longest.values())[:_MOST_DRAWINGS]]
+
+
+def draw(scenario: Scenario) -> Drawing:
+    """Place one chain: nodes from left to right as the forward path first meets them."""
+    stops = _stops(scenario)
+    names = list(dict.fromkeys(node for node, *_ in stops))
+    nodes: list[NodeBox] = []
+    x = 1.0
+    for name in names:
+        here = [(kind, title, detail) for node, kind, title, detail in stops if node == name]
+        width = len(here) * (_BOX_WIDTH + _GAP) - _GAP + 2 * _PADDING
+        boxes = tuple(
+            Box(kind, title, detail, x + _PADDING + i * (_BOX_WIDTH + _GAP), _top())
+            for i, (kind, title, detail) in enumerate(here)
+        )
+        sff = "classifier + SFF" if name == scenario.client.node else "SFF"
+        nodes.append(NodeBox(name, sff, x, width, boxes))
+        x += width + _NODE_GAP
+    wires = tuple(_wires(scenario, nodes))
+    bend = 16 * max((wire.level for wire in wires), default=0)
+    height = Drawing.node_height + bend + 2
+    return Drawing(
+        f"Topology {scenario.topology.name}",
+        _note(scenario),
+        tuple(nodes),
+        wires,
+        x - _NODE_GAP + 1,
+        height,
+    )
+
+
+def _stops(
+    scenario: Scenario,
+) -> list[tuple[str, Literal["endpoint", "function", "more"], str, str]]:
+    """(node, kind, title, detail) of what the forward path visits, in order."""
+    functions = scenario.chain.functions
+    stops: list[tuple[str, Literal["endpoint", "function", "more"], str, str]] = [
+        (scenario.client.node, "endpoint", "client", "source")
+    ]
+    hidden = functions[5:-2] if len(functions) > _MOST_FUNCTIONS else ()
+    for function in functions:
+        if hidden and function == hidden[0]:
+            last = hidden[-1]
+            title = f"{len(hidden)} more"
+            stops.append((function.node, "more", title, f"{function.name} to {last.name}"))
+        if function in hidden:
+            continue
+        si = scenario.chain.initial_si - function.position + 1
+        stops.append((function.node, "function", function.name, f"SI {si} → {si - 1}"))
+    stops.append((scenario.server.node, "endpoint", "server", "destination"))
+    return stops
+
+
+def _wires(scenario: Scenario, nodes: Sequence[NodeBox]) -> Iterable[Wire]:
+    """Links of the topology between nodes that are drawn."""
+    places = {node.name: index for index, node in enumerate(nodes)}
+    for link in scenario.topology.links:
+        if not all(name in places for name in link.between):
+            continue
+        first, second = sorted(places[name] for name in link.between)
+        left, right = nodes[first], nodes[second]
+        label = f"{link.rate_bps / 1e6:g} Mbit/s" if link.rate_bps else ""
+        span = second - first - 1
+        if span:
+            yield Wire(left.x + left.width / 2, right.x + right.width / 2, label, span)
+        else:
+            yield Wire(left.x + left.width, right.x, label, 0)
+
+
+def _note(scenario: Scenario) -> str:
+    chain = scenario.chain
+    if not chain.functions:
+        return "No SF: the baseline between the endpoints."
+    reverse = "through the same SFs in reverse" if chain.reverse == "symmetric" else "directly"
+    return (
+        f"{len(chain.functions)} SFs, SPI {chain.spi}, initial SI {chain.initial_si}, "
+        f"encapsulation {chain.encapsulation}; replies return {reverse}."
+    )
+
+
+def _top() -> float:
+    return _PADDING + _TITLE_HEIGHT

@@ -1,0 +1,229 @@
+"""Charts of the report as JSON values: every mean with its interval, every trial as a point.
+
+Values are scaled to what is drawn; hover texts are the HTML subset that plotly renders, with all
+words of the user escaped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import escape
+
+from sfcperf.analysis.trial_values import trial_means
+from sfcperf.results.records import Summary, TrialRecord
+from sfcperf.visualization import palette, units
+from sfcperf.visualization.figures import fit_text, fits_by_series
+from sfcperf.visualization.series import (
+    Levels,
+    Plot,
+    Point,
+    Series,
+    level_text,
+    scenario_key,
+    scenario_text,
+)
+
+if TYPE_CHECKING:
+    from sfcperf.analysis.fits import LineFit
+
+
+@dataclass(frozen=True)
+class FitRow:
+    """A fitted line in words."""
+
+    series: str
+    slope: str
+    intercept: str
+    quality: str
+    n: int
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart and what stands around it."""
+
+    id: str
+    title: str
+    description: str
+    """For those who cannot see it."""
+    note: str
+    lost: tuple[str, ...]
+    """Trials without a value, which cannot be drawn: listed under the chart."""
+    missing: tuple[str, ...]
+    """Scenarios without any number, in words."""
+    fits: tuple[FitRow, ...]
+    primary: bool
+    files: tuple[str, ...]
+    """Figure files, relative to the report."""
+    data: Mapping[str, Any]
+    """What the browser draws."""
+
+
+class TrialIndex:
+    """Trials with the one number per metric that counts, by probe label and scenario."""
+
+    def __init__(self, trials: Iterable[TrialRecord]) -> None:
+        self._groups: dict[str, dict[str, list[tuple[TrialRecord, Mapping[str, float]]]]] = {}
+        for record in trials:
+            scenarios = self._groups.setdefault(record.label, {})
+            group = scenarios.setdefault(scenario_key(record.scenario), [])
+            group.append((record, trial_means(record)))
+
+    def of(self, label: str, scenario: Levels) -> list[tuple[TrialRecord, Mapping[str, float]]]:
+        """Trials of a probe in a scenario, in the order in which they ended."""
+        return self._groups.get(label, {}).get(scenario_key(scenario), [])
+
+    def of_probe(self, label: str) -> list[tuple[TrialRecord, Mapping[str, float]]]:
+        """All trials of a probe, scenario by scenario."""
+        return [item for group in self._groups.get(label, {}).values() for item in group]
+
+
+def trial_anchor(trial_id: str) -> str:
+    """Anchor of a trial's row in the report."""
+    return "trial-" + re.sub(r"[^A-Za-z0-9_.-]", "_", trial_id)
+
+
+def chart(
+    identity: str,
+    plot: Plot,
+    trials: TrialIndex,
+    fits: Sequence[LineFit] = (),
+    files: Sequence[str] = (),
+) -> Chart:
+    """A figure as an interactive chart; `trials` indexes all trials of the run."""
+    spec = plot.spec
+    of_probe = trials.of_probe(spec.probe)
+    by_series = fits_by_series(plot, fits)
+    data = {
+        "kind": spec.kind,
+        "xLabel": spec.x_label,
+        "yLabel": spec.y_label,
+        "ticks": [{"at": plot.position(v), "text": level_text(v)} for v in plot.levels],
+        "series": [
+            _series(plot, series, index, trials, by_series.get(series.name))
+            for index, series in enumerate(plot.series)
+        ],
+        "joined": not fits,
+    }
+    rows = plot.summaries
+    return Chart(
+        identity,
+        spec.title,
+        f"{spec.y_label} against {spec.x_label}, {len(plot.series)} series, "
+        f"{len(of_probe)} trials.",
+        plot.interval_note,
+        tuple(record.trial_id for record, means in of_probe if spec.metric not in means),
+        tuple(
+            scenario_text(point.scenario) or "the scenario"
+            for series in plot.series
+            for point in series.points
+            if point.state == "missing"
+        ),
+        tuple(_fit_row(plot, name, fit) for name, fit in by_series.items()),
+        any(row.primary for row in rows),
+        tuple(files),
+        data,
+    )
+
+
+def _series(
+    plot: Plot, series: Series, index: int, trials: TrialIndex, fit: LineFit | None
+) -> dict[str, Any]:
+    look = palette.style(index)
+    shown = [point for point in series.points if point.state != "missing"]
+    return {
+        "name": str(escape(series.name)),
+        "style": {
+            key: value for key, value in asdict(look).items() if key not in ("marker", "line")
+        },
+        "points": [_mean(plot, point) for point in shown],
+        "trials": [trial for point in series.points for trial in _trials(plot, point, trials)],
+        "fit": None if fit is None else _fit_line(plot, fit),
+    }
+
+
+def _mean(plot: Plot, point: Point) -> dict[str, Any]:
+    row, scale = point.summary, plot.spec.y_scale
+    assert row is not None and row.mean is not None  # a missing point is not drawn
+    low = None if row.ci_low is None else row.ci_low * scale
+    high = None if row.ci_high is None else row.ci_high * scale
+    return {
+        "x": plot.position(point.level),
+        "y": row.mean * scale,
+        "low": low,
+        "high": high,
+        "trusted": point.state == "trusted",
+        "text": _mean_text(row),
+    }
+
+
+def _mean_text(row: Summary) -> str:
+    scale = units.scale_for([row.mean or 0.0], row.unit, row.metric)
+    mean = (row.mean or 0.0) * scale.factor
+    lines = [f"<b>{escape(scenario_text(row.scenario) or row.label)}</b>"]
+    if row.ci_low is None or row.ci_high is None:
+        lines.append(f"mean {units.with_unit(units.number(mean), scale.unit)}, no interval")
+    else:
+        half_width = (row.ci_high - row.ci_low) / 2 * scale.factor
+        value = units.with_unit(units.estimate(mean, half_width), scale.unit)
+        lines.append(f"mean {value} ({100 * row.confidence:g} % CI)")
+    lines.append(
+        f"n = {row.n} valid trials" + (f", {len(row.excluded)} excluded" * (not row.valid))
+    )
+    return "<br>".join(lines)
+
+
+def _trials(plot: Plot, point: Point, trials: TrialIndex) -> list[dict[str, Any]]:
+    """Trials of a point's scenario that have a value, also those that do not count."""
+    drawn = []
+    for record, means in trials.of(plot.spec.probe, point.scenario):
+        value = means.get(plot.spec.metric)
+        if value is None:
+            continue
+        drawn.append(
+            {
+                "x": plot.position(point.level),
+                "y": value * plot.spec.y_scale,
+                "anchor": trial_anchor(record.trial_id),
+                "status": record.status,
+                "text": _trial_text(record, plot.spec.metric, value),
+            }
+        )
+    return drawn
+
+
+def _trial_text(record: TrialRecord, metric: str, value: float) -> str:
+    unit = next(s["unit"] for s in record.samples if s["metric"] == metric)
+    scale = units.scale_for([value], unit, metric)
+    shown = units.with_unit(units.number(value * scale.factor), scale.unit)
+    lines = [f"<b>{escape(record.trial_id)}</b>", f"{shown}, {record.status}"]
+    lines += [str(escape(reason)) for reason in record.reasons]
+    return "<br>".join(lines)
+
+
+def _fit_line(plot: Plot, fit: LineFit) -> dict[str, Any]:
+    ends = [plot.position(plot.levels[0]), plot.position(plot.levels[-1])]
+    y = [(fit.intercept + fit.slope * x) * plot.spec.y_scale for x in ends]
+    return {"x": ends, "y": y, "text": fit_text(fit)}
+
+
+def _fit_row(plot: Plot, name: str, fit: LineFit) -> FitRow:
+    unit = next((row.unit for row in plot.summaries), "")
+    scale = units.scale_for([fit.slope], unit, plot.spec.metric)
+    half = None
+    if fit.slope_low is not None and fit.slope_high is not None:
+        half = (fit.slope_high - fit.slope_low) / 2 * scale.factor
+    slope = units.with_unit(units.estimate(fit.slope * scale.factor, half), scale.unit)
+    base = units.scale_for([fit.intercept], unit, plot.spec.metric)
+    intercept = units.with_unit(units.number(fit.intercept * base.factor), base.unit)
+    return FitRow(
+        name or plot.spec.title,
+        f"{slope} per {plot.spec.x.replace('_', ' ')}",
+        intercept,
+        fit_text(fit),
+        fit.n,
+    )

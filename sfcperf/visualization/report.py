@@ -1,0 +1,218 @@
+"""ReportPublisher: report.html, one file that explains, shows and traces every number of a run.
+
+It is made from the run folder alone, opens offline, and fetches nothing: a content security policy
+in the page itself allows its own scripts, by their hashes, and no others.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import quote
+
+from sfcperf.errors import SfcperfError
+from sfcperf.results.records import TrialRecord
+from sfcperf.results.store import RunStore, replace_file
+from sfcperf.visualization import chain, figures, rows, series, telemetry_charts
+from sfcperf.visualization.base import Publisher
+from sfcperf.visualization.charts import Chart, TrialIndex, chart, trial_anchor
+from sfcperf.visualization.verdict import judge
+from sfcperf.workflow.model import FigureSpec, Workflow
+
+if TYPE_CHECKING:
+    import jinja2
+
+_RUN_FILES = (
+    ("workflow.json", "the workflow as run"),
+    ("plan.json", "order of the trials"),
+    ("run.json", "manifest: versions, host, seeds, status"),
+    ("trials.jsonl", "every trial with its samples: the record of truth"),
+    ("warmup.jsonl", "warm-up trials, which count nowhere"),
+    ("summary.json", "results as JSON"),
+    ("summary.csv", "results as CSV"),
+    ("telemetry.parquet", "time series of the monitors"),
+    ("figures", "figures as SVG, PDF, PNG and CSV"),
+    ("raw", "what each tool printed, captures"),
+)
+
+
+class ReportPublisher(Publisher):
+    """Writes the figures and report.html into the run folder."""
+
+    name: ClassVar[str] = "report"
+    title: ClassVar[str] = "Self-contained HTML report and figures for papers, in the run folder"
+    parameters: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "properties": {
+            "formats": {
+                "description": "File formats of the figures.",
+                "type": "array",
+                "items": {"enum": list(figures.FORMATS)},
+                "uniqueItems": True,
+                "default": list(figures.FORMATS),
+            }
+        },
+        "additionalProperties": False,
+    }
+
+    def publish(self, run: RunStore) -> list[Path]:
+        """Draw the figures and write the report; works for a run in any state."""
+        formats = self.parameters.get("formats", figures.FORMATS)
+        workflow, problem = _workflow(run)
+        drawn = figures.draw_figures(run, workflow, formats) if workflow is not None else []
+        page = (
+            _environment().get_template("report.html.j2").render(**_context(run, workflow, problem))
+        )
+        replace_file(run.report, page)
+        return [run.report, *drawn]
+
+
+@dataclass(frozen=True)
+class _Charts:
+    """Charts in the order of the page."""
+
+    figures: list[Chart]
+    primary: list[Chart]
+    others: list[Chart]
+
+    def data(self) -> dict[str, Any]:
+        """Chart id -> what the browser draws."""
+        return {c.id: c.data for c in [*self.figures, *self.primary, *self.others]}
+
+
+def _workflow(run: RunStore) -> tuple[Workflow | None, str | None]:
+    """The workflow, or why it cannot be loaded here (its plug-ins may be missing): the report
+    then says so, and shows everything that does not need it."""
+    from sfcperf.workflow.load import load_document
+
+    try:
+        return load_document(*run.workflow()), None
+    except SfcperfError as error:
+        return None, str(error)
+
+
+def _context(run: RunStore, workflow: Workflow | None, problem: str | None) -> dict[str, Any]:
+    manifest, trials, summaries = run.manifest(), run.trials(), run.summaries()
+    charts = _charts(run, workflow, trials)
+    telemetry = telemetry_charts.telemetry_charts(run.telemetry_path)
+    drawn = {c.id: c.data for c in telemetry if not c.constant}
+    script, library = _script(), _plotly()
+    return {
+        "run_id": run.run_id,
+        "manifest": manifest,
+        "workflow": workflow,
+        "workflow_problem": problem,
+        "description": manifest.get("description") or "",
+        "verdict": judge(manifest, trials, summaries),
+        "facts": rows.run_facts(manifest, trials),
+        "drawings": chain.drawings(workflow.scenarios) if workflow is not None else [],
+        "results": rows.results(summaries),
+        "charts": charts,
+        "trials": [rows.trial_row(record, run.folder) for record in trials],
+        "probes": sorted({record.label for record in trials}),
+        "proofs": rows.proofs(trials, run.folder),
+        "telemetry": telemetry,
+        "monitors": rows.monitors(
+            manifest, trials, telemetry_charts.monitor_cpu_s(run.telemetry_path)
+        ),
+        "environment": rows.environment(manifest),
+        "methods": sorted({row.method for row in summaries if row.ci_low is not None}),
+        "stopping": rows.stopping(summaries),
+        "files": [(n, text) for n, text in _RUN_FILES if (run.folder / n).exists()],
+        "data": charts.data() | drawn,
+        "style": _asset("report.css"),
+        "script": script,
+        "plotly": base64.b64encode(library.compressed).decode(),
+        "script_hashes": [_hash(script.encode()), library.hash],
+    }
+
+
+def _charts(run: RunStore, workflow: Workflow | None, trials: Sequence[TrialRecord]) -> _Charts:
+    summaries, index = run.summaries(), TrialIndex(trials)
+    scenarios = _scenarios(run, workflow)
+    specs = workflow.figures if workflow is not None else ()
+    asked = [
+        chart(
+            f"figure-{number}",
+            series.resolve(spec, summaries, scenarios),
+            index,
+            figures.fits_of(run, spec),
+            _figure_files(run, spec),
+        )
+        for number, spec in enumerate(specs)
+    ]
+    covered = {(spec.probe, spec.metric) for spec in specs}
+    others = [
+        chart(f"metric-{number}", series.resolve(spec, summaries, scenarios), index)
+        for number, spec in enumerate(series.automatic(summaries, scenarios))
+        if (spec.probe, spec.metric) not in covered
+    ]
+    return _Charts(asked, [c for c in others if c.primary], [c for c in others if not c.primary])
+
+
+def _scenarios(run: RunStore, workflow: Workflow | None) -> list[series.Levels]:
+    """Levels of all planned scenarios: from the workflow, else the manifest, else the trials."""
+    if workflow is not None:
+        return [scenario.levels for scenario in workflow.scenarios]
+    planned = [scenario["levels"] for scenario in run.manifest().get("scenarios") or ()]
+    seen = {record.scenario_id: record.scenario for record in run.trials()}
+    return planned or list(seen.values())
+
+
+def _figure_files(run: RunStore, spec: FigureSpec) -> list[str]:
+    names = [f"{spec.name}.{ending}" for ending in (*figures.FORMATS, "csv")]
+    return [f"figures/{name}" for name in names if (run.figures / name).is_file()]
+
+
+def _environment() -> jinja2.Environment:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("sfcperf.visualization"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals["anchor"] = trial_anchor
+    environment.filters["pretty"] = lambda document: json.dumps(document, indent=2)
+    # `./` and quoting keep a link in the run folder whatever a record says (`javascript:...`).
+    environment.filters["link"] = lambda path: f"./{quote(str(path))}"
+    return environment
+
+
+@cache
+def _script() -> str:
+    return _asset("report.js")
+
+
+@dataclass(frozen=True)
+class _Library:
+    compressed: bytes
+    hash: str
+
+
+@cache
+def _plotly() -> _Library:
+    """plotly.js from its Python package, compressed: the browser unpacks it, and the report is
+    2 MB instead of 5 MB."""
+    from plotly.offline import get_plotlyjs
+
+    code = get_plotlyjs().encode()
+    return _Library(gzip.compress(code, mtime=0), _hash(code))
+
+
+def _hash(code: bytes) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(code).digest()).decode()
+
+
+def _asset(name: str) -> str:
+    return files("sfcperf.visualization").joinpath("templates", name).read_text("utf-8")

@@ -1,0 +1,284 @@
+"""Rows of the report's tables: records in the words and units of people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from sfcperf.results.records import Summary, TrialRecord
+from sfcperf.visualization import units
+from sfcperf.visualization.series import level_text, scenario_text
+from sfcperf.visualization.verdict import traversal
+
+_ENVIRONMENT = ("versions", "host", "infrastructure", "design", "command", "phases")
+
+
+@dataclass(frozen=True)
+class ResultRow:
+    """A summary as shown."""
+
+    anchor: str
+    levels: tuple[str, ...]
+    mean: str
+    interval: str
+    median: str
+    stdev: str
+    spread: str
+    """Smallest to largest trial."""
+    n: int
+    excluded: tuple[str, ...]
+    valid: bool
+    reasons: tuple[str, ...]
+    method: str
+    trials: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ResultTable:
+    """All scenarios of one metric of one probe, in one unit."""
+
+    title: str
+    metric: str
+    unit: str
+    better: str
+    confidence: str
+    primary: bool
+    factors: tuple[str, ...]
+    rows: tuple[ResultRow, ...]
+
+
+@dataclass(frozen=True)
+class TrialRow:
+    """A trial as shown."""
+
+    record: TrialRecord
+    scenario: str
+    started: str
+    duration_s: str
+    values: tuple[str, ...]
+    raw: str | None
+    """Folder with the raw output; None when it is not there."""
+    details: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ProofRow:
+    """The evidence that a deployment's chain was crossed, in order."""
+
+    deployment: str
+    scenario: str
+    encapsulation: str
+    spi: str
+    proven: bool
+    method: str
+    forward: str
+    reverse: str
+    problems: tuple[str, ...]
+    evidence: tuple[tuple[str, bool], ...]
+    """Files (relative to the run folder) and whether each is there."""
+    facts: Mapping[str, Any]
+    trials: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class MonitorRow:
+    """What a monitor costs."""
+
+    name: str
+    cost: str
+    used: str
+
+
+def results(summaries: Sequence[Summary]) -> list[ResultTable]:
+    """A table per probe and metric, primary metrics first."""
+    groups: dict[tuple[str, str], list[Summary]] = {}
+    for row in summaries:
+        groups.setdefault((row.label, row.metric), []).append(row)
+    tables = [_table(group, number) for number, group in enumerate(groups.values())]
+    return sorted(tables, key=lambda table: not table.primary)
+
+
+def trial_row(record: TrialRecord, folder: Path) -> TrialRow:
+    """A trial with its values, one per metric."""
+    details = {
+        "packets forwarded by": dict(record.packets),
+        "notes": dict(record.notes),
+        "started at": record.started_at,
+        "attempts": record.attempts,
+    }
+    return TrialRow(
+        record,
+        scenario_text(record.scenario),
+        _clock(record.started_at),
+        _duration(record.started_at, record.ended_at),
+        tuple(_values(record)),
+        record.raw if record.raw and (folder / record.raw).is_dir() else None,
+        {key: value for key, value in details.items() if value not in ({}, None)},
+    )
+
+
+def proofs(trials: Iterable[TrialRecord], folder: Path) -> list[ProofRow]:
+    """The proof of each deployment that trials ran on."""
+    groups: dict[str, list[TrialRecord]] = {}
+    for record in trials:
+        groups.setdefault(str(record.deployment.get("id", "")), []).append(record)
+    return [_proof(identity, group, folder) for identity, group in groups.items() if identity]
+
+
+def run_facts(manifest: Mapping[str, Any], trials: Sequence[TrialRecord]) -> list[tuple[str, str]]:
+    """The few facts that stand at the top."""
+    ended = manifest.get("ended_at")
+    started = str(manifest.get("started_at") or "")
+    host = manifest.get("host") or {}
+    cpu = host.get("cpu") if isinstance(host.get("cpu"), Mapping) else {}
+    kernel = host.get("kernel") if isinstance(host.get("kernel"), Mapping) else {}
+    encapsulations = sorted(
+        {str(r.deployment.get("encapsulation", "")) for r in trials} - {"", "none"}
+    )
+    facts = [
+        ("Driver", str(manifest.get("driver") or "")),
+        ("Encapsulation", ", ".join(encapsulations)),
+        ("Started", started[:19].replace("T", " ") + " UTC" if started else ""),
+        ("Duration", f"{_duration(started, str(ended))} s" if started and ended else ""),
+        ("CPU", _joined(cpu.get("model"), cpu.get("logical"), "{} × {}")),
+        ("Kernel", str(kernel.get("release") or "")),
+        ("SFCPerf", str(manifest.get("sfcperf_version") or "")),
+        ("Seed", str(manifest.get("seed", ""))),
+    ]
+    return [(name, value) for name, value in facts if value and value != "None"]
+
+
+def monitors(
+    manifest: Mapping[str, Any], trials: Sequence[TrialRecord], measured: Mapping[str, float]
+) -> list[MonitorRow]:
+    """Monitors with their stated cost and the CPU time that they used."""
+    seconds = sum(_seconds(record.started_at, record.ended_at) for record in trials)
+    stated = {m["monitor"]: m for m in manifest.get("monitors") or () if "monitor" in m}
+    rows = []
+    for name in dict.fromkeys([*stated, *measured]):
+        used = measured.get(name, stated.get(name, {}).get("cpu_s"))
+        text = "not recorded"
+        if used is not None:
+            share = f" ({100 * used / seconds:.2g} % of one CPU during trials)" if seconds else ""
+            text = f"{used:.3g} s of CPU time{share}"
+        rows.append(MonitorRow(name, str(stated.get(name, {}).get("cost", "not stated")), text))
+    return rows
+
+
+def environment(manifest: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """What the manifest says of machine, versions and design, in the order of interest."""
+    return [(name, manifest[name]) for name in _ENVIRONMENT if manifest.get(name)]
+
+
+def stopping(summaries: Iterable[Summary]) -> list[tuple[str, str]]:
+    """(scenario, why no more rounds were run), each once."""
+    found = {(scenario_text(row.scenario) or "the scenario", row.stop_reason) for row in summaries}
+    return sorted((scenario, reason) for scenario, reason in found if reason)
+
+
+def _table(group: Sequence[Summary], number: int) -> ResultTable:
+    first = group[0]
+    means = [row.mean for row in group if row.mean is not None]
+    scale = units.scale_for(means, first.unit, first.metric)
+    factors = tuple(dict.fromkeys(name for row in group for name in row.scenario))
+    return ResultTable(
+        f"{first.label}: {units.metric_title(first.metric)}",
+        first.metric,
+        scale.unit,
+        {"higher": "higher is better", "lower": "lower is better"}.get(first.better, ""),
+        f"{100 * first.confidence:g} %",
+        first.primary,
+        factors,
+        tuple(_result(row, f"result-{number}-{i}", factors, scale) for i, row in enumerate(group)),
+    )
+
+
+def _result(row: Summary, anchor: str, factors: Sequence[str], scale: units.Scale) -> ResultRow:
+    def scaled(value: float | None) -> float | None:
+        return None if value is None else value * scale.factor
+
+    low, high = scaled(row.ci_low), scaled(row.ci_high)
+    half = None if low is None or high is None else (high - low) / 2
+
+    def span(start: float | None, end: float | None, between: str) -> str:
+        if start is None or end is None:
+            return "–"
+        return f"{units.number(start, half)}{between}{units.number(end, half)}"
+
+    return ResultRow(
+        anchor,
+        tuple(level_text(row.scenario[name]) if name in row.scenario else "" for name in factors),
+        units.estimate(scaled(row.mean), half),
+        f"[{span(low, high, ', ')}]" if half is not None else "–",
+        units.number(scaled(row.median), half),
+        units.number(scaled(row.stdev), scaled(row.stdev)),
+        span(scaled(row.min), scaled(row.max), " … "),
+        row.n,
+        row.excluded,
+        row.valid,
+        row.reasons,
+        row.method if half is not None else "–",
+        row.trials,
+    )
+
+
+def _values(record: TrialRecord) -> Iterable[str]:
+    """`rtt 0.342 ms (mean of 20)` per metric."""
+    samples: dict[str, list[Mapping[str, Any]]] = {}
+    for sample in record.samples:
+        samples.setdefault(sample["metric"], []).append(sample)
+    for metric, group in samples.items():
+        mean = sum(sample["value"] for sample in group) / len(group)
+        scale = units.scale_for([mean], group[0]["unit"], metric)
+        text = units.with_unit(units.number(mean * scale.factor), scale.unit)
+        many = f" (mean of {len(group)})" if len(group) > 1 else ""
+        yield f"{units.metric_title(metric)} {text}{many}"
+
+
+def _proof(identity: str, group: Sequence[TrialRecord], folder: Path) -> ProofRow:
+    record = group[0]
+    proof = traversal(record)
+    evidence = proof.get("evidence") or ()
+    names = [evidence] if isinstance(evidence, str) else [str(name) for name in evidence]
+    return ProofRow(
+        identity,
+        scenario_text(record.scenario),
+        str(record.deployment.get("encapsulation", "")),
+        str(record.deployment.get("spi", "")),
+        bool(proof.get("proven")),
+        str(proof.get("method", "")),
+        _path(proof.get("forward") or ()),
+        _path(proof.get("reverse") or ()),
+        tuple(str(problem) for problem in proof.get("problems") or ()),
+        tuple((name, (folder / name).exists()) for name in names),
+        record.deployment.get("facts") or {},
+        tuple(r.trial_id for r in group),
+    )
+
+
+def _path(hops: Iterable[Mapping[str, Any]]) -> str:
+    """`fwd-1 (SI 255→254, 10 packets), ...`."""
+    return ", ".join(
+        f"{hop.get('function')} (SI {hop.get('si')}→{hop.get('si_after')}, "
+        f"{hop.get('packets')} packets)"
+        for hop in hops
+    )
+
+
+def _clock(moment: str) -> str:
+    return moment[11:19]
+
+
+def _duration(start: str, end: str) -> str:
+    return f"{_seconds(start, end):.1f}"
+
+
+def _seconds(start: str, end: str) -> float:
+    return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
+
+
+def _joined(first: Any, second: Any, pattern: str) -> str:
+    return pattern.format(first, second) if first and second else str(first or "")

@@ -1,0 +1,276 @@
+"use strict";
+// Charts are drawn when they come near the screen; a click on a point goes to its trial.
+(() => {
+  const charts = JSON.parse(document.getElementById("report-data").textContent);
+  const root = document.documentElement;
+  const announcer = document.getElementById("announcer");
+  const drawn = new Map(); // chart id -> its points in the order of the arrow keys
+  const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
+  const dark = () =>
+    root.dataset.theme === "dark" ||
+    (!root.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
+
+  // plotly.js travels compressed.
+  const unpack = async () => {
+    const packed = atob(document.getElementById("plotly").textContent);
+    const bytes = Uint8Array.from(packed, (c) => c.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const script = document.createElement("script");
+    script.textContent = await new Response(stream).text();
+    document.head.append(script);
+  };
+  let library;
+  const plotly = () => (library ??= unpack());
+
+  const spacing = (ticks) => {
+    const at = ticks.map((tick) => tick.at).sort((a, b) => a - b);
+    const gaps = at.slice(1).map((x, i) => x - at[i]);
+    return gaps.length ? Math.min(...gaps) : 1;
+  };
+
+  // Trials of one place stand side by side, and series beside each other, to be told apart.
+  const places = (chart) => {
+    const gap = spacing(chart.ticks);
+    const count = chart.series.length;
+    const step = chart.kind === "bar" ? (0.8 * gap) / count : Math.min(0.08, 0.4 / count) * gap;
+    return { gap, width: step, of: (index) => (index - (count - 1) / 2) * step };
+  };
+
+  const meanTrace = (chart, series, index, place) => {
+    const points = series.points;
+    const shade = series.style[dark() ? "dark" : "colour"];
+    const error = {
+      type: "data", symmetric: false, thickness: 1.5, width: 4,
+      color: chart.kind === "bar" ? colour("--text") : shade,
+      array: points.map((p) => (p.high === null ? 0 : Math.max(p.high - p.y, 0))),
+      arrayminus: points.map((p) => (p.low === null ? 0 : Math.max(p.y - p.low, 0))),
+    };
+    const common = {
+      x: points.map((p) => p.x + place.of(index)), y: points.map((p) => p.y), error_y: error,
+      hovertext: points.map((p) => p.text), hoverinfo: "text", name: series.name || "mean",
+      legendgroup: String(index), meta: "mean",
+    };
+    if (chart.kind === "bar") {
+      return {
+        ...common, type: "bar", width: place.width * 0.92,
+        marker: {
+          color: points.map((p) => (p.trusted ? shade : colour("--ground"))),
+          line: { color: shade, width: points.map((p) => (p.trusted ? 0 : 1.5)) },
+          pattern: { shape: series.style.hatch, fgcolor: colour("--ground"), fgopacity: 0.7, size: 7 },
+        },
+      };
+    }
+    return {
+      ...common, type: "scatter", mode: chart.joined ? "lines+markers" : "markers",
+      line: { color: shade, dash: series.style.dash, width: 1.8 },
+      marker: {
+        color: shade, size: 10, line: { width: 1.5, color: shade },
+        symbol: points.map((p) => series.style.symbol + (p.trusted ? "" : "-open")),
+      },
+    };
+  };
+
+  const trialTrace = (chart, series, index, place) => {
+    const nth = new Map();
+    const total = new Map();
+    for (const trial of series.trials) total.set(trial.x, (total.get(trial.x) ?? 0) + 1);
+    const aside = (trial) => {
+      const i = nth.get(trial.x) ?? 0;
+      nth.set(trial.x, i + 1);
+      const n = total.get(trial.x);
+      return ((i - (n - 1) / 2) / Math.max(n, 4)) * place.width * 0.8;
+    };
+    const shade = series.style[dark() ? "dark" : "colour"];
+    const bad = series.trials.map((t) => t.status !== "valid");
+    return {
+      type: "scatter", mode: "markers", showlegend: false, legendgroup: String(index),
+      x: series.trials.map((t) => t.x + place.of(index) + aside(t)),
+      y: series.trials.map((t) => t.y),
+      customdata: series.trials.map((t) => t.anchor), meta: "trial",
+      hovertext: series.trials.map((t) => t.text), hoverinfo: "text", name: series.name,
+      marker: {
+        symbol: bad.map((b) => (b ? "x" : "circle")), size: bad.map((b) => (b ? 9 : 6)),
+        color: bad.map((b) => (b ? colour("--bad") : shade)), opacity: 0.75,
+        line: { width: 1, color: colour("--ground") },
+      },
+    };
+  };
+
+  const fitTrace = (series, index, place) => ({
+    type: "scatter", mode: "lines", hoverinfo: "skip", legendgroup: String(index), meta: "fit",
+    x: series.fit.x, y: series.fit.y, name: `${series.name} ${series.fit.text}`.trim(),
+    line: { color: series.style[dark() ? "dark" : "colour"], width: 1.5, dash: series.style.dash },
+  });
+
+  const timeTrace = (series) => ({
+    type: "scatter", mode: "lines+markers", x: series.x, y: series.y, name: series.name,
+    customdata: series.anchors, meta: "trial", connectgaps: false,
+    hovertemplate: `%{y} at %{x} s<extra>${series.name.replaceAll("%{", "% {")}</extra>`,
+    line: { color: series.style[dark() ? "dark" : "colour"], width: 1.2 }, marker: { size: 3 },
+  });
+
+  const traces = (chart) => {
+    if (chart.kind === "time") return chart.series.map(timeTrace);
+    const place = places(chart);
+    const each = (make, wanted = () => true) =>
+      chart.series.map((s, i) => (wanted(s) ? make(chart, s, i, place) : null)).filter(Boolean);
+    const fits = chart.series.map((s, i) => (s.fit ? fitTrace(s, i) : null)).filter(Boolean);
+    return [...fits, ...each(meanTrace), ...each(trialTrace, (s) => s.trials.length > 0)];
+  };
+
+  const axis = (label) => ({
+    title: { text: label.replaceAll("<", "&lt;"), standoff: 8 }, automargin: true, zeroline: false,
+    gridcolor: colour("--grid"), linecolor: colour("--line"), ticks: "outside",
+    tickcolor: colour("--line"),
+  });
+
+  const layout = (chart) => {
+    const named = chart.series.some((s) => s.name || s.fit);
+    const x = axis(chart.xLabel);
+    if (chart.ticks) {
+      const margin = 0.5 * spacing(chart.ticks);
+      const at = chart.ticks.map((tick) => tick.at);
+      x.range = [Math.min(...at) - margin, Math.max(...at) + margin];
+      if (at.length <= 16) {
+        x.tickvals = at;
+        x.ticktext = chart.ticks.map((tick) => tick.text.replaceAll("<", "&lt;"));
+      }
+    }
+    return {
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+      font: { color: colour("--text"), size: 13, family: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif" },
+      margin: { l: 56, r: 8, t: 8, b: 48 }, hovermode: "closest", barmode: "overlay",
+      hoverlabel: { align: "left", bgcolor: colour("--panel"), bordercolor: colour("--soft"), font: { color: colour("--text") } },
+      showlegend: named, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, bgcolor: "rgba(0,0,0,0)" },
+      xaxis: x, yaxis: { ...axis(chart.yLabel), rangemode: "tozero" },
+    };
+  };
+
+  const plain = (html) => new DOMParser().parseFromString(html.replaceAll("<br>", ", "), "text/html").body.textContent;
+
+  // Points from left to right, as the arrow keys visit them.
+  const stops = (element) =>
+    element.data
+      .flatMap((trace, curveNumber) =>
+        trace.meta === "trial" && trace.customdata
+          ? trace.x.map((x, pointNumber) => ({
+              x, curveNumber, pointNumber, anchor: trace.customdata[pointNumber],
+              text: trace.hovertext ? plain(trace.hovertext[pointNumber]) : `${trace.name}: ${trace.y[pointNumber]} at ${x} s`,
+            }))
+          : [])
+      .filter((stop) => stop.anchor)
+      .sort((a, b) => a.x - b.x || a.curveNumber - b.curveNumber);
+
+  const draw = async (element) => {
+    const chart = charts[element.id];
+    if (!chart || element.dataset.state === "drawing") return;
+    const first = !element.dataset.state;
+    element.dataset.state = "drawing";
+    try {
+      await plotly();
+      await Plotly.react(element, traces(chart), layout(chart), {
+        responsive: true, displaylogo: false,
+        modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+      });
+    } catch (error) {
+      element.dataset.state = "failed";
+      element.textContent = `This chart could not be drawn (${error.message}); its numbers are in the tables.`;
+      return;
+    }
+    if (first) {
+      element.on("plotly_click", (event) => {
+        const anchor = event.points.map((point) => point.customdata).find(Boolean);
+        if (anchor) location.hash = anchor;
+      });
+      element.addEventListener("keydown", (event) => step(element, event));
+    }
+    drawn.set(element.id, stops(element));
+    element.dataset.state = "drawn";
+  };
+
+  const step = (element, event) => {
+    const points = drawn.get(element.id) ?? [];
+    const now = Number(element.dataset.at ?? -1);
+    if (event.key === "Enter" && points[now]) {
+      location.hash = points[now].anchor;
+    } else if (["ArrowRight", "ArrowLeft"].includes(event.key) && points.length) {
+      const next = now < 0 ? 0 : now + (event.key === "ArrowRight" ? 1 : -1);
+      const at = Math.min(Math.max(next, 0), points.length - 1);
+      element.dataset.at = at;
+      Plotly.Fx.hover(element, [points[at]]);
+      announcer.textContent = points[at].text;
+    } else {
+      return;
+    }
+    event.preventDefault();
+  };
+
+  const elements = [...document.querySelectorAll(".chart")];
+  const near = new IntersectionObserver(
+    (entries) => entries.filter((e) => e.isIntersecting).forEach((e) => {
+      near.unobserve(e.target);
+      draw(e.target);
+    }),
+    { rootMargin: "400px" },
+  );
+  elements.forEach((element) => near.observe(element));
+  const redraw = () => elements.filter((e) => e.dataset.state === "drawn").forEach(draw);
+
+  // Theme: the system's, until the reader chooses.
+  const button = document.getElementById("theme");
+  const label = () => (button.textContent = dark() ? "Light" : "Dark");
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    root.dataset.theme = dark() ? "light" : "dark";
+    label();
+    redraw();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    label();
+    redraw();
+  });
+  label();
+
+  // Filters of the trials.
+  const form = document.getElementById("filters");
+  const rows = [...document.querySelectorAll("tr.trial")];
+  const filter = () => {
+    const data = new FormData(form);
+    const statuses = data.getAll("status");
+    const text = data.get("text").trim().toLowerCase();
+    for (const row of rows) {
+      row.hidden =
+        !statuses.includes(row.dataset.status) ||
+        (data.get("probe") !== "" && data.get("probe") !== row.dataset.probe) ||
+        (text !== "" && !row.textContent.toLowerCase().includes(text));
+    }
+    const shown = rows.filter((row) => !row.hidden).length;
+    document.getElementById("shown").value = `${shown} of ${rows.length} trials`;
+  };
+  if (form) {
+    form.hidden = false;
+    form.addEventListener("input", filter);
+    form.addEventListener("submit", (event) => event.preventDefault());
+    filter();
+  }
+
+  // Whatever a link points to is opened, shown and focused.
+  const follow = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    if (target.hidden) {
+      form.reset();
+      filter();
+    }
+    for (let outer = target.closest("details"); outer; outer = outer.parentElement.closest("details")) outer.open = true;
+    target.scrollIntoView({ block: target.matches("tr") ? "center" : "start" });
+    if (target.matches("tr")) target.focus({ preventScroll: true });
+  };
+  addEventListener("hashchange", follow);
+  if (location.hash) follow();
+
+  addEventListener("beforeprint", () => {
+    document.querySelectorAll("details").forEach((details) => (details.open = true));
+    elements.filter((e) => !e.dataset.state).forEach(draw);
+  });
+})();

@@ -1,0 +1,304 @@
+"""Run folders made up for tests: real documents through RunStore, numbers from a seeded generator.
+
+`build_run` gives a run like that of a short `sfcperf-fig8` workflow: topologies x chain lengths x
+four probes x rounds, telemetry, a trial that is untrusted, one that failed.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sfcperf.analysis.summary import SummaryAnalysis
+from sfcperf.passive.base import Observation
+from sfcperf.results.records import TrialRecord
+from sfcperf.results.store import RunStore
+
+START_S = 1_750_000_000
+TRIAL_S = 3
+PROBES: Mapping[str, Sequence[tuple[str, str, str, bool]]] = {
+    "ping": [("rtt_us", "us", "lower", True), ("loss_ratio", "1", "lower", False)],
+    "iperf3-tcp": [("rate_bps", "bit/s", "higher", True)],
+    "iperf3-udp": [
+        ("rate_bps", "bit/s", "higher", True),
+        ("rate_pps", "1/s", "higher", True),
+        ("loss_ratio", "1", "lower", False),
+    ],
+    "httperf": [("replies_per_s", "1/s", "higher", True), ("response_us", "us", "lower", False)],
+}
+"""Probe label -> metrics: name, unit, better, primary."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What to make up."""
+
+    name: str = "fig8-short"
+    description: str = "RTT, HTTP rate and throughput of forwarder chains in two topologies."
+    topologies: Sequence[str] = ("T1", "T3")
+    chain_lengths: Sequence[int] = (0, 1, 2)
+    rounds: int = 3
+    status: str = "complete"
+    untrusted: frozenset[str] = frozenset({"r002-s002-iperf3-udp"})
+    failed: frozenset[str] = frozenset({"r003-s004-httperf"})
+    """Trial ids."""
+    telemetry: bool = True
+    summaries: bool = True
+    trials: int | None = None
+    """Stop after so many, as an interrupted run does; None: all."""
+    reason: str = "the sender reached 412.1 of 500 Mbit/s"
+    figures: Sequence[Mapping[str, Any]] = field(
+        default_factory=lambda: [
+            {
+                "name": "fig8b",
+                "title": "Round-trip time against chain length",
+                "probe": "ping",
+                "metric": "rtt_us",
+                "x": "chain_length",
+                "series": "topology",
+                "x_label": "Number of VNFs in the chain",
+                "y_label": "Round-trip time [ms]",
+                "y_scale": 1e-3,
+                "fit": "linear",
+            },
+            {
+                "name": "fig8c",
+                "title": "Throughput against chain length",
+                "probe": "iperf3-udp",
+                "metric": "rate_pps",
+                "x": "chain_length",
+                "series": "topology",
+                "x_label": "Number of VNFs in the chain",
+                "y_label": "Throughput [1000 packets/s]",
+                "y_scale": 1e-3,
+                "kind": "bar",
+            },
+        ]
+    )
+
+
+def build_run(folder: Path, options: RunOptions | None = None) -> RunStore:
+    """A run folder as `sfcperf run` leaves it, without report and figures."""
+    options = options or RunOptions()
+    store = RunStore.create(folder)
+    store.write_workflow(workflow_document(options), folder.parent)
+    store.write_manifest(_manifest(store.run_id, options))
+    planned = _planned(options)
+    store.write_plan({"visits": [{"trials": [trial["trial_id"] for trial in planned]}]})
+    rng = random.Random(7)
+    for number, trial in enumerate(planned[: options.trials]):
+        record = _record(trial, number, options, rng)
+        (store.raw(record.trial_id) / "stdout.txt").write_text("64 bytes from 10.0.0.2\n")
+        store.append_trial(record)
+        if options.telemetry:
+            store.write_trial_telemetry(record, _observations(record, number, rng))
+    if options.telemetry:
+        store.merge_telemetry()
+    if options.summaries:
+        SummaryAnalysis({}).analyse(store)
+    return store
+
+
+def workflow_document(options: RunOptions) -> dict[str, Any]:
+    """The workflow of the run, as a user writes it."""
+    return {
+        "sfcperf": 1,
+        "name": options.name,
+        "description": options.description,
+        "infrastructure": {"driver": "local", "config": {"dataplane": "ovs"}},
+        "topology": "${topology}",
+        "vnfs": {"fwd": {"type": "forwarder", "resources": {"vcpus": 1, "memory_mib": 256}}},
+        "chain": {"functions": [{"vnf": "fwd", "count": "${chain_length}"}]},
+        "factors": {
+            "topology": list(options.topologies),
+            "chain_length": list(options.chain_lengths),
+        },
+        "probes": [
+            {"probe": "ping", "count": 20},
+            {"probe": "iperf3", "name": "iperf3-tcp", "protocol": "tcp", "duration_s": 2},
+            {"probe": "iperf3", "name": "iperf3-udp", "protocol": "udp", "duration_s": 2},
+            {"probe": "httperf"},
+        ],
+        "monitors": [{"monitor": "cpu"}, {"monitor": "memory"}, {"monitor": "interfaces"}],
+        "design": {"rounds": options.rounds, "warmup_rounds": 1, "seed": 1},
+        "figures": [dict(figure) for figure in options.figures],
+        "publish": [{"to": "report"}],
+    }
+
+
+def _scenarios(options: RunOptions) -> list[dict[str, Any]]:
+    return [
+        {"topology": topology, "chain_length": length}
+        for topology in options.topologies
+        for length in options.chain_lengths
+    ]
+
+
+def _planned(options: RunOptions) -> list[dict[str, Any]]:
+    return [
+        {
+            "trial_id": f"r{round_number:03d}-s{index:03d}-{label}",
+            "scenario_id": f"s{index:03d}",
+            "scenario": scenario,
+            "round": round_number,
+            "probe": label.partition("-")[0],
+            "label": label,
+        }
+        for round_number in range(1, options.rounds + 1)
+        for index, scenario in enumerate(_scenarios(options))
+        for label in PROBES
+    ]
+
+
+def _record(
+    trial: Mapping[str, Any], number: int, options: RunOptions, rng: random.Random
+) -> TrialRecord:
+    trial_id = trial["trial_id"]
+    failed, untrusted = trial_id in options.failed, trial_id in options.untrusted
+    length = trial["scenario"]["chain_length"]
+    reasons = ("httperf: exit status 1: connection refused",) if failed else (options.reason,)
+    start = START_S + number * TRIAL_S
+    return TrialRecord(
+        **trial,
+        status="failed" if failed else "untrusted" if untrusted else "valid",
+        reasons=reasons if failed or untrusted else (),
+        started_at=_iso(start),
+        ended_at=_iso(start + TRIAL_S - 1),
+        samples=() if failed else tuple(_samples(trial, rng)),
+        attempts=3 if failed else 1,
+        deployment=_deployment(trial, length),
+        packets={f"fwd-{n}": 4000 + n for n in range(1, length + 1)},
+        notes={"sender_cpu_ratio": 0.41},
+        raw=f"raw/{trial_id}",
+    )
+
+
+def _samples(trial: Mapping[str, Any], rng: random.Random) -> list[dict[str, Any]]:
+    length, label = trial["scenario"]["chain_length"], trial["label"]
+    slow = 1.6 if trial["scenario"]["topology"] != "T1" else 1.0
+    noise = rng.gauss(1, 0.04)
+    if label == "ping":
+        mean = (180 + 95 * length) * slow * noise
+        rtts = [("rtt_us", "us", mean * rng.gauss(1, 0.05)) for _ in range(20)]
+        values = [*rtts, ("loss_ratio", "1", 0.0)]
+    elif label == "httperf":
+        rate = 9200 / (slow + 0.5 * length) * noise
+        values = [("replies_per_s", "1/s", rate), ("response_us", "us", 1e6 / rate)]
+    else:
+        rate = 2.1e9 / (slow + 0.7 * length) * noise
+        values = [("rate_bps", "bit/s", rate)]
+        if label == "iperf3-udp":
+            loss = max(0.0, rng.gauss(0.002, 0.001))
+            values += [("rate_pps", "1/s", rate / 1334 / 8), ("loss_ratio", "1", loss)]
+    return [{"metric": m, "unit": u, "value": v} for m, u, v in values]
+
+
+def _deployment(trial: Mapping[str, Any], length: int) -> dict[str, Any]:
+    def hops(spi: int, names: Sequence[str]) -> list[dict[str, Any]]:
+        return [
+            {"function": f, "spi": spi, "si": 255 - i, "si_after": 254 - i, "packets": 10}
+            for i, f in enumerate(names)
+        ]
+
+    names = [f"fwd-{n}" for n in range(1, length + 1)]
+    identity = f"r{trial['round']:03d}-{trial['scenario_id']}"
+    return {
+        "id": identity,
+        "encapsulation": "nsh-eth" if length else "none",
+        "spi": 10,
+        "traversal": {
+            "proven": True,
+            "method": "capture at the SFF's ports",
+            "sent": 10,
+            "forward": hops(10, names),
+            "reverse": hops(10 | 1 << 23, names[::-1]),
+            "problems": [],
+            "evidence": f"raw/driver/{identity}.pcap",
+        },
+        "facts": {
+            "mtu": 1500,
+            "offloads": {"client": {"tso": False, "gso": False, "gro": False}},
+            "cpus": {name: [1] for name in names},
+        },
+    }
+
+
+def _observations(record: TrialRecord, number: int, rng: random.Random) -> list[Observation]:
+    start_ns = (START_S + number * TRIAL_S) * 10**9
+    sources = ["sff@node1", *(f"fwd-{n + 1}" for n in range(record.scenario["chain_length"]))]
+    rows = []
+    for step in range(20):
+        at = start_ns + step * 10**8
+        for source in sources:
+            busy = min(1.0, max(0.0, rng.gauss(0.9 if "@" in source else 0.3, 0.05)))
+            rows.append(Observation(at, source, "cpu_cores", "1", busy))
+            memory = rng.gauss(40e6, 1e5)
+            rows.append(Observation(at, source, "memory_bytes", "B", memory))
+    end = start_ns + 2 * 10**9
+    rows += [Observation(end, source, "rx_dropped_total", "1", 0.0) for source in sources]
+    rows.append(Observation(end, "sff@node1", "tx_dropped_total", "1", float(number % 17 == 3)))
+    rows.append(Observation(end, "cpu", "monitor_cpu_s", "s", 0.004))
+    rows.append(Observation(end, "memory", "monitor_cpu_s", "s", 0.002))
+    return rows
+
+
+def _manifest(run_id: str, options: RunOptions) -> dict[str, Any]:
+    scenarios = _scenarios(options)
+    return {
+        "run_id": run_id,
+        "name": options.name,
+        "description": options.description,
+        "status": options.status,
+        "started_at": _iso(START_S),
+        "ended_at": None if options.status == "running" else _iso(START_S + 300),
+        "resumed_at": [],
+        "command": ["sfcperf", "run", "workflows/sfcperf-fig8.json"],
+        "sfcperf_version": "0.1.0",
+        "driver": "local",
+        "seed": 1,
+        "design": {"rounds": options.rounds, "warmup_rounds": 1, "seed": 1, "confidence": 0.95},
+        "scenarios": [
+            {"id": f"s{index:03d}", "levels": levels} for index, levels in enumerate(scenarios)
+        ],
+        "probes": [
+            {
+                "probe": label.partition("-")[0],
+                "label": label,
+                "metrics": [_metric(*metric) for metric in metrics],
+                "scenarios": [f"s{index:03d}" for index in range(len(scenarios))],
+            }
+            for label, metrics in PROBES.items()
+        ],
+        "monitors": [
+            {"monitor": "cpu", "cost": "reads one file per instance, 10 times a second"},
+            {"monitor": "memory", "cost": "reads one file per instance, 10 times a second"},
+        ],
+        "host": {
+            "cpu": {"model": "Intel(R) Xeon(R) Platinum 8481C", "logical": 2, "governor": None},
+            "memory": {"total_bytes": 16_000_000_000},
+            "kernel": {"release": "6.18.5", "mitigations": {"spectre_v2": "Mitigation: IBRS"}},
+            "sysctls": {f"net.core.setting_{number}": str(number) for number in range(30)},
+        },
+        "versions": {"sfcperf": "0.1.0", "python": "3.11.2", "iperf3": "3.12", "ovs": "3.1.0"},
+        "infrastructure": {"dataplane": "ovs", "offloads": "off at the endpoints"},
+        "stopping": {},
+        "problems": [],
+    }
+
+
+def _metric(name: str, unit: str, better: str, primary: bool) -> dict[str, Any]:
+    return {
+        "name": name,
+        "unit": unit,
+        "description": name,
+        "better": better,
+        "primary": primary,
+    }
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")
