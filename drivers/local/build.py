@@ -83,8 +83,8 @@ class Site:
             network.add_namespace(namespace)
 
     def _groups(self) -> None:
-        for node in self.layout.nodes:
-            self.groups[f"sff@{node}"].create(self.cpus.node(node), None)
+        for name in self.layout.nodes:
+            self.groups[f"sff@{name}"].create(self.cpus.node(name), None)
         for instance, spec_node, resources in self._instances():
             if resources is None:
                 self.groups[instance].create(self.cpus.node(spec_node), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -54,8 +55,8 @@ class NamespaceHost(Host):
             argv,
             namespace=self.namespace,
             cgroups=self.cgroups,
-            stdout=process.subprocess.DEVNULL if stdout is None else stdout,
-            stderr=process.subprocess.DEVNULL if stderr is None else stderr,
+            stdout=subprocess.DEVNULL if stdout is None else stdout,
+            stderr=subprocess.DEVNULL if stderr is None else stderr,
         )
         return process.LocalProcess(argv, popen)
 
