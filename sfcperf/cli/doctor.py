@@ -10,9 +10,9 @@ from sfcperf.errors import ExitCode
 
 def doctor(driver: DriverOption = None) -> None:
     """Check this machine and say what to install. Exit code 3 when something is missing."""
-    from rich.console import Console
     from rich.table import Table
 
+    from sfcperf.cli.console import console
     from sfcperf.environment import requirements_for
     from sfcperf.environment.tools import versions
 
@@ -21,11 +21,11 @@ def doctor(driver: DriverOption = None) -> None:
     table = Table("", "needed", "found", box=None, pad_edge=False)
     for need in requirements:
         table.add_row("ok" if need.met else "MISSING", need.name, need.detail)
-    console = Console(highlight=False, markup=False)
-    console.print(table)
+    out = console()
+    out.print(table)
     missing = [need for need in requirements if not need.met]
     for need in missing:
         if need.remedy:
-            console.print(f"{need.name}: {need.remedy}")
+            out.print(f"{need.name}: {need.remedy}")
     if missing:
         raise typer.Exit(ExitCode.ENVIRONMENT)

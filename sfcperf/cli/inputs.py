@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from sfcperf.cli.shipped import shipped_workflows
 from sfcperf.errors import InputError
 from sfcperf.results.store import RunStore
-from sfcperf.workflow.load import load_workflow, shipped_workflows
+from sfcperf.workflow.load import load_workflow
 from sfcperf.workflow.model import Workflow
 
 

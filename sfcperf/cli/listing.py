@@ -56,7 +56,7 @@ def _entries(kind: str) -> dict[str, str]:
 
         return {name: _title(KINDS[kind], name) for name in plugins.names(KINDS[kind])}
     if kind == "workflows":
-        from sfcperf.workflow.load import shipped_workflows
+        from sfcperf.cli.shipped import shipped_workflows
 
         return {name: _description(file) for name, file in shipped_workflows().items()}
     from sfcperf.workflow.topology import DESCRIPTIONS

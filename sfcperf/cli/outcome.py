@@ -13,8 +13,6 @@ from sfcperf.results.store import RunStore
 
 TRIALS_NAMED = 5
 """Per reason; the report names all."""
-WIDTH_OF_A_FILE = 120
-"""Columns when stdout is no terminal."""
 
 
 def show_outcome(outcome: Outcome, *, quiet: bool) -> None:
@@ -30,16 +28,12 @@ def show_outcome(outcome: Outcome, *, quiet: bool) -> None:
 
 def print_summary(store: RunStore) -> None:
     """The table of the primary metrics."""
-    from rich.console import Console
-
+    from sfcperf.cli.console import console
     from sfcperf.visualization.table import summary_table
 
     summaries = store.summaries()
     if summaries:
-        console = Console(highlight=False)
-        if not console.is_terminal:
-            console = Console(highlight=False, width=WIDTH_OF_A_FILE)
-        console.print(summary_table(summaries))
+        console().print(summary_table(summaries))
 
 
 def print_places(store: RunStore) -> None:

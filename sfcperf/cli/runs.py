@@ -7,9 +7,9 @@ from sfcperf.cli.arguments import RESULTS, ResultsOption
 
 def runs(results: ResultsOption = RESULTS) -> None:
     """List runs, with their status and trials."""
-    from rich.console import Console
     from rich.table import Table
 
+    from sfcperf.cli.console import console
     from sfcperf.results.runs import RunInfo, list_runs
 
     def status(run: RunInfo) -> str:
@@ -26,14 +26,14 @@ def runs(results: ResultsOption = RESULTS) -> None:
     for run in found:
         trials = [str(run.valid), str(run.untrusted), str(run.failed)]
         table.add_row(run.run_id, status(run), run.started_at[:19], *trials)
-    console = Console(highlight=False, markup=False, soft_wrap=True)
+    out = console()
     if found:
-        console.print(table)
+        out.print(table)
     else:
-        console.print(f"no runs in {results}")
+        out.print(f"no runs in {results}", soft_wrap=True)
     for run in found:
         if run.damage:
-            console.print(f"damaged: {run.damage}")
+            out.print(f"damaged: {run.damage}", soft_wrap=True)
 
 
 def _alive(run_id: str) -> bool:

@@ -13,9 +13,6 @@ from sfcperf.cli.listing import KINDS
 if TYPE_CHECKING:
     from rich.console import Console
 
-WIDTH_OF_A_FILE = 120
-"""Columns when stdout is no terminal."""
-
 
 def show(
     kind: Annotated[
@@ -35,10 +32,11 @@ def show(
         _show_workflow(name)
         return
     from sfcperf import plugins
+    from sfcperf.cli.console import console as new_console
 
     kind = KINDS.get(kind, kind)
     plugin = plugins.load(kind, name)
-    console = _console()
+    console = new_console()
     console.print(f"{kind} {name}: {plugin.title}")
     text = _own_docstring(plugin)
     if text:
@@ -55,23 +53,14 @@ def show(
 
 def _show_workflow(name: str) -> None:
     """The text of a shipped workflow: the best documentation of a workflow is the workflow."""
+    from sfcperf.cli.shipped import shipped_workflows
     from sfcperf.errors import InputError
-    from sfcperf.workflow.load import shipped_workflows
 
     shipped = shipped_workflows()
     if name not in shipped:
         raise InputError(f"no workflow named {name!r} is shipped", allowed=", ".join(shipped))
     print(f"// {shipped[name]}")
     print(shipped[name].read_text().rstrip())
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    console = Console(highlight=False, markup=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, markup=False, width=WIDTH_OF_A_FILE)
-    return console
 
 
 def _own_docstring(plugin: type[Any]) -> str:

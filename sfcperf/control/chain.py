@@ -12,6 +12,7 @@ from sfcperf.control.context import RunContext
 from sfcperf.control.faults import describe
 from sfcperf.errors import DeploymentError
 from sfcperf.management.deployment import Deployment, TraversalProof
+from sfcperf.results.documents import plain
 from sfcperf.workflow.plan import Visit
 
 
@@ -82,8 +83,13 @@ class Chain:
         prefix = "w" if self._visit.warmup else "r"
         name = f"{prefix}{self._visit.round:03d}-{self._visit.scenario.id}"
         file = _unused(self._store.folder / "raw" / "traversal", name, ".json")
-        document = {"deployment": deployment.id, "scenario": dict(self._visit.scenario.levels)}
-        file.write_text(json.dumps({**document, **asdict(proof)}, indent=2) + "\n")
+        document = {
+            "deployment": deployment.id,
+            "scenario": self._visit.scenario.levels,
+            "facts": deployment.facts,
+            **asdict(proof),
+        }
+        file.write_text(json.dumps(document, indent=2, allow_nan=False, default=plain) + "\n")
         return str(file.relative_to(self._store.folder))
 
 

@@ -12,6 +12,7 @@ from sfcperf.control.attempt import Attempt, attempt, health, now
 from sfcperf.control.chain import Chain, Standing
 from sfcperf.control.context import RunContext
 from sfcperf.control.faults import describe, keep_traceback
+from sfcperf.results.documents import trial_document
 from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.plan import PlannedTrial, Visit
 
@@ -72,7 +73,11 @@ class VisitRunner:
         tries.deployment = standing.facts
         self._run.enter("measuring")
         try:
-            return attempt(self._run, trial, standing.deployment, folder)
+            done = attempt(self._run, trial, standing.deployment, folder)
+            # What cannot be written (a sample that is no number, notes that are no JSON) is no
+            # result; better an attempt that failed than a record that is refused.
+            trial_document(_record(trial, tries, done))
+            return done
         except Exception as error:
             tries.reasons.append(f"attempt {tries.count}: {describe(error)}")
             keep_traceback(error, folder / "error.txt")
@@ -97,15 +102,13 @@ class VisitRunner:
             return None
 
     def _record(self, trial: PlannedTrial, tries: _Tries, done: Attempt | None) -> TrialRecord:
+        """Keep the trial: from here on it is done, and no resumed run repeats it."""
         record = _record(trial, tries, done)
-        if trial.warmup:
-            self._store.append_trial(record, warmup=True)
-            if done is not None:
-                shutil.rmtree(self._store.raw(trial.trial_id))
-        else:
-            if done is not None:
-                self._store.write_trial_telemetry(record, done.observations)
-            self._store.append_trial(record)
+        if done is not None and not trial.warmup:
+            self._store.write_trial_telemetry(record, done.observations)
+        self._store.append_trial(record, warmup=trial.warmup)
+        if done is not None and trial.warmup:
+            shutil.rmtree(self._store.raw(trial.trial_id))
         self._listener.trial_ended(trial, record)
         return record
 
