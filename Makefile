@@ -51,7 +51,7 @@ bench: setup ## Every benchmark; each prints its figure and its budget
 	done; exit $$status
 
 docs: venv ## The documentation, into site/
-	$(Q)$(BIN)/mkdocs build --strict --quiet
+	$(Q)NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean: ## Remove what builds and tests made (results/ and .venv stay)
 	$(Q)rm -rf build site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

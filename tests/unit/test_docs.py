@@ -1,0 +1,95 @@
+"""The documentation builds, and what it shows is true."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sfcperf.workflow.load import load_document
+
+TREE = Path(__file__).resolve().parents[2]
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    *(str(p.relative_to(TREE)) for p in TREE.glob("docs/**/*.md")),
+]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The documentation, built; a warning fails it."""
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
+        cwd=TREE,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.slow
+def test_the_reference_knows_every_verb(site: Path) -> None:
+    page = (site / "reference" / "cli.html").read_text()
+    for verb in ("run", "validate", "plan", "list", "show", "resume", "report", "runs", "export"):
+        assert f'id="{verb}"' in page
+    assert 'id="clean"' in page
+    assert 'id="doctor"' in page
+
+
+@pytest.mark.slow
+def test_the_reference_knows_the_plug_ins(site: Path) -> None:
+    page = (site / "reference" / "plugins.html").read_text()
+    for anchor in ("driver-local", "vnf-forwarder", "probe-iperf3", "monitor-tcpdump"):
+        assert f'id="{anchor}"' in page
+    assert "rtt_us" in page
+
+
+@pytest.mark.slow
+def test_the_schema_for_editors_is_published(site: Path) -> None:
+    schema = json.loads((site / "reference" / "workflow.schema.json").read_text())
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+
+
+@pytest.mark.slow
+def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
+    loading = re.compile(r'<(?:script|link|img)[^>]*(?:src|href)="https?://[^"]*"')
+    for page in site.rglob("*.html"):
+        text = re.sub(r'<link rel="canonical"[^>]*>', "", page.read_text())
+        assert loading.findall(text) == [], page
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_to_files_lead_somewhere(page: str) -> None:
+    generated = {"cli.md", "workflow.md", "plugins.md", "workflow.schema.json"}
+    for target in re.findall(r"\]\(([^)#\s]+)", (TREE / page).read_text()):
+        if "://" not in target and Path(target).name not in generated:
+            assert (TREE / page).parent.joinpath(target).exists(), target
+
+
+def test_the_workflow_of_the_readme_is_one() -> None:
+    (block,) = re.findall(r"```json\n(.*?)```", (TREE / "README.md").read_text(), re.DOTALL)
+    workflow = load_document(json.loads(block), TREE)
+    assert len(workflow.scenarios) == 4
+
+
+def test_the_steps_of_the_tutorial_make_a_workflow() -> None:
+    text = (TREE / "docs" / "tutorial" / "your-own-workflow.md").read_text()
+    first, *steps = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    document = json.loads(first)
+    load_document(document, TREE)
+    for step in steps:
+        document |= json.loads("{" + step.strip().rstrip(",") + "}")
+        load_document(document, TREE)
+    assert len(load_document(document, TREE).scenarios) == 4
