@@ -6,8 +6,9 @@ Two ways to load the chain:
   request when the reply to the last has come. The load follows what the chain carries, so that
   the rate of replies is the chain's own at this concurrency; without overload, its timeouts and
   its arbitrary choice of an offered rate. The figure depends on the concurrency (`connections`),
-  which is therefore part of the workflow. Near the end, when some connections have finished,
-  concurrency falls: `calls_per_connection` of 50 and more keeps that short.
+  which is therefore part of the workflow. httperf is told a number of calls, not a time: unless
+  `calls_per_connection` is given, short tests beforehand find the number that takes about
+  `duration_s`, so that short and long chains are measured for equally long.
 - a number, open loop: new connections are opened at this rate whether or not the chain follows.
   A chain that cannot follow shows it by errors (timeouts) and by fewer replies.
 
@@ -27,7 +28,7 @@ from sfcperf.active.base import Metric, Probe, ProbeResult
 from sfcperf.active.httperf_output import HttperfOutput, parse
 from sfcperf.active.losses import EndpointLosses
 from sfcperf.active.samples import samples
-from sfcperf.active.tool_run import ToolOutput, run_tool
+from sfcperf.active.tool_run import run_tool
 from sfcperf.active.web_server import OBJECT_URI, start_web_server
 from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
@@ -40,7 +41,12 @@ MAXIMUM = "maximum"
 _ALL_AT_ONCE_PER_S = 10_000
 """Rate at which the connections of the closed loop are opened."""
 _TYPICAL_REPLIES_PER_S = 2_000
-"""For the estimate of a closed loop's duration only."""
+"""For the estimate of the duration of a given number of calls only."""
+_FIRST_CALLS = 10
+"""Calls on each connection of the first test that looks for the right number."""
+_CALLS_FACTOR = 8
+_TELLING_S = 0.05
+"""A test that took so long tells the rate well enough to choose the number of calls."""
 _RATE_TOLERANCE = 0.05
 _SHORTEST_S = 0.1
 """httperf prints the duration in steps of 1 ms: a shorter test is known to 1 % at best."""
@@ -92,8 +98,16 @@ class Httperf(Probe):
                 "type": "integer",
                 "minimum": 1,
                 "maximum": 1_000_000,
-                "default": 100,
-                "description": "HTTP requests on each connection, one after the other.",
+                "description": "HTTP requests on each connection, one after the other; absent: as "
+                f'many as take duration_s with rate_per_s "{MAXIMUM}", 1 with a number.',
+            },
+            "duration_s": {
+                "type": "number",
+                "minimum": 0.2,
+                "maximum": 3600,
+                "default": 2,
+                "description": "How long the test should take, seconds, when calls_per_connection "
+                f'is absent and rate_per_s is "{MAXIMUM}"; else it follows from them.',
             },
             "rate_per_s": {
                 "oneOf": [{"type": "number", "exclusiveMinimum": 0}, {"const": MAXIMUM}],
@@ -121,7 +135,8 @@ class Httperf(Probe):
                 "minimum": 1,
                 "maximum": 86_400,
                 "default": 120,
-                "description": "A test that takes longer than this is stopped, and has failed.",
+                "description": "A test that takes longer than this, seconds, is stopped and has "
+                "failed.",
             },
             "port": {
                 "type": "integer",
@@ -138,6 +153,7 @@ class Httperf(Probe):
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         super().__init__(parameters)
         self._server: Process | None = None
+        self._calls: int = parameters.get("calls_per_connection", 1)
 
     @classmethod
     def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
@@ -154,45 +170,42 @@ class Httperf(Probe):
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
-        """From the asked rate; for "maximum" from what a short chain usually carries."""
+        """As asked for; for a given number of calls, from what a short chain usually carries."""
         connections = float(parameters["connections"])
-        if parameters["rate_per_s"] == MAXIMUM:
+        if parameters["rate_per_s"] != MAXIMUM:
+            return connections / float(parameters["rate_per_s"])
+        if "calls_per_connection" in parameters:
             return connections * float(parameters["calls_per_connection"]) / _TYPICAL_REPLIES_PER_S
-        return float(connections / parameters["rate_per_s"])
+        return float(parameters["duration_s"])
 
     @classmethod
     def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
         """Half of: a SYN, the requests and a FIN on each connection (half, since an overloaded
         chain loses some)."""
         connections: int = parameters["connections"]
-        calls: int = parameters["calls_per_connection"]
+        calls: int = parameters.get("calls_per_connection", 1)
         return max(1, connections * (calls + 2) // 2)
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
-        """Start nginx."""
+        """Start nginx, and find out how many calls take as long as asked for."""
         self._server = start_web_server(
             deployment.server,
             port=self.parameters["port"],
             object_bytes=self.parameters["object_bytes"],
             raw_dir=raw_dir,
         )
+        asked = self.parameters
+        if asked["rate_per_s"] == MAXIMUM and "calls_per_connection" not in asked:
+            self._calls = self._calls_that_take(asked["duration_s"], deployment, raw_dir)
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
         """Load the chain. Raises MeasurementError when there was not one good reply."""
         before, cpu_before_s = EndpointLosses.read(deployment), self._server_cpu_s(deployment)
         started = time.monotonic()
-        output = self._client(deployment, raw_dir)
+        seen = self._load(deployment, raw_dir, "httperf", self._calls)
         elapsed_s = time.monotonic() - started
         server_cpu_ratio = (self._server_cpu_s(deployment) - cpu_before_s) / elapsed_s
         losses = EndpointLosses.read(deployment).since(before)
-        if output.returncode != 0:
-            raise MeasurementError(f"httperf failed: {output.complaint()}")
-        seen = parse(output.stdout)
-        if seen.status["2xx"] == 0:
-            raise MeasurementError(
-                f"no good reply to {seen.requests} requests on {seen.connections} connections "
-                f"({seen.errors.total} errors, status {dict(seen.status)})"
-            )
         values = {
             "replies_per_s": seen.replies_per_s,
             "response_time_us": seen.response_us,
@@ -203,6 +216,7 @@ class Httperf(Probe):
         doubts = [*self._doubts(seen, server_cpu_ratio), *losses.of_interface(deployment.client)]
         notes = {
             "connections": seen.connections,
+            "calls_per_connection": self._calls,
             "requests": seen.requests,
             "replies": seen.replies,
             "duration_s": seen.duration_s,
@@ -220,23 +234,43 @@ class Httperf(Probe):
             self._server.stop()
             self._server = None
 
-    def _client(self, deployment: Deployment, raw_dir: Path) -> ToolOutput:
+    def _calls_that_take(self, duration_s: float, deployment: Deployment, raw_dir: Path) -> int:
+        """Calls on each connection that take about duration_s at the rate seen now."""
+        calls = _FIRST_CALLS
+        seen = self._load(deployment, raw_dir, "httperf-warmup", calls)
+        while seen.duration_s < _TELLING_S:
+            calls *= _CALLS_FACTOR
+            seen = self._load(deployment, raw_dir, "httperf-warmup", calls)
+        connections: int = self.parameters["connections"]
+        return max(1, round(seen.replies_per_s * duration_s / connections))
+
+    def _load(self, deployment: Deployment, raw_dir: Path, name: str, calls: int) -> HttperfOutput:
+        """Run httperf. Raises MeasurementError when it fails or has not one good reply."""
         asked = self.parameters
         rate = asked["rate_per_s"]
         # --hog: local ports of the whole range, not only 1024 to 5000.
         argv = ["httperf", "--hog", "--server", deployment.server.address]
         argv += ["--port", str(asked["port"]), "--uri", OBJECT_URI]
         argv += ["--num-conns", str(asked["connections"])]
-        argv += ["--num-calls", str(asked["calls_per_connection"])]
+        argv += ["--num-calls", str(calls)]
         argv += ["--rate", str(_ALL_AT_ONCE_PER_S if rate == MAXIMUM else rate)]
         argv += ["--timeout", str(asked["timeout_s"])]
-        return run_tool(
+        output = run_tool(
             deployment.client.host,
             argv,
             timeout_s=asked["max_duration_s"],
-            stdout=raw_dir / "httperf.txt",
-            stderr=raw_dir / "httperf.stderr.txt",
+            stdout=raw_dir / f"{name}.txt",
+            stderr=raw_dir / f"{name}.stderr.txt",
         )
+        if output.returncode != 0:
+            raise MeasurementError(f"httperf failed: {output.complaint()}")
+        seen = parse(output.stdout)
+        if seen.status["2xx"] == 0:
+            raise MeasurementError(
+                f"no good reply to {seen.requests} requests on {seen.connections} connections "
+                f"({seen.errors.total} errors, status {dict(seen.status)})"
+            )
+        return seen
 
     def _server_cpu_s(self, deployment: Deployment) -> float:
         if self._server is None or self._server.poll() is not None:
@@ -270,7 +304,7 @@ class Httperf(Probe):
         if seen.duration_s < _SHORTEST_S:
             doubts.append(
                 f"the test took {seen.duration_s:g} s, too short to be timed: raise "
-                "calls_per_connection"
+                "calls_per_connection or leave it out"
             )
         return doubts
 

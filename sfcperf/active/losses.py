@@ -49,21 +49,23 @@ class EndpointLosses:
         }
 
     def of_interface(self, client: Endpoint, tolerated: float = 0) -> list[str]:
-        """Why numbers of any protocol should not be believed; empty when they can be."""
+        """Why numbers of any protocol should not be believed: packets that the interface refused,
+        unless they are at most `tolerated`."""
         if self.tx_drops <= tolerated:
             return []
         return [f"the sender's interface {client.interface} dropped {self.tx_drops} packets"]
 
-    def of_udp(self, client: Endpoint, tolerated: float = 0) -> list[str]:
-        """Why numbers of UDP should not be believed; up to `tolerated` datagrams are let pass at
-        each place."""
-        reasons = self.of_interface(client, tolerated)
-        if self.sndbuf_errors > tolerated:
+    def of_udp(
+        self, client: Endpoint, tolerated_sender: float = 0, tolerated_receiver: float = 0
+    ) -> list[str]:
+        """Why numbers of UDP should not be believed; so many datagrams are let pass at each end."""
+        reasons = self.of_interface(client, tolerated_sender)
+        if self.sndbuf_errors > tolerated_sender:
             reasons.append(
                 f"the sender itself lost {self.sndbuf_errors} datagrams before the wire "
                 "(UDP SndbufErrors)"
             )
-        if self.rcvbuf_errors > tolerated:
+        if self.rcvbuf_errors > tolerated_receiver:
             reasons.append(
                 f"the receiver was too slow and lost {self.rcvbuf_errors} datagrams that the chain "
                 "had delivered (UDP RcvbufErrors)"
