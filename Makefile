@@ -19,7 +19,7 @@ Q := $(if $(V),,@)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup venv host dataplanes run test lint format typing bench docs clean distclean
+.PHONY: help setup venv host dataplanes run test lint format types typing bench docs clean distclean
 
 help: ## This text
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,10 +32,9 @@ run: setup ## Run workflows/quickstart.json (another: WORKFLOW=...)
 test: setup ## All tests (root: namespaces, servers); ARGS="tests/unit -k name" narrows
 	$(Q)$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS) </dev/null
 
-lint: venv typing ## ruff, mypy --strict, clang-format, playbooks
+lint: types ## ruff, mypy --strict, clang-format, playbooks
 	$(Q)$(BIN)/ruff check .
 	$(Q)$(BIN)/ruff format --check .
-	$(Q)MYPYPATH=build/typing $(BIN)/mypy --strict -p sfcperf
 	$(Q)$(if $(SOURCES_C),$(BIN)/clang-format --dry-run -Werror $(SOURCES_C))
 	$(Q)LC_ALL=C.UTF-8 $(BIN)/ansible-playbook --syntax-check -i localhost, playbooks/*.yml >/dev/null
 
@@ -89,6 +88,9 @@ dataplanes: host
 
 # mypy and editors do not follow setuptools' mapping of folders into the package (docs/decisions/
 # 0001): they get the package as a folder of links.
+types: venv typing
+	$(Q)MYPYPATH=build/typing $(BIN)/mypy --strict -p sfcperf
+
 typing:
 	$(Q)rm -rf build/typing && mkdir -p build/typing/sfcperf
 	$(Q)ln -s $(CURDIR)/sfcperf/* $(addprefix $(CURDIR)/,$(FOLDERS)) build/typing/sfcperf/

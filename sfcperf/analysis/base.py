@@ -16,7 +16,8 @@ class Analysis(Plugin, ABC):
     name: ClassVar[str]
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
-        self.parameters = parameters
+        # On the class the schema, on the object its values.
+        self.parameters = parameters  # type: ignore[misc]
 
     @abstractmethod
     def analyse(self, run: RunStore) -> Mapping[str, Any]:

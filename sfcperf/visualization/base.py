@@ -17,7 +17,8 @@ class Publisher(Plugin, ABC):
     name: ClassVar[str]
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
-        self.parameters = parameters
+        # On the class the schema, on the object its values.
+        self.parameters = parameters  # type: ignore[misc]
 
     @abstractmethod
     def publish(self, run: RunStore) -> list[Path]:
