@@ -31,6 +31,8 @@ struct snapshot {
 	struct fwd_counters totals;
 	unsigned int path_count;
 	struct path_count paths[FWD_MAX_PATHS];
+	unsigned int worker_count; /* 0: the engine has no workers */
+	__u64 workers[MAX_THREADS]; /* forwarded by each */
 };
 
 struct engine {

@@ -159,6 +159,25 @@ static void take_all(struct worker *worker)
 	}
 }
 
+static void read_ring_drops(struct worker *worker)
+{
+	struct tpacket_stats statistics;
+	socklen_t bytes = sizeof(statistics);
+
+	/* The kernel counts from the last reading on. A closed socket has been read. */
+	if (getsockopt(worker->socket, SOL_PACKET, PACKET_STATISTICS, &statistics, &bytes) == 0)
+		add(&worker->verdicts[FWD_RING_FULL], statistics.tp_drops);
+}
+
+/* Each thread closes its own: the kernel waits long for every packet socket, here side by side. */
+static void close_socket(struct worker *worker)
+{
+	read_ring_drops(worker);
+	munmap(worker->ring, (size_t)worker->frame_bytes * RING_FRAMES);
+	close(worker->socket);
+	worker->socket = -1;
+}
+
 static void *work(void *argument)
 {
 	struct worker *worker = argument;
@@ -178,6 +197,7 @@ static void *work(void *argument)
 			getsockopt(worker->socket, SOL_SOCKET, SO_ERROR, &ignored,
 				   &(socklen_t){ sizeof(ignored) });
 	}
+	close_socket(worker);
 	return NULL;
 }
 
@@ -391,19 +411,10 @@ static void merge_paths(struct snapshot *snapshot, struct worker *worker)
 	}
 }
 
-static void read_ring_drops(struct worker *worker)
-{
-	struct tpacket_stats statistics;
-	socklen_t bytes = sizeof(statistics);
-
-	/* The kernel counts from the last reading on. */
-	if (getsockopt(worker->socket, SOL_PACKET, PACKET_STATISTICS, &statistics, &bytes) == 0)
-		add(&worker->verdicts[FWD_RING_FULL], statistics.tp_drops);
-}
-
 static void read_counters(struct snapshot *snapshot)
 {
 	memset(snapshot, 0, sizeof(*snapshot));
+	snapshot->worker_count = worker_count;
 	for (unsigned int i = 0; i < worker_count; i++) {
 		struct worker *worker = &workers[i];
 
@@ -411,6 +422,8 @@ static void read_counters(struct snapshot *snapshot)
 		for (int verdict = 0; verdict < FWD_VERDICTS; verdict++)
 			snapshot->totals.verdicts[verdict] += atomic_load_explicit(
 				&worker->verdicts[verdict], memory_order_relaxed);
+		snapshot->workers[i] = atomic_load_explicit(&worker->verdicts[FWD_FORWARDED],
+							    memory_order_relaxed);
 		snapshot->totals.paths_untracked +=
 			atomic_load_explicit(&worker->paths_untracked, memory_order_relaxed);
 		merge_paths(snapshot, worker);

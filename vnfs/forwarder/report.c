@@ -10,7 +10,7 @@
 
 #include "report.h"
 
-#define STATS_BYTES 8192 /* FWD_MAX_PATHS paths and the totals fit */
+#define STATS_BYTES 8192 /* totals, FWD_MAX_PATHS paths and MAX_THREADS workers fit */
 
 static const char *const drop_names[FWD_VERDICTS] = {
 	[FWD_TRUNCATED] = "truncated", [FWD_ENCAPSULATION] = "encapsulation",
@@ -96,6 +96,9 @@ static void put_counters(FILE *out, const struct snapshot *snapshot, unsigned lo
 		fprintf(out, "%s{\"spi\": %u, \"si\": %u, \"packets\": %llu}", i ? ", " : "",
 			snapshot->paths[i].path >> 8, snapshot->paths[i].path & 0xff,
 			snapshot->paths[i].packets);
+	fprintf(out, "], \"workers\": [");
+	for (unsigned int i = 0; i < snapshot->worker_count; i++)
+		fprintf(out, "%s%llu", i ? ", " : "", snapshot->workers[i]);
 	fprintf(out, "], \"paths_untracked\": %llu, \"sequence_end\": %lu}\n",
 		snapshot->totals.paths_untracked, sequence);
 }
