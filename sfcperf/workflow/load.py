@@ -123,13 +123,13 @@ def _check_sections(expansion: Expansion) -> None:
 def _used_plugins(documents: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
     """(kind, name) of the installed plug-ins that (parts of) documents name, whatever else is
     wrong with these."""
-    used = {("driver", "local")}
+    used = set()
     for document in documents:
         for slot, value in _choices(document):
             name = value.get(slot.selector) if isinstance(value, dict) else None
             if isinstance(name, str) and name in plugins.names(slot.kind):
                 used.add((slot.kind, name))
-    return used & {(slot.kind, name) for slot in SLOTS for name in plugins.names(slot.kind)}
+    return used
 
 
 def _choices(document: Mapping[str, Any]) -> Iterable[tuple[Any, Any]]:
@@ -152,7 +152,7 @@ def _build(expansion: Expansion, folder: Path) -> Workflow:
     findings.raise_any()
     figures = build_figures(document.get("figures", []), expansion.factors, scenarios, findings)
     findings.raise_any()
-    infrastructure = document.get("infrastructure", {"driver": "local"})
+    infrastructure = document["infrastructure"]
     driver = infrastructure["driver"]
     return Workflow(
         name=document["name"],

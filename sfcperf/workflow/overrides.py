@@ -18,6 +18,7 @@ from sfcperf.workflow.document import clean, parse
 from sfcperf.workflow.findings import Findings, did_you_mean, listing
 from sfcperf.workflow.schema import compose
 
+DEFAULT_DRIVER = "local"
 _PRESET = "preset"
 
 
@@ -46,7 +47,8 @@ def customise(
     document: Mapping[str, Any], overrides: Sequence[str], driver: str | None
 ) -> dict[str, Any]:
     """The document that is run: first the preset that is asked for, then the driver, then the
-    overrides in their order. `preset` and `presets` have done their work and are gone.
+    overrides in their order. `preset` and `presets` have done their work and are gone;
+    `infrastructure` is there even when the file left it out.
 
     Another driver than the file's starts from its own defaults: the file's `config` was meant for
     the file's driver, only overrides of it count. Raises InputError or WorkflowError.
@@ -58,6 +60,7 @@ def customise(
         if override.path == (_PRESET,):
             wanted = override.value
     result = {key: item for key, item in document.items() if key not in ("presets", _PRESET)}
+    result.setdefault("infrastructure", {"driver": DEFAULT_DRIVER})
     if wanted is not None:
         for override in _preset(presets, wanted):
             _apply(result, override)
@@ -95,11 +98,9 @@ def _choose_driver(document: dict[str, Any], driver: str, overrides: list[Overri
                 f"--driver {driver} and {override.source} contradict each other",
                 hint="give one of them",
             )
-    infrastructure = document.get("infrastructure", {"driver": "local"})
+    infrastructure = document["infrastructure"]
     if not isinstance(infrastructure, dict) or infrastructure.get("driver") != driver:
         document["infrastructure"] = {"driver": driver}
-    else:
-        document["infrastructure"] = infrastructure
 
 
 def _path(text: str, source: str) -> tuple[str, ...]:
@@ -122,10 +123,10 @@ def _value(text: str, source: str) -> Any:
 def _apply(document: dict[str, Any], override: Override) -> None:
     *parents, last = override.path
     place: Any = document
-    schema: Any = _root_schema()
+    schema: Mapping[str, Any] = _root_schema()
     for depth, part in enumerate(parents):
-        schema = _declared(schema, part)
         place = _step(place, part, schema, override, depth)
+        schema = _below(schema, part)
     if isinstance(place, dict):
         place[last] = override.value
     elif isinstance(place, list) and last == "-":
@@ -136,13 +137,13 @@ def _apply(document: dict[str, Any], override: Override) -> None:
         raise _no_place(override, len(parents), "it is neither an object nor a list")
 
 
-def _step(place: Any, part: str, schema: Any, override: Override, depth: int) -> Any:
+def _step(place: Any, part: str, schema: Mapping[str, Any], override: Override, depth: int) -> Any:
     if isinstance(place, list):
         return place[_index(place, part, override, depth)]
     if not isinstance(place, dict):
         raise _no_place(override, depth, "it is neither an object nor a list")
     if part not in place:
-        if schema is None or schema.get("type") != "object":
+        if part not in schema.get("properties", {}) or _below(schema, part).get("type") != "object":
             known = listing(place)
             raise _no_place(
                 override, depth, f"it has no {part!r}", known, did_you_mean(part, place)
@@ -184,11 +185,13 @@ def _root_schema() -> dict[str, Any]:
     return compose(())
 
 
-def _declared(schema: Any, part: str) -> Any:
-    """The schema of a key, where the workflow's own schema declares it; else None."""
-    if not isinstance(schema, dict):
-        return None
+def _below(schema: Mapping[str, Any], part: str) -> Mapping[str, Any]:
+    """The schema of a key or an item, as far as the workflow's own schema goes; else empty."""
     below = schema.get("properties", {}).get(part)
-    if not isinstance(below, dict) or "$ref" not in below:
-        return below
-    return _root_schema()["$defs"].get(below["$ref"].removeprefix("#/$defs/"))
+    below = below or schema.get("additionalProperties") or schema.get("items")
+    if not isinstance(below, Mapping):
+        return {}
+    if "$ref" in below:
+        target: Mapping[str, Any] = _root_schema()["$defs"][below["$ref"].split("/")[-1]]
+        return target
+    return below

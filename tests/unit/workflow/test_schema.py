@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib.resources import files
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -65,8 +65,11 @@ def test_the_effective_schema_is_valid_and_accepts_references(
 def test_only_named_plugins_are_imported(load: Any, loaded: list[tuple[str, str]]) -> None:
     load()
     assert set(loaded) == {
-        ("driver", "local"), ("vnf", "copier"), ("probe", "echo"), ("publisher", "report"),
-    }  # fmt: skip
+        ("driver", "local"),
+        ("vnf", "copier"),
+        ("probe", "echo"),
+        ("publisher", "report"),
+    }
 
 
 def test_a_plugin_that_does_not_import_is_an_environment_error(load: Any) -> None:
@@ -78,10 +81,10 @@ def test_a_plugin_with_a_wrong_schema_or_a_clash_is_named(
     load: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Wrong:
-        parameters = {"type": "thing"}
+        parameters: ClassVar[dict[str, Any]] = {"type": "thing"}
 
     class Clash:
-        parameters = schema(name=number(1))
+        parameters: ClassVar[dict[str, Any]] = schema(name=number(1))
 
     for plugin, message in ((Wrong, "wrong schema"), (Clash, "parameter 'name'")):
         monkeypatch.setitem(INSTALLED["probe"], "echo", plugin)
@@ -108,39 +111,66 @@ def test_a_plugin_with_a_wrong_schema_or_a_clash_is_named(
         ({"probes": [{"count": 1}]}, "/probes/0", "'probe' is missing", "Which"),
         (
             {"probes": [{"probe": "stream", "rate_bps": "max"}]},
-            "/probes/0/rate_bps", "not allowed", "an integer or \"maximum\"",
+            "/probes/0/rate_bps",
+            "not allowed",
+            'an integer or "maximum"',
         ),
         (
             {"probes": [{"probe": "stream", "rate_bps": 7}]},
-            "/probes/0/rate_bps", "at least 1000", "",
+            "/probes/0/rate_bps",
+            "at least 1000",
+            "",
         ),
         ({"monitors": [{"monitor": "wach"}]}, "/monitors/0/monitor", "not known", "'watch'"),
         (
             {"monitors": [{"monitor": "watch", "interval_s": 0}]},
-            "/monitors/0/interval_s", "more than 0", "",
+            "/monitors/0/interval_s",
+            "more than 0",
+            "",
         ),
         ({"publish": [{"to": "report", "colour": 1}]}, "/publish/0/colour", "true or false", ""),
         ({"infrastructure": {"driver": "locl"}}, "/infrastructure/driver", "known", "'local'"),
         ({"infrastructure": {"driver": "lab"}}, "/infrastructure", "'config' is missing", ""),
         (
             {"infrastructure": {"driver": "local", "config": {"site": "x"}}},
-            "/infrastructure/config/site", "not known", "dataplane",
+            "/infrastructure/config/site",
+            "not known",
+            "dataplane",
         ),
         ({"vnfs": {"a b": {"type": "copier"}}}, "/vnfs/a b", "right form", ""),
         (
             {"vnfs": {"fwd": {"type": "copier", "knobs": {"batch": 65}}}},
-            "/vnfs/fwd/knobs/batch", "at most 64", "",
+            "/vnfs/fwd/knobs/batch",
+            "at most 64",
+            "",
         ),
         ({"topology": "T4"}, "/topology", "not allowed", "an object"),
         ({"topology": {"nodes": {"n": {"cpu": 1}}}}, "/topology/nodes/n/cpu", "known", "vcpus"),
         ({"topology": {"nodes": {}}}, "/topology/nodes", "at least 1", ""),
         (
-            {"topology": {"nodes": {"a": {}}, "links": [{"between": ["a", "b"], "burst_bytes": 9999}]}},
-            "/topology/links/0", "rate_bps", "",
+            {
+                "topology": {
+                    "nodes": {"a": {}},
+                    "links": [{"between": ["a", "b"], "burst_bytes": 9999}],
+                }
+            },
+            "/topology/links/0",
+            "rate_bps",
+            "",
         ),
-        ({"endpoints": {"client": {"address": "10.0.0.300"}}}, "/endpoints/client/address", "ipv4", ""),
+        (
+            {"endpoints": {"client": {"address": "10.0.0.300"}}},
+            "/endpoints/client/address",
+            "ipv4",
+            "",
+        ),
         ({"chain": {"functions": [], "spi": 1 << 23}}, "/chain/spi", "at most 8388607", "RFC 8300"),
-        ({"chain": {"functions": [], "encapsulation": "vlan"}}, "/chain/encapsulation", "known", "auto"),
+        (
+            {"chain": {"functions": [], "encapsulation": "vlan"}},
+            "/chain/encapsulation",
+            "known",
+            "auto",
+        ),
         ({"design": {"confidence": 95}}, "/design/confidence", "at most", ""),
         ({"factors": {"n": []}}, "/factors/n", "at least 1", ""),
         ({"factors": {"n": [[1]]}}, "/factors/n/0", "not a list", ""),
@@ -148,7 +178,7 @@ def test_a_plugin_with_a_wrong_schema_or_a_clash_is_named(
         ({"figures": [{"name": "f"}]}, "/figures/0", "'probe' is missing", "Label"),
         ({"presets": {"s": []}}, "/presets/s", "must be an object", ""),
     ],
-)  # fmt: skip
+)
 def test_misfits_say_where_what_and_what_is_allowed(
     refused: Any, changes: dict[str, Any], pointer: str, message: str, help_text: str
 ) -> None:

@@ -1,0 +1,83 @@
+"""The plan: every trial once, in an order that follows from the seed."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from itertools import chain
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from sfcperf.workflow import estimate
+from sfcperf.workflow.plan import visits
+from sfcperf.workflow.plan_document import plan_document
+
+VARIED: dict[str, Any] = {
+    "factors": {"n": list(range(8))},
+    "chain": {"functions": [{"vnf": "fwd", "count": "${n}"}]},
+    "probes": [{"probe": "echo"}, {"probe": "stream"}],
+}
+
+
+def order(workflow: Any, number: int, **more: Any) -> list[str]:
+    return [t.trial_id for visit in visits(workflow, number, **more) for t in visit.trials]
+
+
+def test_each_round_has_each_trial_once(load: Any) -> None:
+    workflow = load(**VARIED)
+    expected = {f"r001-s{s:03d}-{label}" for s in range(8) for label in ("echo", "stream-tcp")}
+    assert set(order(workflow, 1)) == expected
+    assert len(order(workflow, 1)) == len(expected)
+
+
+def test_the_order_follows_from_the_seed_alone(load: Any) -> None:
+    first = load(**VARIED, design={"seed": 5})
+    again = load(**VARIED, design={"seed": 5, "rounds": 9})
+    other = load(**VARIED, design={"seed": 6})
+    assert [order(first, n) for n in range(4)] == [order(again, n) for n in range(4)]
+    assert [order(first, n) for n in range(4)] != [order(other, n) for n in range(4)]
+    shuffled = [name[4:] for name in order(first, 1)]
+    assert shuffled != sorted(shuffled)
+    assert shuffled != [name[4:] for name in order(first, 2)]
+
+
+def test_leaving_scenarios_out_does_not_reshuffle_the_others(load: Any) -> None:
+    workflow = load(**VARIED)
+    kept = [name for name in order(workflow, 3) if "-s001-" in name or "-s006-" in name]
+    assert order(workflow, 3, only=["s006", "s001"]) == kept
+
+
+def test_sequential_order_is_that_of_the_file(load: Any) -> None:
+    workflow = load(**VARIED, design={"order": "sequential"})
+    assert order(workflow, 2) == sorted(order(workflow, 2))
+
+
+@pytest.mark.parametrize("stop", [None, {"relative_half_width": 0.1, "max_rounds": 7}])
+def test_the_document_fits_its_schema(load: Any, stop: Any) -> None:
+    design = {"rounds": 2, "warmup_rounds": 1, **({"stop_when": stop} if stop else {})}
+    document = {"schema_version": 1, **plan_document(load(**VARIED, design=design))}
+    schema = json.loads((files("sfcperf.schemas") / "plan.schema.json").read_text())
+    Draft202012Validator.check_schema(schema)
+    assert list(Draft202012Validator(schema).iter_errors(document)) == []
+    assert [(r["round"], r["warmup"]) for r in document["rounds"]] == [
+        (1, True),
+        (1, False),
+        (2, False),
+    ]
+    assert document["trials"] == 2 * 8 * 2
+    assert document["max_rounds"] == (7 if stop else 2)
+    names = [t for r in document["rounds"] for v in r["visits"] for t in v["trials"]]
+    assert len(set(names)) == len(names) == 3 * 8 * 2
+
+
+def test_the_estimate_adds_up(load: Any) -> None:
+    workflow = load(**VARIED, design={"rounds": 2, "warmup_rounds": 1})
+    every = chain(visits(workflow, 1, warmup=True), visits(workflow, 1), visits(workflow, 2))
+    assert estimate.workflow_s(workflow) == pytest.approx(sum(map(estimate.visit_s, every)))
+    probe = workflow.scenarios[0].probes[0]
+    assert estimate.probe_s(probe) == pytest.approx(estimate.TRIAL_S + 2.0)
+    longest = workflow.scenarios[7]
+    more = estimate.deploy_s(longest) - estimate.deploy_s(workflow.scenarios[0])
+    assert more == pytest.approx(7 * estimate.DEPLOY_FUNCTION_S)

@@ -1,0 +1,201 @@
+"""What a scenario is made of, and contradictions that a schema cannot see."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.workflow_plugins import findings_at, pointers
+
+from sfcperf.workflow.load import load_document
+from sfcperf.workflow.model import Link, Match, Resources
+from sfcperf.workflow.topology import DESCRIPTIONS, PRESETS
+
+TWO = {"nodes": {"a": {}, "b": {}}, "placement": {"client": "a", "server": "a", "chain": "b"}}
+
+
+def test_defaults(load: Any) -> None:
+    workflow = load()
+    (scenario,) = workflow.scenarios
+    assert (workflow.driver, workflow.config) == ("local", {"dataplane": "ovs"})
+    assert workflow.publish[0].parameters == {"colour": True}
+    assert (workflow.design.rounds, workflow.design.max_retries) == (3, 2)
+    assert workflow.design.stop_when is None
+    assert (scenario.levels, scenario.topology.name) == ({}, "T1")
+    assert scenario.probes[0].parameters == {"count": 20, "size": 56}
+    chain = scenario.chain
+    assert [(f.name, f.position, f.node) for f in chain.functions] == [
+        ("fwd-1", 1, "node1"),
+        ("fwd-2", 2, "node1"),
+    ]
+    assert (chain.match, chain.encapsulation, chain.reverse) == (Match(), "auto", "symmetric")
+    assert (chain.spi, chain.initial_si) == (1, 255)
+
+
+def test_presets_place_as_the_paper_does(load: Any) -> None:
+    nodes = {}
+    for name in PRESETS:
+        (scenario,) = load(topology=name).scenarios
+        nodes[name] = (scenario.client.node, scenario.chain.functions[0].node, scenario.server.node)
+    assert nodes == {
+        "T1": ("node1", "node1", "node1"),
+        "T2": ("node1", "node2", "node1"),
+        "T3": ("node1", "node2", "node3"),
+    }
+    assert DESCRIPTIONS.keys() == PRESETS.keys()
+
+
+def test_a_topology_of_ones_own(load: Any) -> None:
+    topology = {
+        **TWO,
+        "name": "mine",
+        "nodes": {"a": {"vcpus": 2, "memory_mib": 512}, "b": {}},
+        "links": [{"between": ["b", "a"], "rate_bps": 10**6, "burst_bytes": 3000}],
+    }
+    (scenario,) = load(topology=topology).scenarios
+    assert scenario.topology.links == (Link(("b", "a"), 10**6, 3000),)
+    assert scenario.topology.nodes[0].vcpus == 2
+    assert len(load(topology=TWO).scenarios[0].topology.links) == 1
+
+
+def test_the_most_particular_node_wins(load: Any) -> None:
+    (scenario,) = load(
+        topology=TWO,
+        endpoints={"server": {"node": "b", "address": "10.0.0.2", "resources": {"vcpus": 2}}},
+        vnfs={"fwd": {"type": "copier"}, "fw": {"type": "copier", "node": "a"}},
+        chain={"functions": [{"vnf": "fwd"}, {"vnf": "fw"}, {"vnf": "fw", "node": "b"}]},
+    ).scenarios
+    assert [f.node for f in scenario.chain.functions] == ["b", "a", "b"]
+    assert [f.name for f in scenario.chain.functions] == ["fwd-1", "fw-1", "fw-2"]
+    assert (scenario.client.node, scenario.server.node) == ("a", "b")
+    assert scenario.server.resources == Resources(2, 256)
+    assert scenario.client.resources is None
+
+
+def test_resources_come_from_the_workflow_then_the_descriptor(load: Any, tmp_path: Path) -> None:
+    def resources(**vnf: Any) -> Resources:
+        whole = load(vnfs={"fwd": {"type": "copier", **vnf}})
+        found: Resources = whole.scenarios[0].chain.functions[0].resources
+        return found
+
+    assert resources() == Resources(2, 512)
+    assert resources(resources={"vcpus": 4}) == Resources(4, 512)
+    assert resources(resources={"vcpus": 4, "memory_mib": 64}) == Resources(4, 64)
+    (tmp_path / "own.yaml").write_text(
+        "tosca_definitions_version: tosca_simple_profile_for_nfv_1_0_0\n"
+        "topology_template: {node_templates: {VDU1: {type: tosca.nodes.nfv.VDU}}}\n"
+    )
+    assert resources(vnfd="own.yaml") == Resources(1, 256)
+    assert resources(vnfd="./own.yaml", resources={"vcpus": 3}) == Resources(3, 256)
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer", "message"),
+    [
+        ({"chain": {"functions": [{"vnf": "fvd"}]}}, "/chain/functions/0/vnf", "no VNF 'fvd'"),
+        ({"chain": {"functions": [{"vnf": "fwd", "count": 20}] * 2}}, "/chain/functions", "40"),
+        (
+            {"chain": {"functions": [{"vnf": "fwd", "count": 3}], "initial_si": 3}},
+            "/chain/initial_si",
+            "runs out",
+        ),
+        (
+            {"topology": {**TWO, "placement": {"client": "a", "server": "c", "chain": "b"}}},
+            "/topology/placement/server",
+            "no node 'c'",
+        ),
+        ({"topology": {"nodes": {"a": {}, "b": {}}}}, "/topology", "several nodes"),
+        ({"topology": {**TWO, "links": []}}, "/topology/links", "from a to b"),
+        (
+            {"topology": {**TWO, "links": [{"between": ["a", "c"]}]}},
+            "/topology/links/0/between/1",
+            "no node 'c'",
+        ),
+        (
+            {"topology": {**TWO, "links": [{"between": ["a", "a"]}]}},
+            "/topology/links/0/between",
+            "with itself",
+        ),
+        (
+            {"topology": {**TWO, "links": [{"between": ["a", "b"]}, {"between": ["b", "a"]}]}},
+            "/topology/links/1/between",
+            "linked already",
+        ),
+        ({"endpoints": {"client": {"node": "node2"}}}, "/endpoints/client/node", "no node"),
+        ({"vnfs": {"fwd": {"type": "copier", "node": "node2"}}}, "/vnfs/fwd/node", "no node"),
+        (
+            {"endpoints": {e: {"address": "10.0.0.1"} for e in ("client", "server")}},
+            "/endpoints/server/address",
+            "same address",
+        ),
+        (
+            {"chain": {"functions": [], "classifier": {"match": {"source_port": 1}}}},
+            "/chain/classifier/match/source_port",
+            "protocol with ports",
+        ),
+        (
+            {
+                "chain": {
+                    "functions": [],
+                    "classifier": {"match": {"ip_proto": "icmp", "destination_port": 1}},
+                }
+            },
+            "/chain/classifier/match/destination_port",
+            "icmp",
+        ),
+        (
+            {"chain": {"functions": [], "classifier": {"match": {"source": "10.0.0.1/8"}}}},
+            "/chain/classifier/match/source",
+            "not an IPv4 prefix",
+        ),
+        ({"probes": [{"probe": "echo"}, {"probe": "echo", "count": 1}]}, "/probes/1", "2 probes"),
+        ({"monitors": [{"monitor": "watch"}] * 2}, "/monitors/1/monitor", "there already"),
+        ({"publish": [{"to": "report"}] * 2}, "/publish/1/to", "there already"),
+        (
+            {"design": {"rounds": 9, "stop_when": {"relative_half_width": 0.1, "max_rounds": 8}}},
+            "/design/stop_when",
+            "less than rounds",
+        ),
+        (
+            {"vnfs": {"fwd": {"type": "copier", "vnfd": "absent.yaml"}}},
+            "/vnfs/fwd/vnfd",
+            "absent.yaml cannot be read",
+        ),
+    ],
+)
+def test_contradictions(refused: Any, changes: dict[str, Any], pointer: str, message: str) -> None:
+    error = refused(**changes)
+    found = findings_at(error, pointer)
+    assert any(message in finding.message for finding in found), (pointers(error), str(error))
+
+
+def test_traffic_outside_of_the_chain_needs_a_link_too(refused: Any, load: Any) -> None:
+    topology = {
+        "nodes": {"a": {}, "b": {}, "c": {}},
+        "placement": {"client": "a", "chain": "b", "server": "c"},
+        "links": [{"between": ["a", "b"]}, {"between": ["b", "c"]}],
+    }
+    chain = {"functions": [{"vnf": "fwd"}]}
+    assert load(topology=topology, chain=chain)
+    for more in ({"reverse": "bypass"}, {"classifier": {"match": {"ip_proto": "tcp"}}}):
+        error = refused(topology=topology, chain={**chain, **more})
+        assert "outside of the chain goes from a to c" in error.message
+
+
+def test_a_chain_of_32_and_of_0(load: Any) -> None:
+    for count in (0, 32):
+        (scenario,) = load(chain={"functions": [{"vnf": "fwd", "count": count}]}).scenarios
+        assert len(scenario.chain.functions) == count
+    (scenario,) = load(chain={"functions": [{"vnf": "fwd", "count": 3}], "initial_si": 4}).scenarios
+    assert scenario.chain.initial_si == 4
+
+
+def test_the_kept_document_gives_the_same_workflow(load: Any) -> None:
+    workflow = load(
+        factors={"n": [0, 1]},
+        chain={"functions": [{"vnf": "fwd", "count": "${n}"}]},
+        presets={"one": {"factors.n": [1]}},
+        overrides=("design.rounds=4",),
+    )
+    assert load_document(workflow.document, workflow.folder) == workflow

@@ -1,0 +1,109 @@
+"""VNF descriptors: what is read from TOSCA, and how bad files are refused."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfcperf.errors import InputError
+from sfcperf.workflow.vnfd import Descriptor, read_descriptor
+
+NFV = "tosca_definitions_version: tosca_simple_profile_for_nfv_1_0_0\n"
+VDU = """
+    {name}:
+      type: {type}
+      capabilities:
+        host:
+          properties: {{{properties}}}
+"""
+
+
+def template(*nodes: str) -> str:
+    return NFV + "topology_template:\n  node_templates:" + "".join(nodes)
+
+
+def vdu(properties: str, name: str = "VDU1", type_name: str = "tosca.nodes.nfv.VDU") -> str:
+    return VDU.format(name=name, type=type_name, properties=properties)
+
+
+def importing(what: str) -> str:
+    return template(vdu("")).replace(NFV, f"{NFV}imports: ['{what}']\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (template(vdu("num_cpus: 3, mem_size: 1 GiB")), Descriptor(3, 1024)),
+        (template(vdu("num_cpus: 3")), Descriptor(3, None)),
+        (template(vdu("mem_size: 100 MB")), Descriptor(None, 96)),
+        (template(vdu("")), Descriptor(None, None)),
+        (template(vdu("num_cpus: {get_input: n}")), Descriptor(None, None)),
+        (template(vdu("num_cpus: 1"), vdu("num_cpus: 2", "VDU2")), Descriptor(3, None)),
+    ],
+)
+def test_sizes(tmp_path: Path, text: str, expected: Descriptor) -> None:
+    if "get_input" in text:
+        text = text.replace(
+            "  node_templates:", "  inputs: {n: {type: integer}}\n  node_templates:"
+        )
+    file = tmp_path / "vnfd.yaml"
+    file.write_text(text)
+    assert read_descriptor(file) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [", "not YAML"),
+        ("- 1", "not TOSCA"),
+        ("a: 1", "not TOSCA"),
+        (NFV, "describes nothing"),
+        (NFV + "topology_template: {}", "describes nothing"),
+        (template(vdu("num_cpus: two")), "not an integer"),
+        (template(vdu("num_cpus: 1", type_name="acme.Thing")), '"acme.Thing" is not a valid type'),
+        (NFV + "topology_template: {node_templates: [1]}", "not valid TOSCA"),
+        (importing("http://127.0.0.1:9/x.yaml"), "network"),
+        (importing("absent.yaml"), "not valid TOSCA"),
+        ("#" * (1 << 20) + "\n", "larger than"),
+    ],
+)
+def test_bad_descriptors_are_named(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_text(text)
+    with pytest.raises(InputError, match=message) as caught:
+        read_descriptor(file)
+    assert "bad.yaml" in caught.value.message
+
+
+def test_missing_and_folder(tmp_path: Path) -> None:
+    for path in (tmp_path / "absent.yaml", tmp_path, Path("nul\0.yaml")):
+        with pytest.raises(InputError, match="cannot be read"):
+            read_descriptor(path)
+
+
+def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "vnfd.yaml"
+    file.write_text(template(vdu("num_cpus: 1")))
+    assert read_descriptor(file).vcpus == 1
+    file.write_text(template(vdu("num_cpus: 2")))
+    os.utime(file, ns=(1, 1))
+    assert read_descriptor(file).vcpus == 2
+
+
+SOUND = template(vdu("num_cpus: 3, mem_size: 1 GiB"))
+
+
+@given(st.integers(0, len(SOUND)), st.integers(0, len(SOUND)), st.text(max_size=5))
+def test_mutated_descriptors_never_give_a_traceback(
+    tmp_path_factory: pytest.TempPathFactory, start: int, length: int, text: str
+) -> None:
+    file = tmp_path_factory.mktemp("vnfd") / "vnfd.yaml"
+    mutated = SOUND[:start] + text + SOUND[start + length % 12 :]
+    file.write_bytes(mutated.encode(errors="surrogatepass"))
+    with suppress(InputError):
+        assert isinstance(read_descriptor(file), Descriptor)
