@@ -45,6 +45,7 @@ struct worker {
 	struct mmsghdr messages[BATCH];
 	struct iovec buffers[BATCH];
 	struct tpacket2_hdr *frames[BATCH];
+	fwd_path frame_paths[BATCH];
 	unsigned int pending;
 
 	_Atomic __u64 verdicts[FWD_VERDICTS];
@@ -104,7 +105,8 @@ static void flush(struct worker *worker)
 
 		if (accepted > 0) {
 			add(&worker->verdicts[FWD_FORWARDED], (__u64)accepted);
-			sent += (unsigned int)accepted;
+			while (accepted-- > 0)
+				count_path(worker, worker->frame_paths[sent++]);
 		} else if (errno != EINTR) {
 			add(&worker->verdicts[FWD_TX_FAILED], 1);
 			sent++;
@@ -115,11 +117,12 @@ static void flush(struct worker *worker)
 	worker->pending = 0;
 }
 
-static void enqueue(struct worker *worker, struct tpacket2_hdr *frame, __u8 *data)
+static void enqueue(struct worker *worker, struct tpacket2_hdr *frame, __u8 *data, fwd_path path)
 {
 	unsigned int i = worker->pending++;
 
 	worker->frames[i] = frame;
+	worker->frame_paths[i] = path;
 	worker->buffers[i] = (struct iovec){ .iov_base = data, .iov_len = frame->tp_len };
 	if (worker->pending == BATCH)
 		flush(worker);
@@ -142,8 +145,7 @@ static void handle(struct worker *worker, struct tpacket2_hdr *frame)
 		give_back(frame);
 		return;
 	}
-	count_path(worker, path);
-	enqueue(worker, frame, data);
+	enqueue(worker, frame, data, path);
 }
 
 static void take_all(struct worker *worker)
