@@ -7,7 +7,6 @@ the totals of UDP loss also count datagrams of the omitted seconds.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,9 @@ from sfcperf.errors import MeasurementError
 
 _BITS_PER_BYTE = 8
 _US_PER_MS = 1e3
+_SHORTEST_S = 1e-3
+_UNBELIEVABLE = 2**64
+"""No counter of iperf3 reaches it."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class _Report:
         value = self.get(*path)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise MeasurementError(f"iperf3's report has no number at {_pointer(path)}")
-        if not math.isfinite(value) or value < 0:
+        if not 0 <= value < _UNBELIEVABLE:  # not a number fails as well
             raise MeasurementError(f"iperf3 reports {value} at {_pointer(path)}")
         return value
 
@@ -120,8 +122,8 @@ def parse(text: str) -> Iperf3Output:
 
 def _total(report: _Report, side: str) -> tuple[float, float]:
     seconds = report.number("end", side, "seconds")
-    if seconds == 0:
-        raise MeasurementError("iperf3 measured for 0 seconds")
+    if seconds < _SHORTEST_S:
+        raise MeasurementError(f"iperf3 measured for {seconds:g} seconds")
     return report.number("end", side, "bytes"), seconds
 
 
@@ -136,7 +138,7 @@ def _udp(report: _Report) -> UdpOutput:
     lost = max(0, int(sum(_signed(row, "lost_packets") for row in counted)))
     seconds = sum(row.number("seconds") for row in counted)
     received = expected - lost
-    if received <= 0 or seconds == 0:
+    if received <= 0 or seconds < _SHORTEST_S:
         raise MeasurementError("the server received none of iperf3's datagrams")
     return UdpOutput(
         sent=int(report.number("end", "sum_sent", "packets")),
@@ -149,7 +151,7 @@ def _udp(report: _Report) -> UdpOutput:
 
 def _signed(row: _Report, key: str) -> float:
     value = row.get(key)
-    if isinstance(value, bool) or not isinstance(value, int):
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= _UNBELIEVABLE:
         raise MeasurementError(f"iperf3's report has no whole number at {key}")
     return value
 

@@ -1,0 +1,128 @@
+"""The smallest real deployment: client and server, each in a namespace, with a router between.
+
+`client --- middle --- server`. The middle stands for the chain: shape it there, and the chain loses
+packets; shape the client's own interface, and the sender does.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sfcperf.hosts.namespace import NamespaceHost
+from sfcperf.management.deployment import Deployment, Endpoint, Hop
+
+CLIENT, SERVER = "198.18.0.2", "198.18.1.2"  # RFC 2544
+ENDS = {"client": (CLIENT, "198.18.0.1"), "server": (SERVER, "198.18.1.1")}
+MTU = 1500
+_numbers = itertools.count()
+
+
+@dataclass
+class OwnMeter:
+    """Meters some processes of this machine, from /proc."""
+
+    processes: list[int] = field(default_factory=list)
+
+    def cpu_s(self) -> float:
+        return sum(_stat(pid)[11] + _stat(pid)[12] for pid in self.processes) / 100
+
+    def memory_bytes(self) -> int:
+        return sum(_stat(pid)[21] for pid in self.processes) * os.sysconf("SC_PAGE_SIZE")
+
+    def pids(self) -> list[int]:
+        return list(self.processes)
+
+
+@dataclass(frozen=True)
+class Cable:
+    """The deployment, and ways to make it worse."""
+
+    deployment: Deployment
+    meter: OwnMeter
+    spaces: dict[str, str]
+
+    def shape(self, where: str, *qdisc: str) -> None:
+        """`where`: `client` (what the client sends) or `middle` (towards the server)."""
+        interface = "eth0" if where == "client" else "server0"
+        _run("tc", "-n", self.spaces[where], "qdisc", "add", "dev", interface, "root", *qdisc)
+
+    def cut(self) -> None:
+        """Packets reach the middle and go no further."""
+        _run("ip", "-n", self.spaces["middle"], "link", "set", "server0", "down")
+
+
+@contextmanager
+def cable() -> Iterator[Cable]:
+    """Build it, and leave nothing behind."""
+    tag = f"cable-{os.getpid()}-{next(_numbers)}"
+    spaces = {name: f"{tag}-{name}" for name in (*ENDS, "middle")}
+    workdir = Path(tempfile.mkdtemp(prefix="sfcperf-cable-"))
+    meter = OwnMeter()
+    try:
+        for space in spaces.values():
+            _run("ip", "netns", "add", space)
+            _run("ip", "-n", space, "link", "set", "lo", "up")
+        for end in ENDS:
+            _join(spaces, end)
+        hosts = {name: NamespaceHost(name, spaces[name], workdir / name) for name in spaces}
+        endpoints = {
+            end: Endpoint(end, "node1", hosts[end], address, "eth0", MTU)
+            for end, (address, _) in ENDS.items()
+        }
+        hops = tuple(Hop(end, hosts["middle"], f"{end}0") for end in ENDS)
+        deployment = Deployment(
+            tag, endpoints["client"], endpoints["server"], (), hops, {"sff@node1": meter}, "none"
+        )
+        yield Cable(deployment, meter, spaces)
+    finally:
+        for space in spaces.values():
+            subprocess.run(["ip", "netns", "delete", space], check=False, capture_output=True)
+        shutil.rmtree(workdir)
+
+
+def listeners(host: NamespaceHost) -> str:
+    """Listening TCP sockets, by another tool than ours."""
+    return host.run(["ss", "-H", "-l", "-t", "-n"], timeout_s=5).text
+
+
+def ended(pid: int, within_s: float = 5) -> bool:
+    """Whether a process is gone."""
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        if not Path(f"/proc/{pid}").exists():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def _join(spaces: dict[str, str], end: str) -> None:
+    address, gateway = ENDS[end]
+    here, middle = spaces[end], spaces["middle"]
+    # fmt: off
+    _run("ip", "-n", here, "link", "add", "eth0", "mtu", str(MTU), "type", "veth",
+         "peer", "name", f"{end}0", "mtu", str(MTU), "netns", middle)
+    # fmt: on
+    _run("ip", "-n", here, "address", "add", f"{address}/24", "dev", "eth0")
+    _run("ip", "-n", middle, "address", "add", f"{gateway}/24", "dev", f"{end}0")
+    _run("ip", "-n", here, "link", "set", "eth0", "up")
+    _run("ip", "-n", middle, "link", "set", f"{end}0", "up")
+    _run("ip", "-n", here, "route", "add", "default", "via", gateway)
+    _run("ip", "netns", "exec", middle, "sysctl", "-q", "-w", "net.ipv4.ip_forward=1")
+
+
+def _run(*argv: str) -> None:
+    subprocess.run(argv, check=True, capture_output=True, timeout=10)
+
+
+def _stat(pid: int) -> list[int]:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return [0, *map(int, fields[1:])]

@@ -1,0 +1,112 @@
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfcperf.active.iperf3_output import parse
+from sfcperf.errors import MeasurementError
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def golden(kind: str) -> str:
+    return (GOLDEN / f"iperf3-{kind}-3.12.json").read_text()
+
+
+def test_reads_tcp() -> None:
+    seen = parse(golden("tcp"))
+    end = json.loads(golden("tcp"))["end"]
+    assert seen.received_bps == pytest.approx(end["sum_received"]["bits_per_second"])
+    assert seen.sent_bps == pytest.approx(end["sum_sent"]["bits_per_second"])
+    assert seen.sent_bps == pytest.approx(100e6, rel=0.02)  # two streams of 50 Mbit/s
+    assert seen.retransmits == end["sum_sent"]["retransmits"]
+    assert seen.datagrams is None
+    assert seen.version == "iperf 3.12"
+
+
+def test_udp_loss_leaves_out_the_omitted_seconds() -> None:
+    """iperf 3.12's own total counts them: it says 2 Mbit/s over 1 Mbit/s lose nearly 100 %."""
+    seen = parse(golden("udp-omit-loss"))
+    assert seen.datagrams is not None
+    assert seen.datagrams.sent == 250  # 2 Mbit/s of 1000 bytes for one second
+    own = json.loads(golden("udp-omit-loss"))["end"]["sum"]
+    assert own["lost_packets"] / own["packets"] > 0.8
+    # Independently, from bytes: what arrived of what was sent.
+    arrived = seen.received_bps / seen.sent_bps
+    assert seen.datagrams.loss_ratio == pytest.approx(1 - arrived, abs=0.05)
+    assert seen.datagrams.received_per_s * 1000 * 8 == pytest.approx(seen.received_bps, rel=0.01)
+
+
+def test_udp_streams_are_added() -> None:
+    seen = parse(golden("udp-streams"))
+    assert seen.datagrams is not None
+    streams = json.loads(golden("udp-streams"))["server_output_json"]["end"]["streams"]
+    assert len(streams) == 2
+    lost = sum(stream["udp"]["lost_packets"] for stream in streams)
+    assert (seen.datagrams.sent, seen.datagrams.received, seen.datagrams.lost) == (100, 97, lost)
+    assert seen.congestion is None
+    assert seen.retransmits is None
+
+
+def test_iperf3s_own_error_is_told() -> None:
+    with pytest.raises(MeasurementError, match="Connection refused"):
+        parse(golden("refused"))
+
+
+def _paths(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    items = (
+        list(value.items())
+        if isinstance(value, dict)
+        else list(enumerate(value))
+        if isinstance(value, list)
+        else []
+    )
+    return [found for key, child in items for found in [(*path, key), *_paths(child, (*path, key))]]
+
+
+DOCUMENTS = {kind: json.loads(golden(kind)) for kind in ("tcp", "udp-omit-loss", "udp-streams")}
+PLACES = [(kind, path) for kind, document in DOCUMENTS.items() for path in _paths(document)]
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.just(10**400),
+    st.floats(),
+    st.text(max_size=5),
+    st.just([]),
+)
+
+
+@given(st.sampled_from(PLACES), VALUES)
+def test_a_value_out_of_place_raises_nothing_else(
+    place: tuple[str, tuple[str | int, ...]], value: Any
+) -> None:
+    kind, path = place
+    document = json.loads(golden(kind))
+    parent = document
+    for step in path[:-1]:
+        parent = parent[step]
+    parent[path[-1]] = value
+    _parse_or_refuse(json.dumps(document))
+
+
+@given(st.sampled_from(sorted(DOCUMENTS)), st.text(max_size=50), st.integers(0, 7500))
+def test_damaged_output_raises_nothing_else(kind: str, noise: str, start: int) -> None:
+    text = golden(kind)
+    _parse_or_refuse(text[:start] + noise)
+    _parse_or_refuse(text[:start] + noise + text[start:])
+
+
+def _parse_or_refuse(text: str) -> None:
+    try:
+        seen = parse(text)
+    except MeasurementError:
+        return
+    assert math.isfinite(seen.received_bps)
+    assert math.isfinite(seen.sent_bps)
+    if seen.datagrams is not None:
+        assert 0 <= seen.datagrams.loss_ratio <= 1
