@@ -71,6 +71,7 @@ class Site:
         self._attachments()
         self._links()
         self._configure_switches()
+        self._shape_links()
         self._endpoints()
         self._functions()
 
@@ -143,11 +144,14 @@ class Site:
             (first, second), (here, there) = link.nodes, link.interfaces
             namespaces = [self.layout.nodes[node].namespace for node in (first, second)]
             network.add_veth(namespaces[0], here, namespaces[1], there, mtu=WIRE_MTU)
+
+    def _shape_links(self) -> None:
+        for link in self.layout.links:
             rate = link.link.rate_bps
-            if rate is not None:
-                burst = link.link.burst_bytes or default_burst(rate)
-                network.shape(namespaces[0], here, rate, burst)
-                network.shape(namespaces[1], there, rate, burst)
+            for node, interface in zip(link.nodes, link.interfaces, strict=True):
+                if rate is not None:
+                    burst = link.link.burst_bytes or default_burst(rate)
+                    network.shape(self.layout.nodes[node].namespace, interface, rate, burst)
 
     def _configure_switches(self) -> None:
         for name, node in self.layout.nodes.items():
@@ -179,7 +183,8 @@ class Site:
         for link in self.layout.links:
             if node in link.nodes:
                 end = link.nodes.index(node)
-                interfaces.append(Interface("und", link.interfaces[end], link.ofports[end]))
+                name, ofport = link.interfaces[end], link.ofports[end]
+                interfaces.append(Interface("und", name, ofport, own_qdisc=True))
         return interfaces
 
     def _underlay(self, name: str, tunnelled: list[Port]) -> None:
@@ -187,6 +192,7 @@ class Site:
         network.add_address(node.namespace, "und", node.address, 24)
         if tunnelled:
             network.add_address(node.namespace, "und", "10.254.0.254", 24)
+        switch.await_routes(["10.255.0.0/24", *(["10.254.0.0/24"] if tunnelled else [])])
         for destination in node.next_hop:
             # Nodes in between switch by IPv4 address: the frame keeps the last node's MAC.
             last = self.layout.nodes[destination]

@@ -4,6 +4,7 @@ Bridge `sff` of each node:
   table 0   where a packet comes from: endpoint (classifier), SF, SFC proxy's SF, tunnel
   table 10  SFF: (SPI, SI) -> next SF, tunnel to the next SF's node, or the end of the path
   table 20  what is not in a chain: by destination MAC, as a switch
+  table 30  SFC proxy: what was decapsulated goes to the NSH-unaware SF
 Bridge `und` of each node: VXLAN-GPE between nodes and towards SFs, by destination address.
 
 NSH is MD type 1 with zero context headers; the SFF decrements its TTL at each SF (RFC 8300, 2.2).
@@ -19,6 +20,8 @@ from sfcperf.workflow.model import Match, Scenario
 
 _NSH = "packet_type=(1,0x894f)"
 _ETHERNET = "packet_type=(0,0)"
+_ANYWHERE = "load:0->NXM_OF_IN_PORT[],resubmit"
+"""A packet may not go out where it came in; from tunnel to tunnel (one port for all) it must."""
 _PROTOCOLS = {"any": "ip", "tcp": "tcp", "udp": "udp", "icmp": "icmp"}
 
 
@@ -33,7 +36,7 @@ def sff_flows(layout: Layout, scenario: Scenario, node: str) -> list[str]:
             flows += _classifier(path, scenario, node)
             flows += _forwarder(layout, path, node)
     if layout.encapsulation != "none" and layout.needs_underlay:
-        flows.append(f"table=0,priority=90,in_port={TUNNEL_PORT},{_NSH},actions=resubmit(,10)")
+        flows.append(f"table=0,priority=90,in_port={TUNNEL_PORT},{_NSH},actions={_ANYWHERE}(,10)")
     return flows
 
 
@@ -108,8 +111,11 @@ def _towards(layout: Layout, path: Path, hop: PathHop, node: str) -> Iterator[st
         if node in {path.source.node, *(other.exit.node for other in path.hops)}:
             yield f"table=10,{key},actions={_tunnel(layout.nodes[entry.node])}"
     elif not hop.function.type.nsh_aware:
+        # Only after decap() is it known that an Ethernet frame is there to be readdressed.
+        yield f"table=10,{key},actions=decap(),set_field:{entry.ofport}->reg0,resubmit(,30)"
         yield (
-            f"table=10,{key},actions=decap(),set_field:{entry.mac}->eth_dst,output:{entry.ofport}"
+            f"table=30,reg0={entry.ofport},{_ETHERNET},"
+            f"actions=set_field:{entry.mac}->eth_dst,output:{entry.ofport}"
         )
     elif entry.address is not None:
         yield (
@@ -146,7 +152,7 @@ def _bypass(layout: Layout, node: str) -> Iterator[str]:
         if endpoint.node == node:
             yield f"table=0,priority=50,in_port={endpoint.ofport},actions=resubmit(,20)"
     if layout.needs_underlay:
-        yield f"table=0,priority=50,in_port={TUNNEL_PORT},{_ETHERNET},actions=resubmit(,20)"
+        yield f"table=0,priority=50,in_port={TUNNEL_PORT},{_ETHERNET},actions={_ANYWHERE}(,20)"
 
 
 def _deliver(layout: Layout, node: str, endpoint: Port) -> str:

@@ -30,6 +30,8 @@ class Interface:
     ofport: int
     settings: tuple[str, ...] = ()
     """Further `column=value` of the OVSDB Interface table."""
+    own_qdisc: bool = False
+    """Leave the interface's queueing discipline alone; by default Open vSwitch removes it."""
 
 
 def create_database(host: Host, file: Path) -> None:
@@ -77,6 +79,10 @@ class OpenVSwitch:
             command += ["--", "add-port", interface.bridge, interface.name]
             command += ["--", "set", "interface", interface.name]
             command += [f"ofport_request={interface.ofport}", *interface.settings]
+            if interface.own_qdisc:
+                qos = f"@noop{interface.ofport}"
+                command += ["--", f"--id={qos}", "create", "qos", "type=linux-noop"]
+                command += ["--", "set", "port", interface.name, f"qos={qos}"]
         self._vsctl(*command)
         self._check_ports(interfaces)
 
@@ -89,6 +95,15 @@ class OpenVSwitch:
     def set_neighbour(self, bridge: str, address: str, mac: str) -> None:
         """Where a tunnel finds the next hop, without ARP."""
         self._appctl("tnl/neigh/set", bridge, address, mac)
+
+    def await_routes(self, prefixes: Sequence[str]) -> None:
+        """Wait until the switch knows the kernel's routes to these: it learns them on its own
+        time, and drops what is to be tunnelled before it has. Raises DeploymentError."""
+        end = time.monotonic() + START_TIMEOUT_S
+        while not all(prefix in self._appctl("ovs/route/show") for prefix in prefixes):
+            if time.monotonic() > end:
+                raise DeploymentError(f"Open vSwitch does not see the routes to {prefixes}")
+            time.sleep(0.005)
 
     def packets_by_flow(self, bridge: str) -> dict[str, int]:
         """Match of each flow -> packets that it has forwarded, all of them counted."""
