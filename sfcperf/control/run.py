@@ -95,8 +95,11 @@ def resume(folder: Path, *, command: Sequence[str], listener: Listener) -> Outco
 
 
 def _resumable(document: Mapping[str, Any], store: RunStore) -> str:
-    """The id of a run that is not complete; the folder may have been moved or renamed."""
-    if document.get("status") == "complete":
+    """The id of a run that is not done; the folder may have been moved or renamed.
+
+    A run that was killed while it published is complete but not done.
+    """
+    if (document.get("status"), document.get("state")) == ("complete", "done"):
         raise InputError(
             "this run is complete; there is nothing to resume",
             where=str(store.folder),

@@ -30,15 +30,15 @@ from sfcperf.workflow.model import Scenario
 
 ENTRY_POINTS = """
 [sfcperf.drivers]
-fake = tests.support.fakes:FakeDriver
+fake = support.fakes:FakeDriver
 [sfcperf.vnfs]
-fake = tests.support.fakes:FakeFunction
+fake = support.fakes:FakeFunction
 [sfcperf.probes]
-fake = tests.support.fakes:FakeProbe
+fake = support.fakes:FakeProbe
 [sfcperf.monitors]
-fake = tests.support.fakes:FakeMonitor
+fake = support.fakes:FakeMonitor
 [sfcperf.publishers]
-fake = tests.support.fakes:FakePublisher
+fake = support.fakes:FakePublisher
 """
 ROOT = Path(__file__).parents[2]
 
@@ -49,7 +49,7 @@ def register(folder: Path) -> str:
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: sfcperf-fakes\nVersion: 1\n")
     (info / "entry_points.txt").write_text(ENTRY_POINTS)
-    return os.pathsep.join([str(folder), str(ROOT)])
+    return os.pathsep.join([str(folder), str(ROOT / "tests")])
 
 
 def document(resources: Path, **changes: Any) -> dict[str, Any]:

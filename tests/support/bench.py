@@ -1,0 +1,31 @@
+"""The `bench` fixture: the fakes are installed, and there are folders to run them in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sfcperf import plugins
+from support import fakes
+from support.engine import Bench
+
+
+@pytest.fixture
+def bench(tmp_path: Path, state_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    for name in ("installed", "resources", "results"):
+        (tmp_path / name).mkdir()
+    path = fakes.register(tmp_path / "installed")
+    monkeypatch.setenv("PYTHONPATH", path)
+    for folder in path.split(os.pathsep):
+        monkeypatch.syspath_prepend(folder)
+    _forget_plugins()
+    yield Bench(tmp_path / "resources", tmp_path / "results", state_dir)
+    _forget_plugins()
+
+
+def _forget_plugins() -> None:
+    for function in (plugins.names, plugins.load, plugins._points):
+        function.cache_clear()

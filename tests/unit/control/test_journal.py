@@ -1,0 +1,92 @@
+"""The journal: what is outstanding survives whatever happens to its last line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfcperf.control.journal import FileJournal
+from sfcperf.drivers.base import Resource
+from sfcperf.errors import InputError
+
+names = st.text(min_size=1, max_size=8)
+steps = st.lists(st.tuples(st.sampled_from(["intend", "removed"]), names), max_size=20)
+
+
+def resource(name: str) -> Resource:
+    return Resource("file", name, {"path": f"/{name}"})
+
+
+def apply(journal: FileJournal, history: list[tuple[str, str]]) -> None:
+    for op, name in history:
+        getattr(journal, op)([resource(name)])
+
+
+def outstanding(history: list[tuple[str, str]]) -> list[str]:
+    """The same by a list: newest intention first."""
+    left: list[str] = []
+    for op, name in history:
+        left = [other for other in left if other != name]
+        if op == "intend":
+            left.append(name)
+    return left[::-1]
+
+
+@given(history=steps)
+def test_a_journal_read_again_knows_the_same(
+    tmp_path_factory: pytest.TempPathFactory, history: list[tuple[str, str]]
+) -> None:
+    path = tmp_path_factory.mktemp("journal") / "journal.jsonl"
+    journal = FileJournal(path)
+    apply(journal, history)
+    expected = [resource(name) for name in outstanding(history)]
+    assert journal.outstanding() == expected
+    assert FileJournal(path).outstanding() == expected
+
+
+@given(history=steps, cut=st.integers(min_value=0), more=steps)
+def test_a_torn_journal_is_read_up_to_its_last_whole_line(
+    tmp_path_factory: pytest.TempPathFactory,
+    history: list[tuple[str, str]],
+    cut: int,
+    more: list[tuple[str, str]],
+) -> None:
+    path = tmp_path_factory.mktemp("journal") / "journal.jsonl"
+    apply(FileJournal(path), history)
+    content = path.read_bytes() if path.exists() else b""
+    cut %= len(content) + 1
+    path.write_bytes(content[:cut])
+    whole = content[:cut].count(b"\n")
+    journal = FileJournal(path)
+    apply(journal, more)
+    expected = [resource(name) for name in outstanding(history[:whole] + more)]
+    assert FileJournal(path).outstanding() == expected
+
+
+def test_damage_in_the_middle_is_not_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    apply(FileJournal(path), [("intend", "a"), ("intend", "b")])
+    path.write_bytes(b"{]\n" + path.read_bytes())
+    with pytest.raises(InputError, match="line 1 of the journal is damaged"):
+        FileJournal(path)
+
+
+def test_a_line_that_cannot_be_written_leaves_no_half_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "journal.jsonl"
+    journal = FileJournal(path)
+    journal.intend([resource("a")])
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("os.fsync", full)
+        with pytest.raises(OSError, match="No space"):
+            journal.intend([resource("b")])
+    journal.intend([resource("c")])
+    assert [r.name for r in FileJournal(path).outstanding()] == ["c", "a"]

@@ -1,0 +1,124 @@
+"""Live state: who is alive, who is dead, and whose is what."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.engine import Bench, in_child
+
+from sfcperf.control.clean import clean
+from sfcperf.control.state import TAG_ALPHABET, RunAlive, RunInfo, StateDir
+from sfcperf.drivers.base import Resource
+from sfcperf.errors import EnvironmentLacks
+
+
+def dead_run(resource: Path, driver: str = "fake") -> str:
+    """A run that made one resource and died."""
+    state, run_id, tag = StateDir().create("w")
+    state.write_info(RunInfo(run_id, tag, driver, {}, "/nowhere", os.getpid()))
+    state.journal().intend([Resource("file", str(resource))])
+    resource.touch()
+    state.release()
+    return run_id
+
+
+def test_run_ids_and_tags_are_unique(state_dir: Path) -> None:
+    made = [StateDir().create("w") for _ in range(20)]
+    tags = {tag for _, _, tag in made}
+    assert len(tags) == 20
+    assert all(len(tag) == 6 and set(tag) <= set(TAG_ALPHABET) for tag in tags)
+    assert StateDir().run_ids() == sorted(run_id for _, run_id, _ in made)
+    for state, _, _ in made:
+        state.remove()
+    assert StateDir().run_ids() == []
+
+
+def test_a_run_is_alive_until_its_process_ends(state_dir: Path) -> None:
+    states = StateDir()
+    state, run_id, _ = states.create("w")
+    assert states.alive(run_id)
+    with pytest.raises(RunAlive):
+        states.claim(run_id)
+    state.release()
+    assert not states.alive(run_id)
+
+
+def test_a_child_that_outlives_a_run_does_not_keep_it_alive(state_dir: Path) -> None:
+    reader, writer = os.pipe()
+
+    def run() -> None:
+        _, run_id, _ = StateDir().create("w")
+        child = subprocess.Popen(
+            [sys.executable, "-c", "import sys; sys.stdin.read()"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        os.write(writer, f"{run_id} {child.pid}".encode())
+        # The pipe's end goes with this process, and the child with it; a copy keeps it for now.
+        os.kill(os.getpid(), 9)
+
+    in_child(run)
+    run_id, _ = os.read(reader, 1000).decode().split()
+    os.close(reader)
+    os.close(writer)
+    assert not StateDir().alive(run_id)
+
+
+def test_clean_undoes_dead_runs_and_names_living_ones(bench: Bench) -> None:
+    dead = dead_run(bench.resources / "dead")
+    state, alive, _ = StateDir().create("w")
+    state.write_info(RunInfo(alive, "x", "fake", {}, "/nowhere", os.getpid()))
+    state.journal().intend([Resource("file", str(bench.resources / "alive"))])
+    for name in ("alive", "others"):
+        (bench.resources / name).touch()
+    found = {run.run_id: run for run in clean(dry_run=True)}
+    assert found[dead].lines == (f"file {bench.resources / 'dead'}",)
+    assert found[alive].status == "alive"
+    assert (bench.resources / "dead").exists()
+    found = {run.run_id: run for run in clean(dry_run=False)}
+    assert {run_id: run.status for run_id, run in found.items()} == {
+        dead: "removed",
+        alive: "alive",
+    }
+    assert sorted(path.name for path in bench.resources.iterdir()) == ["alive", "others"]
+    assert StateDir().run_ids() == [alive]
+    state.remove()
+
+
+def test_one_run_that_cannot_be_cleaned_does_not_stop_the_others(bench: Bench) -> None:
+    unknown = dead_run(bench.resources / "a", driver="uninstalled")
+    damaged = dead_run(bench.resources / "b")
+    (bench.state / "runs" / damaged / "journal.jsonl").write_text("?\n")
+    nameless = dead_run(bench.resources / "c")
+    (bench.state / "runs" / nameless / "run.json").unlink()
+    good = dead_run(bench.resources / "d")
+    found = {run.run_id: run for run in clean(dry_run=False)}
+    assert found[good].status == "removed"
+    assert {run_id for run_id, run in found.items() if run.status == "failed"} == {
+        unknown,
+        damaged,
+        nameless,
+    }
+    assert "no driver named 'uninstalled'" in found[unknown].lines[0]
+    assert sorted(path.name for path in bench.resources.iterdir()) == ["a", "b", "c"]
+
+
+def test_a_folder_without_a_journal_owns_nothing(bench: Bench) -> None:
+    (bench.state / "runs" / "half-made").mkdir(parents=True)
+    assert [run.status for run in clean(dry_run=False)] == ["removed"]
+    assert StateDir().run_ids() == []
+
+
+def test_a_state_folder_that_cannot_be_used_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("SFCPERF_STATE_DIR", str(tmp_path / "file"))
+    with pytest.raises(EnvironmentLacks) as caught:
+        StateDir().create("w")
+    assert "SFCPERF_STATE_DIR" in (caught.value.hint or "")
