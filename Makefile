@@ -84,7 +84,7 @@ $(HOST_STAMP).new:
 	    --extra-vars stamp=$(HOST_STAMP) playbooks/host.yml
 
 dataplanes: host
-	$(Q)$(MAKE) --no-print-directory -C vnfs
+	$(Q)$(MAKE) --no-print-directory $(if $(V),,--silent) -C vnfs
 
 # mypy and editors do not follow setuptools' mapping of folders into the package (docs/decisions/
 # 0001): they get the package as a folder of links.
