@@ -15,9 +15,10 @@ from sfcperf import plugins
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("packaging")]
 
 TREE = Path(__file__).resolve().parents[2]
-NOT_SOURCES = shutil.ignore_patterns(
-    ".*", "build", "dist", "site", "results", "tests", "__pycache__", "*.egg-info"
-)
+SOURCES = [
+    *("sfcperf", "drivers", "vnfs", "schemas", "workflows", "playbooks"),
+    *("setup.py", "pyproject.toml", "README.md", "LICENSE"),
+]
 DATA_FOLDERS = {"schemas": "*.json", "workflows": "*.json", "playbooks": "*.yml"}
 
 
@@ -27,7 +28,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("packaging")
     # A build writes beside its sources: it works on a copy, so that tests leave the tree alone.
     source = folder / "source"
-    shutil.copytree(TREE, source, ignore=NOT_SOURCES)
+    source.mkdir()
+    for name in SOURCES:
+        if (TREE / name).is_dir():
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(TREE / name, source / name, ignore=ignored)
+        else:
+            shutil.copy(TREE / name, source)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
     offline = ["--no-index", "--no-deps", "--no-build-isolation"]
     _run([*pip, "wheel", *offline, "--wheel-dir", str(folder), str(source)], folder)
