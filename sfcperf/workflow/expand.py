@@ -16,6 +16,19 @@ from sfcperf.workflow.findings import Findings, did_you_mean, listing
 VARYING = ("topology", "endpoints", "vnfs", "chain", "probes", "monitors")
 """Sections in which factors may be used: a scenario is made of these."""
 
+FIXED = (
+    "$schema",
+    "sfcperf",
+    "name",
+    "description",
+    "infrastructure",
+    "factors",
+    "design",
+    "publish",
+    "figures",
+)
+"""Sections that are the same for the whole run."""
+
 MAX_SCENARIOS = 1000
 
 
@@ -159,13 +172,13 @@ def _check_references(
             if references.is_unfinished(text):
                 findings.add(where, "`${` without its `}`", allowed="${factor}")
             for name in references.names_in(text):
-                if section not in VARYING:
+                if section in FIXED:
                     findings.add(
                         where,
                         f"${{{name}}} cannot be used here: this does not vary within a run",
                         allowed=f"references in {', '.join(VARYING)}",
                     )
-                elif name not in factors:
+                elif section in VARYING and name not in factors:
                     findings.add(
                         where,
                         f"there is no factor {name!r}",

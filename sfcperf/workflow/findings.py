@@ -24,6 +24,11 @@ class Findings:
         error = WorkflowError(message, where=where, allowed=allowed, hint=hint)
         self._found.setdefault((where, message), error)
 
+    def take(self, error: WorkflowError) -> None:
+        """Note what an error says, with its others."""
+        for finding in (error, *error.others):
+            self._found.setdefault((finding.where, finding.message), finding)
+
     def __bool__(self) -> bool:
         return bool(self._found)
 

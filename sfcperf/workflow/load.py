@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf import plugins
+from sfcperf.errors import WorkflowError
 from sfcperf.workflow import pointer
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.document import clean, read_document
-from sfcperf.workflow.expand import VARYING, Combination, Expansion, expand
+from sfcperf.workflow.expand import FIXED, VARYING, Expansion, expand
 from sfcperf.workflow.figures import build_figures
 from sfcperf.workflow.findings import Findings
 from sfcperf.workflow.model import Design, PublishSpec, StopWhen, Workflow
@@ -68,39 +69,43 @@ def load_document(
     at `folder`. Loading `Workflow.document` again gives the same workflow. Raises as
     `load_workflow`."""
     given = clean(document)
-    _check_whole(given)
+    _check_presets(given)
     chosen = customise(given, overrides, driver)
-    expansion = _expand(chosen)
-    _check_sections(expansion)
+    findings = Findings()
+    expansion = _expand(chosen, findings)
+    _check_sections(expansion, findings)
     return _build(expansion, folder)
 
 
-def _check_whole(document: Mapping[str, Any]) -> None:
-    """The outline, and the sections that are gone after `customise`."""
+def _check_presets(document: Mapping[str, Any]) -> None:
+    """The sections that are gone after `customise`."""
     schema = compose(())
     findings = Findings()
-    _add(findings, misfits(outline(schema), document))
     for key in ("presets", "preset"):
         if key in document:
             _add(findings, misfits(section_schema(schema, key), document[key]), (key,))
     findings.raise_any()
 
 
-def _expand(document: Mapping[str, Any]) -> Expansion:
+def _expand(document: Mapping[str, Any], findings: Findings) -> Expansion:
+    """Raises when references cannot be replaced; a wrong outline is noted only."""
     schema = compose(())
-    findings = Findings()
-    # An override may have added a key.
     _add(findings, misfits(outline(schema), document))
     if "factors" in document:
-        section = section_schema(schema, "factors")
-        _add(findings, misfits(section, document["factors"]), ("factors",))
-    findings.raise_any()
-    return expand(document)
+        found = misfits(section_schema(schema, "factors"), document["factors"])
+        _add(findings, found, ("factors",))
+        if found:
+            findings.raise_any()
+    try:
+        return expand(document)
+    except WorkflowError as error:
+        findings.take(error)
+        findings.raise_any()
+        raise
 
 
-def _check_sections(expansion: Expansion) -> None:
+def _check_sections(expansion: Expansion, findings: Findings) -> None:
     """Every form of every section fits the schema, the plug-ins' parameters included."""
-    findings = Findings()
     document = expansion.document
     varying = [
         (section, combination, expansion.section(section, combination))
@@ -108,15 +113,16 @@ def _check_sections(expansion: Expansion) -> None:
         if section in document
         for combination in expansion.variants(section)
     ]
-    fixed = {key: value for key, value in document.items() if key not in VARYING}
+    fixed = {key: document[key] for key in FIXED if key in document and key != "factors"}
     used = _used_plugins([fixed, *({name: value} for name, _, value in varying)])
     schema = compose(used)
     for key, value in fixed.items():
-        if key != "factors":
-            _add(findings, misfits(section_schema(schema, key), value), (key,))
+        _add(findings, misfits(section_schema(schema, key), value), (key,))
     for section, combination, value in varying:
-        found = misfits(section_schema(schema, section), value)
-        _add_expanded(findings, found, section, expansion, combination)
+        for misfit in misfits(section_schema(schema, section), value):
+            where, levels = expansion.locate((section, *misfit.path), combination)
+            message = misfit.message + levels
+            findings.add(where, message, allowed=misfit.allowed, hint=misfit.hint)
     findings.raise_any()
 
 
@@ -197,15 +203,3 @@ def _add(findings: Findings, found: Iterable[Misfit], at: pointer.Path = ()) -> 
     for misfit in found:
         where = pointer.to_pointer((*at, *misfit.path))
         findings.add(where, misfit.message, allowed=misfit.allowed, hint=misfit.hint)
-
-
-def _add_expanded(
-    findings: Findings,
-    found: Iterable[Misfit],
-    section: str,
-    expansion: Expansion,
-    combination: Combination,
-) -> None:
-    for misfit in found:
-        where, levels = expansion.locate((section, *misfit.path), combination)
-        findings.add(where, misfit.message + levels, allowed=misfit.allowed, hint=misfit.hint)

@@ -111,7 +111,6 @@ def _in_words(failure: _Failure) -> Iterator[Misfit]:
 
 def _simple(failure: _Failure) -> Misfit:
     wanted, keyword = failure.wanted, failure.keyword
-    about = failure.schema.get("description")
     given = _shown(failure.given)
     path = (*failure.path, failure.given) if failure.in_key else failure.path
     if keyword == "enum":
@@ -128,7 +127,6 @@ def _simple(failure: _Failure) -> Misfit:
         message = f"must have {_LENGTHS[keyword].format(wanted)}"
     elif keyword == "pattern":
         message = f"{given} does not have the right form"
-        about = about or f"pattern {wanted}"
     elif keyword == "format":
         message = f"{given} is not of the form {wanted}"
     elif keyword == "uniqueItems":
@@ -137,7 +135,20 @@ def _simple(failure: _Failure) -> Misfit:
         message = f"{given} is not allowed here"
     else:
         message = _shortened(failure.message)
-    return Misfit(path, message, about)
+    return Misfit(path, message, _allowed(failure.schema))
+
+
+def _allowed(schema: Mapping[str, Any]) -> str | None:
+    """What a schema takes: a range where it has one, and its description."""
+    least, most = schema.get("minimum"), schema.get("maximum")
+    if least is not None and most is not None:
+        words = f"{least} to {most}"
+    elif least is not None or most is not None:
+        words = f"{least} or more" if most is None else f"{most} or less"
+    else:
+        words = ""
+    about = schema.get("description") or schema.get("pattern")
+    return f"{words}: {about}" if words and about else words or about
 
 
 def _unknown_keys(failure: _Failure) -> Iterator[Misfit]:
@@ -155,7 +166,8 @@ def _missing_keys(failure: _Failure) -> Iterator[Misfit]:
         if key not in failure.given and failure.message.startswith(repr(key)):
             described = failure.schema.get("properties", {}).get(key)
             about = described.get("description") if isinstance(described, dict) else None
-            yield Misfit(failure.path, f"the key {key!r} is missing", about)
+            hint = f"{key}: {about}" if about else None
+            yield Misfit(failure.path, f"the key {key!r} is missing", hint=hint)
 
 
 def _best_branch(failure: _Failure) -> Iterator[Misfit]:

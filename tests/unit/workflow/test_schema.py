@@ -189,8 +189,19 @@ def test_misfits_say_where_what_and_what_is_allowed(
 
 
 def test_several_findings_come_together(refused: Any) -> None:
-    error = refused(probes=[{"probe": "echo", "count": 0}, {"probe": "nope"}], design={"rounds": 0})
-    assert pointers(error) == {"/probes/0/count", "/probes/1/probe", "/design/rounds"}
+    error = refused(
+        name=None,
+        probes=[{"probe": "echo", "count": 0}, {"probe": "nope"}],
+        design={"rounds": 0},
+        topolgy="T1",
+    )
+    assert pointers(error) == {
+        "",
+        "/topolgy",
+        "/probes/0/count",
+        "/probes/1/probe",
+        "/design/rounds",
+    }
 
 
 def test_plugin_keys_are_known_without_a_trailing_newline_trick(refused: Any) -> None:
