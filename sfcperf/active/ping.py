@@ -19,6 +19,10 @@ from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Requirement
 
 _TIMEOUT_MARGIN_S = 15.0
+_INTERVAL_TOLERANCE = 0.05
+_TIMER_ROUNDING_S = 0.016
+"""ping sleeps in ticks of the kernel: up to 10 ms each (HZ=100), and wakes a little late. When the
+own queue is full it waits and tries again, which shows in the time alone."""
 
 _METRICS = (
     Metric("rtt_us", "us", "mean round-trip time", better="lower", primary=True),
@@ -132,6 +136,13 @@ class Ping(Probe):
         }
         return ProbeResult(samples(_METRICS, values), tuple(doubts), notes)
 
+    @property
+    def _longest_s(self) -> float:
+        """Time that the requests take at most when nothing holds the sender up."""
+        asked = self.parameters
+        interval_s = asked["interval_s"] * (1 + _INTERVAL_TOLERANCE) + _TIMER_ROUNDING_S
+        return float((asked["count"] - 1) * interval_s + asked["timeout_s"])
+
     def _ping(self, deployment: Deployment, raw_dir: Path, name: str, count: int) -> ToolOutput:
         asked = self.parameters
         argv = ["ping", "-n", "-c", str(count), "-i", f"{asked['interval_s']:.6f}"]
@@ -153,6 +164,11 @@ class Ping(Probe):
             )
         if stderr.strip():
             doubts.append(f"the sender could not send all requests: {last_lines(stderr)}")
+        if seen.elapsed_s > self._longest_s:
+            doubts.append(
+                f"the sender was held up: {seen.transmitted} requests took {seen.elapsed_s:g} s at "
+                f"an interval of {self.parameters['interval_s']:g} s"
+            )
         if seen.duplicates:
             doubts.append(
                 f"{seen.duplicates} replies came twice: packets are duplicated on the way"

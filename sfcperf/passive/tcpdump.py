@@ -22,6 +22,9 @@ from sfcperf.plugins import Requirement
 _FILE_HEADER_BYTES = 24
 _RECORD_HEADER_BYTES = 16
 """Of a pcap file and of each packet in it (pcap-savefile(5))."""
+_ROUNDING_BYTES = 16
+"""The ring of immediate mode (TPACKET_V2) may hold some bytes less of a packet than libpcap asks
+for, since its frames are aligned to 16 bytes: so many more are asked for."""
 _START_TIMEOUT_S = 10.0
 _POLL_S = 0.01
 _KERNEL_BUFFER_KIB = 4096
@@ -73,9 +76,10 @@ class TcpdumpMonitor(Monitor):
             "snaplen": {
                 "type": "integer",
                 "minimum": 14,
-                "maximum": 262_144,
+                "maximum": 65_535,
                 "default": 128,
-                "description": "Bytes kept of each packet, from its Ethernet header on.",
+                "description": "Bytes kept of each packet at least, from its Ethernet header on "
+                "(the kernel's rounding may keep up to 16 more).",
             },
             "max_bytes": {
                 "type": "integer",
@@ -129,9 +133,14 @@ class TcpdumpMonitor(Monitor):
         return [*observations, own]
 
     @property
+    def _kept_bytes(self) -> int:
+        """Of each packet at most."""
+        return int(self.parameters["snaplen"]) + _ROUNDING_BYTES
+
+    @property
     def _most_packets(self) -> int:
         """As many as surely fit into max_bytes."""
-        record_bytes = _RECORD_HEADER_BYTES + int(self.parameters["snaplen"])
+        record_bytes = _RECORD_HEADER_BYTES + self._kept_bytes
         room = int(self.parameters["max_bytes"]) - _FILE_HEADER_BYTES
         if room < record_bytes:
             raise MeasurementError(
@@ -167,7 +176,7 @@ class TcpdumpMonitor(Monitor):
         pcap, said = raw_dir / f"tcpdump-{hop.name}.pcap", raw_dir / f"tcpdump-{hop.name}.txt"
         for path in (pcap, said):
             path.unlink(missing_ok=True)
-        argv = ["tcpdump", "-i", hop.interface, "-n", "-s", str(self.parameters["snaplen"])]
+        argv = ["tcpdump", "-i", hop.interface, "-n", "-s", str(self._kept_bytes)]
         argv += ["-c", str(self._most_packets), "-B", str(_KERNEL_BUFFER_KIB)]
         # Immediate mode: without it the packets of the last second stay in the kernel at the end.
         argv += ["--immediate-mode", "-U", "-w", "-", "--", *self.parameters["filter"]]

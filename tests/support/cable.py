@@ -94,6 +94,14 @@ def listeners(host: NamespaceHost) -> str:
     return host.run(["ss", "-H", "-l", "-t", "-n"], timeout_s=5).text
 
 
+def processes_in(space: str) -> list[int]:
+    """Processes in a namespace, as `ip` sees them."""
+    done = subprocess.run(
+        ["ip", "netns", "pids", space], check=True, capture_output=True, text=True, timeout=10
+    )
+    return [int(pid) for pid in done.stdout.split()]
+
+
 def ended(pid: int, within_s: float = 5) -> bool:
     """Whether a process is gone."""
     deadline = time.monotonic() + within_s

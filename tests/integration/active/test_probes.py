@@ -1,0 +1,329 @@
+"""Real tools over a real cable, healthy and made worse on purpose."""
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.cable import SERVER, Cable, cable, ended, listeners, processes_in
+
+from sfcperf.active.base import Probe, ProbeResult
+from sfcperf.active.httperf import Httperf
+from sfcperf.active.iperf3 import Iperf3
+from sfcperf.active.ping import Ping
+from sfcperf.errors import MeasurementError
+
+pytestmark = pytest.mark.root
+SHAPED = ("tbf", "rate", "5mbit", "burst", "10kb", "limit", "20kb")
+
+
+@pytest.fixture
+def wire() -> Iterator[Cable]:
+    with cable() as made:
+        yield made
+
+
+def made(kind: type[Probe], **given: Any) -> Probe:
+    properties = kind.parameters["properties"]
+    return kind({n: p["default"] for n, p in properties.items() if "default" in p} | given)
+
+
+def measure(wire: Cable, raw: Path, kind: type[Probe], **given: Any) -> ProbeResult:
+    probe = made(kind, **given)
+    try:
+        probe.prepare(wire.deployment, raw)
+        return probe.measure(wire.deployment, raw)
+    finally:
+        probe.cleanup()
+
+
+def measure_in_peace(wire: Cable, raw: Path, kind: type[Probe], **given: Any) -> ProbeResult:
+    """A trusted result, in one of a few tries: the machine has other things to do as well."""
+    for _ in range(4):
+        result = measure(wire, raw, kind, **given)
+        if not result.untrusted:
+            break
+    assert result.untrusted == ()
+    return result
+
+
+def values(result: ProbeResult) -> dict[str, float]:
+    return {sample.metric: sample.value for sample in result.samples}
+
+
+# Healthy
+
+
+def test_ping(wire: Cable, tmp_path: Path) -> None:
+    seen = values(measure_in_peace(wire, tmp_path, Ping, count=10, interval_s=0.02))
+    assert seen["loss_ratio"] == 0
+    assert 0 < seen["rtt_min_us"] <= seen["rtt_median_us"] <= seen["rtt_max_us"] < 1e6
+    assert seen["rtt_min_us"] <= seen["rtt_us"] <= seen["rtt_max_us"]
+    assert list(seen) == [metric.name for metric in Ping.metrics({})]
+    assert "10 packets transmitted" in (tmp_path / "ping.txt").read_text()
+
+
+def test_iperf3_tcp_at_a_rate(wire: Cable, tmp_path: Path) -> None:
+    result = measure_in_peace(
+        wire, tmp_path, Iperf3, rate_bps=20_000_000, duration_s=1, streams=2, congestion="reno"
+    )
+    seen = values(result)
+    assert seen["rate_bps"] == pytest.approx(20e6, rel=0.1)
+    assert result.notes["congestion_control"] == "reno"
+    assert set(seen) == {"rate_bps", "sent_bps", "retransmits"}
+
+
+def test_iperf3_tcp_segments_are_as_asked(wire: Cable, tmp_path: Path) -> None:
+    measure(wire, tmp_path, Iperf3, rate_bps=1_000_000, duration_s=1, payload_bytes=1000)
+    report = json.loads((tmp_path / "iperf3-client.json").read_text())
+    assert report["start"]["tcp_mss"] == 1000
+
+
+def test_iperf3_udp_at_a_rate(wire: Cable, tmp_path: Path) -> None:
+    result = measure_in_peace(
+        wire,
+        tmp_path,
+        Iperf3,
+        protocol="udp",
+        rate_bps=4_000_000,
+        payload_bytes=1000,
+        duration_s=1,
+        omit_s=1,
+    )
+    seen = values(result)
+    assert seen["loss_ratio"] == 0
+    assert seen["rate_pps"] == pytest.approx(500, rel=0.1)
+    assert seen["rate_bps"] == pytest.approx(4e6, rel=0.1)
+    assert json.loads((tmp_path / "iperf3-server.json").read_text())["end"]
+
+
+def test_iperf3_udp_fills_the_mtu_unless_told_otherwise(wire: Cable, tmp_path: Path) -> None:
+    measure(wire, tmp_path, Iperf3, protocol="udp", rate_bps=1_000_000, duration_s=1)
+    report = json.loads((tmp_path / "iperf3-client.json").read_text())
+    assert report["start"]["test_start"]["blksize"] == 1500 - 28
+
+
+@pytest.mark.server
+def test_httperf_closed_loop(wire: Cable, tmp_path: Path) -> None:
+    result = measure(wire, tmp_path, Httperf, connections=4, duration_s=0.5, object_bytes=3000)
+    seen = values(result)
+    assert seen["errors"] == 0
+    assert seen["replies_per_s"] > 100
+    # Little's law: the connections are busy all the time, waiting for replies.
+    in_flight = seen["replies_per_s"] * seen["response_time_us"] / 1e6
+    assert in_flight < 4 * 1.5
+    assert result.notes["most_concurrent_connections"] <= 4
+    assert "content 3000.0" in (tmp_path / "httperf.txt").read_text()
+    assert not [reason for reason in result.untrusted if "saturated" not in reason]
+
+
+@pytest.mark.server
+def test_httperf_at_a_rate(wire: Cable, tmp_path: Path) -> None:
+    result = measure_in_peace(wire, tmp_path, Httperf, connections=60, rate_per_s=100)
+    assert 0 < values(result)["replies_per_s"] < 110
+    assert result.notes["replies"] == 60
+
+
+@pytest.mark.server
+def test_nginx_touches_nothing_of_the_system(wire: Cable, tmp_path: Path) -> None:
+    """Only its own folder is open for writing, and it serves from nowhere else."""
+    probe = made(Httperf, calls_per_connection=1)
+    try:
+        probe.prepare(wire.deployment, tmp_path)
+        workdir = wire.deployment.server.host.workdir
+        pid = int((workdir / "nginx-8080" / "nginx.pid").read_text())
+        opened = {str(fd.readlink()) for fd in Path(f"/proc/{pid}/fd").iterdir()}
+        files = {file for file in opened if file.startswith("/") and file != "/dev/null"}
+        assert all(file.startswith((str(workdir), str(tmp_path))) for file in files)
+        client = wire.deployment.client.host
+        paths = ["/../../etc/passwd", "/nginx.conf", "/"]
+        for path in paths:
+            argv = ["httperf", "--server", SERVER, "--port", "8080", "--uri", path]
+            assert "2xx=0" in client.run([*argv, "--timeout", "5"], timeout_s=10).text
+    finally:
+        probe.cleanup()
+    assert ended(pid)
+
+
+# The chain is the limit: the numbers stand
+
+
+def test_loss_in_the_chain_is_a_result(wire: Cable, tmp_path: Path) -> None:
+    wire.shape("middle", *SHAPED)
+    result = measure_in_peace(
+        wire, tmp_path, Iperf3, protocol="udp", rate_bps=20_000_000, duration_s=1, omit_s=1
+    )
+    seen = values(result)
+    assert 0 < seen["rate_bps"] < 5.5e6
+    # Two ways to see the same: sequence numbers at the receiver, bytes at both ends.
+    arrived = seen["rate_bps"] / seen["sent_bps"]
+    assert seen["loss_ratio"] == pytest.approx(1 - arrived, abs=0.05)
+
+
+def test_udp_at_maximum_finds_the_chains_rate(wire: Cable, tmp_path: Path) -> None:
+    wire.shape("middle", *SHAPED)
+    result = measure_in_peace(wire, tmp_path, Iperf3, protocol="udp", duration_s=1)
+    assert 0 < values(result)["rate_bps"] < 5.5e6
+    assert values(result)["loss_ratio"] > 0.5
+
+
+@pytest.mark.server
+def test_http_timeouts_are_errors_not_doubts_of_the_sender(wire: Cable, tmp_path: Path) -> None:
+    wire.shape("middle", "tbf", "rate", "100kbit", "burst", "3kb", "limit", "3kb")
+    result = measure(wire, tmp_path, Httperf, connections=200, rate_per_s=200, timeout_s=0.5)
+    assert values(result)["errors"] > 0
+    assert not [reason for reason in result.untrusted if "asked for" in reason]
+
+
+# The sender is the limit: the trial says so
+
+
+def test_udp_lost_by_the_sender_is_untrusted(wire: Cable, tmp_path: Path) -> None:
+    wire.shape("client", *SHAPED)
+    result = measure(
+        wire, tmp_path, Iperf3, protocol="udp", rate_bps=20_000_000, duration_s=1, streams=2
+    )
+    assert any("the sender itself lost" in reason for reason in result.untrusted)
+    assert result.notes["sender_lost_datagrams"] > 100
+
+
+def test_udp_lost_by_the_sender_at_maximum_is_untrusted(wire: Cable, tmp_path: Path) -> None:
+    wire.shape("client", *SHAPED)
+    result = measure(wire, tmp_path, Iperf3, protocol="udp", duration_s=1)
+    assert any("the sender itself lost" in reason for reason in result.untrusted)
+
+
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_a_rate_beyond_the_sender_is_untrusted(wire: Cable, tmp_path: Path, protocol: str) -> None:
+    # A long queue: the sender is held back by its socket's buffer and loses nothing.
+    wire.shape("client", "tbf", "rate", "5mbit", "burst", "10kb", "limit", "4mb")
+    result = measure(wire, tmp_path, Iperf3, protocol=protocol, rate_bps=20_000_000, duration_s=2)
+    assert any("of the 20.000 Mbit/s asked for" in reason for reason in result.untrusted)
+
+
+def test_refused_sends_make_ping_untrusted(wire: Cable, tmp_path: Path) -> None:
+    """The client's own queue holds three requests, and lets out ten per second."""
+    wire.shape("client", "tbf", "rate", "8kbit", "burst", "300", "limit", "300")
+    result = measure(wire, tmp_path, Ping, count=20, interval_s=0.005, timeout_s=0.2)
+    assert any("the sender" in reason for reason in result.untrusted)
+
+
+def test_a_queue_that_lets_nothing_out_fails_the_trial(wire: Cable, tmp_path: Path) -> None:
+    wire.shape("client", "bfifo", "limit", "150")
+    with pytest.raises(MeasurementError, match="No buffer space"):
+        measure(wire, tmp_path, Ping, count=3, interval_s=0.01, payload_bytes=400)
+
+
+@pytest.mark.server
+def test_httperf_without_ports_is_untrusted(wire: Cable, tmp_path: Path) -> None:
+    """More connections at once than httperf has file descriptors (FD_SETSIZE, 1024)."""
+    wire.shape("middle", "tbf", "rate", "100kbit", "burst", "5kb", "limit", "10kb")
+    result = measure(wire, tmp_path, Httperf, connections=1500, rate_per_s=3000, timeout_s=2)
+    assert any("no file descriptor" in reason for reason in result.untrusted)
+
+
+# Failures
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "message"),
+    [
+        (Ping, {"count": 2, "timeout_s": 0.1}, "no reply to any of 2"),
+        (Iperf3, {"duration_s": 1}, "unable to connect"),
+    ],
+)
+def test_a_cut_chain_fails_the_trial(
+    wire: Cable, tmp_path: Path, kind: type[Probe], given: dict[str, Any], message: str
+) -> None:
+    wire.cut()
+    with pytest.raises(MeasurementError, match=message):
+        measure(wire, tmp_path, kind, **given)
+    assert not [line for line in listeners(wire.deployment.server.host).splitlines() if line]
+
+
+def test_a_chain_cut_in_mid_test_ends_in_bounded_time(wire: Cable, tmp_path: Path) -> None:
+    """The tool hangs; it is stopped."""
+    probe = made(Httperf, calls_per_connection=1_000_000, timeout_s=60, max_duration_s=2)
+    probe.prepare(wire.deployment, tmp_path)
+    timer = threading.Timer(0.5, wire.cut)
+    timer.start()
+    try:
+        with pytest.raises(MeasurementError, match="did not end within 2 s and was stopped"):
+            probe.measure(wire.deployment, tmp_path)
+    finally:
+        timer.join()
+        probe.cleanup()
+    for space in wire.spaces.values():
+        assert not processes_in(space)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "header_bytes"),
+    [(Ping, {}, 8), (Iperf3, {"protocol": "udp", "duration_s": 1, "rate_bps": 1_000_000}, 8)],
+)
+def test_payloads_up_to_the_mtu(
+    wire: Cable, tmp_path: Path, kind: type[Probe], given: dict[str, Any], header_bytes: int
+) -> None:
+    largest = 1500 - 20 - header_bytes
+    measure_in_peace(wire, tmp_path, kind, payload_bytes=largest, **given)
+    with pytest.raises(MeasurementError, match=f"up to {largest}"):
+        measure(wire, tmp_path, kind, payload_bytes=largest + 1, **given)
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("kind", [Iperf3, Httperf])
+def test_a_taken_port_is_told(wire: Cable, tmp_path: Path, kind: type[Probe]) -> None:
+    port = kind.parameters["properties"]["port"]["default"]
+    squatter = wire.deployment.server.host.spawn(["iperf3", "-s", "-4", "-p", str(port)])
+    try:
+        while f":{port}" not in listeners(wire.deployment.server.host):
+            assert squatter.poll() is None
+        with pytest.raises(MeasurementError, match=f"port {port} is taken"):
+            measure(wire, tmp_path, kind)
+    finally:
+        squatter.stop()
+
+
+def test_a_congestion_control_that_is_not_there(wire: Cable, tmp_path: Path) -> None:
+    with pytest.raises(MeasurementError, match="iperf3 failed"):
+        measure(wire, tmp_path, Iperf3, duration_s=1, congestion="nosuch")
+
+
+def test_a_retried_trial_starts_with_clean_files(wire: Cable, tmp_path: Path) -> None:
+    for _ in range(2):
+        measure(wire, tmp_path, Ping, count=2, interval_s=0.01)
+    assert (tmp_path / "ping.txt").read_text().count("packets transmitted") == 1
+
+
+@pytest.mark.server
+def test_probes_on_two_cables_at_once(tmp_path: Path) -> None:
+    """Same ports, same addresses: only the namespaces tell them apart."""
+    kinds: list[tuple[type[Probe], dict[str, Any]]] = [
+        (Ping, {"count": 10, "interval_s": 0.05}),
+        (Iperf3, {"protocol": "udp", "rate_bps": 2_000_000, "duration_s": 1}),
+        (Httperf, {"connections": 50, "rate_per_s": 100}),
+    ]
+    results: dict[int, list[ProbeResult]] = {0: [], 1: []}
+
+    def work(number: int, wire: Cable) -> None:
+        raw = tmp_path / str(number)
+        raw.mkdir()
+        for kind, given in kinds:
+            results[number].append(measure_in_peace(wire, raw, kind, **given))
+
+    with cable() as one, cable() as two:
+        threads = [
+            threading.Thread(target=work, args=(number, wire))
+            for number, wire in enumerate((one, two))
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+    for number in results:
+        ping, iperf3, httperf = (values(result) for result in results[number])
+        assert ping["loss_ratio"] == 0
+        assert iperf3["rate_bps"] == pytest.approx(2e6, rel=0.1)
+        assert httperf["errors"] == 0
