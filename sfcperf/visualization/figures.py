@@ -22,6 +22,7 @@ from sfcperf.workflow.model import FigureSpec, Workflow
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.typing import RcKeyType
 
     from sfcperf.analysis.fits import LineFit
 
@@ -30,8 +31,8 @@ FORMATS = ("svg", "pdf", "png")
 _WIDTH_IN = 3.5
 _HEIGHT_IN = 2.55
 _PNG_DPI = 300
-_NOTE_COLUMNS = 78
-_STYLE: dict[str, Any] = {
+_NOTE_COLUMNS = 92
+_STYLE: dict[RcKeyType, Any] = {
     # Both families come with matplotlib: the same figure on every machine.
     "font.family": ["STIXGeneral", "DejaVu Sans"],
     "font.size": 8,
@@ -99,7 +100,7 @@ def fits_by_series(plot: Plot, fits: Sequence[LineFit]) -> dict[str, LineFit]:
     names: the first of the series that share it stands for it."""
     by_name: dict[str, LineFit] = {}
     for fit in fits:
-        same = [s for s in plot.series if level_text(s.level) == level_text(fit.series)]
+        same = [s for s in plot.series if s.level == fit.series]
         if same:
             by_name[same[0].name] = fit
     return by_name
@@ -206,7 +207,7 @@ def _bars(axes: Axes, plot: Plot, series: Series, index: int) -> None:
         axes.bar(
             _bar_position(plot, point, index),
             _y(point, plot),
-            width=_bar_width(plot),
+            width=0.94 * _bar_width(plot),
             yerr=_error(point, plot),
             color=look.colour if trusted else "white",
             edgecolor="white" if trusted else look.colour,
@@ -284,10 +285,14 @@ def _legend(axes: Axes, plot: Plot, fits: dict[str, LineFit]) -> None:
 def _note(plot: Plot) -> str:
     parts = [plot.interval_note]
     if plot.untrusted:
-        parts.append(f"Hollow: some trials untrusted or failed ({plot.untrusted} points).")
+        parts.append(f"Hollow: some trials untrusted or failed ({_points(plot.untrusted)}).")
     if plot.missing:
-        parts.append(f"×: no valid trial ({plot.missing} points).")
+        parts.append(f"×: no valid trial ({_points(plot.missing)}).")
     return " ".join(parts)
+
+
+def _points(count: int) -> str:
+    return "1 point" if count == 1 else f"{count} points"
 
 
 def _bar_width(plot: Plot) -> float:
@@ -296,7 +301,7 @@ def _bar_width(plot: Plot) -> float:
 
 def _bar_position(plot: Plot, point: Point, index: int) -> float:
     offset = (index - (len(plot.series) - 1) / 2) * _bar_width(plot)
-    return plot.levels.index(point.level) + offset
+    return plot.place(point.level) + offset
 
 
 def _y(point: Point, plot: Plot) -> float:

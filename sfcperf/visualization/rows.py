@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -29,11 +30,10 @@ class ResultRow:
     spread: str
     """Smallest to largest trial."""
     n: int
-    excluded: tuple[str, ...]
     valid: bool
-    reasons: tuple[str, ...]
+    remarks: tuple[tuple[str | None, str], ...]
+    """Why it is not valid: the trial that it is about, if any, and the reason."""
     method: str
-    trials: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class TrialRow:
     """A trial as shown."""
 
     record: TrialRecord
-    scenario: str
+    levels: tuple[str, ...]
     started: str
     duration_s: str
     values: tuple[str, ...]
@@ -77,8 +77,9 @@ class ProofRow:
     forward: str
     reverse: str
     problems: tuple[str, ...]
-    evidence: tuple[tuple[str, bool], ...]
-    """Files (relative to the run folder) and whether each is there."""
+    evidence: str
+    """File with what was seen, relative to the run folder; empty when none was recorded."""
+    evidence_there: bool
     facts: Mapping[str, Any]
     trials: tuple[str, ...]
 
@@ -111,7 +112,7 @@ def trial_row(record: TrialRecord, folder: Path) -> TrialRow:
     }
     return TrialRow(
         record,
-        scenario_text(record.scenario),
+        tuple(scenario_text({name: level}) for name, level in record.scenario.items()),
         _clock(record.started_at),
         _duration(record.started_at, record.ended_at),
         tuple(_values(record)),
@@ -133,8 +134,7 @@ def run_facts(manifest: Mapping[str, Any], trials: Sequence[TrialRecord]) -> lis
     ended = manifest.get("ended_at")
     started = str(manifest.get("started_at") or "")
     host = manifest.get("host") or {}
-    cpu = host.get("cpu") if isinstance(host.get("cpu"), Mapping) else {}
-    kernel = host.get("kernel") if isinstance(host.get("kernel"), Mapping) else {}
+    cpu, kernel = _mapping(host.get("cpu")), _mapping(host.get("kernel"))
     encapsulations = sorted(
         {str(r.deployment.get("encapsulation", "")) for r in trials} - {"", "none"}
     )
@@ -217,12 +217,16 @@ def _result(row: Summary, anchor: str, factors: Sequence[str], scale: units.Scal
         units.number(scaled(row.stdev), scaled(row.stdev)),
         span(scaled(row.min), scaled(row.max), " … "),
         row.n,
-        row.excluded,
         row.valid,
-        row.reasons,
+        tuple(_remark(reason, row.excluded) for reason in row.reasons),
         row.method if half is not None else "–",
-        row.trials,
     )
+
+
+def _remark(reason: str, excluded: Sequence[str]) -> tuple[str | None, str]:
+    """Reasons of a summary start with the id of the trial that they are about."""
+    trial, _, text = reason.partition(" ")
+    return (trial, text) if trial in excluded else (None, reason)
 
 
 def _values(record: TrialRecord) -> Iterable[str]:
@@ -241,8 +245,8 @@ def _values(record: TrialRecord) -> Iterable[str]:
 def _proof(identity: str, group: Sequence[TrialRecord], folder: Path) -> ProofRow:
     record = group[0]
     proof = traversal(record)
-    evidence = proof.get("evidence") or ()
-    names = [evidence] if isinstance(evidence, str) else [str(name) for name in evidence]
+    evidence = str(proof.get("evidence") or "")
+    seen = _evidence(folder, evidence)
     return ProofRow(
         identity,
         scenario_text(record.scenario),
@@ -250,13 +254,26 @@ def _proof(identity: str, group: Sequence[TrialRecord], folder: Path) -> ProofRo
         str(record.deployment.get("spi", "")),
         bool(proof.get("proven")),
         str(proof.get("method", "")),
-        _path(proof.get("forward") or ()),
-        _path(proof.get("reverse") or ()),
-        tuple(str(problem) for problem in proof.get("problems") or ()),
-        tuple((name, (folder / name).exists()) for name in names),
+        _path(seen.get("forward") or ()),
+        _path(seen.get("reverse") or ()),
+        tuple(str(problem) for problem in seen.get("problems") or ()),
+        evidence,
+        bool(seen),
         record.deployment.get("facts") or {},
         tuple(r.trial_id for r in group),
     )
+
+
+def _evidence(folder: Path, name: str) -> Mapping[str, Any]:
+    """The document of a proof; empty when it is not in the run folder, or not readable."""
+    path = (folder / name).resolve()
+    if not name or not path.is_relative_to(folder.resolve()):
+        return {}
+    try:
+        document = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}
 
 
 def _path(hops: Iterable[Mapping[str, Any]]) -> str:
@@ -266,6 +283,10 @@ def _path(hops: Iterable[Mapping[str, Any]]) -> str:
         f"{hop.get('packets')} packets)"
         for hop in hops
     )
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _clock(moment: str) -> str:

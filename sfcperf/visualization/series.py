@@ -62,7 +62,11 @@ class Plot:
 
     def position(self, level: Any) -> float:
         """Where a level stands on the x axis."""
-        return float(level) if self.numeric else float(self.levels.index(level))
+        return float(level) if self.numeric else float(self.place(level))
+
+    def place(self, level: Any) -> int:
+        """Index of a level among those on the x axis."""
+        return [_level_key(known) for known in self.levels].index(_level_key(level))
 
     @property
     def summaries(self) -> list[Summary]:
@@ -120,10 +124,10 @@ def resolve(spec: FigureSpec, summaries: Iterable[Summary], scenarios: Sequence[
         name = ", ".join(_teller(factor, scenario, tellers) for factor in tellers)
         level = scenario.get(spec.x)
         point = Point(level, scenario, rows.get(scenario_key(scenario)))
-        groups.setdefault(name, {})[level_text(level)] = point
+        groups.setdefault(name, {})[_level_key(level)] = point
         levels.setdefault(name, scenario.get(spec.series) if spec.series is not None else None)
     series = tuple(
-        Series(name, levels[name], tuple(p[level_text(v)] for v in axis if level_text(v) in p))
+        Series(name, levels[name], tuple(p[k] for k in map(_level_key, axis) if k in p))
         for name, p in groups.items()
     )
     return Plot(spec, series, axis, all(is_number(level) for level in axis))
@@ -146,7 +150,7 @@ def automatic(summaries: Sequence[Summary], scenarios: Sequence[Levels]) -> list
 
 def axis_levels(factor: str, scenarios: Sequence[Levels]) -> tuple[Any, ...]:
     """Levels of a factor, numbers in ascending order, others in the order of the workflow."""
-    levels = {level_text(levels.get(factor)): levels.get(factor) for levels in scenarios}
+    levels = {_level_key(levels.get(factor)): levels.get(factor) for levels in scenarios}
     values = list(levels.values())
     return tuple(sorted(values)) if all(is_number(v) for v in values) else tuple(values)
 
@@ -199,3 +203,8 @@ def _teller(factor: str, scenario: Levels, tellers: Sequence[str]) -> str:
     # `T1` speaks for itself, `2` does not.
     plain = isinstance(scenario.get(factor), str) and len(tellers) == 1
     return level if plain else f"{factor.replace('_', ' ')} {level}"
+
+
+def _level_key(level: Any) -> str:
+    """A level as a dictionary key; 1, 1.0, True and "1" differ."""
+    return json.dumps(level, sort_keys=True)

@@ -25,6 +25,7 @@ MONITOR_COST = "monitor_cpu_s"
 """The metric under which monitors report their own CPU time (sfcperf.passive.base)."""
 
 _POINTS_PER_CHART = 4000
+_POINTS_PER_MINOR_CHART = 1200
 _FEWEST_BINS = 20
 _MOST_SOURCES = 24
 
@@ -132,9 +133,12 @@ def _chart(
     database: duckdb.DuckDBPyConnection, metric: _Metric, identity: str, start_ns: int
 ) -> TelemetryChart:
     scale = units.scale_for([metric.largest], metric.unit, metric.name)
-    shown = metric.sources[:_MOST_SOURCES]
+    # Largest values decide who is drawn; names give the order, so that colours agree.
+    shown = sorted(metric.sources[:_MOST_SOURCES])
     title = units.metric_title(metric.name)
-    bins = max(_FEWEST_BINS, _POINTS_PER_CHART // (2 * len(shown)))
+    primary = _rank(metric.name) < _OTHER_RANK
+    points = _POINTS_PER_CHART if primary else _POINTS_PER_MINOR_CHART
+    bins = max(_FEWEST_BINS, points // (2 * len(shown)))
     rows = [] if metric.constant else _thinned(database, metric.name, shown, bins)
     data = {
         "kind": "time",
@@ -156,7 +160,7 @@ def _chart(
         scale.unit,
         note,
         metric.constant,
-        _rank(metric.name) < _OTHER_RANK,
+        primary,
         _use(database, metric.name, scale),
         data,
     )

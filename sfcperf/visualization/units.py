@@ -76,13 +76,17 @@ def number(value: float | None, half_width: float | None = None) -> str:
     """A value to the decimal place that its half-width (same unit) justifies; `–` for None."""
     if value is None or not math.isfinite(value):
         return "–"
+    if not value and not half_width:
+        return "0"
     return _fixed(value, _decimals(value, half_width))
 
 
 def estimate(mean: float | None, half_width: float | None) -> str:
     """`mean ± half-width`, both to the same decimal place; the mean alone without a half-width."""
-    if mean is None or half_width is None or not math.isfinite(half_width):
+    if mean is None or half_width is None or not math.isfinite(mean + half_width):
         return number(mean)
+    if not mean and not half_width:
+        return "0 ± 0"
     decimals = _decimals(mean, half_width)
     return f"{_fixed(mean, decimals)} ± {_fixed(half_width, decimals)}"
 

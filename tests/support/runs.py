@@ -6,14 +6,16 @@ four probes x rounds, telemetry, a trial that is untrusted, one that failed.
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from sfcperf.analysis.summary import SummaryAnalysis
+from sfcperf.management.deployment import HopObservation, TraversalProof
 from sfcperf.passive.base import Observation
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
@@ -94,6 +96,7 @@ def build_run(folder: Path, options: RunOptions | None = None) -> RunStore:
         record = _record(trial, number, options, rng)
         (store.raw(record.trial_id) / "stdout.txt").write_text("64 bytes from 10.0.0.2\n")
         store.append_trial(record)
+        _write_proof(store, record)
         if options.telemetry:
             store.write_trial_telemetry(record, _observations(record, number, rng))
     if options.telemetry:
@@ -198,13 +201,6 @@ def _samples(trial: Mapping[str, Any], rng: random.Random) -> list[dict[str, Any
 
 
 def _deployment(trial: Mapping[str, Any], length: int) -> dict[str, Any]:
-    def hops(spi: int, names: Sequence[str]) -> list[dict[str, Any]]:
-        return [
-            {"function": f, "spi": spi, "si": 255 - i, "si_after": 254 - i, "packets": 10}
-            for i, f in enumerate(names)
-        ]
-
-    names = [f"fwd-{n}" for n in range(1, length + 1)]
     identity = f"r{trial['round']:03d}-{trial['scenario_id']}"
     return {
         "id": identity,
@@ -213,18 +209,32 @@ def _deployment(trial: Mapping[str, Any], length: int) -> dict[str, Any]:
         "traversal": {
             "proven": True,
             "method": "capture at the SFF's ports",
-            "sent": 10,
-            "forward": hops(10, names),
-            "reverse": hops(10 | 1 << 23, names[::-1]),
-            "problems": [],
-            "evidence": f"raw/driver/{identity}.pcap",
+            "evidence": f"raw/traversal/{identity}-1.json",
         },
         "facts": {
             "mtu": 1500,
             "offloads": {"client": {"tso": False, "gso": False, "gro": False}},
-            "cpus": {name: [1] for name in names},
+            "cpus": {f"fwd-{n}": [1] for n in range(1, length + 1)},
         },
     }
+
+
+def _write_proof(store: RunStore, record: TrialRecord) -> None:
+    def hops(spi: int, names: Sequence[str]) -> list[HopObservation]:
+        return [HopObservation(name, spi, 255 - i, 254 - i, 10) for i, name in enumerate(names)]
+
+    names = [f"fwd-{n}" for n in range(1, record.scenario["chain_length"] + 1)]
+    traversal = record.deployment["traversal"]
+    proof = TraversalProof(
+        traversal["proven"],
+        traversal["method"],
+        10,
+        tuple(hops(10, names)),
+        tuple(hops(10 | 1 << 23, names[::-1])),
+    )
+    path = store.folder / traversal["evidence"]
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(asdict(proof)))
 
 
 def _observations(record: TrialRecord, number: int, rng: random.Random) -> list[Observation]:
@@ -239,8 +249,8 @@ def _observations(record: TrialRecord, number: int, rng: random.Random) -> list[
             memory = rng.gauss(40e6, 1e5)
             rows.append(Observation(at, source, "memory_bytes", "B", memory))
     end = start_ns + 2 * 10**9
-    rows += [Observation(end, source, "rx_dropped_total", "1", 0.0) for source in sources]
-    rows.append(Observation(end, "sff@node1", "tx_dropped_total", "1", float(number % 17 == 3)))
+    rows += [Observation(end, source, "rx_drops_total", "1", 0.0) for source in sources]
+    rows.append(Observation(end, "sff@node1", "tx_drops_total", "1", float(number % 17 == 3)))
     rows.append(Observation(end, "cpu", "monitor_cpu_s", "s", 0.004))
     rows.append(Observation(end, "memory", "monitor_cpu_s", "s", 0.002))
     return rows

@@ -28,12 +28,16 @@
     return gaps.length ? Math.min(...gaps) : 1;
   };
 
-  // Trials of one place stand side by side, and series beside each other, to be told apart.
+  // Series stand a little beside each other, and trials beside their mean, to be told apart.
   const places = (chart) => {
     const gap = spacing(chart.ticks);
     const count = chart.series.length;
-    const step = chart.kind === "bar" ? (0.8 * gap) / count : Math.min(0.08, 0.4 / count) * gap;
-    return { gap, width: step, of: (index) => (index - (count - 1) / 2) * step };
+    const bar = chart.kind === "bar";
+    const step = (bar ? 0.8 / count : 0.03) * gap;
+    const of = (index) => (index - (count - 1) / 2) * step;
+    // The i-th of n trials, from the mean's place.
+    const aside = (i, n) => (bar ? ((i + 0.5) / n - 0.5) * 0.7 * step : (0.05 + (0.15 * i) / n) * gap);
+    return { width: step, of, aside };
   };
 
   const meanTrace = (chart, series, index, place) => {
@@ -47,7 +51,8 @@
     };
     const common = {
       x: points.map((p) => p.x + place.of(index)), y: points.map((p) => p.y), error_y: error,
-      hovertext: points.map((p) => p.text), hoverinfo: "text", name: series.name || "mean",
+      hovertext: points.map((p) => p.text), hoverinfo: "text",
+      name: [series.name, series.fit && `(${series.fit.text})`].filter(Boolean).join(" "),
       legendgroup: String(index), meta: "mean",
     };
     if (chart.kind === "bar") {
@@ -56,7 +61,7 @@
         marker: {
           color: points.map((p) => (p.trusted ? shade : colour("--ground"))),
           line: { color: shade, width: points.map((p) => (p.trusted ? 0 : 1.5)) },
-          pattern: { shape: series.style.hatch, fgcolor: colour("--ground"), fgopacity: 0.7, size: 7 },
+          pattern: { shape: series.style.hatch, fillmode: "overlay", fgcolor: colour("--ground"), size: 7 },
         },
       };
     }
@@ -77,11 +82,11 @@
     const aside = (trial) => {
       const i = nth.get(trial.x) ?? 0;
       nth.set(trial.x, i + 1);
-      const n = total.get(trial.x);
-      return ((i - (n - 1) / 2) / Math.max(n, 4)) * place.width * 0.8;
+      return place.aside(i, total.get(trial.x));
     };
     const shade = series.style[dark() ? "dark" : "colour"];
     const bad = series.trials.map((t) => t.status !== "valid");
+    const bar = chart.kind === "bar";
     return {
       type: "scatter", mode: "markers", showlegend: false, legendgroup: String(index),
       x: series.trials.map((t) => t.x + place.of(index) + aside(t)),
@@ -89,16 +94,16 @@
       customdata: series.trials.map((t) => t.anchor), meta: "trial",
       hovertext: series.trials.map((t) => t.text), hoverinfo: "text", name: series.name,
       marker: {
-        symbol: bad.map((b) => (b ? "x" : "circle")), size: bad.map((b) => (b ? 9 : 6)),
-        color: bad.map((b) => (b ? colour("--bad") : shade)), opacity: 0.75,
-        line: { width: 1, color: colour("--ground") },
+        symbol: bad.map((b) => (b ? "x" : "circle")), size: bad.map((b) => (b ? 11 : 6)),
+        color: bad.map((b) => (b ? colour("--bad") : bar ? colour("--ground") : shade)),
+        line: { width: 1, color: colour(bar ? "--text" : "--ground") },
       },
     };
   };
 
-  const fitTrace = (series, index, place) => ({
+  const fitTrace = (series, index) => ({
     type: "scatter", mode: "lines", hoverinfo: "skip", legendgroup: String(index), meta: "fit",
-    x: series.fit.x, y: series.fit.y, name: `${series.name} ${series.fit.text}`.trim(),
+    x: series.fit.x, y: series.fit.y, showlegend: false,
     line: { color: series.style[dark() ? "dark" : "colour"], width: 1.5, dash: series.style.dash },
   });
 
@@ -140,6 +145,8 @@
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { color: colour("--text"), size: 13, family: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif" },
       margin: { l: 56, r: 8, t: 8, b: 48 }, hovermode: "closest", barmode: "overlay",
+      // A finger that scrolls the page must not zoom the chart.
+      dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
       hoverlabel: { align: "left", bgcolor: colour("--panel"), bordercolor: colour("--soft"), font: { color: colour("--text") } },
       showlegend: named, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, bgcolor: "rgba(0,0,0,0)" },
       xaxis: x, yaxis: { ...axis(chart.yLabel), rangemode: "tozero" },
@@ -169,8 +176,7 @@
     try {
       await plotly();
       await Plotly.react(element, traces(chart), layout(chart), {
-        responsive: true, displaylogo: false,
-        modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+        responsive: true, displayModeBar: false,
       });
     } catch (error) {
       element.dataset.state = "failed";

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.runs import RunOptions, build_run
+
+from sfcperf.results.records import Summary
+from sfcperf.results.store import RunStore
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunStore:
+    """A run with an untrusted and a failed trial; nobody writes into it."""
+    return build_run(tmp_path_factory.mktemp("runs") / "20260101-120000-fig8-short-abc123")
+
+
+@pytest.fixture
+def new_run(tmp_path: Path) -> RunStore:
+    """A small run of this test alone."""
+    return build_run(tmp_path / "run", RunOptions(topologies=("T1",), chain_lengths=(0, 1)))
+
+
+@pytest.fixture
+def summaries(run: RunStore) -> list[Summary]:
+    return run.summaries()

@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.runs import RunOptions, build_run
+
+from sfcperf.results.store import RunStore
+from sfcperf.visualization.report import ReportPublisher
+
+HOSTILE = "</script><img src=x onerror=alert(1)>'\"&{{7*7}}<!--"
+
+
+class Page(HTMLParser):
+    """Elements and text of a page, as a browser's parser finds them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.content: dict[str, list[str]] = {"script": [], "text": []}
+        self._inside = "text"
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag in ("script", "style"):
+            self._inside = tag
+            self.content.setdefault(tag, []).append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("script", "style"):
+            self._inside = "text"
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "text":
+            self.content["text"].append(data)
+        else:
+            self.content[self._inside][-1] += data
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.content["text"]).split())
+
+    def all(self, attribute: str) -> list[str]:
+        return [a[attribute] or "" for _, a in self.elements if attribute in a]
+
+    @property
+    def data(self) -> dict[str, Any]:
+        return json.loads(self.content["script"][0])
+
+
+def publish(run: RunStore) -> Page:
+    ReportPublisher({"formats": ["svg"]}).publish(run)
+    return Page(run.report.read_text())
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    return publish(build_run(tmp_path_factory.mktemp("runs") / "run"))
+
+
+def test_verdict_and_results(page: Page) -> None:
+    assert "Read with care: 70 of 72 trials are valid" in page.text
+    assert "the sender reached 412.1 of 500 Mbit/s" in page.text
+    assert "95 % CI" in page.text
+    assert "t (mean)" in page.text
+    assert re.search(r"R² = 0\.9\d+", page.text)
+    assert "fwd-1 (SI 255→254, 10 packets), fwd-2 (SI 254→253, 10 packets)" in page.text
+
+
+def test_every_link_within_the_page_leads_somewhere(page: Page) -> None:
+    anchors = set(page.all("id"))
+    assert len(anchors) == len(page.all("id"))
+    for link in page.all("href"):
+        if link.startswith("#"):
+            assert link[1:] in anchors, link
+
+
+def test_every_linked_file_is_there(tmp_path: Path) -> None:
+    run = build_run(tmp_path / "run")
+    links = [link for link in publish(run).all("href") if not link.startswith("#")]
+    assert all(link.startswith("./") for link in links)
+    assert [link for link in links if not (run.folder / link).exists()] == []
+    assert "./raw/r001-s000-ping/" in links
+
+
+def test_every_trial_is_a_point_that_leads_to_its_row(page: Page) -> None:
+    charts = [chart for chart in page.data.values() if chart["kind"] != "time"]
+    anchors = {t["anchor"] for c in charts for s in c["series"] for t in s["trials"]}
+    rows = {a["id"] for tag, a in page.elements if tag == "tr" and "data-status" in a}
+    # A failed trial has no value: it is named under its charts instead.
+    assert rows - anchors == {"trial-r003-s004-httperf"}
+    assert anchors <= rows
+    assert "Trials without a value: r003-s004-httperf" in page.text
+    statuses = [t["status"] for c in charts for s in c["series"] for t in s["trials"]]
+    assert statuses.count("untrusted") == 3
+
+
+def test_no_chart_without_units(page: Page) -> None:
+    for chart in page.data.values():
+        assert re.search(r"\[.+\]", chart["yLabel"])
+
+
+def test_nothing_is_fetched(page: Page) -> None:
+    assert page.all("src") == []
+    assert not any(tag in ("link", "iframe", "object", "embed", "base") for tag, _ in page.elements)
+    assert not any("://" in link for link in page.all("href"))
+    assert "default-src 'none'" in page.all("content")[-1]
+
+
+def test_the_policy_allows_the_pages_own_scripts_alone(page: Page) -> None:
+    (policy,) = [content for content in page.all("content") if "script-src" in content]
+    allowed = re.findall(r"'sha256-([^']+)'", policy)
+    own = page.content["script"][-1]
+    assert base64.b64encode(hashlib.sha256(own.encode()).digest()).decode() == allowed[0]
+    assert "unsafe-inline" not in policy.partition("script-src")[2].partition(";")[0]
+
+
+def test_size_stays_mailable(new_run: RunStore) -> None:
+    publish(new_run)
+    assert new_run.report.stat().st_size < 4e6
+
+
+def test_same_run_same_report(new_run: RunStore) -> None:
+    publish(new_run)
+    first = new_run.report.read_bytes()
+    publish(new_run)
+    assert new_run.report.read_bytes() == first
+
+
+def test_hostile_words_stay_words(tmp_path: Path) -> None:
+    options = RunOptions(
+        description=HOSTILE,
+        reason=HOSTILE,
+        topologies=("T1",),
+        figures=[{"name": "f", "title": HOSTILE, "probe": "ping", "metric": "rtt_us",
+                  "x": "chain_length", "x_label": HOSTILE, "y_label": HOSTILE + "[ms]"}],
+    )  # fmt: skip
+    run = build_run(tmp_path / "run", options)
+    manifest = {**run.manifest(), "versions": {HOSTILE: [HOSTILE, {HOSTILE: HOSTILE}]}}
+    run.write_manifest({**manifest, "problems": [HOSTILE], "status": HOSTILE, "name": HOSTILE})
+    page = publish(run)
+    assert not any(tag == "img" for tag, _ in page.elements)
+    assert not any("onerror" in attributes for _, attributes in page.elements)
+    assert len(page.content["script"]) == 3
+    assert "".join(page.content["text"]).count("{{7*7}}") >= 6
+    figure = page.data["figure-0"]
+    assert figure["xLabel"] == HOSTILE
+    # plotly renders a subset of HTML in hover texts.
+    texts = [t["text"] for s in figure["series"] for t in s["trials"]]
+    assert not any("<img" in text for text in texts)
+
+
+def test_a_link_cannot_leave_the_run(tmp_path: Path) -> None:
+    run = build_run(tmp_path / "run", RunOptions(topologies=("T1",), chain_lengths=(0,)))
+    lines = [json.loads(line) for line in (run.folder / "trials.jsonl").read_text().splitlines()]
+    (tmp_path / "secret.json").write_text('{"forward": [{"function": "secret"}]}')
+    lines[0]["raw"] = "javascript:alert(1)"
+    lines[1]["deployment"]["traversal"]["evidence"] = "../secret.json"
+    lines[1]["deployment"]["id"] = "other"
+    (run.folder / "javascript:alert(1)").mkdir()
+    (run.folder / "trials.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
+    page = publish(run)
+    assert "./javascript%3Aalert%281%29/" in page.all("href")
+    assert not any(link.startswith("javascript") for link in page.all("href"))
+    assert "secret (SI" not in page.text
+
+
+@pytest.mark.parametrize(("status", "trials"), [("failed", 0), ("running", 1), ("interrupted", 7)])
+def test_a_run_that_did_not_complete(tmp_path: Path, status: str, trials: int) -> None:
+    run = build_run(tmp_path / "run", RunOptions(status=status, trials=trials))
+    page = publish(run)
+    assert f"{72 - trials} planned trials were not run." in page.text
+    assert "No number for: " in page.text
+    rows = [a for tag, a in page.elements if tag == "tr" and "data-status" in a]
+    assert len(rows) == trials
+
+
+def test_without_telemetry_and_summaries(tmp_path: Path) -> None:
+    run = build_run(tmp_path / "run", RunOptions(telemetry=False, summaries=False))
+    page = publish(run)
+    assert "No telemetry was recorded" in page.text
+    assert "The run was not analysed" in page.text
+
+
+def test_a_workflow_that_cannot_be_loaded_here(new_run: RunStore, tmp_path: Path) -> None:
+    document, base = new_run.workflow()
+    document["probes"].append({"probe": "from-elsewhere"})
+    new_run.write_workflow(document, base)
+    page = publish(new_run)
+    assert "The workflow could not be loaded again here" in page.text
+    assert "from-elsewhere" in page.text
+    assert any(chart.startswith("metric-") for chart in page.data)

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from sfcperf.results.records import Summary
+from sfcperf.visualization.series import automatic, axis_levels, resolve
+from sfcperf.workflow.model import FigureSpec
+
+SPEC = FigureSpec(
+    name="rtt",
+    title="RTT",
+    probe="ping",
+    metric="rtt_us",
+    x="chain_length",
+    series="topology",
+    x_label="VNFs",
+    y_label="RTT [ms]",
+    y_scale=1e-3,
+    fit="none",
+)
+
+
+def scenarios_of(summaries: list[Summary]) -> list[dict[str, Any]]:
+    return [dict(row.scenario) for row in summaries if row.metric == "rtt_us"]
+
+
+def test_points_are_the_rows_of_the_metric(summaries: list[Summary]) -> None:
+    plot = resolve(SPEC, summaries, scenarios_of(summaries))
+    assert [series.name for series in plot.series] == ["T1", "T3"]
+    assert plot.levels == (0, 1, 2)
+    assert plot.numeric
+    assert {row.metric for row in plot.summaries} == {"rtt_us"}
+    assert len(plot.summaries) == 6
+
+
+def test_a_scenario_without_a_number_is_missing_not_left_out(summaries: list[Summary]) -> None:
+    planned = [*scenarios_of(summaries), {"topology": "T3", "chain_length": 10}]
+    empty = [replace(r, mean=None, n=0) if r.scenario_id == "s001" else r for r in summaries]
+    plot = resolve(SPEC, empty, planned)
+    states = {(s.name, p.level): p.state for s in plot.series for p in s.points}
+    assert states["T3", 10] == "missing"
+    assert states["T1", 1] == "missing"
+    assert plot.missing == 2
+
+
+def test_excluded_trials_make_a_point_untrusted(summaries: list[Summary]) -> None:
+    spec = replace(SPEC, probe="iperf3-udp", metric="rate_pps")
+    plot = resolve(spec, summaries, scenarios_of(summaries))
+    found = [(s.name, p.level) for s in plot.series for p in s.points if p.state == "untrusted"]
+    assert found == [("T1", 2)]
+    assert "n = 2 to 3" in plot.interval_note
+    assert "95 % confidence interval" in plot.interval_note
+
+
+def test_a_factor_that_the_figure_does_not_name_parts_the_series(summaries: list[Summary]) -> None:
+    planned = scenarios_of(summaries)
+    plot = resolve(replace(SPEC, series=None), summaries, planned)
+    assert [series.name for series in plot.series] == ["T1", "T3"]
+    assert all(len({p.level for p in s.points}) == len(s.points) for s in plot.series)
+
+
+def test_levels_that_python_holds_equal_stay_apart() -> None:
+    planned = [{"flag": 1}, {"flag": True}, {"flag": "1"}]
+    assert len(axis_levels("flag", planned)) == 3
+
+
+def test_one_interval_needs_two_trials(summaries: list[Summary]) -> None:
+    single = [replace(row, n=1, ci_low=None, ci_high=None) for row in summaries]
+    plot = resolve(SPEC, single, scenarios_of(summaries))
+    assert plot.interval_note.startswith("No error bars")
+
+
+def test_automatic_figures_cover_every_metric(summaries: list[Summary]) -> None:
+    specs = automatic(summaries, scenarios_of(summaries))
+    assert {(s.probe, s.metric) for s in specs} == {(r.label, r.metric) for r in summaries}
+    assert {(s.x, s.series) for s in specs} == {("chain_length", "topology")}
+    assert all("[" in spec.y_label for spec in specs)
+
+
+def test_automatic_figures_without_factors(summaries: list[Summary]) -> None:
+    rows = [replace(row, scenario={}) for row in summaries if row.scenario_id == "s000"]
+    for spec in automatic(rows, [{}]):
+        plot = resolve(spec, rows, [{}])
+        assert len(plot.summaries) == 1

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.runs import RunOptions, build_run
+
+from sfcperf.passive.base import Observation
+from sfcperf.results.store import RunStore
+from sfcperf.visualization.telemetry_charts import monitor_cpu_s, telemetry_charts
+
+
+def test_cpu_and_memory_come_first(run: RunStore) -> None:
+    charts = telemetry_charts(run.telemetry_path)
+    assert [chart.title for chart in charts][:2] == ["cpu cores", "memory"]
+    assert charts[1].unit == "MiB"
+    assert all("[" in chart.data["yLabel"] for chart in charts)
+
+
+def test_a_constant_is_said_not_drawn(run: RunStore) -> None:
+    constant = [chart for chart in telemetry_charts(run.telemetry_path) if chart.constant]
+    assert [chart.title for chart in constant] == ["rx drops total"]
+    assert "at most 0" in constant[0].note
+
+
+def test_lines_break_between_trials(run: RunStore) -> None:
+    line = telemetry_charts(run.telemetry_path)[0].data["series"][0]
+    anchors = [anchor for anchor in line["anchors"] if anchor is not None]
+    changes = sum(a != b for a, b in pairwise(anchors))
+    assert line["y"].count(None) == changes > 10
+
+
+def test_the_monitors_own_cost(run: RunStore) -> None:
+    assert monitor_cpu_s(run.telemetry_path) == pytest.approx(
+        {"cpu": 72 * 0.004, "memory": 72 * 0.002}
+    )
+
+
+def test_without_telemetry(tmp_path: Path) -> None:
+    assert telemetry_charts(tmp_path / "telemetry.parquet") == []
+    assert monitor_cpu_s(tmp_path / "telemetry.parquet") == {}
+
+
+@settings(max_examples=5, deadline=None)
+@given(peak=st.integers(0, 29_999), seed=st.integers(0, 9))
+def test_thinning_keeps_peaks(tmp_path_factory, peak: int, seed: int) -> None:
+    options = RunOptions(topologies=("T1",), chain_lengths=(0,), rounds=1, telemetry=False)
+    run = build_run(tmp_path_factory.mktemp("thin") / "run", options)
+    observations = [
+        Observation(i * 10**6, "sff@node1", "cpu_cores", "1", float(i % (seed + 2)))
+        for i in range(30_000)
+    ]
+    observations[peak] = Observation(peak * 10**6, "sff@node1", "cpu_cores", "1", 99.0)
+    run.write_trial_telemetry(run.trials()[0], observations)
+    run.merge_telemetry()
+    (chart,) = telemetry_charts(run.telemetry_path)
+    line = chart.data["series"][0]
+    assert len(line["y"]) <= 4000
+    assert max(line["y"]) == 99.0
+    assert line["x"][line["y"].index(99.0)] * 1000 == peak
+    assert min(line["y"]) == 0.0
+    assert "of 30000 observations" in chart.note
+    json.dumps(chart.data, allow_nan=False)

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfcperf.visualization import units
+
+SCALED_UNITS = ("us", "s", "bit/s", "1/s", "B")
+VALUES = st.floats(1e-6, 1e12)
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "metric", "factor", "shown"),
+    [
+        (342.0, "us", "rtt_us", 1.0, "µs"),
+        (5_600.0, "us", "rtt_us", 1e-3, "ms"),
+        (0.25, "us", "rtt_us", 1e3, "ns"),
+        (2.5, "s", "response_s", 1.0, "s"),
+        (0.004, "s", "response_s", 1e3, "ms"),
+        (941e6, "bit/s", "rate_bps", 1e-6, "Mbit/s"),
+        (2.06e9, "bit/s", "rate_bps", 1e-9, "Gbit/s"),
+        (196_000.0, "1/s", "rate_pps", 1e-3, "k/s"),
+        (830.0, "1/s", "replies_per_s", 1.0, "/s"),
+        (40 * 2**20, "B", "memory_bytes", 2**-20, "MiB"),
+        (0.002, "1", "loss_ratio", 100.0, "%"),
+        (3.0, "1", "retransmits", 1.0, ""),
+        (7.0, "W", "power_w", 1.0, "W"),
+        (0.0, "us", "rtt_us", 1.0, "µs"),
+    ],
+)
+def test_scale(value: float, unit: str, metric: str, factor: float, shown: str) -> None:
+    scale = units.scale_for([value], unit, metric)
+    assert scale.unit == shown
+    assert scale.factor == pytest.approx(factor)
+
+
+@given(VALUES, st.sampled_from(SCALED_UNITS))
+def test_scaled_values_are_easy_to_read(value: float, unit: str) -> None:
+    smallest = {"us": 1e-3, "s": 1e-9}.get(unit, 1.0)
+    largest = {"us": 1e9, "s": 1e3, "B": 2.0**40}.get(unit, 1e15)
+    scaled = value * units.scale_for([value], unit).factor
+    if smallest <= value < largest * 0.999:
+        assert 0.999 <= scaled < 1024
+
+
+@pytest.mark.parametrize(
+    ("mean", "half_width", "text"),
+    [
+        (174.27, 11.6, "174 ± 12"),
+        (2.06213, 0.0571, "2.062 ± 0.057"),
+        (9.3141, 1.312, "9.3 ± 1.3"),
+        (12_345.0, 678.0, "12340 ± 680"),
+        (0.0, 0.0, "0 ± 0"),
+        (-0.004, 1.2, "0.0 ± 1.2"),
+        (3.14159, None, "3.142"),
+        (None, None, "–"),
+        (float("nan"), 1.0, "–"),
+        (float("inf"), None, "–"),
+    ],
+)
+def test_digits_follow_the_interval(
+    mean: float | None, half_width: float | None, text: str
+) -> None:
+    assert units.estimate(mean, half_width) == text
+
+
+@given(st.floats(-1e9, 1e9), st.floats(1e-3, 1e6))
+def test_rounding_stays_within_a_twentieth_of_the_half_width(mean: float, half: float) -> None:
+    shown_mean, shown_half = units.estimate(mean, half).split(" ± ")
+    decimals = [len(text.partition(".")[2]) for text in (shown_mean, shown_half)]
+    assert decimals[0] == decimals[1]
+    # Two digits of the half-width, six of the mean at most.
+    step = max(half * 0.1, abs(mean) * 1e-5)
+    assert math.isclose(float(shown_mean), mean, abs_tol=0.51 * step)
+    assert math.isclose(float(shown_half), half, abs_tol=0.51 * step)
+
+
+@pytest.mark.parametrize(
+    ("metric", "title"),
+    [
+        ("rtt_us", "rtt"),
+        ("rate_bps", "rate"),
+        ("rate_pps", "rate pps"),
+        ("replies_per_s", "replies"),
+        ("loss_ratio", "loss"),
+        ("retransmits", "retransmits"),
+    ],
+)
+def test_metric_title(metric: str, title: str) -> None:
+    assert units.metric_title(metric) == title
