@@ -1,0 +1,148 @@
+"""The forwarder as a process: start, stop, failures, threads, command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from scapy.contrib.nsh import NSH
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
+from vnf_bench import Bench
+from vnf_wires import Lab, eventually, ip, space
+
+from sfcperf.errors import DeploymentError
+from sfcperf.vnfs.forwarder.function import RunningForwarder, attach_pass
+
+pytestmark = pytest.mark.root
+
+FLOWS, PER_FLOW = 32, 40
+
+
+def _has_xdp(bench: Bench) -> bool:
+    [link] = json.loads(ip("-n", space(bench.sf.host), "-j", "link", "show", "dev", "sf0"))
+    return "xdp" in link
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_nothing_stays_attached(make_bench: Callable[..., Bench], how: signal.Signals) -> None:
+    bench = make_bench("xdp")
+    assert _has_xdp(bench)
+    pid = bench.function._process.pid
+    os.kill(pid, how)
+    assert eventually(lambda: bench.function.problem() is not None)
+    assert eventually(lambda: not _has_xdp(bench))
+    bench.function.stop()
+    assert "ended" in str(bench.function.problem())
+
+
+@pytest.mark.parametrize("engine", ["xdp", "userspace"])
+def test_counters_outlive_the_process(make_bench: Callable[..., Bench], engine: str) -> None:
+    bench = make_bench(engine)
+    frame = bench.frame(NSH(spi=7, si=9, context_header=bytes(16)) / Raw(b"x"))
+    assert len(bench.exchange(frame)) == 1
+    bench.function.stop()
+    assert bench.function.counters()["forwarded"] == 2
+
+
+def test_flows_spread_and_keep_their_order(make_bench: Callable[..., Bench]) -> None:
+    cpu = min(os.sched_getaffinity(0))
+    bench = make_bench("userspace", vcpus=(cpu, cpu))
+    inner = Ether() / IP(src="198.18.1.1", dst="198.18.1.2")
+    frames = [
+        bytes(
+            bench.frame(
+                NSH(spi=42, context_header=bytes(16))
+                / inner
+                / UDP(sport=1000 + flow, dport=9)
+                / Raw(number.to_bytes(2, "big"))
+            )
+        )
+        for number in range(PER_FLOW)
+        for flow in range(FLOWS)
+    ]
+    bench.wire.send(frames)
+    seen: dict[int, list[int]] = {}
+
+    def complete(frame: bytes) -> bool:
+        udp = Ether(frame)[UDP]
+        numbers = seen.setdefault(udp.sport, [])
+        numbers.append(int.from_bytes(bytes(udp.payload)[:2], "big"))
+        return sum(map(len, seen.values())) == len(frames)
+
+    bench.wire.receive_until(complete)
+    assert seen == {1000 + flow: list(range(PER_FLOW)) for flow in range(FLOWS)}
+    counters = bench.counted(lambda now: now["received"] == len(frames))
+    workers = [counters["forwarded_worker0"], counters["forwarded_worker1"]]
+    assert sum(workers) == len(frames)
+    assert min(workers) > 0
+
+
+def test_a_missing_interface_is_explained(lab: Lab, make_bench: Callable[..., Bench]) -> None:
+    bench = make_bench("userspace")
+    with pytest.raises(DeploymentError, match="nowhere0"):
+        attach_pass(bench.sff.host, ["nowhere0"])
+
+
+@pytest.mark.parametrize("engine", ["xdp", "userspace"])
+def test_start_fails_with_a_reason(
+    lab: Lab, forwarder_binary: Path, tmp_path: Path, engine: str
+) -> None:
+    stats = tmp_path / "stats"
+    argv = [str(forwarder_binary), "--engine", engine, "--interface", "nowhere0"]
+    process = lab.host("empty").spawn([*argv, "--stats", str(stats)])
+    running = RunningForwarder("fwd-1", lab.host("other"), stats, process)
+    with pytest.raises(DeploymentError, match="nowhere0: No such device"):
+        running.wait_ready()
+
+
+def test_a_second_program_is_refused(make_bench: Callable[..., Bench], tmp_path: Path) -> None:
+    bench = make_bench("xdp")
+    stats = tmp_path / "second"
+    argv = [*bench.function._process.argv[:-1], str(stats)]
+    second = RunningForwarder("fwd-2", bench.sf.host, stats, bench.sf.host.spawn(argv))
+    with pytest.raises(DeploymentError, match="another XDP program"):
+        second.wait_ready()
+
+
+def test_prints_counters_when_asked(lab: Lab, forwarder_binary: Path, tmp_path: Path) -> None:
+    _, sf = lab.join((lab.host("sff"), "sff0"), (lab.host("sf"), "sf0"))
+    out = tmp_path / "out"
+    argv = [str(forwarder_binary), "--engine", "userspace", "--interface", sf.interface]
+    process = sf.host.spawn(argv, stdout=out)
+    lab.at_end(process.stop)
+    assert eventually(lambda: out.exists() and out.read_text().count("\n") == 1)
+    os.kill(process.pid, signal.SIGUSR1)
+    assert eventually(lambda: out.read_text().count("\n") == 2)
+    assert process.stop() == 0
+    events = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [event["event"] for event in events] == ["ready", "counters", "counters"]
+    assert events[0] == {"event": "ready", "engine": "userspace", "interface": "sf0"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "--interface is missing"),
+        (["--interface", "lo", "--engine", "magic"], "xdp or userspace"),
+        (["--interface", "lo", "--engine", "userspace", "--cpus", "0;1"], "not a list"),
+        (["--interface", "lo", "extra"], "extra"),
+        (["--attach-pass"], "name the interfaces"),
+        (["--attach-pass", "--interface", "lo", "x"], "exclude each other"),
+    ],
+    ids=str,
+)
+def test_wrong_arguments_are_explained(
+    forwarder_binary: Path, arguments: list[str], complaint: str
+) -> None:
+    done = subprocess.run(
+        [forwarder_binary, *arguments], capture_output=True, text=True, timeout=10
+    )
+    assert done.returncode == 2
+    assert complaint in done.stderr
