@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import sqrt
+from math import inf, isfinite, sqrt
 from statistics import mean, stdev
 
 MEAN_METHOD = "t (mean)"
@@ -68,7 +68,8 @@ def relative_half_width(centre: float, interval: Interval) -> float | None:
     """
     if interval.half_width == 0:
         return 0.0
-    return interval.half_width / abs(centre) if centre else None
+    ratio = interval.half_width / abs(centre) if centre else inf
+    return ratio if isfinite(ratio) else None
 
 
 @cache

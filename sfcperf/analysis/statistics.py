@@ -35,7 +35,8 @@ class Description:
 
 
 def describe(values: Sequence[float], confidence: float) -> Description:
-    """Describe finite values, one per trial; every n, 0 included, has a description."""
+    """Describe finite values (magnitude up to 1e100), one per trial; every n, 0 included, has a
+    description."""
     if not values:
         return Description(0, None, None, None, None, None, None, None, None)
     mean = float(statistics.mean(values))

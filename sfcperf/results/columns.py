@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 PREFIX = "factor_"
 """Before a factor's name, so that a factor called `round` or `value` stays apart from ours."""
 
-_INT64 = range(-(2**63), 2**63)
+_INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 
 
 def factor_names(scenarios: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -31,13 +31,15 @@ def level_array(levels: Sequence[Any]) -> pyarrow.Array:
     """Levels of a factor as a typed column: boolean, integer, float, or else text."""
     import pyarrow
 
-    known = [level for level in levels if level is not None]
-    if all(isinstance(level, bool) for level in known):
-        return pyarrow.array(levels, pyarrow.bool_())
-    if not any(isinstance(level, bool) for level in known):
-        if all(isinstance(level, int) and level in _INT64 for level in known):
+    kinds = {type(level) for level in levels if level is not None}
+    integers = [level for level in levels if type(level) is int]
+    # Integers beyond 64 bits become text: no number type keeps them.
+    if all(_INT64_MIN <= level <= _INT64_MAX for level in integers):
+        if kinds == {bool}:
+            return pyarrow.array(levels, pyarrow.bool_())
+        if kinds == {int}:
             return pyarrow.array(levels, pyarrow.int64())
-        if all(isinstance(level, int | float) for level in known):
+        if kinds in ({float}, {int, float}):
             return pyarrow.array(levels, pyarrow.float64())
     return pyarrow.array([_text(level) for level in levels], pyarrow.string())
 

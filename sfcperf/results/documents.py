@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
-from math import isfinite
 from pathlib import PurePath
-from sys import float_info
 from typing import Any, get_args
 
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.results.records import SCHEMA_VERSION, Summary, TrialRecord, TrialStatus
+
+MAX_MAGNITUDE = 1e100
+"""No quantity is larger; up to here squares and sums of squares are finite."""
+
+_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+"""Trial ids name folders: none may lead out of the run folder."""
 
 
 def damaged(what: str, where: str) -> InputError:
@@ -21,6 +26,18 @@ def damaged(what: str, where: str) -> InputError:
         where=where,
         hint="restore the file from a copy; nothing was changed",
     )
+
+
+def parse(content: bytes, where: str) -> dict[str, Any]:
+    """The JSON object in a file or line. Raises InputError when it is none; NaN and Infinity,
+    which Python's json lets pass, are not JSON."""
+    try:
+        document = json.loads(content, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise damaged(f"not JSON: {error}", where) from error
+    if not isinstance(document, dict):
+        raise damaged("not a JSON object", where)
+    return document
 
 
 def check_version(document: Mapping[str, Any], where: str) -> None:
@@ -44,18 +61,26 @@ def check_version(document: Mapping[str, Any], where: str) -> None:
 def trial_document(record: TrialRecord) -> str:
     """A line of trials.jsonl, without its end.
 
-    Raises MeasurementError when a value is not a finite number: JSON has no word for it, and it
+    Raises MeasurementError when a sample is not a finite number: JSON has no word for it, and it
     is no measurement.
     """
     for sample in record.samples:
-        if not isfinite(sample["value"]):
+        problem = _sample_problem(sample)
+        if problem:
             raise MeasurementError(
-                f"{record.label} gave {sample['value']} for {sample['metric']}",
+                f"a sample of {record.label} {problem}: {sample}",
                 where=f"trial {record.trial_id}",
-                allowed="finite numbers",
+                allowed=f"finite numbers up to {MAX_MAGNITUDE:g} in magnitude",
             )
     row = {field.name: getattr(record, field.name) for field in fields(record)}
-    return json.dumps({"schema_version": SCHEMA_VERSION, **row}, allow_nan=False, default=plain)
+    try:
+        return json.dumps({"schema_version": SCHEMA_VERSION, **row}, allow_nan=False, default=plain)
+    except ValueError as error:
+        raise MeasurementError(
+            f"the record of {record.label} cannot be written: {error}",
+            where=f"trial {record.trial_id}",
+            allowed="finite numbers, also in notes and facts",
+        ) from error
 
 
 def trial_record(row: Mapping[str, Any], where: str) -> TrialRecord:
@@ -64,6 +89,8 @@ def trial_record(row: Mapping[str, Any], where: str) -> TrialRecord:
     values = _values(TrialRecord, row, where)
     if values["status"] not in get_args(TrialStatus):
         raise damaged(f"status is {values['status']!r}", where)
+    if not _SAFE_NAME.fullmatch(values["trial_id"]):
+        raise damaged(f"trial_id is {values['trial_id']!r}", where)
     for index, sample in enumerate(values["samples"]):
         problem = _sample_problem(sample)
         if problem:
@@ -108,16 +135,27 @@ def _values(record: type[TrialRecord] | type[Summary], row: Mapping[str, Any], w
     """Arguments for the record; keys that it does not know are left out."""
     values: dict[str, Any] = {}
     for field in fields(record):
-        if field.name not in row:
-            if field.default is MISSING and field.default_factory is MISSING:
-                raise damaged(f"{field.name} is missing", where)
-            continue
-        value: Any = row[field.name]
-        kinds = _KINDS[str(field.type)]
-        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            raise damaged(f"{field.name} is {value!r}", where)
-        values[field.name] = tuple(value) if isinstance(value, list) else value
+        if field.name in row:
+            value: Any = row[field.name]
+            if not _fits(value, str(field.type)):
+                raise damaged(f"{field.name} is {value!r}", where)
+            values[field.name] = tuple(value) if isinstance(value, list) else value
+        elif field.default is MISSING and field.default_factory is MISSING:
+            raise damaged(f"{field.name} is missing", where)
     return values
+
+
+def _fits(value: Any, annotation: str) -> bool:
+    kinds = _KINDS[annotation]
+    if isinstance(value, bool):
+        return bool in kinds
+    if annotation == "tuple[str, ...]":
+        return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    return isinstance(value, kinds)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _sample_problem(sample: Any) -> str | None:
@@ -129,5 +167,5 @@ def _sample_problem(sample: Any) -> str | None:
     value = sample.get("value")
     if isinstance(value, bool) or not isinstance(value, int | float):
         return "has no value"
-    # A comparison, because isfinite() cannot take an integer that no float can hold.
-    return None if abs(value) <= float_info.max else "has no finite value"
+    # Not true for NaN and infinities either.
+    return None if abs(value) <= MAX_MAGNITUDE else "has no finite value"

@@ -6,13 +6,12 @@ holds was never acknowledged to anyone.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sfcperf.results.documents import damaged
+from sfcperf.results.documents import damaged, parse
 from sfcperf.results.files import sync_folder
 
 
@@ -40,13 +39,7 @@ def read(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise damaged(str(error.strerror), str(path)) from error
     finished = content.split(b"\n")[:-1]
     for number, line in enumerate(finished, start=1):
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise damaged(f"not JSON: {error}", f"{path}:{number}") from error
-        if not isinstance(row, dict):
-            raise damaged("not a JSON object", f"{path}:{number}")
-        yield number, row
+        yield number, parse(line, f"{path}:{number}")
 
 
 def cut_torn_line(path: Path) -> None:

@@ -208,12 +208,10 @@ class RunStore:
     def _read(self, name: str) -> dict[str, Any]:
         path = self.folder / name
         try:
-            document = json.loads(path.read_bytes())
-        except (OSError, ValueError, RecursionError) as error:
-            raise documents.damaged(str(error), str(path)) from error
-        if not isinstance(document, dict):
-            raise documents.damaged("not a JSON object", str(path))
-        return document
+            content = path.read_bytes()
+        except OSError as error:
+            raise documents.damaged(error.strerror or str(error), str(path)) from error
+        return documents.parse(content, str(path))
 
     def _read_versioned(self, name: str) -> dict[str, Any]:
         document = self._read(name)

@@ -1,0 +1,89 @@
+"""Lines fitted to a figure's series."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.trials import run_folder, trial
+
+from sfcperf.analysis.fits import fit_lines
+from sfcperf.errors import InputError
+from sfcperf.results.records import TrialRecord
+from sfcperf.workflow.model import FigureSpec
+
+FIGURE = FigureSpec(
+    name="fig8b",
+    title="RTT",
+    probe="ping",
+    metric="rtt_us",
+    x="chain_length",
+    series="topology",
+    x_label="length",
+    y_label="RTT [ms]",
+    y_scale=1e-3,
+    fit="linear",
+)
+
+
+def trials() -> list[TrialRecord]:
+    """T1: 100 + 50 x; T3: 200 + 80 x; each ± 1 in alternate rounds."""
+    records = []
+    for index, (topology, length) in enumerate((t, n) for t in ("T1", "T3") for n in (0, 1, 2, 3)):
+        base = 100 + 50 * length if topology == "T1" else 200 + 80 * length
+        levels = {"topology": topology, "chain_length": length}
+        for number, noise in ((1, 1), (2, -1)):
+            scenario_id = f"s{index:03d}"
+            records.append(trial(number, scenario_id, values=[base + noise], scenario=levels))
+    return records
+
+
+def test_one_line_per_series_on_trials_not_on_means(tmp_path: Path) -> None:
+    first, second = fit_lines(run_folder(tmp_path / "run", trials()), FIGURE)
+    assert (first.series, second.series) == ("T1", "T3")
+    assert (first.slope, first.intercept) == pytest.approx((50, 100))
+    assert (second.slope, second.intercept) == pytest.approx((80, 200))
+    assert (first.n, first.x_levels) == (8, 4)
+    # Means lie on the line exactly; the trials do not, and R^2 says so.
+    assert first.r_squared is not None and 0.999 < first.r_squared < 1
+    assert first.slope_low is not None and first.slope_high is not None
+    assert first.slope_low < 50 < first.slope_high
+
+
+def test_untrusted_trials_bend_no_line(tmp_path: Path) -> None:
+    outlier = trial(
+        3, "s003", values=[9999], status="untrusted", scenario={"topology": "T1", "chain_length": 3}
+    )
+    first, _ = fit_lines(run_folder(tmp_path / "run", [*trials(), outlier]), FIGURE)
+    assert first.slope == pytest.approx(50)
+
+
+def test_no_fit_asked_none_given(tmp_path: Path) -> None:
+    assert fit_lines(run_folder(tmp_path / "run", trials()), replace(FIGURE, fit="none")) == []
+
+
+def test_without_series_all_trials_are_one_line(tmp_path: Path) -> None:
+    [line] = fit_lines(run_folder(tmp_path / "run", trials()), replace(FIGURE, series=None))
+    assert (line.series, line.n) == (None, 16)
+    assert line.slope == pytest.approx(65)
+
+
+def test_a_series_with_one_x_has_no_line(tmp_path: Path) -> None:
+    lone = [record for record in trials() if record.scenario["chain_length"] == 2]
+    assert fit_lines(run_folder(tmp_path / "run", lone), FIGURE) == []
+
+
+def test_true_and_one_are_different_series(tmp_path: Path) -> None:
+    records = [
+        trial(1, f"s{i:03d}", values=[float(i)], scenario={"x": i % 2, "s": level})
+        for i, level in enumerate([1, 1, True, True])
+    ]
+    figure = replace(FIGURE, x="x", series="s")
+    assert [f.series for f in fit_lines(run_folder(tmp_path / "run", records), figure)] == [1, True]
+
+
+def test_levels_that_are_no_numbers_are_refused_in_words(tmp_path: Path) -> None:
+    figure = replace(FIGURE, x="topology", series=None)
+    with pytest.raises(InputError, match="'T1' is not a number"):
+        fit_lines(run_folder(tmp_path / "run", trials()), figure)

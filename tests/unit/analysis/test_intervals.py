@@ -1,0 +1,108 @@
+"""Intervals against scipy's own, and against what an interval promises: coverage."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+import scipy.stats
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from sfcperf.analysis.intervals import (
+    Interval,
+    mean_interval,
+    median_interval,
+    relative_half_width,
+    t_quantile,
+)
+
+VALUES = st.floats(-1e9, 1e9, allow_nan=False).map(lambda value: round(value, 6))
+CONFIDENCES = st.sampled_from([0.5, 0.8, 0.9, 0.95, 0.99])
+
+
+@given(st.lists(VALUES, min_size=2, max_size=40), CONFIDENCES)
+def test_mean_interval_is_scipys(values: list[float], confidence: float) -> None:
+    spread = float(numpy.std(values, ddof=1))
+    assume(spread > 1e-6)
+    expected = scipy.stats.t.interval(
+        confidence, len(values) - 1, loc=numpy.mean(values), scale=scipy.stats.sem(values)
+    )
+    found = mean_interval(values, confidence)
+    assert found is not None
+    scale = max(abs(value) for value in values)
+    assert (found.low, found.high) == pytest.approx(expected, rel=1e-9, abs=1e-9 * scale)
+    assert (found.confidence, found.method) == (confidence, "t (mean)")
+
+
+@given(VALUES, st.integers(2, 20))
+def test_equal_values_have_an_interval_of_width_zero(value: float, n: int) -> None:
+    found = mean_interval([value] * n, 0.95)
+    assert found is not None
+    assert (found.low, found.high) == (value, value)
+
+
+@pytest.mark.parametrize("values", [[], [3.0]])
+def test_fewer_than_two_values_have_no_interval_of_the_mean(values: list[float]) -> None:
+    assert mean_interval(values, 0.95) is None
+
+
+def test_published_t_quantiles() -> None:
+    """Jain (1991), table A.4: t[0.975; n]."""
+    assert [round(t_quantile(df, 0.95), 3) for df in (1, 2, 4, 9, 30)] == [
+        12.706,
+        4.303,
+        2.776,
+        2.262,
+        2.042,
+    ]
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.75, 0.9, 0.95, 0.99])
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 5, 6, 7, 8, 10, 25, 100, 401])
+def test_median_interval_is_the_narrowest_that_covers(n: int, confidence: float) -> None:
+    values = list(range(n))
+    tail = (1 - confidence) / 2
+    ranks = [r for r in range(1, n // 2 + 1) if scipy.stats.binom.cdf(r - 1, n, 0.5) <= tail]
+    found = median_interval(values, confidence)
+    if not ranks:
+        assert found is None
+    else:
+        assert found == Interval(
+            max(ranks) - 1, n - max(ranks), confidence, "order statistics (median)"
+        )
+
+
+def test_median_needs_six_values_at_95_percent() -> None:
+    assert median_interval([1, 2, 3, 4, 5], 0.95) is None
+    assert median_interval([1, 2, 3, 4, 5, 6], 0.95) is not None
+
+
+@given(st.lists(VALUES, min_size=6, max_size=60), st.randoms())
+def test_median_interval_holds_the_median_in_any_order(values: list[float], random) -> None:
+    found = median_interval(values, 0.95)
+    random.shuffle(values)
+    assert found is not None
+    assert found.low <= numpy.median(values) <= found.high
+    assert median_interval(values, 0.95) == found
+
+
+def test_intervals_cover_as_often_as_they_say() -> None:
+    random = numpy.random.default_rng(1)
+    normal = random.normal(10, 3, size=(2000, 5))
+    skewed = random.exponential(1, size=(2000, 9))
+    means = [mean_interval(list(row), 0.9) for row in normal]
+    medians = [median_interval(list(row), 0.9) for row in skewed]
+    covering_means = numpy.mean([i is not None and i.low <= 10 <= i.high for i in means])
+    covering_medians = numpy.mean(
+        [i is not None and i.low <= numpy.log(2) <= i.high for i in medians]
+    )
+    assert 0.88 <= covering_means <= 0.92
+    assert covering_medians >= 0.9
+
+
+def test_relative_half_width_of_usual_and_odd_means() -> None:
+    interval = Interval(90.0, 110.0, 0.95, "t (mean)")
+    assert relative_half_width(100.0, interval) == pytest.approx(0.1)
+    assert relative_half_width(-100.0, interval) == pytest.approx(0.1)
+    assert relative_half_width(0.0, Interval(-1.0, 1.0, 0.95, "t (mean)")) is None
+    assert relative_half_width(0.0, Interval(0.0, 0.0, 0.95, "t (mean)")) == 0

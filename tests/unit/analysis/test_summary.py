@@ -1,0 +1,167 @@
+"""summary.json: what counts, what does not, and what is said of it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import scipy.stats
+from support.trials import RTT, run_folder, trial
+
+from sfcperf.analysis.summary import SummaryAnalysis
+from sfcperf.errors import InputError
+from sfcperf.results.records import Summary, TrialRecord
+from sfcperf.results.store import RunStore
+
+THREE_ROUNDS = {"rounds": 3, "confidence": 0.95, "stop_when": None}
+
+
+def summarise(store: RunStore) -> list[Summary]:
+    SummaryAnalysis({}).analyse(store)
+    return store.summaries()
+
+
+def planned(*scenarios: str, label: str = "ping", **more: Any) -> dict[str, Any]:
+    return {
+        "scenarios": [{"id": s, "levels": {"chain_length": int(s[1:])}} for s in scenarios],
+        "probes": [
+            {"probe": "ping", "label": label, "scenarios": list(scenarios), "metrics": [RTT]}
+        ],
+        "design": THREE_ROUNDS,
+        **more,
+    }
+
+
+def test_trials_are_averaged_first_then_counted(tmp_path: Path) -> None:
+    """Twenty echoes of one trial are one observation, not twenty."""
+    trials = [
+        trial(1, values=[90, 110, 100, 100]),
+        trial(2, values=[120]),
+        trial(3, values=[100, 120]),
+    ]
+    [row] = summarise(run_folder(tmp_path / "run", trials, **planned("s000")))
+    assert row.n == 3
+    assert (row.mean, row.median, row.stdev) == (110, 110, 10)
+    expected = scipy.stats.t.interval(0.95, 2, loc=110, scale=10 / 3**0.5)
+    assert (row.ci_low, row.ci_high) == pytest.approx(expected)
+    assert (row.method, row.confidence, row.valid, row.reasons) == ("t (mean)", 0.95, True, ())
+    assert (row.primary, row.better, row.stop_reason) == (True, "lower", "planned rounds done")
+
+
+def test_only_valid_trials_count_and_the_others_are_named(tmp_path: Path) -> None:
+    trials = [
+        trial(1, values=[100]),
+        trial(2, values=[900], status="untrusted"),
+        trial(3, values=[], status="failed"),
+    ]
+    [row] = summarise(run_folder(tmp_path / "run", trials, **planned("s000")))
+    assert (row.n, row.mean, row.ci_low, row.valid) == (1, 100, None, False)
+    assert row.trials == ("r001-s000-ping",)
+    assert row.excluded == ("r002-s000-ping", "r003-s000-ping")
+    assert row.reasons == (
+        "r002-s000-ping untrusted: it was untrusted",
+        "r003-s000-ping failed: it was failed",
+    )
+
+
+def test_a_scenario_that_failed_entirely_has_its_rows(tmp_path: Path) -> None:
+    """Though no sample names the metric, and though its probe is not installed here."""
+    trials = [trial(n, values=[], status="failed", probe="gone") for n in (1, 2, 3)]
+    [row] = summarise(run_folder(tmp_path / "run", trials, **planned("s000")))
+    assert (row.metric, row.unit, row.n, row.mean, row.valid) == ("rtt_us", "us", 0, None, False)
+    assert len(row.excluded) == 3
+
+
+def test_rounds_that_were_not_run_make_a_row_invalid(tmp_path: Path) -> None:
+    store = run_folder(
+        tmp_path / "run", [trial(1)], **planned("s000", "s001", status="interrupted")
+    )
+    first, second = summarise(store)
+    assert not first.valid and first.reasons == ("round 2 was not run", "round 3 was not run")
+    assert first.stop_reason == "the run ended early, after 1 of 3 rounds"
+    assert (second.scenario, second.n, second.valid) == ({"chain_length": 1}, 0, False)
+
+
+def test_rounds_added_by_sequential_stopping_are_planned_too(tmp_path: Path) -> None:
+    trials = [trial(n, label=label) for n in (1, 2, 3, 4) for label in ("ping", "other")]
+    manifest = planned("s000", stopping={"s000": "half-width 0.04 <= 0.05 after 4 rounds"})
+    ping, other = summarise(run_folder(tmp_path / "run", trials[:-1], **manifest))
+    assert ping.valid and ping.stop_reason == "half-width 0.04 <= 0.05 after 4 rounds"
+    assert not other.valid and other.reasons == ("round 4 was not run",)
+
+
+def test_a_metric_that_a_trial_lacks_is_said(tmp_path: Path) -> None:
+    trials = [trial(1), trial(2, metric="ttl", unit="1"), trial(3)]
+    rtt, ttl = summarise(run_folder(tmp_path / "run", trials, **planned("s000")))
+    assert (rtt.metric, rtt.n, rtt.reasons) == (
+        "rtt_us",
+        2,
+        ("r002-s000-ping has no sample of rtt_us",),
+    )
+    assert (ttl.metric, ttl.n, ttl.primary, ttl.unit) == ("ttl", 1, False, "1")
+
+
+def test_rows_come_in_the_order_of_the_plan(tmp_path: Path) -> None:
+    trials = [trial(1, s, label) for s in ("s010", "s002", "s001") for label in ("ping", "a")]
+    manifest = planned("s001", "s002", "s010")
+    rows = summarise(run_folder(tmp_path / "run", trials, **manifest))
+    assert [(row.scenario_id, row.label) for row in rows] == [
+        (s, label) for s in ("s001", "s002", "s010") for label in ("ping", "a")
+    ]
+
+
+def test_a_folder_without_the_plan_is_summarised_from_its_trials(tmp_path: Path) -> None:
+    store = run_folder(tmp_path / "run", [trial(1, "s001"), trial(1, "s000")])
+    assert [row.scenario_id for row in summarise(store)] == ["s000", "s001"]
+
+
+def test_confidence_is_the_workflows(tmp_path: Path) -> None:
+    trials = [trial(n, values=[float(n)]) for n in (1, 2, 3)]
+    manifest = planned("s000", design={**THREE_ROUNDS, "confidence": 0.5})
+    [row] = summarise(run_folder(tmp_path / "run", trials, **manifest))
+    expected = scipy.stats.t.interval(0.5, 2, loc=2, scale=1 / 3**0.5)
+    assert (row.ci_low, row.ci_high) == pytest.approx(expected)
+    assert row.confidence == 0.5
+
+
+def test_document_has_the_promised_keys(tmp_path: Path) -> None:
+    store = run_folder(tmp_path / "run", [trial(1)])
+    document = SummaryAnalysis({}).analyse(store)
+    written = json.loads((store.folder / "summary.json").read_text())
+    assert {"schema_version", "run_id", "summaries"} <= written.keys()
+    promised = {
+        *("scenario", "probe", "metric", "unit", "n", "mean", "median", "stdev"),
+        *("ci_low", "ci_high", "confidence", "method", "valid"),
+    }
+    assert promised <= written["summaries"][0].keys()
+    assert written["run_id"] == document["run_id"] == "run"
+
+
+def test_csv_has_a_column_per_factor_and_survives_odd_text(tmp_path: Path) -> None:
+    odd = 'a "b",\n; =1+1 ü'
+    record = trial(1, scenario={"scenario_id": odd, "n": 2}, status="untrusted", reasons=(odd,))
+    store = run_folder(tmp_path / "run", [record])
+    SummaryAnalysis({}).analyse(store)
+    with (store.folder / "summary.csv").open(newline="") as file:
+        [row] = csv.DictReader(file)
+    assert (row["factor_scenario_id"], row["factor_n"]) == (odd, "2")
+    assert row["reasons"] == f"{record.trial_id} untrusted: {odd}"
+    assert (row["mean"], row["valid"]) == ("", "False")
+
+
+def test_summarising_twice_is_summarising_once(tmp_path: Path) -> None:
+    store = run_folder(tmp_path / "run", [trial(n) for n in (1, 2, 3)], **planned("s000"))
+    SummaryAnalysis({}).analyse(store)
+    first = (store.folder / "summary.json").read_bytes()
+    SummaryAnalysis({}).analyse(store)
+    assert (store.folder / "summary.json").read_bytes() == first
+
+
+def test_trials_told_twice_are_refused(tmp_path: Path) -> None:
+    record: TrialRecord = trial(1)
+    store = run_folder(tmp_path / "run", [record, record])
+    with pytest.raises(InputError, match=r"trials.jsonl:2.*twice, first in line 1"):
+        SummaryAnalysis({}).analyse(store)

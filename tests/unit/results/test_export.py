@@ -1,0 +1,109 @@
+"""Exports, read back by DuckDB."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from support.trials import run_folder, trial
+
+from sfcperf.errors import InputError
+from sfcperf.passive.base import Observation
+from sfcperf.results.export import Format, export, telemetry_target
+from sfcperf.results.store import RunStore
+
+FORMATS: tuple[Format, ...] = ("csv", "parquet")
+
+
+def exported(store: RunStore, format: Format, columns: str) -> list[tuple[Any, ...]]:
+    target = export(store, format, store.folder.parent / f"out.{format}")
+    return duckdb.sql(f"SELECT {columns} FROM '{target}'").fetchall()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_one_row_per_sample_and_one_for_a_trial_without(tmp_path: Path, format: Format) -> None:
+    trials = [
+        trial(1, values=[1.25, 2.5]),
+        trial(2, values=[], status="failed", reasons=('no "reply",\nat all',)),
+    ]
+    store = run_folder(tmp_path / "run", trials)
+    assert exported(store, format, "run_id, trial_id, round, status, sample, metric, value") == [
+        ("run", "r001-s000-ping", 1, "valid", 0, "rtt_us", 1.25),
+        ("run", "r001-s000-ping", 1, "valid", 1, "rtt_us", 2.5),
+        ("run", "r002-s000-ping", 2, "failed", None, None, None),
+    ]
+    [_, _, (reasons, packets)] = exported(store, format, "reasons, packets")
+    assert reasons == '["no \\"reply\\",\\nat all"]'
+    assert packets == '{"fwd-1": 40}'
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_factors_never_hide_our_columns(tmp_path: Path, format: Format) -> None:
+    record = trial(1, scenario={"round": 7, "value": "high", "factor_round": 8})
+    store = run_folder(tmp_path / "run", [record])
+    columns = 'round, factor_round, factor_factor_round, "value", factor_value'
+    assert exported(store, format, columns) == [(1, 7, 8, 100.0, "high")]
+
+
+def test_levels_keep_their_type(tmp_path: Path) -> None:
+    levels = [
+        {"length": 0, "rate": 1, "on": True, "mixed": 1, "list": [1], "huge": 2**70},
+        {"length": 1, "rate": 0.5, "on": False, "mixed": "T1", "list": [2], "huge": 1},
+        {"length": 2, "rate": 2, "on": None, "mixed": True, "list": None},
+    ]
+    trials = [trial(1, f"s{n:03d}", scenario=scenario) for n, scenario in enumerate(levels)]
+    target = export(run_folder(tmp_path / "run", trials), "parquet", tmp_path / "out.parquet")
+    types = dict(
+        duckdb.sql(f"SELECT column_name, column_type FROM (DESCRIBE FROM '{target}')").fetchall()
+    )
+    found = {name: types[f"factor_{name}"] for name in levels[0]}
+    assert found == {
+        "length": "BIGINT",
+        "rate": "DOUBLE",
+        "on": "BOOLEAN",
+        "mixed": "VARCHAR",
+        "list": "VARCHAR",
+        "huge": "VARCHAR",
+    }
+    mixed = duckdb.sql(f"SELECT factor_mixed FROM '{target}'").fetchall()
+    assert mixed == [("1",), ("T1",), ("true",)]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_telemetry_goes_beside_with_the_factors(tmp_path: Path, format: Format) -> None:
+    trials = [trial(1, scenario_id) for scenario_id in ("s001", "s000")]
+    store = run_folder(tmp_path / "run", trials)
+    for time_ns, record in enumerate(trials):
+        observation = Observation(time_ns, "fwd-1", "cpu_ratio", "1", 0.5)
+        store.write_trial_telemetry(record, [observation])
+    store.merge_telemetry()
+    target = export(store, format, tmp_path / f"out.{format}")
+    beside = telemetry_target(target)
+    assert beside.name == f"out-telemetry.{format}"
+    columns = "run_id, scenario_id, factor_chain_length, time_ns, value"
+    assert duckdb.sql(f"SELECT {columns} FROM '{beside}'").fetchall() == [
+        ("run", "s001", 1, 0, 0.5),
+        ("run", "s000", 0, 1, 0.5),
+    ]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_run_without_trials_has_a_header(tmp_path: Path, format: Format) -> None:
+    store = run_folder(tmp_path / "run")
+    assert exported(store, format, "trial_id, value") == []
+
+
+def test_unknown_format_names_those_that_exist(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="csv, parquet"):
+        export(run_folder(tmp_path / "run"), "xls", tmp_path / "x")  # type: ignore[arg-type]
+
+
+def test_a_target_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    store = run_folder(tmp_path / "run", [trial(1)])
+    for target in (tmp_path, tmp_path / "missing" / "out.csv"):
+        with pytest.raises(InputError, match="cannot be written") as caught:
+            export(store, "csv", target)
+        assert caught.value.where == str(target)
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]

@@ -1,0 +1,200 @@
+"""run.json: made, resumed and finished; facts and versions that go into it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from jsonschema import Draft202012Validator
+from support.trials import run_folder, trial
+
+from sfcperf import plugins
+from sfcperf.active.base import Metric
+from sfcperf.results import hostfacts, versions
+from sfcperf.results.manifest import finish, new_manifest, resumed
+from sfcperf.workflow.model import (
+    ChainSpec,
+    Design,
+    EndpointSpec,
+    Match,
+    MonitorSpec,
+    Node,
+    ProbeSpec,
+    Scenario,
+    StopWhen,
+    Topology,
+    Workflow,
+)
+
+
+class TwoMetrics:
+    """A probe whose metrics depend on its parameters."""
+
+    @classmethod
+    def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
+        rate = Metric("rate_bps", "bit/s", "goodput", "higher", primary=True)
+        loss = Metric("loss_ratio", "1", "lost of sent", "lower")
+        return (rate, loss) if parameters["protocol"] == "udp" else (rate,)
+
+
+class Cheap:
+    cost = "one read of a file per second"
+
+
+@pytest.fixture
+def workflow(monkeypatch: pytest.MonkeyPatch) -> Workflow:
+    fakes = {("probe", "two"): TwoMetrics, ("monitor", "cheap"): Cheap}
+    monkeypatch.setattr(plugins, "load", lambda kind, name: fakes[kind, name])
+    chain = ChainSpec((), Match(), "auto", "symmetric", 10, 255)
+    topology = Topology("T1", (Node("node1"),), (), {})
+    scenarios = tuple(
+        Scenario(
+            f"s{n:03d}",
+            {"protocol": protocol},
+            topology,
+            EndpointSpec("client", "node1"),
+            EndpointSpec("server", "node1"),
+            chain,
+            (ProbeSpec(0, "two", "traffic", {"protocol": protocol}),),
+            (MonitorSpec("cheap", {}),),
+        )
+        for n, protocol in enumerate(["tcp", "udp", "tcp"])
+    )
+    design = Design(3, 1, "sequential", 7, 0.95, StopWhen(0.05, 20), 2)
+    return Workflow("w", "d", "local", {}, scenarios, design, (), (), {}, Path("/"))
+
+
+def begun(workflow: Workflow) -> dict[str, Any]:
+    return new_manifest(
+        workflow,
+        run_id="run",
+        command=["sfcperf", "run", "w.json"],
+        host=hostfacts.host_facts(),
+        versions=versions.versions(),
+    )
+
+
+def check(manifest: Mapping[str, Any]) -> None:
+    schema = json.loads((resources.files("sfcperf.schemas") / "run.schema.json").read_text())
+    checker = Draft202012Validator.FORMAT_CHECKER
+    document = json.loads(json.dumps({"schema_version": 1, **manifest}))
+    Draft202012Validator(schema, format_checker=checker).validate(document)
+
+
+def test_manifests_are_as_the_schema_says_at_every_stage(workflow: Workflow) -> None:
+    manifest = begun(workflow)
+    check(manifest)
+    check(replace_host(manifest))
+    done = finish(
+        manifest,
+        status="complete",
+        trials=[trial(1), trial(2, status="failed")],
+        stopping={"s000": "planned rounds done"},
+        problems=["the report could not be published"],
+        monitor_cpu_s={"cheap": 0.25},
+    )
+    check(done)
+    assert done["trials"] == {"valid": 1, "untrusted": 0, "failed": 1}
+    assert done["monitors"] == [{"monitor": "cheap", "cost": Cheap.cost, "cpu_s": 0.25}]
+    assert manifest["status"] == "running" and manifest["problems"] == []
+
+
+def replace_host(manifest: dict[str, Any]) -> dict[str, Any]:
+    return resumed(manifest, host=manifest["host"])
+
+
+def test_metrics_are_kept_per_scenario(workflow: Workflow) -> None:
+    one, two = begun(workflow)["probes"]
+    assert (one["scenarios"], len(one["metrics"])) == (["s000", "s002"], 1)
+    assert (two["scenarios"], len(two["metrics"])) == (["s001"], 2)
+
+
+def test_resuming_on_another_machine_is_a_problem(workflow: Workflow) -> None:
+    manifest = begun(workflow)
+    assert resumed(manifest, host=manifest["host"])["problems"] == []
+    kernel = manifest["host"]["kernel"] | {"release": "9.9.9"}
+    again = resumed(manifest, host={**manifest["host"], "kernel": kernel})
+    [problem] = again["problems"]
+    assert "kernel release" in problem and "9.9.9" in problem
+    assert len(again["resumed_at"]) == 1 and again["ended_at"] is None
+
+
+def test_a_manifest_is_summarised_and_listed(tmp_path: Path, workflow: Workflow) -> None:
+    from sfcperf.analysis.summary import SummaryAnalysis
+
+    record = replace(trial(1), label="traffic", scenario={"protocol": "tcp"})
+    store = run_folder(tmp_path / "run", [record])
+    store.write_manifest(begun(workflow))
+    SummaryAnalysis({}).analyse(store)
+    metrics = [(row.scenario_id, row.metric, row.n) for row in store.summaries()]
+    assert ("s001", "loss_ratio", 0) in metrics and ("s002", "rate_bps", 0) in metrics
+
+
+def test_host_facts_agree_with_other_witnesses() -> None:
+    facts = hostfacts.host_facts()
+    uname = subprocess.run(["uname", "-r"], capture_output=True, text=True, check=True)
+    assert facts["kernel"]["release"] == uname.stdout.strip()
+    assert facts["cpu"]["logical"] == psutil.cpu_count()
+    assert facts["memory"]["total_bytes"] == psutil.virtual_memory().total
+    somaxconn = Path("/proc/sys/net/core/somaxconn").read_text().strip()
+    assert facts["sysctls"]["net.core.somaxconn"] == somaxconn
+
+
+def test_host_facts_keep_secrets_of_the_machine() -> None:
+    """The fast-open key is secret; what follows ` -- ` on the kernel's command line is init's."""
+    facts = hostfacts.host_facts()
+    assert "net.ipv4.tcp_fastopen_key" not in facts["sysctls"]
+    assert " -- " not in (facts["kernel"]["command_line"] or "")
+
+
+def test_unreadable_facts_are_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(hostfacts, "_CPU", tmp_path)
+    cpu = hostfacts.host_facts()["cpu"]
+    assert (cpu["governor"], cpu["boost"], cpu["smt_active"]) == (None, None, None)
+
+
+def test_missing_failing_and_hanging_tools_have_no_version(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tools = {
+        "there": ("sh", "-c", "echo; echo 1.2.3 >&2; echo there 4.5"),
+        "missing": ("no-such-tool-anywhere", "--version"),
+        "failing": ("sh", "-c", "echo 1.0; exit 3"),
+        "hanging": ("sleep", "60"),
+    }
+    monkeypatch.setattr(versions, "TOOLS", tools)
+    monkeypatch.setattr(versions, "_TIMEOUT_S", 0.5)
+    found = versions.versions()["tools"]
+    assert found == {"there": "there 4.5", "missing": None, "failing": None, "hanging": None}
+
+
+def test_the_revision_is_that_of_our_own_working_tree(tmp_path: Path) -> None:
+    git = ("git", "-C", str(tmp_path), "-c", "user.name=t", "-c", "user.email=t@example.org")
+
+    def run(*arguments: str) -> str:
+        done = subprocess.run([*git, *arguments], capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    run("init", "-q")
+    source = tmp_path / "package.py"
+    source.write_text("1\n")
+    assert versions._revision(source) is None
+    run("add", "package.py")
+    run("commit", "-q", "-m", "first")
+    commit = run("rev-parse", "HEAD")
+    assert versions._revision(source) == {"commit": commit, "modified": False}
+    source.write_text("2\n")
+    assert versions._revision(source) == {"commit": commit, "modified": True}
+
+
+def test_packages_are_our_requirements() -> None:
+    packages = versions.versions()["packages"]
+    assert {"numpy", "scipy", "jsonschema"} <= packages.keys()
+    assert "pytest" not in packages
