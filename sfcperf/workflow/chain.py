@@ -40,7 +40,7 @@ def build_endpoint(
 ) -> EndpointSpec | None:
     """An endpoint on its node; None when it has none."""
     resources = value.get("resources")
-    path = ("endpoints", name, "node") if "node" in value else ("topology", "placement")
+    path = ("endpoints", name, "node") if "node" in value else ("topology", "placement", name)
     node = value.get("node") or topology.placement.get(name)
     if node is None:
         _report_unplaced(report, f"the {name}", f'placement "{name}" or endpoints.{name}.node')

@@ -28,6 +28,8 @@ class Descriptor:
 def read_descriptor(path: Path) -> Descriptor:
     """Parse and check a VNFD. Raises InputError naming the file."""
     try:
+        if not path.is_file() and path.exists():
+            raise InputError(f"the VNF descriptor {path} cannot be read: it is not a file")
         changed_ns = path.stat().st_mtime_ns
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)

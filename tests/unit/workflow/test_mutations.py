@@ -25,8 +25,9 @@ from sfcperf.workflow.schema import compose
 
 WORKFLOWS = Path(__file__).parents[3] / "workflows"
 SHIPPED = [json.loads(path.read_text()) for path in sorted(WORKFLOWS.glob("*.json"))]
+EXAMPLES = int(os.environ.get("SFCPERF_MUTATIONS", "200"))
 MANY = settings(
-    max_examples=int(os.environ.get("SFCPERF_MUTATIONS", "200")),
+    max_examples=EXAMPLES,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
@@ -142,7 +143,7 @@ def fakes() -> Any:
 SECTIONS = ("topology", "endpoints", "chain", "probes", "monitors", "design", "publish", "figures")
 
 
-@MANY
+@settings(MANY, max_examples=max(EXAMPLES // 4, 1))
 @given(data=st.data())
 def test_generated_workflows(fakes: Any, data: st.DataObject) -> None:
     """Sections that fit the schema, put together: valid as a whole, or a clear contradiction."""

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from sfcperf import plugins
 from sfcperf.workflow import estimate
 from sfcperf.workflow.load import effective_schema, load_document, load_workflow
+from sfcperf.workflow.vnfd import read_descriptor
 
 WORKFLOWS = Path(__file__).parents[3] / "workflows"
 FILES = sorted(WORKFLOWS.glob("*.json"))
@@ -41,6 +43,12 @@ def test_each_preset_loads_and_is_shorter(file: Path, preset: str) -> None:
 def test_an_editor_accepts_it(file: Path) -> None:
     validator = Draft202012Validator(effective_schema())
     assert list(validator.iter_errors(json.loads(file.read_text()))) == []
+
+
+@pytest.mark.parametrize("name", plugins.names("vnf"))
+def test_the_descriptor_of_each_vnf_type_is_tosca(name: str) -> None:
+    descriptor = read_descriptor(plugins.load("vnf", name).folder / "vnfd.yaml")
+    assert descriptor.vcpus and descriptor.memory_mib
 
 
 def test_there_is_a_short_variant_of_each() -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfcperf.errors import InputError
@@ -86,6 +86,12 @@ def test_missing_and_folder(tmp_path: Path) -> None:
             read_descriptor(path)
 
 
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.yaml")
+    with pytest.raises(InputError, match="not a file"):
+        read_descriptor(tmp_path / "pipe.yaml")
+
+
 def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
     file = tmp_path / "vnfd.yaml"
     file.write_text(template(vdu("num_cpus: 1")))
@@ -98,6 +104,7 @@ def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
 SOUND = template(vdu("num_cpus: 3, mem_size: 1 GiB"))
 
 
+@settings(deadline=None)
 @given(st.integers(0, len(SOUND)), st.integers(0, len(SOUND)), st.text(max_size=5))
 def test_mutated_descriptors_never_give_a_traceback(
     tmp_path_factory: pytest.TempPathFactory, start: int, length: int, text: str
