@@ -32,11 +32,12 @@ run: setup ## Run workflows/quickstart.json (another: WORKFLOW=...)
 test: setup ## All tests (root: namespaces, servers); ARGS="tests/unit -k name" narrows
 	$(Q)$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS) </dev/null
 
-lint: types ## ruff, mypy --strict, clang-format, playbooks
+lint: venv ## ruff, mypy --strict, clang-format, playbooks
 	$(Q)$(BIN)/ruff check .
 	$(Q)$(BIN)/ruff format --check .
 	$(Q)$(if $(SOURCES_C),$(BIN)/clang-format --dry-run -Werror $(SOURCES_C))
 	$(Q)LC_ALL=C.UTF-8 $(BIN)/ansible-playbook --syntax-check -i localhost, playbooks/*.yml >/dev/null
+	$(Q)$(MAKE) --no-print-directory types
 
 format: venv ## Format Python and C, mend what ruff can mend
 	$(Q)$(BIN)/ruff format .
