@@ -12,6 +12,7 @@ from sfcperf.active.losses import EndpointLosses
 from sfcperf.active.mtu import UDP_HEADER_BYTES, check_payload, largest_payload_bytes
 from sfcperf.active.samples import samples
 from sfcperf.active.server import start_server
+from sfcperf.active.socket_buffers import largest_buffer_bytes
 from sfcperf.active.tool_run import ToolOutput, run_tool
 from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
@@ -20,6 +21,8 @@ from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Requirement
 
 MAXIMUM = "maximum"
+UDP_BUFFER_BYTES = 4 * 2**20
+"""Some 30 ms of datagrams at 60,000 per second; Linux's default holds 1.5 ms."""
 _TIMEOUT_MARGIN_S = 20.0
 _CONNECT_TIMEOUT_MS = 5000
 _BITS_PER_BYTE = 8
@@ -114,7 +117,9 @@ class Iperf3(Probe):
                 "minimum": 4096,
                 "maximum": 536_870_912,
                 "description": "Socket buffers for sending and receiving at both ends, bytes, at "
-                "most net.core.wmem_max and rmem_max; absent: the system's.",
+                "most net.core.wmem_max and rmem_max. Absent: for TCP the system's; for UDP as "
+                f"much as the hosts allow, up to {UDP_BUFFER_BYTES}, so that a receiver that waits "
+                "for its CPU loses nothing.",
             },
             "congestion": {
                 "type": "string",
@@ -249,8 +254,11 @@ class Iperf3(Probe):
             argv += ["--udp", "--length", str(asked.get("payload_bytes", largest))]
         elif "payload_bytes" in asked:
             argv += ["--set-mss", str(asked["payload_bytes"])]
-        if "socket_buffer_bytes" in asked:
-            argv += ["--window", str(asked["socket_buffer_bytes"])]
+        buffer_bytes = asked.get("socket_buffer_bytes")
+        if buffer_bytes is None and asked["protocol"] == "udp":
+            buffer_bytes = largest_buffer_bytes(deployment, UDP_BUFFER_BYTES)
+        if buffer_bytes is not None:
+            argv += ["--window", str(buffer_bytes)]
         if "congestion" in asked:
             argv += ["--congestion", asked["congestion"]]
         return argv
@@ -280,6 +288,7 @@ class Iperf3(Probe):
         notes: dict[str, Any] = {
             "version": seen.version,
             "asked_rate_bps": self.parameters["rate_bps"],
+            "receive_buffer_bytes": seen.receive_buffer_bytes,
             "sender_cpu_percent": seen.sender_cpu_percent,
             "receiver_cpu_percent": seen.receiver_cpu_percent,
             **losses.notes(),

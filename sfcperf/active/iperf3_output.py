@@ -37,6 +37,8 @@ class Iperf3Output:
     congestion: str | None
     """Congestion control of the sender; None for UDP."""
     version: str
+    receive_buffer_bytes: int
+    """Of the server's socket, as the kernel counts it: with its own overhead."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,7 @@ def parse(text: str) -> Iperf3Output:
         receiver_cpu_percent=report.number("end", "cpu_utilization_percent", "remote_total"),
         congestion=None if udp else report.text("end", "sender_tcp_congestion"),
         version=report.text("start", "version"),
+        receive_buffer_bytes=int(report.number("server_output_json", "start", "rcvbuf_actual")),
     )
 
 
