@@ -41,6 +41,9 @@ __all__ = [
     "plan_document",
 ]
 
+DEFAULT_MAX_ROUNDS = 20
+"""Of sequential stopping, unless more rounds are planned anyway."""
+
 
 def load_workflow(
     path: Path, *, overrides: Sequence[str] = (), driver: str | None = None
@@ -178,13 +181,17 @@ def _design(given: Mapping[str, Any], findings: Findings) -> Design:
     schema = compose(())
     values = with_defaults({**schema["$defs"]["design"], "$defs": schema["$defs"]}, given)
     stop = values.pop("stop_when", None)
-    if stop is not None and stop["max_rounds"] < values["rounds"]:
+    if stop is None:
+        return Design(**values, stop_when=None)
+    rounds = values["rounds"]
+    most = stop.get("max_rounds", max(rounds, DEFAULT_MAX_ROUNDS))
+    if most < rounds:
         findings.add(
-            "/design/stop_when",
-            f"max_rounds {stop['max_rounds']} is less than rounds {values['rounds']}",
-            allowed=f"{values['rounds']} or more",
+            "/design/stop_when/max_rounds",
+            f"max_rounds {most} is less than rounds {rounds}",
+            allowed=f"{rounds} or more",
         )
-    return Design(**values, stop_when=None if stop is None else StopWhen(**stop))
+    return Design(**values, stop_when=StopWhen(stop["relative_half_width"], most))
 
 
 def _publish(given: Sequence[Mapping[str, Any]], findings: Findings) -> tuple[PublishSpec, ...]:

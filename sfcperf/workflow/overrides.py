@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sfcperf.errors import InputError
+from sfcperf.errors import InputError, WorkflowError
 from sfcperf.workflow import pointer
 from sfcperf.workflow.document import clean, parse
 from sfcperf.workflow.findings import Findings, did_you_mean, listing
@@ -86,7 +86,7 @@ def _preset(presets: Any, wanted: Any) -> list[Override]:
         findings.raise_any()
         return []
     return [
-        Override(_path(path, f"preset {wanted}"), clean(value), f"preset {wanted}: {path}")
+        Override(_path(path, f"preset {wanted}"), value, f"preset {wanted}: {path}")
         for path, value in chosen.items()
     ]
 
@@ -116,12 +116,23 @@ def _value(text: str, source: str) -> Any:
     try:
         json.loads(text)
     except (ValueError, RecursionError):
-        return clean(text)
-    return clean(parse(text, source))
+        value: Any = text
+    else:
+        value = parse(text, source)
+    try:
+        return clean(value)
+    except WorkflowError as error:
+        raise InputError(error.message, where=source, allowed=error.allowed) from None
 
 
 def _apply(document: dict[str, Any], override: Override) -> None:
     *parents, last = override.path
+    if override.path[0] in ("presets", _PRESET):
+        raise InputError(
+            "presets themselves cannot be changed",
+            where=override.source,
+            allowed="--set preset=NAME chooses one",
+        )
     place: Any = document
     schema: Mapping[str, Any] = _root_schema()
     for depth, part in enumerate(parents):

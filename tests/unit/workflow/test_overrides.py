@@ -59,12 +59,20 @@ def test_later_overrides_win_and_the_document_is_what_is_run(load: Any) -> None:
         ("name.first.second=1", "/name exists"),
         ("vnfs.gwd.type=copier", "/vnfs exists, but it has no 'gwd'"),
         ("design.seed=[1, NaN]", "64 bits"),
+        ("name=\x00", "control character"),
+        ("presets.short={}", "cannot be changed"),
+        ("preset.short=1", "cannot be changed"),
         ('design={"a": 1, "a": 2}', "twice"),
     ],
 )
 def test_overrides_without_a_place(load: Any, override: str, message: str) -> None:
     with pytest.raises(InputError, match="(?s)" + message.replace("(", r"\(")):
         load(overrides=(override,))
+
+
+def test_a_preset_cannot_change_presets(load: Any) -> None:
+    with pytest.raises(InputError, match="cannot be changed"):
+        load(presets={"short": {"presets.other": {"name": "x"}}}, preset="short")
 
 
 def test_a_new_key_must_fit_the_schema(load: Any) -> None:

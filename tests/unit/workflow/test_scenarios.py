@@ -154,7 +154,7 @@ def test_resources_come_from_the_workflow_then_the_descriptor(load: Any, tmp_pat
         ({"publish": [{"to": "report"}] * 2}, "/publish/1/to", "there already"),
         (
             {"design": {"rounds": 9, "stop_when": {"relative_half_width": 0.1, "max_rounds": 8}}},
-            "/design/stop_when",
+            "/design/stop_when/max_rounds",
             "less than rounds",
         ),
         (
@@ -168,6 +168,14 @@ def test_contradictions(refused: Any, changes: dict[str, Any], pointer: str, mes
     error = refused(**changes)
     found = findings_at(error, pointer)
     assert any(message in finding.message for finding in found), (pointers(error), str(error))
+
+
+@pytest.mark.parametrize(("rounds", "most"), [(3, 20), (30, 30)])
+def test_sequential_stopping_never_stops_before_the_planned_rounds(
+    load: Any, rounds: int, most: int
+) -> None:
+    design = load(design={"rounds": rounds, "stop_when": {"relative_half_width": 0.1}}).design
+    assert design.stop_when.max_rounds == most
 
 
 def test_traffic_outside_of_the_chain_needs_a_link_too(refused: Any, load: Any) -> None:
