@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 
 BINARY = "sfc-forwarder"
 START_TIMEOUT_S = 10.0
+_starts = itertools.count()
 _POLL_S = 0.002
 _READ_ATTEMPTS = 100
 
@@ -58,7 +60,8 @@ class Forwarder(NetworkFunction):
     ) -> RunningForwarder:
         """Start sfc-forwarder on the ingress interface and wait until it forwards."""
         engine = str(knobs["engine"])
-        stats = host.workdir / f"{attachment.name}.stats"
+        # A new file each time: an old one would say that the function is ready.
+        stats = host.workdir / f"{attachment.name}-{next(_starts)}.stats"
         argv = [str(binaries.find(BINARY)), "--engine", engine]
         argv += ["--interface", attachment.interfaces[0], "--stats", str(stats)]
         if engine == "userspace" and attachment.vcpus:
@@ -156,6 +159,6 @@ class RunningForwarder(RunningFunction):
             event = json.loads(self._host.read_text(str(self._stats)))
         except (MeasurementError, json.JSONDecodeError):
             return None
-        if not isinstance(event, dict) or event.get("sequence") != event.get("sequence_end"):
+        if not isinstance(event, dict) or event.get("event") not in ("counters", "failed"):
             return None
-        return event
+        return event if event.get("sequence") == event.get("sequence_end") else None

@@ -24,7 +24,6 @@ static __always_inline int fwd_same_mac(const __u8 *a, const volatile __u8 *b)
 {
 	__u8 difference = 0;
 
-#pragma GCC unroll 6
 	for (int i = 0; i < ETH_ALEN; i++)
 		difference |= a[i] ^ b[i];
 	return difference == 0;

@@ -22,7 +22,9 @@ from sfcperf.vnfs.forwarder.function import RunningForwarder, attach_pass
 
 pytestmark = pytest.mark.root
 
-FLOWS, PER_FLOW = 32, 40
+PORTS, PER_FLOW = range(1000, 1032), 40
+_PORT_AT = 14 + 24 + 14 + 20
+"""Offset of the inner UDP source port behind Ethernet, NSH, Ethernet and IP."""
 
 
 def _has_xdp(bench: Bench) -> bool:
@@ -51,33 +53,27 @@ def test_counters_outlive_the_process(make_bench: Callable[..., Bench], engine: 
     assert bench.function.counters()["forwarded"] == 2
 
 
+def _flow(bench: Bench, port: int) -> bytes:
+    """A frame of a flow, but for the last two bytes."""
+    inner = Ether() / IP(src="198.18.1.1", dst="198.18.1.2") / UDP(sport=port, dport=9, len=10)
+    return bytes(bench.frame(NSH(spi=42, context_header=bytes(16)) / inner))
+
+
 def test_flows_spread_and_keep_their_order(make_bench: Callable[..., Bench]) -> None:
     cpu = min(os.sched_getaffinity(0))
     bench = make_bench("userspace", vcpus=(cpu, cpu))
-    inner = Ether() / IP(src="198.18.1.1", dst="198.18.1.2")
-    frames = [
-        bytes(
-            bench.frame(
-                NSH(spi=42, context_header=bytes(16))
-                / inner
-                / UDP(sport=1000 + flow, dport=9)
-                / Raw(number.to_bytes(2, "big"))
-            )
-        )
-        for number in range(PER_FLOW)
-        for flow in range(FLOWS)
-    ]
+    heads = [_flow(bench, port) for port in PORTS]
+    frames = [head + number.to_bytes(2, "big") for number in range(PER_FLOW) for head in heads]
     bench.wire.send(frames)
     seen: dict[int, list[int]] = {}
 
     def complete(frame: bytes) -> bool:
-        udp = Ether(frame)[UDP]
-        numbers = seen.setdefault(udp.sport, [])
-        numbers.append(int.from_bytes(bytes(udp.payload)[:2], "big"))
+        port = int.from_bytes(frame[_PORT_AT : _PORT_AT + 2], "big")
+        seen.setdefault(port, []).append(int.from_bytes(frame[-2:], "big"))
         return sum(map(len, seen.values())) == len(frames)
 
     bench.wire.receive_until(complete)
-    assert seen == {1000 + flow: list(range(PER_FLOW)) for flow in range(FLOWS)}
+    assert seen == {port: list(range(PER_FLOW)) for port in PORTS}
     counters = bench.counted(lambda now: now["received"] == len(frames))
     workers = [counters["forwarded_worker0"], counters["forwarded_worker1"]]
     assert sum(workers) == len(frames)

@@ -1,0 +1,125 @@
+"""VNF types without a data plane: descriptors, binaries, reading of counters."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from sfcperf.errors import EnvironmentLacks, MeasurementError
+from sfcperf.hosts.local import LocalHost
+from sfcperf.vnfs import binaries
+from sfcperf.vnfs.base import NetworkFunction
+from sfcperf.vnfs.forwarder.function import Forwarder, RunningForwarder
+from sfcperf.vnfs.router import ip_statistics
+from sfcperf.vnfs.router.function import Router
+
+TYPES: list[type[NetworkFunction]] = [Forwarder, Router]
+COUNTERS = {
+    "event": "counters",
+    "sequence": 3,
+    "received": 5,
+    "forwarded": 3,
+    "dropped": 2,
+    "passed": 1,
+    "drops": {"version": 2, "length": 0},
+    "paths": [{"spi": 42, "si": 255, "packets": 3}],
+    "workers": [1, 2],
+    "paths_untracked": 0,
+    "sequence_end": 3,
+}
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_descriptor_has_a_vdu_and_a_port_per_interface(kind: type[NetworkFunction]) -> None:
+    from toscaparser.tosca_template import ToscaTemplate
+
+    template = ToscaTemplate(str(kind.folder / "vnfd.yaml"))
+    by_type: dict[str, list[Any]] = {}
+    for node in template.nodetemplates:
+        by_type.setdefault(node.type, []).append(node)
+    [vdu] = by_type["tosca.nodes.nfv.VDU"]
+    host = vdu.get_capabilities()["host"].get_properties()
+    assert (host["num_cpus"].value, host["mem_size"].value) == (1, "256 MiB")
+    assert len(by_type["tosca.nodes.nfv.CP"]) == kind.interfaces
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_knobs_are_described_and_have_defaults(kind: type[NetworkFunction]) -> None:
+    jsonschema.Draft202012Validator.check_schema(dict(kind.parameters))
+    assert kind.parameters["additionalProperties"] is False
+    for knob in kind.parameters["properties"].values():
+        assert knob["description"]
+        assert knob["default"] in knob["enum"]
+
+
+def test_only_xdp_needs_a_program_at_the_other_end() -> None:
+    assert Forwarder.peer_needs_xdp({"engine": "xdp"})
+    assert not Forwarder.peer_needs_xdp({"engine": "userspace"})
+    assert not Router.peer_needs_xdp({})
+
+
+def test_a_missing_binary_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(binaries.OVERRIDE, str(tmp_path))
+    [lacking] = Forwarder.requirements({"engine": "xdp"})
+    assert not lacking.met
+    assert str(tmp_path) in lacking.detail
+    with pytest.raises(EnvironmentLacks, match="make setup"):
+        binaries.find("sfc-forwarder")
+    tool = tmp_path / "sfc-forwarder"
+    tool.touch(0o755)
+    assert binaries.find("sfc-forwarder") == tool
+
+
+class _Process:
+    """A process that runs for ever."""
+
+    pid = 1
+
+    def poll(self) -> int | None:
+        return None
+
+
+def _running(tmp_path: Path, text: str) -> RunningForwarder:
+    stats = tmp_path / "stats"
+    stats.write_text(text)
+    return RunningForwarder("fwd-1", LocalHost(tmp_path), stats, _Process())  # type: ignore[arg-type]
+
+
+def test_counters_are_flat(tmp_path: Path) -> None:
+    counters = _running(tmp_path, json.dumps(COUNTERS) + "\n" + " " * 100).counters()
+    assert counters == {
+        "received": 5,
+        "forwarded": 3,
+        "dropped": 2,
+        "passed": 1,
+        "dropped_version": 2,
+        "dropped_length": 0,
+        "forwarded_spi42_si255": 3,
+        "forwarded_worker0": 1,
+        "forwarded_worker1": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", '{"event": "ready"}', json.dumps(COUNTERS | {"sequence_end": 4}), "[]", "\0"],
+)
+def test_half_written_counters_are_never_taken(tmp_path: Path, text: str) -> None:
+    with pytest.raises(MeasurementError, match="cannot be read"):
+        _running(tmp_path, text).counters()
+
+
+def test_a_failure_is_told(tmp_path: Path) -> None:
+    running = _running(tmp_path, '{"event": "failed", "error": "no such thing"}')
+    assert running.problem() == "no such thing"
+
+
+def test_ip_statistics_are_those_of_proc(tmp_path: Path) -> None:
+    statistics = ip_statistics.read(LocalHost(tmp_path))
+    assert {"InReceives", "ForwDatagrams", *ip_statistics.DROPS.values()} <= set(statistics)
