@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statistics import mean
+from statistics import fmean
 
 from sfcperf.results.records import TrialRecord
 
@@ -17,4 +17,4 @@ def trial_means(record: TrialRecord) -> dict[str, float]:
     values: dict[str, list[float]] = {}
     for sample in record.samples:
         values.setdefault(sample["metric"], []).append(sample["value"])
-    return {metric: float(mean(numbers)) for metric, numbers in values.items()}
+    return {metric: fmean(numbers) for metric, numbers in values.items()}

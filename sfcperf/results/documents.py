@@ -161,11 +161,12 @@ def _refuse(constant: str) -> None:
 def _sample_problem(sample: Any) -> str | None:
     if not isinstance(sample, dict):
         return "is not an object"
-    for key in ("metric", "unit"):
-        if not isinstance(sample.get(key), str):
-            return f"has no {key}"
+    if not isinstance(sample.get("metric"), str):
+        return "has no metric"
+    if not isinstance(sample.get("unit"), str):
+        return "has no unit"
     value = sample.get("value")
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not isinstance(value, (float, int)) or isinstance(value, bool):
         return "has no value"
     # Not true for NaN and infinities either.
     return None if abs(value) <= MAX_MAGNITUDE else "has no finite value"
