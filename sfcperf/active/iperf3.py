@@ -26,6 +26,8 @@ UDP_BUFFER_BYTES = 4 * 2**20
 _TIMEOUT_MARGIN_S = 20.0
 _CONNECT_TIMEOUT_MS = 5000
 _BITS_PER_BYTE = 8
+_BUSY_PERCENT = 95.0
+"""CPU use from which iperf3, a single thread up to version 3.15, counts as the limit."""
 _LEAST_PACKETS_PER_S = 10
 """A chain that carries less at "maximum" is taken for one that is not crossed."""
 _LEAST_SEGMENT_BYTES = 88
@@ -298,6 +300,18 @@ class Iperf3(Probe):
         if seen.datagrams is not None:
             notes["datagrams_sent"] = seen.datagrams.sent
             notes["datagrams_received"] = seen.datagrams.received
-            if self.parameters["rate_bps"] == MAXIMUM and seen.datagrams.lost == 0:
-                notes["limit"] = "nothing was lost: the sender, not the chain, was the limit"
+        if self.parameters["rate_bps"] == MAXIMUM and (limit := _limit_in_endpoints(seen)):
+            notes["limit"] = limit
         return notes
+
+
+def _limit_in_endpoints(seen: Iperf3Output) -> str | None:
+    """Why a rate at "maximum" may be that of the endpoints: the chain might carry more."""
+    if seen.datagrams is not None and seen.datagrams.lost == 0:
+        return "nothing was lost: the sender, not the chain, was the limit"
+    # A sender of UDP that sends all it can is always busy.
+    if seen.datagrams is None and seen.sender_cpu_percent >= _BUSY_PERCENT:
+        return "the sender used a whole CPU: it, not the chain, may be the limit"
+    if seen.receiver_cpu_percent >= _BUSY_PERCENT:
+        return "the receiver used a whole CPU: it, not the chain, may be the limit"
+    return None

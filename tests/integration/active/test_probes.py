@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -197,9 +198,10 @@ def test_udp_lost_by_the_sender_at_maximum_is_untrusted(wire: Cable, tmp_path: P
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
 def test_a_rate_beyond_the_sender_is_untrusted(wire: Cable, tmp_path: Path, protocol: str) -> None:
+    given = {"protocol": protocol, "rate_bps": 20_000_000, "socket_buffer_bytes": 65_536}
     # A long queue: the sender is held back by its socket's buffer and loses nothing.
     wire.shape("client", "tbf", "rate", "5mbit", "burst", "10kb", "limit", "4mb")
-    result = measure(wire, tmp_path, Iperf3, protocol=protocol, rate_bps=20_000_000, duration_s=2)
+    result = measure(wire, tmp_path, Iperf3, duration_s=1, **given)
     assert any("of the 20.000 Mbit/s asked for" in reason for reason in result.untrusted)
 
 
@@ -217,7 +219,7 @@ def test_a_queue_that_lets_nothing_out_fails_the_trial(wire: Cable, tmp_path: Pa
 
 
 @pytest.mark.server
-def test_httperf_without_ports_is_untrusted(wire: Cable, tmp_path: Path) -> None:
+def test_httperf_without_descriptors_is_untrusted(wire: Cable, tmp_path: Path) -> None:
     """More connections at once than httperf has file descriptors (FD_SETSIZE, 1024)."""
     wire.shape("middle", "tbf", "rate", "100kbit", "burst", "5kb", "limit", "10kb")
     result = measure(wire, tmp_path, Httperf, connections=1500, rate_per_s=3000, timeout_s=2)
@@ -284,6 +286,17 @@ def test_a_taken_port_is_told(wire: Cable, tmp_path: Path, kind: type[Probe]) ->
             measure(wire, tmp_path, kind)
     finally:
         squatter.stop()
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("kind", [Iperf3, Httperf])
+def test_a_server_that_cannot_serve_is_told(wire: Cable, tmp_path: Path, kind: type[Probe]) -> None:
+    elsewhere = replace(wire.deployment.server, address="203.0.113.1")
+    probe = made(kind)
+    with pytest.raises(MeasurementError, match="instead of serving"):
+        probe.prepare(replace(wire.deployment, server=elsewhere), tmp_path)
+    probe.cleanup()
+    assert not processes_in(wire.spaces["server"])
 
 
 def test_a_congestion_control_that_is_not_there(wire: Cable, tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_cpu_memory_processes_of_a_busy_process(wire: Cable, tmp_path: Path, bus
     assert min(of(memory, "sff@node1", "memory_bytes")) > 10_000
     shown = of(processes, f"sff@node1/sh[{busy}]", "process_cpu_cores")
     assert len(shown) >= 4
-    assert sum(shown) / len(shown) == pytest.approx(sum(cores) / len(cores), rel=0.5)
+    assert 0.05 < sum(shown) / len(shown) < 1.2
     for observations in (cpu, memory, processes):
         assert 0 < cost(observations) < 5
         assert [o.time_ns for o in observations] == sorted(o.time_ns for o in observations)
