@@ -165,7 +165,7 @@ class Httperf(Probe):
         """httperf at the client, nginx at the server."""
         return [
             tool("httperf", "httperf", ["httperf", "--version"]),
-            tool("nginx", "nginx-light", ["nginx", "-v"]),
+            tool("nginx", "nginx", ["nginx", "-v"]),
         ]
 
     @classmethod
