@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shlex
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -114,7 +115,11 @@ class RunningForwarder(RunningFunction):
                 )
             time.sleep(_POLL_S)
         if (problem := self.problem()) is not None:
-            raise DeploymentError(f"{self._name}: {problem}", where=self._host.name)
+            raise DeploymentError(
+                f"{self._name}: {problem}",
+                where=self._host.name,
+                hint=f"run it there by hand to see more: {shlex.join(self._process.argv)}",
+            )
 
     def counters(self) -> Mapping[str, int]:
         """Packets since the start, at most 0.1 s old.
