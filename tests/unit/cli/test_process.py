@@ -1,0 +1,201 @@
+"""The command as a process: start-up, pipes, signals, two at once."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from support.engine import Bench
+
+COMMAND = [sys.executable, "-c", "from sfcperf.cli.main import main; main()"]
+PATIENCE_S = 60
+HEAVY = (
+    "numpy",
+    "scipy",
+    "pyarrow",
+    "duckdb",
+    "plotly",
+    "matplotlib",
+    "pyroute2",
+    "jsonschema",
+    "jinja2",
+    "psutil",
+    "toscaparser",
+    "rich",
+)
+SLOW = [{"probe": "fake", "name": "a", "measure_s": 0.05}]
+
+
+def default_signals() -> None:
+    """A test runner that was started in the background ignores SIGINT, and so would its child."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def spawn(*argv: object, stdout: int = subprocess.PIPE) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*COMMAND, *map(str, argv)],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        preexec_fn=default_signals,
+    )
+
+
+@pytest.fixture
+def running(bench: Bench) -> Iterator[subprocess.Popen[str]]:
+    """A run of some seconds that has printed its path."""
+    path = bench.write(probes=SLOW, design={"rounds": 50, "warmup_rounds": 0})
+    with spawn("run", path, "--results", bench.results, "--quiet") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().strip() == str(bench.folder())
+        yield process
+        process.kill()
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; import sfcperf.cli.main as m; sys.argv = ['sfcperf', '--help']\n"
+        "try: m.main()\n"
+        "except SystemExit: pass\n"
+        f"print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "resume" in done.stdout
+    assert done.stderr.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_a_run_in_order(
+    bench: Bench, running: subprocess.Popen[str], number: signal.Signals
+) -> None:
+    running.send_signal(number)
+    _, err = running.communicate(timeout=PATIENCE_S)
+    assert running.returncode == 130
+    assert f"interrupted by {number.name}" in err
+    assert f"sfcperf resume {bench.folder()}" in err
+    assert "Traceback" not in err
+    assert bench.manifest()["status"] == "interrupted"
+    assert bench.leftovers() == []
+
+
+def test_impatience_leaves_nothing_behind(bench: Bench, running: subprocess.Popen[str]) -> None:
+    while running.poll() is None:
+        running.send_signal(signal.SIGINT)
+        time.sleep(0.002)
+    running.communicate(timeout=PATIENCE_S)
+    # The last signals may meet the process after its own handlers are gone.
+    assert running.returncode in (130, -signal.SIGINT)
+    assert bench.manifest()["status"] == "interrupted"
+    assert bench.leftovers() == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_killed_at_a_random_moment(bench: Bench, running: subprocess.Popen[str], seed: int) -> None:
+    time.sleep(random.Random(seed).uniform(0, 0.8))
+    running.kill()
+    running.wait()
+    before = [record.trial_id for record in bench.trials()]
+    with spawn("resume", bench.folder(), "--quiet") as resumed:
+        _, err = resumed.communicate(timeout=PATIENCE_S)
+    assert resumed.returncode == 0, err
+    design = {"rounds": 50, "warmup_rounds": 0}
+    after = [record.trial_id for record in bench.trials()]
+    assert after[: len(before)] == before
+    assert after == bench.planned(probes=SLOW, design=design)
+    assert bench.leftovers() == []
+
+
+def test_two_runs_at_once_succeed(bench: Bench) -> None:
+    path = bench.write()
+    with ExitStack() as stack:
+        runs = [
+            stack.enter_context(spawn("run", path, "--results", bench.results, "--quiet"))
+            for _ in range(2)
+        ]
+        paths = [run.communicate(timeout=PATIENCE_S)[0].strip() for run in runs]
+    assert [run.returncode for run in runs] == [0, 0]
+    assert sorted(paths) == sorted(str(path) for path in bench.results.iterdir())
+    assert len(set(paths)) == 2
+    assert bench.leftovers() == []
+
+
+def test_a_living_run_is_neither_resumed_nor_cleaned(
+    bench: Bench, running: subprocess.Popen[str]
+) -> None:
+    with spawn("resume", bench.folder()) as resumed:
+        _, err = resumed.communicate(timeout=PATIENCE_S)
+    assert resumed.returncode == 2
+    assert "another process" in err
+    with spawn("clean") as clean:
+        out, _ = clean.communicate(timeout=PATIENCE_S)
+    assert clean.returncode == 0
+    assert f"{bench.folder().name}: is running, left alone" in out
+    running.send_signal(signal.SIGTERM)
+    running.communicate(timeout=PATIENCE_S)
+    assert running.returncode == 130
+
+
+def test_a_reader_that_goes_away_does_not_end_a_run(bench: Bench) -> None:
+    reader, writer = os.pipe()
+    path = bench.write()
+    with spawn("run", path, "--results", bench.results, stdout=writer) as process:
+        os.close(writer)
+        os.close(reader)
+        _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0
+    assert "Traceback" not in err
+    assert "Exception ignored" not in err
+    assert [record.trial_id for record in bench.trials()] == bench.planned()
+
+
+def test_a_bar_is_drawn_on_a_terminal_only(bench: Bench) -> None:
+    master, slave = os.openpty()
+    path = bench.write()
+    with subprocess.Popen(
+        [*COMMAND, "run", str(path), "--results", str(bench.results)],
+        stdout=subprocess.PIPE,
+        stderr=slave,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
+    ) as process:
+        os.close(slave)
+        drawn = read_all(master)
+        out, _ = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0
+    assert "12/12" in drawn
+    assert b"\x1b" not in out
+
+
+def read_all(descriptor: int) -> str:
+    """What a pseudo terminal gives until its other side is closed."""
+    chunks = []
+    try:
+        while chunk := os.read(descriptor, 65536):
+            chunks.append(chunk)
+    except OSError:
+        # Linux reports the closed other side of a pseudo terminal as EIO.
+        pass
+    finally:
+        os.close(descriptor)
+    return b"".join(chunks).decode()
+
+
+def test_the_run_folder_does_not_depend_on_where_it_is_read(bench: Bench, tmp_path: Path) -> None:
+    path = bench.write()
+    with spawn("run", path, "--results", bench.results, "--quiet") as process:
+        process.communicate(timeout=PATIENCE_S)
+    moved = bench.folder().rename(tmp_path / "moved")
+    with spawn("report", moved) as report:
+        out, err = report.communicate(timeout=PATIENCE_S)
+    assert report.returncode == 0, err
+    assert f"results: {moved}" in out

@@ -1,0 +1,326 @@
+"""The verbs on the fakes: what they print, where, and their exit codes."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+from support.engine import Bench
+
+import sfcperf as package
+
+Command = Callable[..., int]
+Capture = pytest.CaptureFixture[str]
+
+SMALL = {"probes": [{"probe": "fake", "name": "a"}], "design": {"rounds": 2, "warmup_rounds": 0}}
+
+
+@pytest.fixture
+def finished(bench: Bench) -> Path:
+    bench.start(**SMALL)
+    return bench.folder()
+
+
+def test_version(sfcperf: Command, capsys: Capture) -> None:
+    assert sfcperf("--version") == 0
+    assert capsys.readouterr().out == f"sfcperf {package.__version__}\n"
+
+
+def test_run_prints_table_counts_and_places(
+    bench: Bench, sfcperf: Command, capsys: Capture
+) -> None:
+    assert sfcperf("run", bench.write(**SMALL), "--results", bench.results) == 0
+    out, err = capsys.readouterr()
+    assert "4 trials: 4 valid" in out
+    assert f"results: {bench.folder()}" in out
+    assert "95 % CI" in out
+    assert err.splitlines()[0] == f"{bench.folder()}: 4 trials planned, warm-up included"
+    assert "round 1: chain_length=2" in err
+
+
+def test_quiet_prints_the_path_and_nothing_else_on_stdout(
+    bench: Bench, sfcperf: Command, capsys: Capture
+) -> None:
+    assert sfcperf("run", bench.write(**SMALL), "--results", bench.results, "--quiet") == 0
+    out, err = capsys.readouterr()
+    assert out == f"{bench.folder()}\n"
+    assert err == ""
+
+
+def test_trials_that_do_not_count_are_named_with_reasons(
+    bench: Bench, sfcperf: Command, capsys: Capture
+) -> None:
+    script = {"r001-s001-a/attempt-1": "untrusted"}
+    path = bench.write(probes=[{"probe": "fake", "name": "a", "script": script}])
+    assert sfcperf("run", path, "--results", bench.results, "--quiet") == 1
+    assert "untrusted: r001-s001-a: the sender was late" in capsys.readouterr().err
+
+
+def test_overrides_reach_the_run(bench: Bench, sfcperf: Command) -> None:
+    argv = ["run", bench.write(), "--results", bench.results, "--set", "design.rounds=1", "-q"]
+    assert sfcperf(*argv, "--set", "factors.chain_length=[1]") == 0
+    assert len(bench.trials()) == 2
+
+
+def test_dry_run_makes_nothing(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
+    assert sfcperf("run", bench.write(), "--results", bench.results, "--dry-run") == 0
+    assert "s001  chain_length=2: sf-1 -> sf-2" in capsys.readouterr().out
+    assert list(bench.results.iterdir()) == []
+    assert bench.leftovers() == []
+
+
+def test_plan_shows_the_order_that_is_run(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
+    assert sfcperf("plan", bench.write()) == 0
+    out = capsys.readouterr().out
+    assert "8 trials, about" in out
+    rounds = out.split("round 1\n")[1].split("round 2\n")[0].split()
+    planned = [trial.split("-", 2)[1:] for trial in bench.planned()[:4]]
+    assert rounds[0] == f"{planned[0][0]}:"
+
+
+def test_validate(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
+    assert sfcperf("validate", bench.write()) == 0
+    assert capsys.readouterr().out == "fake: valid, 2 scenarios\n"
+
+
+def test_validate_asks_the_driver(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
+    assert sfcperf("validate", bench.write(factors={"chain_length": [9]})) == 2
+    assert capsys.readouterr().err.startswith("/chain/functions: longer than a fake chain\n")
+
+
+def test_a_wrong_workflow_is_told_by_pointers(
+    bench: Bench, sfcperf: Command, capsys: Capture
+) -> None:
+    path = bench.write(design={"rounds": "many", "seed": -1.5})
+    assert sfcperf("run", path, "--results", bench.results) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert any(line.startswith("/design/rounds: ") for line in lines)
+    assert any(line.startswith("/design/seed: ") for line in lines)
+    assert list(bench.results.iterdir()) == []
+
+
+def test_what_is_missing_is_named_with_its_remedy(
+    bench: Bench, sfcperf: Command, capsys: Capture
+) -> None:
+    config = {"folder": str(bench.resources), "missing": True}
+    path = bench.write(infrastructure={"driver": "fake", "config": config})
+    assert sfcperf("run", path, "--results", bench.results) == 3
+    err = capsys.readouterr().err
+    assert "fake-tool (not there)" in err
+    assert "install fakes" in err
+
+
+@pytest.mark.parametrize("verb", ["run", "validate", "plan"])
+@pytest.mark.parametrize("kind", ["missing", "folder", "binary", "empty"])
+def test_a_workflow_that_is_no_workflow(
+    bench: Bench, sfcperf: Command, capsys: Capture, verb: str, kind: str
+) -> None:
+    path = bench.results / "w.json"
+    match kind:
+        case "folder":
+            path.mkdir()
+        case "binary":
+            path.write_bytes(b"\xff\xfe\x00")
+        case "empty":
+            path.touch()
+    assert sfcperf(verb, path) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "Traceback" not in err
+    assert str(path) in err
+
+
+@pytest.mark.parametrize("verb", ["resume", "report", "export"])
+@pytest.mark.parametrize("kind", ["missing", "file", "empty", "damaged", "not-json-lines"])
+def test_a_run_folder_that_is_none(
+    bench: Bench, sfcperf: Command, capsys: Capture, verb: str, kind: str
+) -> None:
+    run = bench.results / "run"
+    if kind == "file":
+        run.touch()
+    elif kind != "missing":
+        run.mkdir()
+    if kind == "damaged":
+        (run / "run.json").write_text("{")
+    if kind == "not-json-lines":
+        (run / "run.json").write_text('{"schema_version": 1, "status": "running"}')
+        (run / "trials.jsonl").write_text("?\n{}\n")
+    assert sfcperf(verb, run) == 2
+    err = capsys.readouterr().err
+    assert "Traceback" not in err
+    assert str(run) in err
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["run"],
+        ["run", "a", "b"],
+        ["bogus"],
+        ["run", "w.json", "--bogus"],
+        ["export", "run", "--format", "xml"],
+        ["list", "bogus"],
+        ["show", "bogus", "ping"],
+        ["show", "probe", "bogus"],
+        ["show", "workflow", "bogus"],
+        ["run", "no-such-workflow"],
+        ["resume", "no-such-run"],
+    ],
+)
+def test_a_wrong_command_line(sfcperf: Command, capsys: Capture, argv: list[str]) -> None:
+    assert sfcperf(*argv) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err
+    assert "Traceback" not in err
+
+
+def test_a_bug_is_an_internal_error_with_its_traceback_in_a_file(
+    bench: Bench, sfcperf: Command, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: object, **kwargs: object) -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr("sfcperf.control.session.Rounds", broken)
+    assert sfcperf("run", bench.write(), "--results", bench.results) == 4
+    err = capsys.readouterr().err
+    assert "internal error: ZeroDivisionError: a bug" in err
+    assert "Traceback" not in err
+    log = Path(err.split("the traceback is in ")[1].split(";")[0])
+    assert "ZeroDivisionError: a bug" in log.read_text()
+    log.unlink()
+    assert bench.manifest()["status"] == "failed"
+    assert bench.leftovers() == []
+
+
+def test_a_full_disk_is_the_environments_fault(
+    bench: Bench, sfcperf: Command, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*args: object, **kwargs: object) -> None:
+        raise OSError(28, "No space left on device", "trials.jsonl")
+
+    monkeypatch.setattr("sfcperf.results.store.RunStore.append_trial", full)
+    assert sfcperf("run", bench.write(), "--results", bench.results) == 3
+    assert "No space left on device" in capsys.readouterr().err
+    assert bench.leftovers() == []
+
+
+def test_runs_lists_by_status(
+    bench: Bench, finished: Path, sfcperf: Command, capsys: Capture
+) -> None:
+    damaged = bench.results / "damaged"
+    damaged.mkdir()
+    (damaged / "run.json").write_text("{")
+    killed = bench.results / "killed"
+    killed.mkdir()
+    manifest = {**json.loads((finished / "run.json").read_text()), "status": "running"}
+    (killed / "run.json").write_text(json.dumps({**manifest, "run_id": "killed"}))
+    assert sfcperf("runs", "--results", bench.results) == 0
+    lines = {line.split()[0]: line.split() for line in capsys.readouterr().out.splitlines()}
+    assert lines[finished.name][1] == "complete"
+    assert lines[finished.name][3:] == ["4", "0", "0"]
+    assert lines["killed"][1] == "killed"
+    assert lines["damaged"][1] == "damaged"
+
+
+def test_a_run_is_named_by_its_id_or_by_its_path(
+    bench: Bench, finished: Path, sfcperf: Command, capsys: Capture
+) -> None:
+    assert sfcperf("export", finished.name, "--results", bench.results) == 0
+    assert sfcperf("export", finished) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == second == str(finished / "samples.csv")
+
+
+def test_export_writes_every_sample(finished: Path, sfcperf: Command, tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    assert sfcperf("export", finished, "--format", "csv", "-o", target) == 0
+    with target.open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 4
+    assert {row["factor_chain_length"] for row in rows} == {"0", "2"}
+    assert sfcperf("export", finished, "--format", "parquet") == 0
+    assert pyarrow.parquet.read_table(finished / "samples.parquet").num_rows == 4
+
+
+def test_export_into_nowhere_is_bad_input(finished: Path, sfcperf: Command) -> None:
+    assert sfcperf("export", finished, "-o", finished / "no" / "such" / "folder") == 2
+
+
+def test_report_makes_anew_what_was_lost(finished: Path, sfcperf: Command, capsys: Capture) -> None:
+    summary = (finished / "summary.json").read_text()
+    (finished / "summary.json").unlink()
+    assert sfcperf("report", finished) == 0
+    assert (finished / "summary.json").read_text() == summary
+    assert f"report:  {finished / 'report.html'}" in capsys.readouterr().out
+    assert (finished / "report.html").is_file()
+
+
+def test_resume_of_a_complete_run_is_refused(
+    finished: Path, sfcperf: Command, capsys: Capture
+) -> None:
+    assert sfcperf("resume", finished) == 2
+    assert "complete" in capsys.readouterr().err
+
+
+def test_clean_with_nothing_to_clean(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
+    assert sfcperf("clean") == 0
+    assert capsys.readouterr().out == "nothing to clean\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("drivers", "fake"),
+        ("vnfs", "fake"),
+        ("probes", "iperf3"),
+        ("monitors", "fake"),
+        ("publishers", "report"),
+        ("analyses", "summary"),
+        ("topologies", "T3"),
+    ],
+)
+def test_list(bench: Bench, sfcperf: Command, capsys: Capture, kind: str, name: str) -> None:
+    assert sfcperf("list", kind) == 0
+    out = capsys.readouterr().out
+    line = next(line for line in out.splitlines() if line.split()[0] == name)
+    assert len(line.split()) > 2
+    assert sfcperf("list") == 0
+    assert f"  {line}" in capsys.readouterr().out
+
+
+def test_a_plug_in_that_does_not_import_is_listed_as_unusable(
+    bench: Bench, sfcperf: Command, capsys: Capture, tmp_path: Path
+) -> None:
+    points = tmp_path / "installed" / "sfcperf_fakes-1.dist-info" / "entry_points.txt"
+    text = points.read_text()
+    points.write_text(text.replace("[sfcperf.probes]", "[sfcperf.probes]\nbad = nowhere:Bad"))
+    assert sfcperf("list", "probes") == 0
+    out = capsys.readouterr().out
+    assert "bad" in out
+    assert "unusable" in out
+    assert "Sends packets that do not exist" in out
+
+
+def test_show_a_probe(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
+    assert sfcperf("show", "probe", "fake") == 0
+    out = capsys.readouterr().out
+    assert "probe fake: Sends packets that do not exist" in out
+    rows = {line.split()[0]: line.split() for line in out.splitlines() if line}
+    assert rows["packets"] == ["packets", "integer", "10", "Packets", "to", "send."]
+    assert rows["rtt_us"][:4] == ["rtt_us", "*", "us", "lower"]
+
+
+@pytest.mark.parametrize("kind", ["driver", "vnf", "monitor", "publisher"])
+def test_show_others(bench: Bench, sfcperf: Command, capsys: Capture, kind: str) -> None:
+    assert sfcperf("show", kind, "fake") == 0
+    assert f"{kind} fake: " in capsys.readouterr().out
+
+
+def test_doctor_of_one_driver(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
+    sfcperf("doctor", "--driver", "fake")
+    assert "fake-tool" in capsys.readouterr().out
