@@ -6,13 +6,12 @@ import json
 import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-from jsonschema import Draft202012Validator
+from support.schemas import validator
 from support.trials import run_folder, trial
 
 from sfcperf import plugins
@@ -82,16 +81,13 @@ def begun(workflow: Workflow) -> dict[str, Any]:
 
 
 def check(manifest: Mapping[str, Any]) -> None:
-    schema = json.loads((resources.files("sfcperf.schemas") / "run.schema.json").read_text())
-    checker = Draft202012Validator.FORMAT_CHECKER
-    document = json.loads(json.dumps({"schema_version": 1, **manifest}))
-    Draft202012Validator(schema, format_checker=checker).validate(document)
+    validator("run").validate(json.loads(json.dumps({"schema_version": 1, **manifest})))
 
 
 def test_manifests_are_as_the_schema_says_at_every_stage(workflow: Workflow) -> None:
     manifest = begun(workflow)
     check(manifest)
-    check(replace_host(manifest))
+    check(resumed(manifest, host=manifest["host"]))
     done = finish(
         manifest,
         status="complete",
@@ -104,10 +100,6 @@ def test_manifests_are_as_the_schema_says_at_every_stage(workflow: Workflow) -> 
     assert done["trials"] == {"valid": 1, "untrusted": 0, "failed": 1}
     assert done["monitors"] == [{"monitor": "cheap", "cost": Cheap.cost, "cpu_s": 0.25}]
     assert manifest["status"] == "running" and manifest["problems"] == []
-
-
-def replace_host(manifest: dict[str, Any]) -> dict[str, Any]:
-    return resumed(manifest, host=manifest["host"])
 
 
 def test_metrics_are_kept_per_scenario(workflow: Workflow) -> None:

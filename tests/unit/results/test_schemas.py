@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from support.schemas import validator
 from support.trials import RTT, run_folder, trial
 
 from sfcperf.analysis.summary import SummaryAnalysis
@@ -18,13 +18,6 @@ from sfcperf.passive.base import Observation
 from sfcperf.results.records import Summary, TrialRecord
 
 NAMES = ("trial", "summary", "run", "telemetry")
-
-
-def validator(name: str) -> Draft202012Validator:
-    text = (resources.files("sfcperf.schemas") / f"{name}.schema.json").read_text()
-    return Draft202012Validator(
-        json.loads(text), format_checker=Draft202012Validator.FORMAT_CHECKER
-    )
 
 
 def properties(schema: Any, where: str = "") -> Iterator[tuple[str, Any]]:

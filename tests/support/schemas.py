@@ -1,0 +1,44 @@
+"""A run folder's documents against the shipped schemas."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+
+@cache
+def validator(name: str) -> Draft202012Validator:
+    """Of `schemas/NAME.schema.json`, formats included."""
+    text = (resources.files("sfcperf.schemas") / f"{name}.schema.json").read_text()
+    return Draft202012Validator(
+        json.loads(text), format_checker=Draft202012Validator.FORMAT_CHECKER
+    )
+
+
+def violations(folder: Path) -> list[str]:
+    """What in a finished run's folder is not as its schema says; empty when all is well."""
+    import pyarrow.parquet
+
+    found = []
+    for name, file in (("run", "run.json"), ("plan", "plan.json"), ("summary", "summary.json")):
+        found += _errors(name, file, json.loads((folder / file).read_text()))
+    for file in ("trials.jsonl", "warmup.jsonl"):
+        if (folder / file).exists():
+            for number, line in enumerate((folder / file).read_text().splitlines(), start=1):
+                found += _errors("trial", f"{file}:{number}", json.loads(line))
+    if (folder / "telemetry.parquet").exists():
+        for row in pyarrow.parquet.read_table(folder / "telemetry.parquet").to_pylist():
+            found += _errors("telemetry", "telemetry.parquet", row)
+    return found
+
+
+def _errors(name: str, where: str, document: Any) -> list[str]:
+    return [
+        f"{where}{error.json_path}: {error.message}"
+        for error in validator(name).iter_errors(document)
+    ]
