@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,6 +122,9 @@ def draw(
     files = []
     with matplotlib.rc_context(_STYLE):
         figure = _figure(plot, fits)
+        # Lay out once, not once for each format.
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
         for name in formats:
             path = target.with_name(f"{target.name}.{name}")
             beside = path.with_name(f".{path.name}.new")
@@ -173,7 +176,7 @@ def _figure(plot: Plot, fits: Sequence[LineFit]) -> Figure:
         _missing(axes, plot, series, index)
     _axes(axes, plot)
     _legend(axes, plot, by_series)
-    note = textwrap.fill(_note(plot), _NOTE_COLUMNS)
+    note = textwrap.fill(_note(plot, by_series), _NOTE_COLUMNS)
     figure.supxlabel(note, fontsize=6, color="#444444", x=0.01, ha="left")
     return figure
 
@@ -184,15 +187,16 @@ def _line(axes: Axes, plot: Plot, series: Series, index: int, *, joined: bool) -
     x = [plot.position(point.level) for point in shown]
     if joined:
         axes.plot(x, [_y(p, plot) for p in shown], linestyle=look.line, color=look.colour)
-    for position, point in zip(x, shown, strict=True):
-        trusted = point.state == "trusted"
+    for state, face in (("trusted", look.colour), ("untrusted", "white")):
+        points = [point for point in shown if point.state == state]
+        errors = [_error(point, plot) for point in points]
         axes.errorbar(
-            [position],
-            [_y(point, plot)],
-            yerr=_error(point, plot),
+            [plot.position(point.level) for point in points],
+            [_y(point, plot) for point in points],
+            yerr=[[below for below, _ in errors], [above for _, above in errors]],
             fmt=look.marker,
             color=look.colour,
-            markerfacecolor=look.colour if trusted else "white",
+            markerfacecolor=face,
             elinewidth=0.8,
             capthick=0.8,
         )
@@ -204,11 +208,12 @@ def _bars(axes: Axes, plot: Plot, series: Series, index: int) -> None:
         if point.state == "missing":
             continue
         trusted = point.state == "trusted"
+        below, above = _error(point, plot)
         axes.bar(
             _bar_position(plot, point, index),
             _y(point, plot),
             width=0.94 * _bar_width(plot),
-            yerr=_error(point, plot),
+            yerr=[[below], [above]],
             color=look.colour if trusted else "white",
             edgecolor="white" if trusted else look.colour,
             hatch=3 * look.hatch,
@@ -282,8 +287,10 @@ def _legend(axes: Axes, plot: Plot, fits: dict[str, LineFit]) -> None:
         legend.get_frame().set_linewidth(0)
 
 
-def _note(plot: Plot) -> str:
+def _note(plot: Plot, fits: Mapping[str, LineFit]) -> str:
     parts = [plot.interval_note]
+    if fits:
+        parts.append("Lines: least-squares fits to the trials.")
     if plot.untrusted:
         parts.append(f"Hollow: some trials untrusted or failed ({_points(plot.untrusted)}).")
     if plot.missing:
@@ -309,15 +316,15 @@ def _y(point: Point, plot: Plot) -> float:
     return float("nan") if mean is None else mean * plot.spec.y_scale
 
 
-def _error(point: Point, plot: Plot) -> list[list[float]] | None:
-    """Distances from the mean down and up to the ends of the interval; None without one."""
+def _error(point: Point, plot: Plot) -> tuple[float, float]:
+    """Distances from the mean down and up to the ends of the interval; not a number (nothing is
+    drawn) without an interval."""
     row = point.summary
     if row is None or row.mean is None or row.ci_low is None or row.ci_high is None:
-        return None
+        return float("nan"), float("nan")
     scale = plot.spec.y_scale
     # The interval of another location (a median) need not hold the mean.
-    below, above = max(row.mean - row.ci_low, 0.0), max(row.ci_high - row.mean, 0.0)
-    return [[below * scale], [above * scale]]
+    return max(row.mean - row.ci_low, 0.0) * scale, max(row.ci_high - row.mean, 0.0) * scale
 
 
 def _scaled(value: float | None, spec: FigureSpec) -> float | str:

@@ -124,7 +124,7 @@ def _context(run: RunStore, workflow: Workflow | None, problem: str | None) -> d
             manifest, trials, telemetry_charts.monitor_cpu_s(run.telemetry_path)
         ),
         "environment": rows.environment(manifest),
-        "methods": sorted({row.method for row in summaries if row.ci_low is not None}),
+        "methods": rows.methods(summaries),
         "stopping": rows.stopping(summaries),
         "files": [(n, text) for n, text in _RUN_FILES if (run.folder / n).exists()],
         "data": charts.data() | drawn,

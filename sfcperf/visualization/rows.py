@@ -26,6 +26,7 @@ class ResultRow:
     mean: str
     interval: str
     median: str
+    """With its own interval where there are trials enough for one."""
     stdev: str
     spread: str
     """Smallest to largest trial."""
@@ -173,6 +174,14 @@ def environment(manifest: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [(name, manifest[name]) for name in _ENVIRONMENT if manifest.get(name)]
 
 
+def methods(summaries: Iterable[Summary]) -> list[str]:
+    """How the intervals were made, each method once."""
+    rows = list(summaries)
+    of_means = {row.method for row in rows if row.ci_low is not None}
+    of_medians = {row.median_method for row in rows if row.median_ci_low is not None}
+    return sorted(of_means | of_medians)
+
+
 def stopping(summaries: Iterable[Summary]) -> list[tuple[str, str]]:
     """(scenario, why no more rounds were run), each once."""
     found = {(scenario_text(row.scenario) or "the scenario", row.stop_reason) for row in summaries}
@@ -213,7 +222,7 @@ def _result(row: Summary, anchor: str, factors: Sequence[str], scale: units.Scal
         tuple(level_text(row.scenario[name]) if name in row.scenario else "" for name in factors),
         units.estimate(scaled(row.mean), half),
         f"[{span(low, high, ', ')}]" if half is not None else "–",
-        units.number(scaled(row.median), half),
+        _median(row, scale.factor),
         units.number(scaled(row.stdev), scaled(row.stdev)),
         span(scaled(row.min), scaled(row.max), " … "),
         row.n,
@@ -221,6 +230,18 @@ def _result(row: Summary, anchor: str, factors: Sequence[str], scale: units.Scal
         tuple(_remark(reason, row.excluded) for reason in row.reasons),
         row.method if half is not None else "–",
     )
+
+
+def _median(row: Summary, factor: float) -> str:
+    if row.median is None or row.median_ci_low is None or row.median_ci_high is None:
+        half = None if row.ci_low is None or row.ci_high is None else row.ci_high - row.ci_low
+        return units.number(
+            None if row.median is None else row.median * factor, half and half / 2 * factor
+        )
+    low, high = row.median_ci_low * factor, row.median_ci_high * factor
+    half = (high - low) / 2
+    ends = f"[{units.number(low, half)}, {units.number(high, half)}]"
+    return f"{units.number(row.median * factor, half)} {ends}"
 
 
 def _remark(reason: str, excluded: Sequence[str]) -> tuple[str | None, str]:

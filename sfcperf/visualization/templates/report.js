@@ -256,6 +256,7 @@
   if (form) {
     form.hidden = false;
     form.addEventListener("input", filter);
+    form.addEventListener("change", filter);
     form.addEventListener("submit", (event) => event.preventDefault());
     filter();
   }

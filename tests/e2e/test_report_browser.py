@@ -1,0 +1,286 @@
+"""The report in a real browser, offline, from a file: URL."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.runs import RunOptions, build_run
+
+from sfcperf.visualization.report import ReportPublisher
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium (make setup)")
+
+from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
+
+pytestmark = pytest.mark.server
+
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-dev-shm-usage",
+    "--disable-sync",
+)
+HOSTILE = (
+    "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
+)
+TIMEOUT_S = 60
+
+Browser = Any
+
+
+def find(*names: str) -> str:
+    for name in names:
+        if path := shutil.which(name):
+            return path
+    pytest.skip(f"needs {' or '.join(names)} (make setup)")
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = build_run(tmp_path_factory.mktemp("runs") / "20260101-120000-fig8-short-abc123")
+    ReportPublisher({}).publish(run)
+    return run.report
+
+
+@pytest.fixture(scope="module")
+def started() -> Iterator[Browser]:
+    options = webdriver.ChromeOptions()
+    options.binary_location = find("chromium", "chromium-browser", "google-chrome")
+    for flag in FLAGS:
+        options.add_argument(flag)
+    profile = tempfile.mkdtemp(prefix="sfcperf-chromium-")
+    options.add_argument(f"--user-data-dir={profile}")
+    logs = {"browser": "ALL", "performance": "ALL"}
+    options.set_capability("goog:loggingPrefs", logs)
+    driver = webdriver.Chrome(options, webdriver.ChromeService(find("chromedriver")))
+    yield driver
+    driver.quit()
+    shutil.rmtree(profile, ignore_errors=True)
+
+
+@pytest.fixture
+def browser(started: Browser) -> Browser:
+    """A browser at desktop size that has forgotten the test before."""
+    started.get("about:blank")
+    for log in ("browser", "performance"):
+        started.get_log(log)
+    size(started, 1280, 900)
+    return started
+
+
+def size(browser: Browser, width: int, height: int) -> None:
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+
+def theme(browser: Browser, scheme: str) -> None:
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
+def wait(browser: Browser, condition: Callable[[Browser], Any]) -> Any:
+    return WebDriverWait(browser, TIMEOUT_S).until(condition)
+
+
+def show(browser: Browser, chart: str) -> Any:
+    """Scroll to a chart and wait until it is drawn."""
+    element = browser.find_element(By.ID, chart)
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+    wait(browser, lambda _: element.get_attribute("data-state") == "drawn")
+    return element
+
+
+def draw_all(browser: Browser) -> None:
+    browser.execute_script("document.querySelectorAll('details').forEach((d) => { d.open = true })")
+    for chart in browser.find_elements(By.CLASS_NAME, "chart"):
+        show(browser, chart.get_attribute("id"))
+
+
+def trial_points(browser: Browser, chart: str) -> list[dict[str, Any]]:
+    """Where the trials of a chart are on the screen, and which."""
+    return browser.execute_script(
+        """
+        const gd = document.getElementById(arguments[0]);
+        const box = gd.getBoundingClientRect(), {xaxis, yaxis} = gd._fullLayout;
+        return gd.data.filter((t) => t.meta === "trial").flatMap((t) => t.x.map((x, i) => ({
+          x: box.left + xaxis._offset + xaxis.d2p(x),
+          y: box.top + yaxis._offset + yaxis.d2p(t.y[i]),
+          anchor: t.customdata[i]})));
+        """,
+        chart,
+    )
+
+
+def requests(browser: Browser) -> list[str]:
+    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    sent = [m for m in messages if m["method"] == "Network.requestWillBeSent"]
+    return [message["params"]["request"]["url"] for message in sent]
+
+
+def test_everything_is_drawn_without_network_or_errors(browser: Browser, report: Path) -> None:
+    browser.get(report.as_uri())
+    draw_all(browser)
+    charts = browser.find_elements(By.CSS_SELECTOR, ".chart .main-svg")
+    assert len(charts) >= 10
+    assert browser.get_log("browser") == []
+    own = report.as_uri()
+    assert [url for url in requests(browser) if not url.startswith((own, "data:", "blob:"))] == []
+
+
+def test_clicking_a_point_leads_to_its_trial(browser: Browser, report: Path) -> None:
+    browser.get(report.as_uri())
+    show(browser, "figure-0")
+    point = max(trial_points(browser, "figure-0"), key=lambda p: p["x"])
+    mouse = ActionChains(browser)
+    mouse.w3c_actions.pointer_action.move_to_location(int(point["x"]), int(point["y"]))
+    mouse.perform()
+    wait(browser, lambda b: b.find_elements(By.CSS_SELECTOR, "#figure-0 .hoverlayer .hovertext"))
+    ActionChains(browser).click().perform()
+    wait(browser, lambda b: "#" in b.current_url)
+    anchor = browser.current_url.rpartition("#")[2]
+    assert anchor in {p["anchor"] for p in trial_points(browser, "figure-0")}
+    row = browser.find_element(By.ID, anchor)
+    assert browser.switch_to.active_element == row
+    raw = row.find_element(By.LINK_TEXT, "raw").get_attribute("href")
+    assert raw == f"{report.parent.as_uri()}/raw/{anchor.removeprefix('trial-')}/"
+
+
+def test_keyboard_alone_reaches_a_trial(browser: Browser, report: Path) -> None:
+    browser.get(report.as_uri())
+    show(browser, "figure-0")
+    chart = browser.find_element(By.ID, "figure-0")
+    for _ in range(60):
+        browser.switch_to.active_element.send_keys(Keys.TAB)
+        if browser.switch_to.active_element == chart:
+            break
+    assert browser.switch_to.active_element == chart
+    said = browser.find_element(By.ID, "announcer")
+    chart.send_keys(Keys.ARROW_RIGHT)
+    first = said.get_attribute("textContent")
+    chart.send_keys(Keys.ARROW_RIGHT)
+    second = said.get_attribute("textContent")
+    assert "ping" in first
+    assert first != second
+    chart.send_keys(Keys.ENTER)
+    trial = second.partition(",")[0]
+    wait(browser, lambda b: b.switch_to.active_element.get_attribute("id") == f"trial-{trial}")
+
+
+def test_filters(browser: Browser, report: Path) -> None:
+    browser.get(report.as_uri())
+    shown = "return [...document.querySelectorAll('tr.trial')].filter((r) => r.offsetParent).length"
+    assert browser.execute_script(shown) == 72
+    browser.find_element(By.CSS_SELECTOR, "input[value=valid]").click()
+    assert browser.execute_script(shown) == 2
+    Select(browser.find_element(By.NAME, "probe")).select_by_visible_text("httperf")
+    wait(browser, lambda b: b.execute_script(shown) == 1)
+    assert browser.find_element(By.ID, "shown").text == "1 of 72 trials"
+    # A link to a row that is filtered away shows it.
+    browser.execute_script("location.hash = 'trial-r001-s000-ping'")
+    wait(browser, lambda b: b.find_element(By.ID, "trial-r001-s000-ping").is_displayed())
+    browser.find_element(By.CSS_SELECTOR, "input[type=search]").send_keys("412.1 of 500")
+    assert browser.execute_script(shown) == 1
+
+
+@pytest.mark.parametrize("width", [375, 768])
+def test_a_phone_scrolls_in_one_direction(browser: Browser, report: Path, width: int) -> None:
+    size(browser, width, 800)
+    browser.get(report.as_uri())
+    draw_all(browser)
+    wide = "const e = document.documentElement; return [e.clientWidth, e.scrollWidth]"
+    visible, needed = browser.execute_script(wide)
+    assert width - 20 <= visible <= width
+    assert needed <= visible
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast(browser: Browser, report: Path, scheme: str) -> None:
+    """Text on what is behind it: at least 4.5:1 (WCAG 2.2, 1.4.3)."""
+    theme(browser, scheme)
+    browser.get(report.as_uri())
+    poor = browser.execute_script(
+        """
+        const parse = (c) => c.match(/[\\d.]+/g).map(Number);
+        const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+          .map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+          .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+        const ground = (e) => {
+          for (; e; e = e.parentElement) {
+            const c = parse(getComputedStyle(e).backgroundColor);
+            if (c.length === 3 || c[3] > 0) return c;
+          }
+          return [255, 255, 255];
+        };
+        const words = (e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+        return [...document.querySelectorAll("body *:not(svg *)")]
+          .filter((e) => e.offsetParent && words(e))
+          .map((e) => {
+            const [a, b] = [light(parse(getComputedStyle(e).color)), light(ground(e))];
+            const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+            return [ratio, e.tagName, e.className, e.textContent.slice(0, 30)];
+          })
+          .filter(([ratio]) => ratio < 4.5);
+        """
+    )
+    theme(browser, "light")
+    assert poor == []
+
+
+def test_the_theme_button_changes_charts_too(browser: Browser, report: Path) -> None:
+    theme(browser, "light")
+    browser.get(report.as_uri())
+    show(browser, "figure-0")
+    colour = "return document.getElementById('figure-0').layout.font.color"
+    before = browser.execute_script(colour)
+    browser.execute_script("scrollTo(0, 0)")
+    browser.find_element(By.ID, "theme").click()
+    wait(browser, lambda b: b.execute_script(colour) != before)
+    assert browser.find_element(By.ID, "theme").text == "Light"
+
+
+def test_hostile_words_run_nothing(browser: Browser, tmp_path: Path) -> None:
+    options = RunOptions(
+        description=HOSTILE, reason=HOSTILE, topologies=("T1",), rounds=2, figures=(),
+    )  # fmt: skip
+    run = build_run(tmp_path / "run", options)
+    run.write_manifest({**run.manifest(), "problems": [HOSTILE], "versions": {HOSTILE: HOSTILE}})
+    ReportPublisher({"formats": ["svg"]}).publish(run)
+    browser.get(run.report.as_uri())
+    draw_all(browser)
+    show(browser, "metric-0").send_keys(Keys.ARROW_RIGHT)
+    assert "SFCPerf report" in browser.title
+    assert browser.get_log("browser") == []
+
+
+@pytest.mark.parametrize(("name", "width", "scheme"), [
+    ("light", 1280, "light"), ("dark", 1280, "dark"), ("phone", 375, "light"),
+])  # fmt: skip
+def test_screenshots(
+    browser: Browser, report: Path, tmp_path: Path, name: str, width: int, scheme: str
+) -> None:
+    """Pictures to look at: kept in the folder SFCPERF_SCREENSHOTS when that is set."""
+    theme(browser, scheme)
+    size(browser, width, 900)
+    browser.get(report.as_uri())
+    show(browser, "figure-0")
+    browser.execute_script("scrollTo(0, 0)")
+    folder = Path(os.environ.get("SFCPERF_SCREENSHOTS", tmp_path))
+    folder.mkdir(parents=True, exist_ok=True)
+    assert browser.save_screenshot(str(folder / f"report-{name}.png"))
+    theme(browser, "light")
+    assert (folder / f"report-{name}.png").stat().st_size > 20_000
