@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -85,4 +86,6 @@ class BarDisplay(Listener):
         self._progress.update(self._task, description=f"{self._where}{what}")
 
     def _print(self, text: str) -> None:
-        self._progress.console.print(text, markup=False, soft_wrap=True)
+        # The terminal may be gone, and the run goes on (nohup) or ends in order (SIGHUP).
+        with suppress(OSError):
+            self._progress.console.print(text, markup=False, soft_wrap=True)

@@ -46,9 +46,6 @@ def exit_code_of(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt | Interrupted):
         _say(["interrupted"])
         return ExitCode.INTERRUPTED
-    if isinstance(error, BrokenPipeError):
-        # Whoever read our output has had enough (`| head`).
-        return ExitCode.OK
     if isinstance(error, OSError) and error.errno in _ENVIRONMENT:
         _say([f"{error.filename or 'the system'}: {error.strerror}"])
         return ExitCode.ENVIRONMENT
@@ -92,5 +89,9 @@ def flush_stdout() -> None:
     try:
         sys.stdout.flush()
     except OSError:
-        # Else the interpreter would try again at exit, and complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_stdout()
+
+
+def drop_stdout() -> None:
+    """What is still written to stdout goes nowhere, also what the interpreter flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
