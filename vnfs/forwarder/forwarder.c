@@ -7,14 +7,11 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "engine.h"
 #include "options.h"
 #include "report.h"
-
-#define STATS_INTERVAL_NS 100000000
 
 static int ask(int fd, unsigned long request, struct ifreq *answer)
 {
@@ -55,28 +52,17 @@ cleanup:
 	return status;
 }
 
-/* Until SIGTERM or SIGINT: keep the stats file fresh, print counters when asked. */
+/* Until SIGTERM or SIGINT: report the counters when asked, and sleep otherwise. */
 static void serve(const struct engine *engine, const sigset_t *signals)
 {
-	const struct timespec interval = { .tv_nsec = STATS_INTERVAL_NS };
-	struct snapshot stored, now;
+	struct snapshot now;
 
-	memset(&stored, 0xff, sizeof(stored)); /* unlike any: the first one is written */
-	for (;;) {
-		int signal;
-
+	engine->read(&now);
+	report_store(&now);
+	while (sigwaitinfo(signals, NULL) == SIGUSR1) {
 		engine->read(&now);
-		if (memcmp(&stored, &now, sizeof(now)) != 0) {
-			report_store(&now);
-			stored = now;
-		}
-		signal = sigtimedwait(signals, NULL, &interval);
-		if (signal == SIGUSR1) {
-			engine->read(&now);
-			report_print(&now);
-		} else if (signal == SIGTERM || signal == SIGINT) {
-			return;
-		}
+		report_store(&now);
+		report_print(&now);
 	}
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import shlex
+import signal
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,8 +20,9 @@ from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 BINARY = "sfc-forwarder"
 START_TIMEOUT_S = 10.0
 _starts = itertools.count()
+COUNTERS_TIMEOUT_S = 2.0
 _POLL_S = 0.002
-_READ_ATTEMPTS = 100
+_COUNTERS_POLL_S = 0.0002
 
 
 class Forwarder(NetworkFunction):
@@ -122,14 +124,14 @@ class RunningForwarder(RunningFunction):
             )
 
     def counters(self) -> Mapping[str, int]:
-        """Packets since the start, at most 0.1 s old.
+        """Packets since the start, now.
 
         `received`, `forwarded` and `dropped` count NSH packets sent to this function; `passed`
         are frames left to the kernel; `dropped_REASON` per reason; `forwarded_spiN_siM` per path,
         with the SI as the packet arrived; `forwarded_workerN` per thread of engine `userspace`.
         Raises MeasurementError.
         """
-        event = self._read()
+        event = self._fresh()
         counters = {name: event[name] for name in ("received", "forwarded", "dropped", "passed")}
         counters |= {f"dropped_{reason}": count for reason, count in event["drops"].items()}
         for path in event["paths"]:
@@ -150,13 +152,25 @@ class RunningForwarder(RunningFunction):
         """SIGTERM; an XDP program goes with the process."""
         self._process.stop()
 
-    def _read(self) -> dict[str, Any]:
-        for _ in range(_READ_ATTEMPTS):
-            event = self._event()
-            if event is not None and event["event"] == "counters":
+    def _fresh(self) -> dict[str, Any]:
+        """Counters written after this was asked, or the last ones of a process that has ended."""
+        before = self._counted()
+        self._process.send_signal(signal.SIGUSR1)
+        deadline = time.monotonic() + COUNTERS_TIMEOUT_S
+        while True:
+            ended = self._process.poll() is not None
+            event = self._counted()
+            if event is not None and (ended or before is None or event != before):
                 return event
-            time.sleep(_POLL_S)
-        raise MeasurementError("the forwarder's counters cannot be read", where=str(self._stats))
+            if ended or time.monotonic() > deadline:
+                raise MeasurementError(
+                    "the forwarder's counters cannot be read", where=str(self._stats)
+                )
+            time.sleep(_COUNTERS_POLL_S)
+
+    def _counted(self) -> dict[str, Any] | None:
+        event = self._event()
+        return event if event is not None and event["event"] == "counters" else None
 
     def _event(self) -> dict[str, Any] | None:
         """What the stats file says; None before there is one, or in the midst of a write."""

@@ -20,7 +20,7 @@ static const struct argp_option descriptions[] = {
 	{ "engine", 'e', "NAME", 0, "xdp (default) or userspace", 0 },
 	{ "interface", 'i', "NAME", 0, "interface whose frames are served", 0 },
 	{ "cpus", 'c', "LIST", 0, "engine userspace: a thread on each of these, e.g. 0,1", 0 },
-	{ "stats", 's', "FILE", 0, "keep the counters in FILE too, at most 0.1 s old", 0 },
+	{ "stats", 's', "FILE", 0, "write the counters to FILE too", 0 },
 	{ "attach-pass", OPTION_ATTACH_PASS, NULL, 0,
 	  "attach an XDP program that passes all frames to the interfaces named by the arguments, "
 	  "and end; it stays as long as they do",

@@ -1,56 +1,14 @@
-"""The local driver on this machine, and what it must leave behind: nothing."""
+"""The local driver on this machine."""
 
 from __future__ import annotations
 
-import random
-import string
-import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.local import new_driver, traces
 
-from sfcperf.drivers.base import DriverContext, Resource
 from sfcperf.drivers.local.driver import LocalDriver
-
-
-class ListJournal:
-    """A journal in memory: that it lasts is control's business and tested there."""
-
-    def __init__(self) -> None:
-        self.resources: list[Resource] = []
-
-    def intend(self, resources: Iterable[Resource]) -> None:
-        self.resources += resources
-
-    def removed(self, resources: Iterable[Resource]) -> None:
-        gone = list(resources)
-        self.resources = [resource for resource in self.resources if resource not in gone]
-
-    def outstanding(self) -> list[Resource]:
-        return self.resources[::-1]
-
-
-def new_driver(folder: Path) -> LocalDriver:
-    """A driver of a run of its own."""
-    tag = "".join(random.choices(string.ascii_lowercase + string.digits, k=6))
-    state, raw = folder / f"{tag}-state", folder / f"{tag}-raw"
-    state.mkdir()
-    raw.mkdir()
-    config = {"dataplane": "ovs", "mtu": 1400}
-    return LocalDriver(DriverContext("test", tag, config, ListJournal(), state, raw, print))
-
-
-def traces(tag: str) -> list[str]:
-    """What still carries a run's tag, found with tools that are not ours."""
-    namespaces = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True).stdout
-    found = [line.split()[0] for line in namespaces.splitlines() if f"sfcperf-{tag}" in line]
-    roots = ["/sys/fs/cgroup", "/run"]
-    find = ["find", *roots, "-maxdepth", "6", "-name", f"sfcperf-{tag}*"]
-    found += subprocess.run(find, capture_output=True, text=True).stdout.split()
-    processes = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True).stdout
-    found += [line for line in processes.splitlines() if f"sfcperf-{tag}" in line]
-    return found
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ import time
 from pathlib import Path
 
 import pytest
+from support.scenarios import scenario, topology
 
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.hosts.base import Process
 from sfcperf.management.deployment import Deployment
 from sfcperf.workflow.model import Link, Match, Node, Resources, Scenario, Topology
-from tests.support.scenarios import scenario, topology
 
 pytestmark = pytest.mark.root
 

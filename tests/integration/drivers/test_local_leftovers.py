@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.local import new_driver, traces
+from support.scenarios import scenario, topology
 
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.errors import DeploymentError
-from tests.integration.drivers.conftest import new_driver, traces
-from tests.support.scenarios import scenario, topology
 
 pytestmark = pytest.mark.root
 

@@ -36,7 +36,7 @@ class Bench:
         return self.wire.receive_until(_is_sentinel)
 
     def counted(self, condition: Callable[[Mapping[str, int]], bool]) -> Mapping[str, int]:
-        """Counters, once they are as they should be (they may be 0.1 s old)."""
+        """Counters, once they are as they should be (packets may be on their way)."""
         eventually(lambda: condition(self.function.counters()))
         return self.function.counters()
 
