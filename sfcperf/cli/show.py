@@ -81,7 +81,8 @@ def _print_parameters(console: Console, schema: Mapping[str, Any]) -> None:
     required = schema.get("required", ())
     table = Table("parameter", "type", "default", "description", box=None, pad_edge=False)
     for name, rule in properties.items():
-        default = "(required)" if name in required else json.dumps(rule.get("default"))
+        default = json.dumps(rule["default"]) if "default" in rule else ""
+        default = "(required)" if name in required else default
         table.add_row(name, type_text(rule), default, str(rule.get("description", "")))
     console.print()
     console.print(table)

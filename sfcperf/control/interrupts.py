@@ -4,6 +4,9 @@ A signal raises `Interrupted` only where waiting is long and cutting it short is
 deploying, proving, measuring, publishing). Everywhere else - keeping records, tearing down - it is
 noted and takes effect at the next `allowed` or `check`. It is raised once: a second Ctrl-C cannot
 cut the tear-down short.
+
+A thread that is in another network namespace for a moment (sfcperf.hosts) must come home first, or
+the tear-down would happen there: the exception could fall between two steps of coming home.
 """
 
 from __future__ import annotations
@@ -11,10 +14,13 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+AGAIN_S = 0.005
+"""How soon to look again whether the thread is at home."""
 
 
 class Interrupted(BaseException):
@@ -32,6 +38,7 @@ class Interrupts:
         """Name of the first signal, None as long as none came."""
         self.allowed = _Allowed(self)
         self._raised = False
+        self._home = _network()
         self._previous: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Interrupts:
@@ -41,6 +48,7 @@ class Interrupts:
                 # Ignored from the start (nohup, a shell's background job): it stays ignored.
                 if signal.getsignal(number) is not signal.SIG_IGN:
                     self._previous[number] = signal.signal(number, self._handle)
+            self._previous[signal.SIGALRM] = signal.signal(signal.SIGALRM, self._look_again)
         return self
 
     def __exit__(
@@ -49,6 +57,8 @@ class Interrupts:
         value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        if self._previous:
+            signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in self._previous.items():
             signal.signal(number, handler)
 
@@ -63,7 +73,14 @@ class Interrupts:
             _say("sfcperf: already stopping; what was built is being removed\n")
             return
         self.requested = signal.Signals(number).name
+        self._look_again(number, frame)
+
+    def _look_again(self, number: int, frame: FrameType | None) -> None:
+        """Raise if it is allowed here; nothing of this thread runs between look and raise."""
         if self.allowed.depth > 0 and not self._raised:
+            if _network() != self._home:
+                signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
+                return
             self.check()
 
 
@@ -89,6 +106,14 @@ class _Allowed:
         traceback: TracebackType | None,
     ) -> None:
         self.depth -= 1
+
+
+def _network() -> str | None:
+    """The network namespace of this thread; None where the system has none to show."""
+    try:
+        return str(Path("/proc/thread-self/ns/net").readlink())
+    except OSError:
+        return None
 
 
 def _say(text: str) -> None:

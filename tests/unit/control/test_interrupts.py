@@ -83,6 +83,22 @@ def test_outside_of_the_main_thread_signals_are_left_alone() -> None:
     assert entered == [True]
 
 
+def test_a_thread_in_another_network_namespace_comes_home_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    where = ["net:[1]"]
+    monkeypatch.setattr("sfcperf.control.interrupts._network", lambda: where[0])
+    at_home = False
+    with Interrupts() as interrupts, pytest.raises(Interrupted), interrupts.allowed:
+        where[0] = "net:[2]"
+        send(signal.SIGTERM)
+        assert interrupts.requested == "SIGTERM"
+        at_home = True
+        where[0] = "net:[1]"
+        signal.pause()
+    assert at_home
+
+
 def test_a_signal_in_the_middle_of_a_measurement_ends_the_run(bench: Bench) -> None:
     script = {"r001-s001-a/attempt-1": "terminate"}
     probes = [{"probe": "fake", "name": "a", "script": script}]
