@@ -76,6 +76,8 @@ def start(
                 stdout=files[0],
                 stderr=files[1],
                 preexec_fn=_joiner(cgroups),
+                # What tools print is read by us: never translated.
+                env={**os.environ, "LC_ALL": "C"},
                 # A group of its own, so that Ctrl-C in a terminal reaches only sfcperf, which
                 # then ends its tools in order.
                 start_new_session=True,

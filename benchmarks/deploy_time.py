@@ -1,0 +1,92 @@
+"""Time to deploy and tear down chains on the local driver, per VNF: budget 150 ms, growth linear.
+
+What stands without a chain (nodes, SFFs, endpoints) is the floor, measured in the same run; a
+VNF's share is what a chain of n takes beyond it, divided by n.
+
+    sudo .venv/bin/python benchmarks/deploy_time.py
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+from sfcperf.control.journal import FileJournal
+from sfcperf.drivers.base import DriverContext
+from sfcperf.drivers.local.driver import LocalDriver
+from sfcperf.workflow.load import load_document
+from sfcperf.workflow.model import Scenario
+
+LENGTHS = (0, 1, 8, 32)
+ROUNDS = 7
+BUDGET_MS = 150.0
+LINEAR = 1.5
+"""A VNF in a chain of 32 may cost at most so many times one in a chain of 8."""
+
+
+def main() -> None:
+    """Print the figures and the budget."""
+    with tempfile.TemporaryDirectory() as folder:
+        times = _measure(_driver(Path(folder)), _scenarios())
+    floor = median(times[0])
+    print(f"nodes, SFF and endpoints alone: {floor * 1e3:.0f} ms (median of {ROUNDS})")
+    shares = {}
+    for length in LENGTHS[1:]:
+        total = median(times[length])
+        shares[length] = (total - floor) / length * 1e3
+        print(
+            f"chain of {length:2d}: {total * 1e3:5.0f} ms, of which {shares[length]:4.0f} ms "
+            f"per VNF (budget {BUDGET_MS:.0f} ms)"
+        )
+    growth = shares[32] / shares[8]
+    print(f"a VNF in a chain of 32 costs {growth:.2f} times one in a chain of 8 (linear: 1)")
+    if max(shares.values()) > BUDGET_MS or growth > LINEAR:
+        raise SystemExit("over the budget")
+
+
+def _measure(driver: LocalDriver, scenarios: dict[int, Scenario]) -> dict[int, list[float]]:
+    times: dict[int, list[float]] = {length: [] for length in LENGTHS}
+    driver.admit(list(scenarios.values()))
+    try:
+        # The first round pays for imports and cold caches.
+        for number in range(ROUNDS + 1):
+            for length, scenario in scenarios.items():
+                begin = time.perf_counter()
+                driver.teardown(driver.deploy(scenario))
+                if number:
+                    times[length].append(time.perf_counter() - begin)
+    finally:
+        driver.close()
+    return times
+
+
+def _scenarios() -> dict[int, Scenario]:
+    document = {
+        "sfcperf": 1,
+        "name": "deploy-time",
+        "infrastructure": {"driver": "local"},
+        "topology": "T1",
+        "vnfs": {"fwd": {"type": "forwarder"}},
+        "chain": {"functions": [{"vnf": "fwd", "count": "${chain_length}"}]},
+        "factors": {"chain_length": list(LENGTHS)},
+        "probes": [{"probe": "ping"}],
+    }
+    workflow = load_document(document, Path())
+    return dict(zip(LENGTHS, workflow.scenarios, strict=True))
+
+
+def _driver(folder: Path) -> LocalDriver:
+    (folder / "state").mkdir()
+    (folder / "raw").mkdir()
+    journal = FileJournal(folder / "journal.jsonl")
+    config = {"dataplane": "ovs", "mtu": 1400}
+    context = DriverContext(
+        "bench", "bench0", config, journal, folder / "state", folder / "raw", print
+    )
+    return LocalDriver(context)
+
+
+if __name__ == "__main__":
+    main()
