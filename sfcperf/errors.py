@@ -45,7 +45,9 @@ class SfcperfError(Exception):
 
     def lines(self) -> list[str]:
         """The error as lines of text, the most important first."""
-        head = f"{self.where}: {self.message}" if self.where is not None else self.message
+        # The empty JSON pointer names the document itself, and would not be seen.
+        where = "the whole document" if self.where == "" else self.where
+        head = self.message if where is None else f"{where}: {self.message}"
         lines = [head]
         if self.allowed:
             lines.append(f"allowed: {self.allowed}")

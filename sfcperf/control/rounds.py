@@ -22,10 +22,11 @@ class Rounds:
         self._run = run
         self._workflow = workflow
         self._warm = False
-        self._values: dict[str, dict[tuple[str, str], list[float]]] = {
+        self._values: dict[str, dict[tuple[str, str], list[tuple[int, float]]]] = {
             scenario.id: {key: [] for key in _primary_metrics(scenario)}
             for scenario in workflow.scenarios
         }
+        """Scenario -> (label, metric) -> round and value of each valid trial."""
         self._recorded: set[str] = set()
         for record in run.store.trials():
             self._take(record)
@@ -39,7 +40,8 @@ class Rounds:
             round_number += 1
             self._round(round_number, active)
             for name in active:
-                reason = stop_reason(self._workflow.design, round_number, self._values[name])
+                known = self._known(name, round_number)
+                reason = stop_reason(self._workflow.design, round_number, known)
                 if reason is not None:
                     stopping[name] = reason
             self._run.manifest.update({"stopping": stopping})
@@ -87,7 +89,15 @@ class Rounds:
         wanted = self._values.get(record.scenario_id, {})
         for metric, value in trial_means(record).items():
             if (record.label, metric) in wanted:
-                wanted[record.label, metric].append(value)
+                wanted[record.label, metric].append((record.round, value))
+
+    def _known(self, scenario_id: str, round_number: int) -> dict[tuple[str, str], list[float]]:
+        """What was known after a round: a resumed run decides as the dead one did, though it has
+        the trials of later rounds already."""
+        return {
+            key: [value for round_, value in pairs if round_ <= round_number]
+            for key, pairs in self._values[scenario_id].items()
+        }
 
 
 def _primary_metrics(scenario: Scenario) -> list[tuple[str, str]]:

@@ -141,12 +141,11 @@ def inside(namespace: Path | None) -> Iterator[None]:
         target = os.open(namespace, os.O_RDONLY | os.O_CLOEXEC)
         try:
             setns(target)
-        finally:
-            os.close(target)
-        try:
             yield
         finally:
+            # Also when the way in was interrupted: to be at home already does no harm.
             setns(home)
+            os.close(target)
     finally:
         os.close(home)
 
