@@ -100,8 +100,7 @@ def trials(folder: Path) -> list[str]:
 def check_nothing_is_left(lab: Lab, state_dir: Path) -> None:
     if lab.folder is not None:
         assert traces(lab.folder.name.rpartition("-")[2]) == []
-    left = [path for path in (state_dir / "runs").glob("*")] if state_dir.is_dir() else []
-    assert left == []
+    assert list((state_dir / "runs").glob("*")) == []
 
 
 @pytest.mark.parametrize("moment", range(MOMENTS))

@@ -88,6 +88,16 @@ def test_the_kept_workflow_decides_and_sequential_stopping_goes_on(bench: Bench)
     assert all("after 3 rounds" in reason for reason in bench.manifest()["stopping"].values())
 
 
+def test_trials_of_later_rounds_do_not_count_when_earlier_ones_are_judged(bench: Bench) -> None:
+    # Known to 2.2 % only after round 4; killed one trial before its end.
+    stop = {"relative_half_width": 0.022, "max_rounds": 9}
+    design = {"rounds": 2, "warmup_rounds": 0, "stop_when": stop}
+    kill_after(bench, 15, design=design)
+    bench.resume()
+    assert len(bench.trials()) == 16
+    assert all("after 4 rounds" in reason for reason in bench.manifest()["stopping"].values())
+
+
 def test_raw_output_of_the_attempt_that_was_killed_goes(bench: Bench) -> None:
     kill_after(bench, 4 + 3)
     unfinished = bench.planned()[3]
