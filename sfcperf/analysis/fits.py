@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 from sfcperf.analysis.confidence import confidence_of
@@ -29,7 +30,10 @@ class LineFit:
     intercept: float
     """Metric's unit."""
     r_squared: float | None
-    """None when it is undefined: y does not vary, or there are only two points."""
+    """Of the trials; None when it is undefined: y does not vary, or there are only two points."""
+    r_squared_means: float | None
+    """Of a line through the means at each x, as papers draw it: says whether the relation is a
+    line, where that of the trials says also how much a single trial scatters around it."""
     slope_low: float | None
     """Confidence interval of the slope; None for n < 3."""
     slope_high: float | None
@@ -45,7 +49,8 @@ def fit_lines(store: RunStore, figure: FigureSpec) -> list[LineFit]:
 
     Empty when the figure asks for none; a series whose valid trials have fewer than two values of
     x has no line and is left out. Levels of factors that are neither x nor series are pooled.
-    Fitting trials, not means of scenarios, keeps the dispersion in R^2 (means would flatter it).
+    Fitting trials, not means of scenarios, keeps the dispersion in R^2 (means flatter it, and are
+    therefore given beside it, not instead).
     Raises InputError when the factor on the x axis has levels that are not numbers.
     """
     if figure.fit != "linear":
@@ -64,6 +69,7 @@ def fit_lines(store: RunStore, figure: FigureSpec) -> list[LineFit]:
                 slope=line.slope,
                 intercept=line.intercept,
                 r_squared=line.r_squared,
+                r_squared_means=_r_squared_of_means(x, y, confidence),
                 slope_low=interval.low if interval else None,
                 slope_high=interval.high if interval else None,
                 confidence=confidence,
@@ -72,6 +78,13 @@ def fit_lines(store: RunStore, figure: FigureSpec) -> list[LineFit]:
             )
         )
     return fits
+
+
+def _r_squared_of_means(x: list[float], y: list[float], confidence: float) -> float | None:
+    levels = sorted(set(x))
+    means = [fmean(b for a, b in zip(x, y, strict=True) if a == level) for level in levels]
+    line = fit_line(levels, means, confidence)
+    return None if line is None else line.r_squared
 
 
 def _points_by_series(

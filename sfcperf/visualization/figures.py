@@ -110,7 +110,14 @@ def fit_text(fit: LineFit) -> str:
     """How well the line fits, for a legend."""
     if fit.r_squared is None:
         return f"fit over {fit.n} trials, R² undefined"
-    return f"R² = {fit.r_squared:.4f}" if fit.r_squared > 0.999 else f"R² = {fit.r_squared:.3f}"
+    of_trials = f"R² = {_three_digits(fit.r_squared)}"
+    if fit.r_squared_means is None:
+        return of_trials
+    return f"{of_trials}, of means {_three_digits(fit.r_squared_means)}"
+
+
+def _three_digits(r_squared: float) -> str:
+    return f"{r_squared:.4f}" if r_squared > 0.999 else f"{r_squared:.3f}"
 
 
 def draw(

@@ -4,7 +4,7 @@ small workflow that names them."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from sfcperf.active.base import Metric
 from sfcperf.errors import WorkflowError
@@ -54,7 +54,7 @@ class Echo:
     """A probe with two metrics."""
 
     title = "Fake ping"
-    parameters = {
+    parameters: ClassVar[dict[str, Any]] = {
         **schema(count=number(20, maximum=1000), size={"$ref": "#/$defs/size"}),
         "$defs": {"size": {"type": "integer", "minimum": 0, "default": 56, "description": "Size."}},
     }

@@ -47,6 +47,7 @@ def test_one_line_per_series_on_trials_not_on_means(tmp_path: Path) -> None:
     assert (first.n, first.x_levels) == (8, 4)
     # Means lie on the line exactly; the trials do not, and R^2 says so.
     assert first.r_squared is not None and 0.999 < first.r_squared < 1
+    assert first.r_squared_means == pytest.approx(1)
     assert first.slope_low is not None and first.slope_high is not None
     assert first.slope_low < 50 < first.slope_high
 
