@@ -77,12 +77,15 @@ def test_a_missing_binary_says_how_to_get_it(
 
 
 class _Process:
-    """A process that runs for ever."""
+    """A process that has ended: what it wrote last is what there is."""
 
     pid = 1
 
     def poll(self) -> int | None:
-        return None
+        return 0
+
+    def send_signal(self, number: int) -> None:
+        pass
 
 
 def _running(tmp_path: Path, text: str) -> RunningForwarder:

@@ -1,0 +1,89 @@
+"""The shipped workflows, in their short variants, for real: from one JSON file to a report."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.local import traces
+from support.schemas import violations
+
+pytestmark = [pytest.mark.root, pytest.mark.slow]
+
+SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
+FIGURES = {
+    "quickstart": {"rtt", "tcp-rate", "udp-loss", "http-rate"},
+    "sfcperf-fig8": {"fig8a", "fig8b", "fig8c"},
+    "sfcperf-fig8d": {"fig8d"},
+}
+
+
+def run(workflow: str, results: Path) -> Path:
+    """Run it and give its folder. Beside other tests a sender may miss its rate: such trials are
+    untrusted, and exit status 1 says so; failed ones there may be none."""
+    command = [SFCPERF, "run", workflow, "--set", "preset=short", "--results", str(results)]
+    done = subprocess.run(
+        [*command, "--quiet"], capture_output=True, text=True, timeout=900, check=False
+    )
+    assert done.returncode in (0, 1), done.stderr
+    (line,) = done.stdout.splitlines()
+    return Path(line)
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("workflow", sorted(FIGURES))
+def test_short_variant(workflow: str, tmp_path: Path) -> None:
+    folder = run(workflow, tmp_path)
+    assert violations(folder) == []
+    trials = lines(folder / "trials.jsonl")
+    plan = json.loads((folder / "plan.json").read_text())
+    planned = [
+        trial
+        for round_ in plan["rounds"]
+        if not round_["warmup"]
+        for visit in round_["visits"]
+        for trial in visit["trials"]
+    ]
+    assert sorted(trial["trial_id"] for trial in trials) == sorted(planned)
+    assert {trial["status"] for trial in trials} <= {"valid", "untrusted"}
+    for trial in trials:
+        assert trial["deployment"]["traversal"]["proven"] is True
+        length = trial["scenario"].get("chain_length", 1)
+        assert trial["deployment"]["encapsulation"] == ("nsh-eth" if length else "none")
+        assert len(trial["packets"]) == length
+        assert all(packets > 0 for packets in trial["packets"].values())
+    drawn = {path.name for path in (folder / "figures").iterdir()}
+    assert drawn == {
+        f"{name}.{ending}" for name in FIGURES[workflow] for ending in ("svg", "pdf", "png", "csv")
+    }
+    assert "R²" in (folder / "report.html").read_text() or workflow == "sfcperf-fig8d"
+    assert traces(folder.name.rpartition("-")[2]) == []
+
+
+def test_longer_chains_take_longer(tmp_path: Path) -> None:
+    """The one thing about speed that must hold on any machine: five more functions are slower."""
+    command = [SFCPERF, "run", "sfcperf-fig8", "--results", str(tmp_path), "--quiet"]
+    for change in (
+        "preset=short",
+        'factors.topology=["T1"]',
+        "factors.chain_length=[0,10]",
+        'probes=[{"probe":"ping","name":"rtt","count":50,"interval_s":0.01}]',
+        "figures=[]",
+    ):
+        command += ["--set", change]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    folder = Path(done.stdout.strip())
+    rtt = {
+        row["scenario"]["chain_length"]: row["median"]
+        for row in json.loads((folder / "summary.json").read_text())["summaries"]
+        if row["metric"] == "rtt_min_us"
+    }
+    assert rtt[10] > rtt[0]
