@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sfcperf.drivers.base import DriverContext, Resource
 from sfcperf.drivers.local import network
@@ -13,7 +13,14 @@ from sfcperf.drivers.local.cgroups import Cgroup, Hierarchies
 from sfcperf.drivers.local.cpus import CpuAssignment
 from sfcperf.drivers.local.demolition import CGROUP, FOLDER, NAMESPACE
 from sfcperf.drivers.local.flows import sff_flows, tunnelled_ports, underlay_flows
-from sfcperf.drivers.local.layout import TUNNEL_PORT, WIRE_MTU, FunctionLayout, Layout, Port
+from sfcperf.drivers.local.layout import (
+    TUNNEL_PORT,
+    WIRE_MTU,
+    FunctionLayout,
+    Layout,
+    NodeLayout,
+    Port,
+)
 from sfcperf.drivers.local.openvswitch import Interface, OpenVSwitch
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.base import Host
@@ -21,6 +28,8 @@ from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.vnfs.base import Attachment, RunningFunction
 from sfcperf.vnfs.forwarder.function import attach_pass
 from sfcperf.workflow.model import Resources, Scenario
+
+T = TypeVar("T")
 
 DEFAULT_BURST_S = 0.01
 """A shaper's bucket holds what the rate sends in this time, and at least ten packets."""
@@ -70,7 +79,7 @@ class Site:
         self._switches()
         self._attachments()
         self._links()
-        self._configure_switches()
+        _at_once(self._configure_switch, self.layout.nodes.values())
         self._shape_links()
         self._endpoints()
         self._functions()
@@ -117,7 +126,7 @@ class Site:
             procs = self.groups[f"sff@{node.name}"].procs
             host = NamespaceHost(f"sff@{node.name}", node.namespace, node.folder, procs)
             self.switches[node.name] = OpenVSwitch(host, node.folder)
-            self.switches[node.name].start(database)
+        _at_once(lambda switch: switch.start(database), self.switches.values())
 
     def _attachments(self) -> None:
         mtu = int(self.context.config["mtu"])
@@ -153,22 +162,21 @@ class Site:
                     burst = link.link.burst_bytes or default_burst(rate)
                     network.shape(self.layout.nodes[node].namespace, interface, rate, burst)
 
-    def _configure_switches(self) -> None:
-        for name, node in self.layout.nodes.items():
-            switch = self.switches[name]
-            tunnelled = tunnelled_ports(self.layout, name)
-            bridges = {"sff": node.mac}
-            interfaces = [
-                Interface("und" if port in tunnelled else "sff", port.outer, port.ofport)
-                for port in self.layout.ports(name)
-            ]
-            if self.layout.needs_underlay:
-                bridges = {"und": node.mac, "sff": _other(node.mac)}
-                interfaces += self._underlay_interfaces(name)
-            switch.configure(bridges, interfaces)
-            if self.layout.needs_underlay:
-                self._underlay(name, tunnelled)
-            switch.add_flows("sff", sff_flows(self.layout, self.scenario, name))
+    def _configure_switch(self, node: NodeLayout) -> None:
+        switch = self.switches[node.name]
+        tunnelled = tunnelled_ports(self.layout, node.name)
+        bridges = {"sff": node.mac}
+        interfaces = [
+            Interface("und" if port in tunnelled else "sff", port.outer, port.ofport)
+            for port in self.layout.ports(node.name)
+        ]
+        if self.layout.needs_underlay:
+            bridges = {"und": node.mac, "sff": _other(node.mac)}
+            interfaces += self._underlay_interfaces(node.name)
+        switch.configure(bridges, interfaces)
+        if self.layout.needs_underlay:
+            self._underlay(node.name, tunnelled)
+        switch.add_flows("sff", sff_flows(self.layout, self.scenario, node.name))
 
     def _underlay_interfaces(self, node: str) -> list[Interface]:
         options = (
@@ -213,12 +221,9 @@ class Site:
             self.offloads[port.instance] = network.turn_off_offloads(namespace, port.inner)
 
     def _functions(self) -> None:
-        with ThreadPoolExecutor(WORKERS) as pool:
-            started = pool.map(self._start, self.layout.functions)
-            for function, running in zip(self.layout.functions, started, strict=True):
-                self.running[function.spec.name] = running
+        _at_once(self._start, self.layout.functions)
 
-    def _start(self, function: FunctionLayout) -> RunningFunction:
+    def _start(self, function: FunctionLayout) -> None:
         client, server = self.layout.client, self.layout.server
         name = function.spec.name
         if client.address is None or server.address is None:
@@ -237,7 +242,8 @@ class Site:
             vcpus=self.cpus.assigned[name],
             mtu=int(self.context.config["mtu"]),
         )
-        return function.type.start(self.hosts[name], attachment, function.spec.knobs)
+        running = function.type.start(self.hosts[name], attachment, function.spec.knobs)
+        self.running[name] = running
 
     # Details
 
@@ -275,6 +281,13 @@ class Site:
             # XDP runs in the softirq of whoever sends: a cpuset does not bound it.
             "not_bounded_by_vcpus": unbounded,
         }
+
+
+def _at_once(action: Callable[[T], None], items: Iterable[T]) -> None:
+    """Do it for several at the same time; raises the first error when all have ended."""
+    with ThreadPoolExecutor(WORKERS) as pool:
+        for done in [pool.submit(action, item) for item in items]:
+            done.result()
 
 
 def default_burst(rate_bps: int) -> int:
