@@ -56,14 +56,19 @@ cleanup:
 static void serve(const struct engine *engine, const sigset_t *signals)
 {
 	struct snapshot now;
+	int taken;
 
 	engine->read(&now);
 	report_store(&now);
-	while (sigwaitinfo(signals, NULL) == SIGUSR1) {
-		engine->read(&now);
-		report_store(&now);
-		report_print(&now);
-	}
+	do {
+		/* EINTR: the process was stopped and continued (signal(7)). */
+		taken = sigwaitinfo(signals, NULL);
+		if (taken == SIGUSR1) {
+			engine->read(&now);
+			report_store(&now);
+			report_print(&now);
+		}
+	} while (taken == SIGUSR1 || (taken < 0 && errno == EINTR));
 }
 
 static int forward(const struct options *options, const sigset_t *signals)

@@ -53,6 +53,30 @@ def test_counters_outlive_the_process(make_bench: Callable[..., Bench], engine: 
     assert bench.function.counters()["forwarded"] == 2
 
 
+def _state(pid: int) -> str:
+    """`T` while it is stopped (proc(5))."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+@pytest.mark.parametrize("engine", ["xdp", "userspace"])
+def test_goes_on_after_it_was_stopped_and_continued(
+    make_bench: Callable[..., Bench], engine: str
+) -> None:
+    bench = make_bench(engine)
+    pid = bench.function._process.pid
+    for _ in range(3):
+        os.kill(pid, signal.SIGSTOP)
+        assert eventually(lambda: _state(pid) == "T")
+        os.kill(pid, signal.SIGCONT)
+        assert eventually(lambda: _state(pid) != "T")
+        # An answer from the loop that a stop could end, not only from the engine.
+        before = bench.function.counters()["forwarded"]
+        frame = bench.frame(NSH(spi=7, si=9, context_header=bytes(16)) / Raw(b"x"))
+        assert len(bench.exchange(frame)) == 1
+        assert bench.function.counters()["forwarded"] == before + 2
+    assert bench.function.problem() is None
+
+
 def _flow(bench: Bench, port: int) -> bytes:
     """A frame of a flow, but for the last two bytes."""
     inner = Ether() / IP(src="198.18.1.1", dst="198.18.1.2") / UDP(sport=port, dport=9, len=10)
