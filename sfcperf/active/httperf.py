@@ -6,7 +6,8 @@ Two ways to load the chain:
   request when the reply to the last has come. The load follows what the chain carries, so that
   the rate of replies is the chain's own at this concurrency; without overload, its timeouts and
   its arbitrary choice of an offered rate. The figure depends on the concurrency (`connections`),
-  which is therefore part of the workflow. httperf is told a number of calls, not a time: unless
+  which is therefore part of the workflow. A connection that times out or is reset carries no load
+  from then on: such a trial is untrusted. httperf is told a number of calls, not a time: unless
   `calls_per_connection` is given, short tests beforehand find the number that takes about
   `duration_s`, so that short and long chains are measured for equally long.
 - a number, open loop: new connections are opened at this rate whether or not the chain follows.
@@ -290,8 +291,7 @@ class Httperf(Probe):
             doubts.append(
                 f"the sender opened {seen.connections} of {asked['connections']} connections"
             )
-        if asked["rate_per_s"] != MAXIMUM:
-            doubts += self._rate_doubts(seen)
+        doubts += _idle_doubts(seen) if asked["rate_per_s"] == MAXIMUM else self._rate_doubts(seen)
         if seen.replies != seen.status["2xx"]:
             doubts.append(f"the server did not serve the object: status {dict(seen.status)}")
         if errors.connection_refused:
@@ -320,3 +320,16 @@ class Httperf(Probe):
             f"the sender opened {seen.connections / opening_s:.1f} connections/s of the "
             f"{rate_per_s:g} asked for (tolerance {_RATE_TOLERANCE:.0%})"
         ]
+
+
+def _idle_doubts(seen: HttperfOutput) -> list[str]:
+    """Closed loop: a connection that waits for its timeout, or has gone, is time in the test's
+    duration without the load that was asked for."""
+    errors = seen.errors
+    if not (errors.client_timeout or errors.socket_timeout or errors.connection_reset):
+        return []
+    return [
+        f"{errors.client_timeout + errors.socket_timeout} connections timed out and "
+        f"{errors.connection_reset} were reset: the load stopped with them, while the time that "
+        "they idled counts, so the rate of replies is not what the chain carries"
+    ]

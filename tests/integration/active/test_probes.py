@@ -1,7 +1,10 @@
 """Real tools over a real cable, healthy and made worse on purpose."""
 
 import json
+import os
+import signal
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -212,10 +215,52 @@ def test_refused_sends_make_ping_untrusted(wire: Cable, tmp_path: Path) -> None:
     assert any("the sender" in reason for reason in result.untrusted)
 
 
+def test_a_ping_that_was_held_up_is_untrusted(wire: Cable, tmp_path: Path) -> None:
+    """It is stopped for less than its timeout, and every reply comes: only the time tells."""
+    probe = made(Ping, count=10, interval_s=0.05, timeout_s=2)
+    probe.prepare(wire.deployment, tmp_path)
+    results: list[ProbeResult] = []
+    thread = threading.Thread(
+        target=lambda: results.append(probe.measure(wire.deployment, tmp_path))
+    )
+    thread.start()
+    while "icmp_seq=2" not in _text(tmp_path / "ping.txt"):
+        assert thread.is_alive()
+    (pid,) = processes_in(wire.spaces["client"])
+    os.kill(pid, signal.SIGSTOP)
+    time.sleep(1)
+    os.kill(pid, signal.SIGCONT)
+    thread.join(20)
+    (result,) = results
+    assert values(result)["loss_ratio"] == 0
+    assert any("the sender was held up" in reason for reason in result.untrusted)
+
+
+def _text(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
 def test_a_queue_that_lets_nothing_out_fails_the_trial(wire: Cable, tmp_path: Path) -> None:
     wire.shape("client", "bfifo", "limit", "150")
     with pytest.raises(MeasurementError, match="No buffer space"):
         measure(wire, tmp_path, Ping, count=3, interval_s=0.01, payload_bytes=400)
+
+
+@pytest.mark.server
+def test_a_closed_loop_that_timed_out_is_untrusted(wire: Cable, tmp_path: Path) -> None:
+    """Its duration includes the time in which nobody sent anything."""
+    probe = made(Httperf, connections=4, calls_per_connection=1_000_000, timeout_s=0.5)
+    probe.prepare(wire.deployment, tmp_path)
+    timer = threading.Timer(0.5, wire.cut)
+    timer.start()
+    try:
+        result = probe.measure(wire.deployment, tmp_path)
+    finally:
+        timer.join()
+        probe.cleanup()
+    assert values(result)["replies_per_s"] > 0
+    assert result.notes["timeouts"] == 4
+    assert any("4 connections timed out and 0 were reset" in why for why in result.untrusted)
 
 
 @pytest.mark.server
