@@ -11,8 +11,8 @@ _LIMITS = ("/proc/sys/net/core/rmem_max", "/proc/sys/net/core/wmem_max")
 def largest_buffer_bytes(deployment: Deployment, wanted: int) -> int | None:
     """`wanted`, or the least of the hosts' limits when that is smaller.
 
-    None when a host does not show its limits (network namespaces before Linux 6.9 have no such
-    files): then nothing is known that would surely be granted.
+    None when a host does not show its limits (before Linux 6.9 a container with a network
+    namespace of its own has no such files): then nothing is known that would surely be granted.
     """
     hosts = (deployment.client.host, deployment.server.host)
     try:

@@ -12,6 +12,7 @@ from sfcperf.hosts import process
 from sfcperf.hosts.base import Completed, Host, Process
 
 NETNS_FOLDER = Path("/run/netns")
+LIMITS_FOLDER = "/proc/sys/net/core/"
 
 
 class NamespaceHost(Host):
@@ -66,12 +67,22 @@ class NamespaceHost(Host):
         if path.startswith("/proc/net/"):
             path = "/proc/thread-self/net/" + path.removeprefix("/proc/net/")
         try:
-            with process.inside(self.namespace):
-                return Path(path).read_text()
+            return self._read(path)
         except OSError as error:
             raise MeasurementError(
                 f"cannot be read on {self.name}: {error.strerror}", where=path
             ) from error
+
+    def _read(self, path: str) -> str:
+        try:
+            with process.inside(self.namespace):
+                return Path(path).read_text()
+        except FileNotFoundError:
+            # Limits of the whole machine are shown in its first namespace only (those of socket
+            # buffers up to Linux 6.8), and hold in all of them.
+            if not path.startswith(LIMITS_FOLDER):
+                raise
+            return Path(path).read_text()
 
     def put(self, local: Path, remote: Path) -> None:
         """Copy a file; the folder is made when it is not there."""

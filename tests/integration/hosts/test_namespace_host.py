@@ -1,0 +1,53 @@
+"""A namespace as a host: what it shows of itself and of the machine around it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.namespace import NamespaceHost
+
+pytestmark = pytest.mark.root
+
+_numbers = itertools.count()
+LIMITS = Path("/proc/sys/net/core")
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[NamespaceHost]:
+    name = f"hosts-{os.getpid()}-{next(_numbers)}"
+    subprocess.run(["ip", "netns", "add", name], check=True, timeout=10)
+    yield NamespaceHost("alone", name, tmp_path)
+    subprocess.run(["ip", "netns", "del", name], check=True, timeout=10)
+
+
+def _shown_inside(host: NamespaceHost) -> set[str]:
+    return set(host.run(["ls", str(LIMITS)], timeout_s=10).text.split())
+
+
+def test_limits_of_the_whole_machine_are_read_from_outside(host: NamespaceHost) -> None:
+    """Linux up to 6.8 hides the limits of socket buffers in a namespace, later ones others."""
+    hidden = sorted({path.name for path in LIMITS.iterdir()} - _shown_inside(host))
+    name = next((name for name in ("rmem_max", "netdev_max_backlog") if name in hidden), None)
+    if name is None:
+        pytest.skip("this is not the machine's first network namespace: it shows no global limits")
+    assert host.read_text(str(LIMITS / name)) == (LIMITS / name).read_text()
+
+
+def test_what_a_namespace_shows_is_its_own(host: NamespaceHost) -> None:
+    host.run(["sysctl", "-q", "-w", "net.core.somaxconn=1234"], timeout_s=10)
+    assert host.read_text(str(LIMITS / "somaxconn")) == "1234\n"
+    assert (LIMITS / "somaxconn").read_text() != "1234\n"
+
+
+@pytest.mark.parametrize("path", [str(LIMITS / "nosuch"), "/proc/sys/net/nosuch", "/nonexistent"])
+def test_a_file_that_is_nowhere_is_told(host: NamespaceHost, path: str) -> None:
+    with pytest.raises(MeasurementError, match="cannot be read on alone: No such file") as caught:
+        host.read_text(path)
+    assert caught.value.where == path
