@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from sfcperf import plugins
-from sfcperf.control.journal import FileJournal
-from sfcperf.drivers.base import DriverContext
+from sfcperf.drivers.base import DriverContext, Resource
 from sfcperf.environment import gather
 from sfcperf.workflow.model import Workflow
+
+_NOWHERE = Path("/nonexistent/sfcperf-admission")
+"""Never made: a killed command leaves nothing that `clean` does not know of."""
 
 
 def admit(workflow: Workflow) -> None:
@@ -18,20 +20,34 @@ def admit(workflow: Workflow) -> None:
     Raises WorkflowError or EnvironmentLacks.
     """
     driver_class = plugins.load("driver", workflow.driver)
-    with TemporaryDirectory(prefix="sfcperf-admission-") as folder:
-        context = DriverContext(
-            run_id="admission",
-            tag="000000",
-            config=workflow.config,
-            journal=FileJournal(Path(folder) / "journal.jsonl"),
-            state_dir=Path(folder),
-            raw_dir=Path(folder),
-            log=lambda text: None,
-        )
-        driver_class(context).admit(workflow.scenarios)
+    context = DriverContext(
+        run_id="admission",
+        tag="000000",
+        config=workflow.config,
+        journal=_NothingIsMade(),
+        state_dir=_NOWHERE,
+        raw_dir=_NOWHERE,
+        log=lambda text: None,
+    )
+    driver_class(context).admit(workflow.scenarios)
 
 
 def check(workflow: Workflow) -> None:
     """The whole check before a run: what the driver can build, and what the machine offers."""
     admit(workflow)
     gather.check(workflow)
+
+
+class _NothingIsMade:
+    """The journal of a driver that only answers."""
+
+    def intend(self, resources: Iterable[Resource]) -> None:
+        """A driver that makes something here has a bug."""
+        raise AssertionError(f"made while the workflow was admitted: {list(resources)}")
+
+    def removed(self, resources: Iterable[Resource]) -> None:
+        """Nothing to note."""
+
+    def outstanding(self) -> list[Resource]:
+        """Nothing."""
+        return []
