@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 from sfcperf.active.server import start_server
@@ -10,7 +9,7 @@ from sfcperf.hosts.base import Process
 from sfcperf.management.deployment import Endpoint
 
 OBJECT_URI = "/object"
-_LINE = b"SFCPerf measures service function chains. "
+_MAKE_TIMEOUT_S = 10.0
 
 # Every path is relative to the prefix. One process without a master: it keeps the rights of who
 # started it (so it can read the object), and when it is killed no worker is left behind.
@@ -42,20 +41,21 @@ http {{
 
 
 def start_web_server(server: Endpoint, *, port: int, object_bytes: int, raw_dir: Path) -> Process:
-    """Serve an object of object_bytes at OBJECT_URI, on the endpoint's address alone.
+    """Serve an object of object_bytes (zeros) at OBJECT_URI, on the endpoint's address alone.
 
     Returns when nginx listens; raises MeasurementError when it does not. Its folder is in the
-    host's workdir and goes with it.
+    host's workdir and goes with it; its configuration stays in raw_dir as well.
     """
     host = server.host
     prefix = host.workdir / f"nginx-{port}"
-    configuration = _CONFIGURATION.format(address=server.address, port=port, uri=OBJECT_URI)
-    with tempfile.TemporaryDirectory(prefix="sfcperf-") as folder:
-        here = Path(folder)
-        (here / "nginx.conf").write_text(configuration)
-        (here / "object").write_bytes(_content(object_bytes))
-        host.put(here / "nginx.conf", prefix / "nginx.conf")
-        host.put(here / "object", prefix / OBJECT_URI.removeprefix("/"))
+    configuration = raw_dir / "nginx.conf"
+    configuration.write_text(
+        _CONFIGURATION.format(address=server.address, port=port, uri=OBJECT_URI)
+    )
+    host.put(configuration, prefix / "nginx.conf")
+    # A hole: however large the object, it is made at once, where it is served, without a copy here.
+    path = prefix / OBJECT_URI.removeprefix("/")
+    host.run(["truncate", "--size", str(object_bytes), str(path)], timeout_s=_MAKE_TIMEOUT_S)
     # -e: before it reads its configuration, nginx would open the log that it was built with.
     argv = ["nginx", "-e", "stderr", "-p", str(prefix), "-c", "nginx.conf"]
     return start_server(
@@ -65,7 +65,3 @@ def start_web_server(server: Endpoint, *, port: int, object_bytes: int, raw_dir:
         stdout=raw_dir / "nginx.txt",
         stderr=raw_dir / "nginx.stderr.txt",
     )
-
-
-def _content(size: int) -> bytes:
-    return (_LINE * (size // len(_LINE) + 1))[:size]

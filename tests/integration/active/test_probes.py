@@ -3,9 +3,10 @@
 import json
 import os
 import signal
+import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -149,6 +150,35 @@ def test_nginx_touches_nothing_of_the_system(wire: Cable, tmp_path: Path) -> Non
     finally:
         probe.cleanup()
     assert ended(pid)
+
+
+@pytest.mark.server
+def test_a_large_object_is_nowhere_but_at_the_server(
+    wire: Cable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary, raw = tmp_path / "temporary", tmp_path / "raw"
+    temporary.mkdir()
+    raw.mkdir()
+    copies: list[Path] = []
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    monkeypatch.setattr(
+        wire.deployment.server.host, "put", _noting(wire.deployment.server.host.put, copies)
+    )
+    size = 100_000_000
+    measure(wire, raw, Httperf, connections=1, calls_per_connection=1, object_bytes=size)
+    assert f"content {size}.0" in (raw / "httperf.txt").read_text()
+    # What a kill at any moment could have left is the configuration among the trial's files.
+    assert copies == [raw / "nginx.conf"]
+    assert list(temporary.iterdir()) == []
+    assert sum(path.stat().st_size for path in raw.iterdir()) < 100_000
+
+
+def _noting(put: Callable[[Path, Path], None], copies: list[Path]) -> Callable[[Path, Path], None]:
+    def noting(local: Path, remote: Path) -> None:
+        copies.append(local)
+        put(local, remote)
+
+    return noting
 
 
 # The chain is the limit: the numbers stand
