@@ -17,7 +17,7 @@ from mkdocs.structure.files import File, Files
 from sfcperf import plugins
 from sfcperf.cli.main import app
 from sfcperf.workflow.defaults import with_defaults
-from sfcperf.workflow.schema import effective_schema
+from sfcperf.workflow.schema import base_schema, effective_schema
 
 Schema = Mapping[str, Any]
 
@@ -78,7 +78,7 @@ def cli() -> Iterator[str]:
 
 def workflow() -> Iterator[str]:
     """The workflow's own keys."""
-    text = plugins_free_schema()
+    text = base_schema()
     yield "# Workflow file\n"
     yield f"{text['description']}\n"
     yield (
@@ -132,16 +132,6 @@ def _plugin(kind: str, name: str) -> Iterator[str]:
             for m in plugin.metrics(with_defaults(plugin.parameters, {}))
         ]
         yield from _table(("Metric", "Unit", "Meaning", "Better"), rows)
-
-
-def plugins_free_schema() -> Schema:
-    """The workflow schema without the plug-ins."""
-    from importlib.resources import files
-
-    document: Schema = json.loads(
-        files("sfcperf.schemas").joinpath("workflow.schema.json").read_text()
-    )
-    return document
 
 
 def _alternatives(schema: Schema) -> list[Schema]:

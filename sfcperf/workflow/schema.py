@@ -15,7 +15,7 @@ from typing import Any
 
 from sfcperf import plugins
 from sfcperf.errors import SfcperfError
-from sfcperf.workflow.expand import VARYING
+from sfcperf.workflow.varying import with_references, without_references
 
 Schema = dict[str, Any]
 
@@ -49,19 +49,12 @@ def effective_schema() -> Schema:
     `${factor}` is accepted wherever a value may vary. Loads every plug-in class.
     """
     every = [(slot.kind, name) for slot in SLOTS for name in plugins.names(slot.kind)]
-    schema = compose(every)
-    schema["$defs"]["reference"] = {
-        "description": "A factor: `${name}` alone takes the level's type, inside a text its text.",
-        "type": "string",
-        "pattern": r"\$\{[^{}]+\}",
-    }
-    fixed = _definitions_outside(schema)
-    for name, definition in schema["$defs"].items():
-        if name not in fixed:
-            schema["$defs"][name] = _allow_references(definition)
-    for section in VARYING:
-        schema["properties"][section] = _or_reference(schema["properties"][section])
-    return schema
+    return with_references(compose(every))
+
+
+def base_schema() -> Schema:
+    """The workflow schema without any plug-in and without references, as a copy of its own."""
+    return without_references(json.loads(_base_text()))
 
 
 def compose(used: Iterable[tuple[str, str]]) -> Schema:
@@ -70,7 +63,7 @@ def compose(used: Iterable[tuple[str, str]]) -> Schema:
     All installed names are allowed, but only these are imported and described.
     Raises EnvironmentLacks when one cannot be imported, SfcperfError when its schema is wrong.
     """
-    schema: Schema = json.loads(_base_text())
+    schema = base_schema()
     for slot in SLOTS:
         definition = schema["$defs"][slot.definition]
         selector = definition["properties"][slot.selector]
@@ -175,53 +168,3 @@ def _rebased(value: Any, root: str) -> Any:
     if isinstance(value, list | tuple):
         return [_rebased(item, root) for item in value]
     return value
-
-
-def _definitions_outside(schema: Schema) -> set[str]:
-    """Definitions that describe what cannot vary."""
-    inside: set[str] = set()
-    waiting = list(VARYING)
-    while waiting:
-        name = waiting.pop()
-        if name not in inside:
-            inside.add(name)
-            waiting += _referred(schema["$defs"][name])
-    return set(schema["$defs"]) - inside
-
-
-def _referred(value: Any) -> list[str]:
-    if isinstance(value, dict):
-        mine = value.get("$ref")
-        local = isinstance(mine, str) and mine.startswith("#/$defs/")
-        found = [str(mine).split("/")[2]] if local else []
-        return found + [name for item in value.values() for name in _referred(item)]
-    if isinstance(value, list):
-        return [name for item in value for name in _referred(item)]
-    return []
-
-
-def _allow_references(schema: Any) -> Any:
-    """A schema in which a reference may stand for every property, item and additional value."""
-    if not isinstance(schema, dict):
-        return schema
-    schema = dict(schema)
-    if "properties" in schema:
-        schema["properties"] = {
-            name: _or_reference(sub) for name, sub in schema["properties"].items()
-        }
-    for key in ("items", "additionalProperties"):
-        if isinstance(schema.get(key), dict):
-            schema[key] = _or_reference(schema[key])
-    for key in ("oneOf", "anyOf", "allOf"):
-        if key in schema:
-            schema[key] = [_allow_references(sub) for sub in schema[key]]
-    if "then" in schema:
-        schema["then"] = _allow_references(schema["then"])
-    return schema
-
-
-def _or_reference(schema: Any) -> Schema:
-    anything = {"anyOf": [{"$ref": "#/$defs/reference"}, _allow_references(schema)]}
-    if isinstance(schema, dict) and "description" in schema:
-        return {"description": schema["description"], **anything}
-    return anything

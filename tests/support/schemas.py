@@ -25,7 +25,8 @@ def violations(folder: Path) -> list[str]:
     import pyarrow.parquet
 
     found = []
-    for name, file in (("run", "run.json"), ("plan", "plan.json"), ("summary", "summary.json")):
+    for name in ("workflow", "run", "plan", "summary"):
+        file = f"{name}.json"
         found += _errors(name, file, json.loads((folder / file).read_text()))
     for file in ("trials.jsonl", "warmup.jsonl"):
         if (folder / file).exists():

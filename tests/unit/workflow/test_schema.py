@@ -8,14 +8,24 @@ from typing import Any, ClassVar
 
 import pytest
 from jsonschema import Draft202012Validator
-from support.workflow_plugins import INSTALLED, document, findings_at, number, pointers, schema
+from support.workflow_plugins import (
+    INSTALLED,
+    Echo,
+    document,
+    findings_at,
+    number,
+    pointers,
+    schema,
+)
 
 from sfcperf import plugins
 from sfcperf.errors import EnvironmentLacks, SfcperfError
 from sfcperf.workflow.load import effective_schema
+from sfcperf.workflow.schema import base_schema
+from sfcperf.workflow.varying import with_references
 
 
-def base_schema() -> dict[str, Any]:
+def shipped_schema() -> dict[str, Any]:
     text = (files("sfcperf.schemas") / "workflow.schema.json").read_text()
     return dict(json.loads(text))
 
@@ -34,8 +44,8 @@ def properties_of(value: Any, name: str = "") -> list[tuple[str, Any]]:
 
 
 def test_every_property_is_described() -> None:
+    Draft202012Validator.check_schema(shipped_schema())
     base = base_schema()
-    Draft202012Validator.check_schema(base)
     for name, sub in properties_of(base):
         target = base["$defs"][sub["$ref"].split("/")[-1]] if "$ref" in sub else sub
         assert sub.get("description") or target.get("description"), name
@@ -60,6 +70,34 @@ def test_the_effective_schema_is_valid_and_accepts_references(
     assert list(validator.iter_errors(wrong))
     wrong = document(design={"rounds": "${n}"})
     assert list(validator.iter_errors(wrong))
+
+
+def test_the_shipped_schema_and_the_strict_one_are_the_same_but_for_references() -> None:
+    assert with_references(base_schema()) == shipped_schema()
+    assert "reference" not in json.dumps(base_schema()["$defs"]["chain"])
+
+
+def test_a_reference_may_fulfil_a_condition_between_parameters(
+    loaded: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Branching(Echo):
+        parameters: ClassVar[dict[str, Any]] = {
+            **schema(kind={"enum": ["a", "b"], "default": "a"}, size=number(1)),
+            "if": {"properties": {"kind": {"const": "a"}}, "required": ["kind"]},
+            "then": {"properties": {"size": {"maximum": 10}}},
+            "else": {"properties": {"size": {"minimum": 100}}},
+        }
+
+    monkeypatch.setitem(INSTALLED["probe"], "echo", Branching)
+    monkeypatch.delitem(INSTALLED["monitor"], "broken")
+    validator = Draft202012Validator(effective_schema())
+
+    def accepted(**parameters: Any) -> bool:
+        return bool(validator.is_valid(document(probes=[{"probe": "echo", **parameters}])))
+
+    assert accepted(kind="a", size=5) and not accepted(kind="a", size=200)
+    assert accepted(kind="b", size=200) and not accepted(kind="b", size=5)
+    assert accepted(kind="${k}", size=5) and accepted(kind="${k}", size=200)
 
 
 def test_only_named_plugins_are_imported(load: Any, loaded: list[tuple[str, str]]) -> None:

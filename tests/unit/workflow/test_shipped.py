@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +14,19 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from sfcperf import plugins
-from sfcperf.workflow import estimate
+from sfcperf.workflow import estimate, pointer
+from sfcperf.workflow.expand import VARYING
 from sfcperf.workflow.load import effective_schema, load_document, load_workflow
 from sfcperf.workflow.vnfd import read_descriptor
 
 WORKFLOWS = Path(__file__).parents[3] / "workflows"
+SHIPPED_SCHEMA = WORKFLOWS.with_name("schemas") / "workflow.schema.json"
 FILES = sorted(WORKFLOWS.glob("*.json"))
 PRESETS = [(file, preset) for file in FILES for preset in json.loads(file.read_text())["presets"]]
+SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
+    "shipped": lambda: dict(json.loads(SHIPPED_SCHEMA.read_text())),
+    "effective": effective_schema,
+}
 HEAVY = ("numpy", "scipy", "pyarrow", "duckdb", "plotly", "matplotlib", "pyroute2", "toscaparser")
 
 
@@ -39,10 +47,38 @@ def test_each_preset_loads_and_is_shorter(file: Path, preset: str) -> None:
     assert estimate.workflow_s(short) < estimate.workflow_s(load_workflow(file))
 
 
+def places(value: Any, at: tuple[str | int, ...]) -> list[tuple[str | int, ...]]:
+    """Every place in a value, itself included."""
+    if isinstance(value, dict):
+        return [at, *(place for key in value for place in places(value[key], (*at, key)))]
+    if isinstance(value, list):
+        return [at, *(place for i, item in enumerate(value) for place in places(item, (*at, i)))]
+    return [at]
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
 @pytest.mark.parametrize("file", FILES, ids=named)
-def test_an_editor_accepts_it(file: Path) -> None:
-    validator = Draft202012Validator(effective_schema())
-    assert list(validator.iter_errors(json.loads(file.read_text()))) == []
+def test_an_editor_accepts_it_and_what_a_run_keeps_of_it(file: Path, schema: str) -> None:
+    validator = Draft202012Validator(
+        SCHEMAS[schema](), format_checker=Draft202012Validator.FORMAT_CHECKER
+    )
+    kept = [load_workflow(file).document]
+    kept += [load_workflow(f, overrides=(f"preset={p}",)).document for f, p in PRESETS if f == file]
+    for document in (json.loads(file.read_text()), *kept):
+        assert [(e.json_path, e.message) for e in validator.iter_errors(document)] == []
+        assert list(validator.iter_errors({**document, "chain": {"functions": [{"count": 1}]}}))
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+@pytest.mark.parametrize("file", FILES, ids=named)
+def test_an_editor_accepts_a_factor_wherever_the_engine_does(file: Path, schema: str) -> None:
+    validator = Draft202012Validator(SCHEMAS[schema]())
+    given = json.loads(file.read_text())
+    for section in VARYING:
+        for path in places(given.get(section, {}), (section,)):
+            document = deepcopy(given)
+            pointer.value_at(document, path[:-1])[path[-1]] = "${some_factor}"
+            assert list(validator.iter_errors(document)) == [], path
 
 
 @pytest.mark.parametrize("name", plugins.names("vnf"))

@@ -1,0 +1,113 @@
+"""`${factor}` in the workflow schema: where it is accepted, and the schema without it.
+
+A workflow is written with references and checked twice: as it is written (by editors and other
+tools: the shipped schema), and strictly, once every reference has its value (by `load`). The two
+schemas are one: `with_references` and `without_references` are each other's inverse on it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sfcperf.workflow.expand import VARYING
+
+Schema = dict[str, Any]
+
+REFERENCE = {"$ref": "#/$defs/reference"}
+_DEFINITION = {
+    "description": "A factor: `${name}` alone takes the level's type, inside a text its text.",
+    "type": "string",
+    "pattern": r"\$\{[^{}]+\}",
+}
+
+
+def with_references(schema: Schema) -> Schema:
+    """A copy of a workflow schema in which a reference may stand for every value that may vary."""
+    fixed = _definitions_outside(schema)
+    definitions = {
+        name: definition if name in fixed else _loosened(definition)
+        for name, definition in schema["$defs"].items()
+    }
+    properties = {
+        name: _or_reference(section) if name in VARYING else section
+        for name, section in schema["properties"].items()
+    }
+    return {
+        **schema,
+        "properties": properties,
+        "$defs": {"reference": dict(_DEFINITION), **definitions},
+    }
+
+
+def without_references(schema: Schema) -> Schema:
+    """A copy in which only values are accepted: for a workflow whose factors are expanded."""
+    strict: Schema = _tightened(schema)
+    del strict["$defs"]["reference"]
+    return strict
+
+
+def _tightened(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_tightened(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    tight = {key: _tightened(item) for key, item in value.items()}
+    match tight.get("anyOf"):
+        case [first, dict(strict)] if first == REFERENCE:
+            del tight["anyOf"]
+            return {**tight, **strict}
+    return tight
+
+
+def _loosened(schema: Any) -> Any:
+    """A schema in which a reference may stand for every property, item and additional value."""
+    if not isinstance(schema, dict):
+        return schema
+    loose = dict(schema)
+    if "properties" in loose:
+        loose["properties"] = {name: _or_reference(s) for name, s in loose["properties"].items()}
+    for key in ("items", "additionalProperties"):
+        if isinstance(loose.get(key), dict):
+            loose[key] = _or_reference(loose[key])
+    for key in ("oneOf", "anyOf", "allOf"):
+        if key in loose:
+            loose[key] = [_loosened(sub) for sub in loose[key]]
+    if "then" in loose:
+        loose["then"] = _loosened(loose["then"])
+    if "else" in loose:
+        # A reference may turn out to fulfil the condition: only what surely does not is held to
+        # the alternative.
+        otherwise = {"if": _loosened(loose["if"]), "else": _loosened(loose.pop("else"))}
+        loose["allOf"] = [*loose.get("allOf", ()), otherwise]
+    return loose
+
+
+def _or_reference(schema: Any) -> Schema:
+    loose = _loosened(schema)
+    if isinstance(loose, dict) and "description" in loose:
+        description = loose.pop("description")
+        return {"description": description, "anyOf": [dict(REFERENCE), loose]}
+    return {"anyOf": [dict(REFERENCE), loose]}
+
+
+def _definitions_outside(schema: Schema) -> set[str]:
+    """Definitions that describe what cannot vary."""
+    inside: set[str] = set()
+    waiting = list(VARYING)
+    while waiting:
+        name = waiting.pop()
+        if name not in inside:
+            inside.add(name)
+            waiting += _referred(schema["$defs"][name])
+    return set(schema["$defs"]) - inside
+
+
+def _referred(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        mine = value.get("$ref")
+        local = isinstance(mine, str) and mine.startswith("#/$defs/")
+        found = [str(mine).split("/")[2]] if local else []
+        return found + [name for item in value.values() for name in _referred(item)]
+    if isinstance(value, list):
+        return [name for item in value for name in _referred(item)]
+    return []
