@@ -25,6 +25,8 @@ class ResultRow:
     levels: tuple[str, ...]
     mean: str
     interval: str
+    below_zero: bool
+    """The interval reaches below 0, though no trial did."""
     median: str
     """With its own interval where there are trials enough for one."""
     stdev: str
@@ -222,6 +224,7 @@ def _result(row: Summary, anchor: str, factors: Sequence[str], scale: units.Scal
         tuple(level_text(row.scenario[name]) if name in row.scenario else "" for name in factors),
         units.estimate(scaled(row.mean), half),
         f"[{span(low, high, ', ')}]" if half is not None else "–",
+        row.ci_low is not None and row.min is not None and row.ci_low < 0 <= row.min,
         _median(row, scale.factor),
         units.number(scaled(row.stdev), scaled(row.stdev)),
         span(scaled(row.min), scaled(row.max), " … "),

@@ -8,8 +8,16 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sfcperf.results.records import Summary, TrialRecord
+from sfcperf.visualization.series import scenario_text
+from sfcperf.visualization.units import metric_title
+
+LEAST_TRIALS = 3
+"""Valid trials below which a primary number says little: of two, the t quantile is 12.7 at 95 %."""
+WIDEST_RELATIVE_HALF_WIDTH = 0.5
+"""Half-width over mean above which a primary number says little."""
 
 _MOST_REASONS = 5
+_MOST_NAMED = 4
 
 
 @dataclass(frozen=True)
@@ -35,20 +43,25 @@ def judge(
     """The verdict on a run, from its records alone.
 
     Trustworthy means: the run is complete, every planned trial is there and valid, every chain was
-    proven to be traversed, and every number has an interval.
+    proven to be traversed, every number has an interval, and each primary one rests on LEAST_TRIALS
+    or more, with a relative half-width of at most WIDEST_RELATIVE_HALF_WIDTH.
     """
     count = Counter(record.status for record in trials)
     missing = len(_planned(manifest) - {(r.scenario_id, r.label, r.round) for r in trials})
     findings = tuple(_findings(manifest, trials, summaries, missing))
     status = str(manifest.get("status", "unknown"))
-    of_all = f"{count['valid']} of {len(trials)} trials are valid"
+    of_all = _how_many(count["valid"], len(trials))
+    rough = [row for row in summaries if _on_few_trials(row) or _wide(row)]
     level: Literal["trustworthy", "care", "not"]
     if not count["valid"]:
         level, headline = "not", "Nothing to trust: no trial is valid"
     elif findings:
         level, headline = "care", f"Read with care: {of_all}"
+        if rough:
+            primary = sum(row.primary for row in summaries)
+            headline += f", but primary numbers are only roughly known: {len(rough)} of {primary}"
     else:
-        level, headline = "trustworthy", f"Trustworthy: all {len(trials)} trials are valid"
+        level, headline = "trustworthy", f"Trustworthy: {of_all}"
     return Verdict(
         level,
         headline,
@@ -88,12 +101,59 @@ def _findings(
             f"{len(unproven)} trials have no proof that packets crossed the chain in order, "
             f"the first is {unproven[0]}."
         )
+    yield from _rough_numbers(summaries)
     bare = sum(row.ci_low is None for row in summaries)
     if bare:
         yield f"{bare} of {len(summaries)} results have no interval: too few valid trials."
     if trials and not summaries:
         yield "The run was not analysed: there are no summaries."
     yield from (str(problem) for problem in manifest.get("problems") or ())
+
+
+def _rough_numbers(summaries: Sequence[Summary]) -> Iterator[str]:
+    """Primary numbers of which too little is known, and what would help."""
+    few = [f"{_name(row)} n = {row.n}" for row in summaries if _on_few_trials(row)]
+    if few:
+        yield (
+            f"Fewer than {LEAST_TRIALS} valid trials: {_some(few)}. "
+            f"Plan {LEAST_TRIALS} rounds or more."
+        )
+    wide = [f"{_name(row)} {_relative(row)}" for row in summaries if _wide(row)]
+    if wide:
+        yield (
+            f"The interval reaches further than {100 * WIDEST_RELATIVE_HALF_WIDTH:g} % of the mean "
+            f"to either side: {_some(wide)}. More rounds, or longer trials, narrow it."
+        )
+
+
+def _on_few_trials(row: Summary) -> bool:
+    return row.primary and row.n < LEAST_TRIALS
+
+
+def _wide(row: Summary) -> bool:
+    if not row.primary or row.n < LEAST_TRIALS:
+        return False
+    return row.relative_half_width is None or row.relative_half_width > WIDEST_RELATIVE_HALF_WIDTH
+
+
+def _name(row: Summary) -> str:
+    """`tcp rate (chain_length = 1)`."""
+    scenario = f" ({scenario_text(row.scenario)})" if row.scenario else ""
+    return f"{row.label} {metric_title(row.metric)}{scenario}"
+
+
+def _relative(row: Summary) -> str:
+    ratio = row.relative_half_width
+    return "around 0" if ratio is None else f"±{100 * ratio:.0f} %"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _how_many(valid: int, trials: int) -> str:
+    return f"{f'all {trials}' if valid == trials else f'{valid} of {trials}'} trials are valid"
 
 
 def _reasons(state: str, records: Sequence[TrialRecord]) -> Iterator[str]:

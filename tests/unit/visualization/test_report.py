@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,14 @@ def test_verdict_and_results(page: Page) -> None:
     assert "t (mean)" in page.text
     assert re.search(r"R² = 0\.9\d+", page.text)
     assert "fwd-1 (SI 255→254, 10 packets), fwd-2 (SI 254→253, 10 packets)" in page.text
+
+
+def test_an_interval_below_zero_is_shown_as_it_is_and_noted(new_run: RunStore) -> None:
+    first, *others = new_run.summaries()
+    new_run.write_summary([replace(first, min=1.0, mean=12.0, ci_low=-2.0, ci_high=26.0), *others])
+    page = publish(new_run)
+    assert page.text.count("below 0: too few trials") == 1
+    assert "-2, 26]" in page.text
 
 
 def test_every_link_within_the_page_leads_somewhere(page: Page) -> None:

@@ -8,7 +8,8 @@ from sfcperf.visualization.verdict import Verdict, judge
 
 def verdict(run: RunStore, **changes: object) -> Verdict:
     trials = [replace(r, status="valid", reasons=()) for r in run.trials()]
-    return judge({**run.manifest(), **changes}, trials, run.summaries())
+    rows = [replace(row, n=3) for row in run.summaries()]
+    return judge({**run.manifest(), **changes}, trials, rows)
 
 
 def test_trustworthy_when_nothing_speaks_against_it(run: RunStore) -> None:
@@ -44,6 +45,47 @@ def test_missing_trials_and_intervals(run: RunStore) -> None:
     assert found.missing == 62
     assert "62 planned trials were not run." in found.findings
     assert any("no interval" in finding for finding in found.findings)
+
+
+def roughly(run: RunStore, **changes: object) -> Verdict:
+    """The verdict on a run of valid trials, one primary number of which is like this."""
+    trials = [replace(r, status="valid", reasons=()) for r in run.trials()]
+    rows = [replace(row, n=3) for row in run.summaries()]
+    index = next(i for i, row in enumerate(rows) if row.primary and row.label == "iperf3-tcp")
+    rows[index] = replace(rows[index], **changes)  # type: ignore[arg-type]
+    return judge(run.manifest(), trials, rows)
+
+
+def test_valid_trials_whose_numbers_say_nothing_are_not_trustworthy(run: RunStore) -> None:
+    two = roughly(run, n=2, relative_half_width=3.67)
+    assert two.level == "care"
+    assert two.headline == (
+        "Read with care: all 72 trials are valid, "
+        "but primary numbers are only roughly known: 1 of 30"
+    )
+    assert two.findings == (
+        "Fewer than 3 valid trials: iperf3-tcp rate (topology T1, chain_length 0) n = 2. "
+        "Plan 3 rounds or more.",
+    )
+    wide = roughly(run, n=3, relative_half_width=0.512)
+    assert wide.level == "care"
+    (finding,) = wide.findings
+    assert "further than 50 % of the mean" in finding
+    assert "iperf3-tcp rate (topology T1, chain_length 0) ±51 %" in finding
+    assert roughly(run, relative_half_width=None).level == "care"
+
+
+def test_a_number_at_the_bounds_or_a_secondary_one_does_not_alarm(run: RunStore) -> None:
+    assert roughly(run, n=3, relative_half_width=0.5).level == "trustworthy"
+    assert roughly(run, n=2, relative_half_width=9.0, primary=False).level == "trustworthy"
+
+
+def test_only_the_first_rough_numbers_are_named(run: RunStore) -> None:
+    trials = [replace(r, status="valid", reasons=()) for r in run.trials()]
+    rows = [replace(row, relative_half_width=0.9, n=5) for row in run.summaries()]
+    (finding,) = judge(run.manifest(), trials, rows).findings
+    assert finding.count("±90 %") == 4
+    assert "and 26 more" in finding
 
 
 def test_no_trial_at_all(run: RunStore) -> None:
