@@ -1,22 +1,27 @@
 """Control groups: CPUs and memory of an instance, limited and metered, on v1 and on v2.
 
 v1 has a hierarchy per controller and v2 one for all; both exist in the field, and some machines
-mount both. A group lies below the one in which sfcperf runs (v1), so that a container's limits
-hold, or below the root (v2: a group with processes cannot have limited children).
+mount both. On v1 a group lies below the one in which sfcperf runs, so that a container's limits
+hold. On v2 a group with processes cannot have limited children, so that it lies in the root of
+what is mounted: the machine's, or a container's.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfcperf.drivers.local.mountinfo import CgroupMount, cgroup_mounts, own_groups
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 
 CONTROLLERS = ("cpuset", "cpuacct", "memory")
-"""Needed of v1; v2 meters CPU time without a controller of its own."""
+"""Needed of v1."""
+
+CONTROLLERS_V2 = ("cpuset", "memory")
+"""Needed of v2, which meters CPU time without a controller."""
 
 REMOVAL_TIMEOUT_S = 2.0
 
@@ -30,36 +35,106 @@ class Hierarchies:
     """Controller -> folder below which groups are made; the same for all on v2."""
 
 
-def hierarchies(mounts: str, membership: str) -> Hierarchies:
-    """The machine's hierarchies, from /proc/self/mounts and /proc/self/cgroup.
+def this_machine() -> Hierarchies:
+    """The hierarchies of the machine that runs sfcperf.
 
-    Raises EnvironmentLacks when neither version has all controllers.
+    Raises EnvironmentLacks when groups cannot be made; nothing has been tried by then.
     """
-    own = dict(_membership(membership))
-    parents: dict[str, Path] = {}
-    unified: Path | None = None
-    for line in mounts.splitlines():
-        _, folder, kind, options, *_ = line.split()
-        if kind == "cgroup":
-            for controller in set(options.split(",")) & set(CONTROLLERS):
-                parents[controller] = Path(folder) / own.get(controller, "/").lstrip("/")
-        elif kind == "cgroup2":
-            unified = Path(folder)
-    if set(parents) == set(CONTROLLERS):
-        return Hierarchies(1, parents)
-    if unified is not None and _unified_offers(unified):
-        return Hierarchies(2, dict.fromkeys(CONTROLLERS, unified))
-    missing = ", ".join(sorted(set(CONTROLLERS) - set(parents)))
+    own = Path("/proc/self")
+    mountinfo, membership = (
+        os.fsdecode((own / name).read_bytes()) for name in ("mountinfo", "cgroup")
+    )
+    return hierarchies(mountinfo, membership)
+
+
+def hierarchies(mountinfo: str, membership: str) -> Hierarchies:
+    """The hierarchies of a process, from its /proc/self/mountinfo and /proc/self/cgroup.
+
+    Looks into the folders that they name. Raises EnvironmentLacks.
+    """
+    mounts = cgroup_mounts(mountinfo)
+    own = own_groups(membership)
+    on_v1 = {name for mount in mounts for name in mount.controllers} & set(CONTROLLERS)
+    unified = [mount.folder for mount in mounts if mount.version == 2]
+    # A controller is either on v1 or on v2.
+    if on_v1 == set(CONTROLLERS):
+        return Hierarchies(1, {name: _parent_on_v1(name, mounts, own) for name in CONTROLLERS})
+    if unified:
+        return Hierarchies(2, dict.fromkeys(CONTROLLERS, _parent_on_v2(unified)))
+    missing = ", ".join(sorted(set(CONTROLLERS) - on_v1))
     raise EnvironmentLacks(
-        f"control groups cannot be used: no {missing} on v1, and v2 does not offer cpuset, memory",
+        f"control groups cannot be used: no {missing} on v1, and v2 is not mounted",
         hint="mount the cgroup hierarchies (a container needs access to them)",
     )
 
 
-def this_machine() -> Hierarchies:
-    """The hierarchies of the machine that runs sfcperf."""
-    own = Path("/proc/self")
-    return hierarchies((own / "mounts").read_text(), (own / "cgroup").read_text())
+def _parent_on_v1(controller: str, mounts: Sequence[CgroupMount], own: Mapping[str, str]) -> Path:
+    group = own.get(controller, "")
+    for mount in mounts:
+        if controller in mount.controllers:
+            folder = mount.locate(group)
+            if folder is not None and os.access(folder, os.W_OK):
+                return folder
+    raise EnvironmentLacks(
+        f"control groups cannot be made: no mount of {controller} (v1) shows {group or '/'}, "
+        "the group in which sfcperf runs, writable",
+        hint="a container needs --privileged, and its own group mounted below /sys/fs/cgroup",
+    )
+
+
+def _parent_on_v2(roots: Sequence[Path]) -> Path:
+    """The first of these in which limited groups can be made.
+
+    Groups further down are no alternative: what hands controllers down has been handed them by
+    all above it (cgroup-v2.rst, "Top-down Constraint").
+    """
+    obstacles = []
+    for root in roots:
+        obstacle = obstacle_on_v2(root)
+        if obstacle is None:
+            return root
+        obstacles.append(obstacle)
+    raise obstacles[0]
+
+
+def obstacle_on_v2(root: Path) -> EnvironmentLacks | None:
+    """Why groups with limits cannot be made in this group; None: they can.
+
+    The kernel's rules are in cgroup-v2.rst, "No Internal Process Constraint" and "Threads".
+    """
+    missing = set(CONTROLLERS_V2) - _words(root / "cgroup.controllers")
+    if missing:
+        return EnvironmentLacks(
+            f"control groups cannot be used: {root} (v2) does not offer "
+            f"{', '.join(sorted(missing))}",
+            hint="use a kernel that has it, neither disabled at boot (cgroup_disable=) nor on v1, "
+            "and, in a container, one that is given it",
+        )
+    if not os.access(root, os.W_OK):
+        return EnvironmentLacks(
+            f"control groups cannot be made: {root} (v2) is mounted read-only",
+            hint="a container needs --privileged",
+        )
+    kind = root / "cgroup.type"
+    # The machine's root has no type: the rules below are not for it.
+    if not kind.exists() or set(CONTROLLERS_V2) <= _words(root / "cgroup.subtree_control"):
+        return None
+    if _words(kind) != {"domain"}:
+        return EnvironmentLacks(
+            f"control groups cannot be made: {kind} is {kind.read_text().strip()!r}",
+            allowed="domain",
+            hint=f"turn off what {root}/cgroup.subtree_control has turned on",
+        )
+    if _words(root / "cgroup.procs"):
+        return EnvironmentLacks(
+            f"control groups with limits cannot be made: {root} (v2) has processes of its own, "
+            "and is not the machine's root but a container's",
+            hint=f"move them down, in the container: mkdir -p {root}/init && "
+            f"xargs -rn1 <{root}/cgroup.procs >{root}/init/cgroup.procs; "
+            f"echo '{_turned_on()}' >{root}/cgroup.subtree_control "
+            "(or start the container with --privileged --cgroupns=host)",
+        )
+    return None
 
 
 class Cgroup:
@@ -84,19 +159,16 @@ class Cgroup:
         return [folder / "cgroup.procs" for folder in dict.fromkeys(self.folders.values())]
 
     def create(self, cpus: Sequence[int], memory_mib: int | None) -> None:
-        """Make it; `memory_mib` None does not limit memory. Raises DeploymentError."""
-        try:
-            for folder in self.folders.values():
-                self._enable_controllers(folder)
-                folder.mkdir(parents=True, exist_ok=True)
-            self._limit_cpus(cpus)
-            if memory_mib is not None:
-                name = "memory.limit_in_bytes" if self._version == 1 else "memory.max"
-                (self.folders["memory"] / name).write_text(str(memory_mib * 1024 * 1024))
-        except OSError as error:
-            raise DeploymentError(
-                f"the control group cannot be made: {error.strerror}", where=str(error.filename)
-            ) from error
+        """Make it; `memory_mib` None does not limit memory. Raises DeploymentError.
+
+        On v2 the root may hand controllers down from now on, and keeps doing so: that limits
+        nobody, and others may have begun to rely on it.
+        """
+        for folder in dict.fromkeys(self.folders.values()):
+            self._make(folder)
+        self._limit_cpus(cpus)
+        if memory_mib is not None:
+            self._limit_memory(memory_mib * 1024 * 1024)
 
     def cpu_s(self) -> float:
         """CPU time that the group has used, seconds."""
@@ -112,15 +184,19 @@ class Cgroup:
 
     def pids(self) -> list[int]:
         """Processes in the group."""
-        return [int(pid) for pid in self.procs[0].read_text().split()]
+        return _pids(self.procs[0])
 
-    def _enable_controllers(self, folder: Path) -> None:
-        """v2: parents hand cpuset and memory down to the groups below them."""
-        if self._version == 2:
-            root = folder.parent.parent
+    def _make(self, folder: Path) -> None:
+        try:
             folder.parent.mkdir(exist_ok=True)
-            for parent in (root, folder.parent):
-                (parent / "cgroup.subtree_control").write_text("+cpuset +memory")
+            if self._version == 2:
+                # The child's turn pins the root's: systemd, which turns off there what it does
+                # not use itself, cannot turn off what a child hands on.
+                _hand_down(folder.parent.parent)
+                _hand_down(folder.parent)
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise _cannot_be_made(error, Path(error.filename)) from error
 
     def _limit_cpus(self, cpus: Sequence[int]) -> None:
         folder = self.folders["cpuset"]
@@ -129,9 +205,22 @@ class Cgroup:
             above = folder.parent.parent
             for name in ("cpuset.mems", "cpuset.cpus"):
                 inherited = (above / name).read_text()
-                (folder.parent / name).write_text(inherited)
-                (folder / name).write_text(inherited)
-        (folder / "cpuset.cpus").write_text(",".join(map(str, cpus)))
+                _write(folder.parent / name, inherited)
+                _write(folder / name, inherited)
+        _write(folder / "cpuset.cpus", ",".join(map(str, cpus)))
+
+    def _limit_memory(self, limit_bytes: int) -> None:
+        """Memory and swap together: what may be swapped out instead is not limited."""
+        folder = self.folders["memory"]
+        if self._version == 1:
+            _write(folder / "memory.limit_in_bytes", str(limit_bytes))
+            swap, swap_bytes = folder / "memory.memsw.limit_in_bytes", limit_bytes
+        else:
+            _write(folder / "memory.max", str(limit_bytes))
+            swap, swap_bytes = folder / "memory.swap.max", 0
+        # Absent where the kernel does not account swap.
+        if swap.exists():
+            _write(swap, str(swap_bytes))
 
 
 def remove(folder: Path) -> bool:
@@ -159,23 +248,44 @@ def remove(folder: Path) -> bool:
 def members(folder: Path) -> list[int]:
     """Processes in a group; none when there is no such group."""
     try:
-        return [int(pid) for pid in (folder / "cgroup.procs").read_text().split()]
+        return _pids(folder / "cgroup.procs")
     except OSError:
         return []
 
 
-def _membership(text: str) -> list[tuple[str, str]]:
-    """Controller -> own group, of /proc/self/cgroup (lines `4:memory:/path`)."""
-    pairs = []
-    for line in text.splitlines():
-        _, controllers, path = line.split(":", 2)
-        pairs += [(controller, path) for controller in controllers.split(",")]
-    return pairs
+def _pids(procs: Path) -> list[int]:
+    # 0 stands for a process of another PID namespace; to kill() it is the caller's own group.
+    return [int(pid) for pid in procs.read_text().split() if pid != "0"]
 
 
-def _unified_offers(root: Path) -> bool:
+def _hand_down(group: Path) -> None:
+    """v2: give the groups below this one the controllers that limit."""
+    control = group / "cgroup.subtree_control"
+    if not set(CONTROLLERS_V2) <= _words(control):
+        _write(control, _turned_on())
+
+
+def _turned_on() -> str:
+    return " ".join(f"+{controller}" for controller in CONTROLLERS_V2)
+
+
+def _words(file: Path) -> set[str]:
     try:
-        offered = (root / "cgroup.controllers").read_text().split()
-    except OSError:
-        return False
-    return {"cpuset", "memory"} <= set(offered) and os.access(root, os.W_OK)
+        return set(file.read_text().split())
+    except FileNotFoundError:
+        return set()
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text)
+    except OSError as error:
+        raise _cannot_be_made(error, file) from error
+
+
+def _cannot_be_made(error: OSError, file: Path) -> DeploymentError:
+    return DeploymentError(
+        f"the control group cannot be made: {error.strerror}",
+        where=str(file),
+        hint="`sfcperf doctor` says what control groups lack here",
+    )

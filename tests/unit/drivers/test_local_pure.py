@@ -1,8 +1,6 @@
-"""The local driver's parts that touch nothing: routes, CPUs, packets, control-group discovery."""
+"""The local driver's parts that touch nothing: routes, CPUs, packets."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,7 +9,6 @@ from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.l2 import Ether
 
 from sfcperf.drivers.local.build import default_burst
-from sfcperf.drivers.local.cgroups import Cgroup, hierarchies
 from sfcperf.drivers.local.cpus import CpuAssignment
 from sfcperf.drivers.local.marked import Side, marked_packet, sides
 from sfcperf.drivers.local.routes import next_hops
@@ -91,48 +88,6 @@ class TestMarkedPackets:
     def test_marks_differ(self) -> None:
         packets = [marked_packet(Match(), self.CLIENT, self.SERVER) for _ in range(20)]
         assert len({packet.mark for packet in packets}) == 20
-
-
-class TestControlGroups:
-    V1 = (
-        "cgroup /c/cpuset cgroup rw,cpuset 0 0\n"
-        "cgroup /c/cpu,cpuacct cgroup rw,cpu,cpuacct 0 0\n"
-        "cgroup /c/memory cgroup rw,memory 0 0\n"
-    )
-
-    def test_v1_below_the_group_of_sfcperf(self) -> None:
-        where = hierarchies(self.V1, "3:memory:/box/1\n2:cpu,cpuacct:/\n1:cpuset:/\n0::/\n")
-        assert where.version == 1
-        assert where.parents["memory"] == Path("/c/memory/box/1")
-        assert where.parents["cpuacct"] == Path("/c/cpu,cpuacct")
-
-    def test_v2_at_its_root(self, tmp_path: Path) -> None:
-        (tmp_path / "cgroup.controllers").write_text("cpuset cpu io memory pids\n")
-        where = hierarchies(f"cgroup2 {tmp_path} cgroup2 rw 0 0\n", "0::/user.slice\n")
-        assert where.version == 2
-        assert where.parents["memory"] == tmp_path
-
-    def test_v2_files(self, tmp_path: Path) -> None:
-        """Written to a folder that stands for the kernel's: a kernel with v1 in use, as the one
-        that develops this, gives v2 no controllers, so that the real thing cannot be had."""
-        (tmp_path / "cgroup.controllers").write_text("cpuset cpu io memory pids\n")
-        where = hierarchies(f"cgroup2 {tmp_path} cgroup2 rw 0 0\n", "0::/\n")
-        group = Cgroup(where, "sfcperf-abc123", "fwd-1")
-        group.create([0, 3], 64)
-        folder = tmp_path / "sfcperf-abc123" / "fwd-1"
-        assert (folder / "cpuset.cpus").read_text() == "0,3"
-        assert (folder / "memory.max").read_text() == str(64 * 1024 * 1024)
-        for parent in (tmp_path, folder.parent):
-            assert (parent / "cgroup.subtree_control").read_text() == "+cpuset +memory"
-        (folder / "cpu.stat").write_text("usage_usec 1500000\nuser_usec 1\n")
-        (folder / "memory.current").write_text("4096\n")
-        (folder / "cgroup.procs").write_text("7\n8\n")
-        assert (group.cpu_s(), group.memory_bytes(), group.pids()) == (1.5, 4096, [7, 8])
-        assert group.paths == [folder, folder.parent]
-
-    def test_neither_is_an_environment_that_lacks_something(self) -> None:
-        with pytest.raises(EnvironmentLacks, match="no cpuacct, memory on v1"):
-            hierarchies("cgroup /c/cpuset cgroup rw,cpuset 0 0\n", "1:cpuset:/\n")
 
 
 def test_a_shapers_bucket_holds_some_packets_and_ten_milliseconds() -> None:
