@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,6 +12,7 @@ from sfcperf import plugins
 from sfcperf.errors import InputError
 from sfcperf.workflow import chain as chains
 from sfcperf.workflow import pointer
+from sfcperf.workflow.classified import check_classified
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.expand import Combination, Expansion
 from sfcperf.workflow.findings import Findings
@@ -65,6 +67,7 @@ class ScenarioBuilder:
             return None
         _check_addresses(client, server, report)
         chains.check_reachable(chain, client, server, topology, report)
+        check_classified(probes, chain, report)
         levels = {name: level.label for name, level in combination.items()}
         return Scenario(scenario_id, levels, topology, client, server, chain, probes, monitors)
 
@@ -160,5 +163,27 @@ def _monitors(value: list[Mapping[str, Any]], report: Report) -> tuple[MonitorSp
 
 
 def _check_addresses(client: EndpointSpec, server: EndpointSpec, report: Report) -> None:
+    for endpoint in (client, server):
+        kind = None if endpoint.address is None else _not_a_hosts(IPv4Address(endpoint.address))
+        if kind is not None:
+            report(
+                ("endpoints", endpoint.name, "address"),
+                f"{endpoint.address} is {kind} address, and an endpoint is one host",
+                allowed="an IPv4 unicast address, e.g. 10.0.0.1",
+            )
     if client.address is not None and client.address == server.address:
         report(("endpoints", "server", "address"), "client and server have the same address")
+
+
+def _not_a_hosts(address: IPv4Address) -> str | None:
+    """Why packets to it do not reach one host through a chain; None: they do (RFC 6890)."""
+    special = {
+        "the limited broadcast": address == IPv4Address("255.255.255.255"),
+        # As a source it means "this host", whatever follows the 0 (RFC 1122, 3.2.1.3).
+        "an unspecified": address in IPv4Network("0.0.0.0/8"),
+        "a loopback": address.is_loopback,
+        "a link-local": address.is_link_local,
+        "a multicast": address.is_multicast,
+        "a reserved": address.is_reserved,
+    }
+    return next((kind for kind, applies in special.items() if applies), None)

@@ -170,6 +170,32 @@ def test_contradictions(refused: Any, changes: dict[str, Any], pointer: str, mes
     assert any(message in finding.message for finding in found), (pointers(error), str(error))
 
 
+@pytest.mark.parametrize(
+    ("address", "kind"),
+    [
+        ("0.0.0.0", "an unspecified"),
+        ("0.1.2.3", "an unspecified"),
+        ("127.0.0.2", "a loopback"),
+        ("169.254.1.1", "a link-local"),
+        ("224.0.0.1", "a multicast"),
+        ("239.255.255.255", "a multicast"),
+        ("240.0.0.1", "a reserved"),
+        ("255.255.255.255", "the limited broadcast"),
+    ],
+)
+@pytest.mark.parametrize("endpoint", ["client", "server"])
+def test_an_endpoint_is_one_host(refused: Any, endpoint: str, address: str, kind: str) -> None:
+    error = refused(endpoints={endpoint: {"address": address}})
+    assert pointers(error) == {f"/endpoints/{endpoint}/address"}
+    assert error.message.startswith(f"{address} is {kind} address")
+
+
+@pytest.mark.parametrize("address", ["1.0.0.1", "10.0.0.255", "172.16.0.1", "223.255.255.255"])
+def test_addresses_of_hosts(load: Any, address: str) -> None:
+    """The prefix is not the workflow's to know: 10.0.0.255 is a host of 10.0.0.0/16."""
+    assert load(endpoints={"client": {"address": address}}).scenarios[0].client.address == address
+
+
 @pytest.mark.parametrize(("rounds", "most"), [(3, 20), (30, 30)])
 def test_sequential_stopping_never_stops_before_the_planned_rounds(
     load: Any, rounds: int, most: int
