@@ -87,6 +87,15 @@ class Probe(Plugin, ABC):
         """At least so many packets cross the chain in each trial: the control module checks the
         counters of every SF against it."""
 
+    @classmethod
+    def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
+        """What the measured packets are, of `icmp`, `tcp` and `udp`; empty: not known.
+
+        The loader refuses a probe whose packets the classifier would not send into the chain. One
+        that says its protocols and has a parameter `port` means their destination port by it.
+        """
+        return frozenset()
+
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
         """Start what must be there before the measurement; not part of the measured time."""
 

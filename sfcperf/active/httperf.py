@@ -187,6 +187,11 @@ class Httperf(Probe):
         calls: int = parameters.get("calls_per_connection", 1)
         return max(1, connections * (calls + 2) // 2)
 
+    @classmethod
+    def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
+        """HTTP over TCP."""
+        return frozenset({"tcp"})
+
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
         """Start nginx, and find out how many calls take as long as asked for."""
         self._server = start_web_server(

@@ -186,6 +186,11 @@ class Iperf3(Probe):
         packets = duration_s * parameters["rate_bps"] / _BITS_PER_BYTE / largest
         return max(1, int(packets // 2))
 
+    @classmethod
+    def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
+        """That of the test; the control connection, always TCP, is not measured."""
+        return frozenset({parameters["protocol"]})
+
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
         """Start the server."""
         asked = self.parameters

@@ -103,6 +103,11 @@ class Ping(Probe):
         """Half of the requests: a chain that loses some is still measured."""
         return int(parameters["count"] // 2)
 
+    @classmethod
+    def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
+        """ICMP echo."""
+        return frozenset({"icmp"})
+
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
         """One request beforehand, so that no measured one waits for ARP."""
         check_payload(deployment.client, self.parameters["payload_bytes"], ICMP_HEADER_BYTES)

@@ -68,6 +68,10 @@ class Echo:
         return "echo"
 
     @classmethod
+    def ip_protocols(cls, parameters: Any) -> frozenset[str]:
+        return frozenset()
+
+    @classmethod
     def duration_s(cls, parameters: Any) -> float:
         return float(parameters["count"]) * 0.1
 
@@ -84,11 +88,16 @@ class Stream(Echo):
             "description": "Rate.",
         },
         count=number(10),
+        port=number(5201, maximum=65535),
     )
 
     @classmethod
     def label(cls, parameters: Any) -> str:
         return f"stream-{parameters['protocol']}"
+
+    @classmethod
+    def ip_protocols(cls, parameters: Any) -> frozenset[str]:
+        return frozenset({parameters["protocol"]})
 
 
 class Watch:

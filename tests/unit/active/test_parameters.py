@@ -31,6 +31,13 @@ def test_schema_is_sound_and_documented(probe: type[Probe]) -> None:
     assert not accepts(probe, unknown=1)
 
 
+def test_ip_protocols_are_those_of_the_measured_packets() -> None:
+    assert Ping.ip_protocols(filled(Ping)) == {"icmp"}
+    assert Httperf.ip_protocols(filled(Httperf)) == {"tcp"}
+    for protocol in ("tcp", "udp"):
+        assert Iperf3.ip_protocols(filled(Iperf3, protocol=protocol)) == {protocol}
+
+
 @pytest.mark.parametrize("probe", PROBES)
 def test_metrics_are_declared_well(probe: type[Probe]) -> None:
     metrics = probe.metrics(filled(probe))

@@ -40,7 +40,7 @@ def test_a_whole_reference_takes_the_type_and_a_part_the_text(load: Any) -> None
         probes=[{"probe": "stream", "protocol": "${p}", "count": "${n}", "name": "${p}-x${n}"}],
     )
     (probe,) = workflow.scenarios[0].probes
-    assert probe.parameters == {"protocol": "udp", "count": 2, "rate_bps": "maximum"}
+    assert probe.parameters == {"protocol": "udp", "count": 2, "rate_bps": "maximum", "port": 5201}
     assert probe.label == "udp-x2"
 
 

@@ -76,6 +76,11 @@ class TcpConnect(Probe):
         """At the very least the SYN of each connection."""
         return int(parameters["connections"])
 
+    @classmethod
+    def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
+        """TCP, to the parameter `port`."""
+        return frozenset({"tcp"})
+
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
         """A web server: it speaks HTTP/1.0, so that no connection is used twice."""
         server, port = deployment.server, self.parameters["port"]
