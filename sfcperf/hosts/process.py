@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import select
+import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from sfcperf.errors import MeasurementError
@@ -64,33 +67,34 @@ def start(
 ) -> subprocess.Popen[bytes]:
     """Start a command. Raises MeasurementError when it cannot be started.
 
-    `cgroups` are `cgroup.procs` files: the child writes itself there before it executes, so that
-    neither its memory nor its threads' CPU affinity ever live outside.
+    `cgroups` are `cgroup.procs` files: the command is in them before it executes, so that neither
+    its memory nor its threads' CPU affinity ever live outside. `stdin` is DEVNULL or PIPE.
     """
-    files = [_open(target) for target in (stdout, stderr)]
-    try:
-        with inside(namespace):
-            return subprocess.Popen(
-                list(argv),
-                stdin=stdin,
-                stdout=files[0],
-                stderr=files[1],
-                preexec_fn=_joiner(cgroups),
-                # What tools print is read by us: never translated.
-                env={**os.environ, "LC_ALL": "C"},
-                # A group of its own, so that Ctrl-C in a terminal reaches only sfcperf, which
-                # then ends its tools in order.
-                start_new_session=True,
-            )
-    except OSError as error:
-        raise MeasurementError(
-            f"{argv[0]} cannot be started: {error.strerror}",
-            hint="`sfcperf doctor` says what is missing",
-        ) from error
-    finally:
-        for file, target in zip(files, (stdout, stderr), strict=True):
-            if isinstance(target, Path):
-                os.close(file)
+    with ExitStack() as opened:
+        out, err = (_output(target, argv[0], opened) for target in (stdout, stderr))
+        try:
+            if cgroups:
+                _check_executable(argv[0])
+            with inside(namespace):
+                popen = subprocess.Popen(
+                    [*_gate(stdin), *argv] if cgroups else list(argv),
+                    stdin=subprocess.PIPE if cgroups else stdin,
+                    stdout=out,
+                    stderr=err,
+                    # What tools print is read by us: never translated.
+                    env={**os.environ, "LC_ALL": "C"},
+                    # A group of its own, so that Ctrl-C in a terminal reaches only sfcperf, which
+                    # then ends its tools in order.
+                    start_new_session=True,
+                )
+        except OSError as error:
+            raise MeasurementError(
+                f"{argv[0]} cannot be started: {error.strerror}",
+                hint="`sfcperf doctor` says what is missing",
+            ) from error
+    if cgroups:
+        _let_in(popen, argv[0], cgroups, stdin)
+    return popen
 
 
 def run(
@@ -150,22 +154,70 @@ def inside(namespace: Path | None) -> Iterator[None]:
         os.close(home)
 
 
-def _open(target: Path | int) -> int:
+def _output(target: Path | int, command: str, opened: ExitStack) -> int:
+    """A file descriptor that is closed with `opened`, or the constant of subprocess as it is."""
     if isinstance(target, int):
         return target
-    return os.open(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    try:
+        file = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise MeasurementError(
+            f"the output of {command} cannot be written: {error.strerror}", where=str(target)
+        ) from error
+    opened.callback(os.close, file)
+    return file
 
 
-def _joiner(cgroups: Sequence[Path]) -> Callable[[], None] | None:
-    if not cgroups:
-        return None
-    paths = [os.fsencode(path) for path in cgroups]
+# A control group is joined before the command executes. Python code between fork and exec
+# (preexec_fn) can deadlock when other threads run; so a shell becomes the command once it has been
+# moved. It waits for a line on its standard input, and ends by itself when we end first. Its text
+# never changes: the command comes as positional parameters.
+_TURN_TIMEOUT_MS = 1000
+_GATE = 'read -r line && exec "$@"'
 
-    def join() -> None:
-        # Between fork and exec: only plain system calls.
-        for path in paths:
-            file = os.open(path, os.O_WRONLY)
-            os.write(file, b"0")
-            os.close(file)
 
-    return join
+def _gate(stdin: int) -> list[str]:
+    script = _GATE if stdin == subprocess.PIPE else f"{_GATE} </dev/null"
+    return ["/bin/sh", "-c", script, "sh"]
+
+
+def _check_executable(command: str) -> None:
+    """Raises OSError as exec would: the shell's own words would be lost in the command's output."""
+    if shutil.which(command) is None:
+        number = errno.EACCES if Path(command).exists() else errno.ENOENT
+        raise OSError(number, os.strerror(number), command)
+
+
+def _let_in(
+    popen: subprocess.Popen[bytes], command: str, cgroups: Sequence[Path], stdin: int
+) -> None:
+    """Move the waiting shell into its control groups and let it execute the command."""
+    gate = popen.stdin
+    if gate is None:
+        raise AssertionError("the gate is a pipe")
+    try:
+        for procs in cgroups:
+            procs.write_text(str(popen.pid))
+        gate.write(b"\n")
+        gate.flush()
+    except BaseException as error:
+        popen.kill()
+        popen.communicate()
+        if not isinstance(error, OSError):
+            raise
+        raise MeasurementError(
+            f"{command} cannot enter its control group: {error.strerror}",
+            where=None if error.filename is None else str(error.filename),
+        ) from error
+    if stdin != subprocess.PIPE:
+        _await_turn(gate.fileno())
+        gate.close()
+        popen.stdin = None
+
+
+def _await_turn(gate: int) -> None:
+    """Return when the shell has turned away from the gate, to execute the command: who measures
+    next should not find the shell."""
+    poll = select.poll()
+    poll.register(gate, 0)  # nothing is asked for: what comes is POLLERR, as the last reader goes
+    poll.poll(_TURN_TIMEOUT_MS)

@@ -51,3 +51,31 @@ def test_a_file_that_is_nowhere_is_told(host: NamespaceHost, path: str) -> None:
     with pytest.raises(MeasurementError, match="cannot be read on alone: No such file") as caught:
         host.read_text(path)
     assert caught.value.where == path
+
+
+@pytest.fixture
+def group() -> Iterator[Path]:
+    """A real control group, of the first hierarchy with memory that is mounted here."""
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        _, folder, kind, options, *_ = line.split()
+        if kind == "cgroup2" or (kind == "cgroup" and "memory" in options.split(",")):
+            made = Path(folder) / f"hosts-{os.getpid()}-{next(_numbers)}"
+            made.mkdir()
+            yield made
+            made.rmdir()
+            return
+    pytest.skip("no hierarchy of control groups is mounted here")
+
+
+def test_a_command_is_in_its_group_from_the_first_moment(
+    host: NamespaceHost, group: Path, tmp_path: Path
+) -> None:
+    inside = NamespaceHost(
+        host.name, Path(str(host.namespace)).name, tmp_path, [group / "cgroup.procs"]
+    )
+    for _ in range(20):
+        assert f"/{group.name}\n" in inside.run(["cat", "/proc/self/cgroup"], timeout_s=10).text
+    out = tmp_path / "out"
+    running = inside.spawn(["cat", "/proc/self/cgroup"], stdout=out)
+    assert running.wait(10) == 0
+    assert f"/{group.name}\n" in out.read_text()
