@@ -85,7 +85,7 @@ def _row(
         ci_high=mean_ci.high if mean_ci else None,
         confidence=confidence,
         method=MEAN_METHOD,
-        valid=not excluded and not measurement.missing_rounds,
+        valid=not excluded and not measurement.missing_rounds and not silent,
         reasons=(
             *(f"{r.trial_id} {r.status}: {'; '.join(r.reasons)}" for r in excluded),
             *(f"round {number} was not run" for number in measurement.missing_rounds),

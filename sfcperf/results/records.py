@@ -69,7 +69,7 @@ class Summary:
     method: str
     """How the interval of the mean was made: `t (mean)`."""
     valid: bool
-    """All planned trials of this scenario and probe are valid."""
+    """All planned trials of this scenario and probe are valid, each with a sample of the metric."""
     reasons: tuple[str, ...]
     trials: tuple[str, ...]
     """Ids of the trials that count (valid ones)."""

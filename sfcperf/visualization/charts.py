@@ -172,7 +172,7 @@ def _mean_text(row: Summary) -> str:
         value = units.with_unit(units.estimate(mean, half_width), scale.unit)
         lines.append(f"mean {value} ({100 * row.confidence:g} % CI)")
     lines.append(
-        f"n = {row.n} valid trials" + (f", {len(row.excluded)} excluded" * (not row.valid))
+        f"n = {row.n} valid trials" + (f", {len(row.excluded)} excluded" if row.excluded else "")
     )
     return "<br>".join(lines)
 

@@ -16,7 +16,15 @@ from sfcperf.errors import InputError
 from sfcperf.results.records import Summary, TrialRecord
 from sfcperf.results.store import RunStore
 
-THREE_ROUNDS = {"rounds": 3, "confidence": 0.95, "stop_when": None}
+THREE_ROUNDS = {
+    "rounds": 3,
+    "warmup_rounds": 1,
+    "order": "randomized-blocks",
+    "seed": 1,
+    "confidence": 0.95,
+    "stop_when": None,
+    "max_retries": 2,
+}
 
 
 def summarise(store: RunStore) -> list[Summary]:
@@ -96,9 +104,10 @@ def test_rounds_added_by_sequential_stopping_are_planned_too(tmp_path: Path) -> 
 def test_a_metric_that_a_trial_lacks_is_said(tmp_path: Path) -> None:
     trials = [trial(1), trial(2, metric="ttl", unit="1"), trial(3)]
     rtt, ttl = summarise(run_folder(tmp_path / "run", trials, **planned("s000")))
-    assert (rtt.metric, rtt.n, rtt.reasons) == (
+    assert (rtt.metric, rtt.n, rtt.valid, rtt.reasons) == (
         "rtt_us",
         2,
+        False,
         ("r002-s000-ping has no sample of rtt_us",),
     )
     assert (ttl.metric, ttl.n, ttl.primary, ttl.unit) == ("ttl", 1, False, "1")
