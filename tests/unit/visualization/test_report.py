@@ -152,8 +152,9 @@ def test_hostile_words_stay_words(tmp_path: Path) -> None:
                   "x": "chain_length", "x_label": HOSTILE, "y_label": HOSTILE + "[ms]"}],
     )  # fmt: skip
     run = build_run(tmp_path / "run", options)
-    manifest = {**run.manifest(), "versions": {HOSTILE: [HOSTILE, {HOSTILE: HOSTILE}]}}
-    run.write_manifest({**manifest, "problems": [HOSTILE], "status": HOSTILE, "name": HOSTILE})
+    manifest = run.manifest()
+    versions = {**manifest["versions"], "tools": {HOSTILE: HOSTILE}, "packages": {HOSTILE: HOSTILE}}
+    run.write_manifest({**manifest, "versions": versions, "problems": [HOSTILE], "name": HOSTILE})
     page = publish(run)
     assert not any(tag == "img" for tag, _ in page.elements)
     assert not any("onerror" in attributes for _, attributes in page.elements)
