@@ -22,7 +22,6 @@ from sfcperf.drivers.local.layout import (
     Port,
 )
 from sfcperf.drivers.local.openvswitch import Interface, OpenVSwitch
-from sfcperf.errors import DeploymentError
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.vnfs.base import Attachment, RunningFunction
@@ -48,7 +47,7 @@ class Site:
         self.layout = layout
         self.cpus: CpuAssignment
         self.hosts: dict[str, Host] = {}
-        """By instance; a node's is without its SFF's control group, for captures."""
+        """By instance; that of `sff@NODE` is without the SFF's control group, for captures."""
         self.groups: dict[str, Cgroup] = {}
         """By instance; an SFF's is called `sff@NODE`."""
         self.switches: dict[str, OpenVSwitch] = {}
@@ -87,17 +86,15 @@ class Site:
     # Steps, in order
 
     def _namespaces(self) -> None:
-        for node in self.layout.nodes.values():
-            network.add_namespace(node.namespace)
-        for namespace in self.layout.namespaces.values():
-            network.add_namespace(namespace)
+        nodes = [node.namespace for node in self.layout.nodes.values()]
+        network.add_namespaces([*nodes, *self.layout.namespaces.values()])
 
     def _groups(self) -> None:
         for name in self.layout.nodes:
-            self.groups[f"sff@{name}"].create(self.cpus.node(name), None)
+            self._unbounded(f"sff@{name}", name)
         for instance, spec_node, resources in self._instances():
             if resources is None:
-                self.groups[instance].create(self.cpus.node(spec_node), None)
+                self._unbounded(instance, spec_node)
             else:
                 assigned = self.cpus.assign(instance, spec_node, resources.vcpus)
                 self.groups[instance].create(assigned, resources.memory_mib)
@@ -107,9 +104,12 @@ class Site:
                 instance, namespace, self._workdir(instance), procs
             )
         for node in self.layout.nodes.values():
-            self.hosts[node.name] = NamespaceHost(
-                node.name, node.namespace, self._workdir(node.name)
-            )
+            sff = f"sff@{node.name}"
+            self.hosts[sff] = NamespaceHost(sff, node.namespace, self._workdir(sff))
+
+    def _unbounded(self, instance: str, node: str) -> None:
+        """A group that is metered, with all CPUs of its node."""
+        self.groups[instance].create(self.cpus.share(instance, node), None)
 
     def _instances(self) -> list[tuple[str, str, Resources | None]]:
         scenario = self.scenario
@@ -146,7 +146,7 @@ class Site:
                 if self._needs_xdp(port):
                     wants_xdp.append(port.outer)
             if wants_xdp:
-                attach_pass(self.hosts[node.name], wants_xdp)
+                attach_pass(self.hosts[f"sff@{node.name}"], wants_xdp)
 
     def _links(self) -> None:
         for link in self.layout.links:
@@ -293,18 +293,6 @@ def _at_once(action: Callable[[T], None], items: Iterable[T]) -> None:
 def default_burst(rate_bps: int) -> int:
     """Bytes in a shaper's bucket when the workflow does not say."""
     return max(int(rate_bps * DEFAULT_BURST_S / 8), 10 * (WIRE_MTU + 14))
-
-
-def check_reachable(layout: Layout) -> None:
-    """Raises DeploymentError when nodes that must talk to each other have no way."""
-    used = {layout.client.node, layout.server.node, *(f.spec.node for f in layout.functions)}
-    for node in used:
-        missing = used - {node} - set(layout.nodes[node].next_hop)
-        if missing:
-            raise DeploymentError(
-                f"there is no way from {node} to {', '.join(sorted(missing))}",
-                where="/topology/links",
-            )
 
 
 def _other(mac: str) -> str:

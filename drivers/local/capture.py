@@ -58,6 +58,9 @@ class Capture:
         while not done() and (left := end - time.monotonic()) > 0:
             for file, _ in poll.poll(left * 1000):
                 self._drain(*self._sockets[file])
+        # What crossed earlier interfaces while the last one was read waits in their sockets.
+        for name, sock in self._sockets.values():
+            self._drain(name, sock)
 
     def close(self) -> None:
         """End it."""

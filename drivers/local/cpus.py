@@ -20,7 +20,7 @@ def machine_cpus() -> tuple[int, ...]:
 
 
 class CpuAssignment:
-    """Hands out CPUs; `assigned` remembers to whom."""
+    """Hands out CPUs; `assigned` remembers what each instance may use."""
 
     def __init__(self, nodes: Sequence[Node], machine: Sequence[int]) -> None:
         """Raises EnvironmentLacks when a node wants more CPUs than the machine has."""
@@ -58,7 +58,13 @@ class CpuAssignment:
         self.assigned[instance] = tuple(sorted(chosen))
         return self.assigned[instance]
 
+    def share(self, instance: str, node: str) -> tuple[int, ...]:
+        """All CPUs of a node, for an instance that is not bounded."""
+        self.assigned[instance] = self._nodes[node]
+        return self.assigned[instance]
+
     @property
     def shared(self) -> bool:
-        """Whether a CPU was given to more than one instance."""
-        return any(count > 1 for count in self._load.values())
+        """Whether a CPU may be used by more than one instance."""
+        users = Counter(cpu for cpus in self.assigned.values() for cpu in cpus)
+        return any(count > 1 for count in users.values())

@@ -11,6 +11,7 @@ import shutil
 import signal
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from sfcperf.drivers.base import Resource
@@ -60,15 +61,26 @@ def kill(namespaces: Sequence[str], groups: Sequence[Path]) -> list[int]:
     while pids := _processes(namespaces, groups):
         if time.monotonic() > end:
             raise DeploymentError(f"processes do not end: {', '.join(map(str, pids))}")
-        for pid in pids:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-            if pid not in killed:
-                killed.append(pid)
+        with ExitStack() as stack:
+            held = {pid: file for pid in pids if (file := _hold(pid, stack)) is not None}
+            # Looked at again now that the ids cannot be given to other processes.
+            for pid in set(held) & set(_processes(namespaces, groups)):
+                with suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(held[pid], signal.SIGKILL)
+                if pid not in killed:
+                    killed.append(pid)
         time.sleep(0.002)
     return killed
+
+
+def _hold(pid: int, stack: ExitStack) -> int | None:
+    """A file that stands for this very process until the stack ends; None when it has gone."""
+    try:
+        file = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return None
+    stack.callback(os.close, file)
+    return file
 
 
 def _processes(namespaces: Sequence[str], groups: Sequence[Path]) -> list[int]:

@@ -52,8 +52,8 @@ def _hops(site: Site) -> list[Hop]:
     """In forward order: client, each SF's attachments, server; then the links."""
     layout = site.layout
     ports = [layout.client, *(p for f in layout.functions for p in f.ports), layout.server]
-    hops = [Hop(port.outer, site.hosts[port.node], port.outer) for port in ports]
+    hops = [Hop(port.outer, site.hosts[f"sff@{port.node}"], port.outer) for port in ports]
     for link in layout.links:
         first, second = link.nodes
-        hops.append(Hop(f"{first}-{second}", site.hosts[first], link.interfaces[0]))
+        hops.append(Hop(f"{first}-{second}", site.hosts[f"sff@{first}"], link.interfaces[0]))
     return hops

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 from sfcperf.drivers.base import Driver, DriverContext, Resource
-from sfcperf.drivers.local import cgroups, demolition, openvswitch, traversal
-from sfcperf.drivers.local.build import Site, check_reachable
+from sfcperf.drivers.local import cgroups, demolition, network, openvswitch, traversal
+from sfcperf.drivers.local.admission import admit
+from sfcperf.drivers.local.build import Site
 from sfcperf.drivers.local.cpus import CpuAssignment, machine_cpus
 from sfcperf.drivers.local.describe import describe
 from sfcperf.drivers.local.layout import GPE_OVERHEAD, WIRE_MTU, lay_out
 from sfcperf.environment import tools
 from sfcperf.errors import DeploymentError, EnvironmentLacks, MeasurementError
 from sfcperf.hosts.local import LocalHost
+from sfcperf.hosts.namespace import NETNS_FOLDER
 from sfcperf.management.deployment import Deployment, TraversalProof
 from sfcperf.plugins import Requirement
 from sfcperf.workflow.model import Scenario
 
-PING_TIMEOUT_S = 1
+PING_TIMEOUT_S = 3
 
 
 class LocalDriver(Driver):
@@ -48,6 +51,7 @@ class LocalDriver(Driver):
 
     def __init__(self, context: DriverContext) -> None:
         super().__init__(context)
+        network.load()
         self._sites: dict[str, Site] = {}
         self._deployed = 0
 
@@ -62,22 +66,27 @@ class LocalDriver(Driver):
                 tools.tool(name, package)
                 for name in ("ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl", "ovs-appctl")
             ),
+            tools.tool("ip", "iproute2", ["ip", "-V"]),
             tools.tool("ping", "iputils-ping", ["ping", "-V"]),
+            _file(openvswitch.SCHEMA, f"install the package {package}"),
+            _file(
+                Path("/dev/net/tun"), "load the kernel module tun, or give the container the device"
+            ),
             _cgroups(),
         ]
 
     def admit(self, scenarios: Sequence[Scenario]) -> None:
         """See Driver.admit."""
         for scenario in scenarios:
-            layout = lay_out(scenario, self.context.tag)
-            check_reachable(layout)
-            self._assign(scenario)
+            admit(scenario, lay_out(scenario, self.context.tag))
 
     def deploy(self, scenario: Scenario) -> Deployment:
         """See Driver.deploy."""
         self._prepare_database()
+        self._remove_what_stayed()
         layout = lay_out(scenario, self.context.tag)
         site = Site(self.context, scenario, layout, cgroups.this_machine())
+        _check_free(site.resources)
         self._deployed += 1
         identity = f"d{self._deployed:04d}-{scenario.id}"
         self._sites[identity] = site
@@ -96,13 +105,8 @@ class LocalDriver(Driver):
         """See Driver.prove_traversal."""
         site = self._sites[deployment.id]
 
-        def counted(node: str, spi: int, si: int) -> int:
-            flows = site.switches[node].packets_by_flow("sff")
-            return sum(
-                packets
-                for match, packets in flows.items()
-                if match.startswith("table=10,") and f"nsh_spi={spi:#x},nsh_si={si}" in match
-            )
+        def counted(node: str) -> dict[tuple[int, int], int]:
+            return site.switches[node].packets_by_path("sff")
 
         evidence = self.context.raw_dir / f"traversal-{deployment.id}.pcapng"
         return traversal.prove(site.layout, scenario, counted, evidence)
@@ -121,7 +125,8 @@ class LocalDriver(Driver):
                 found.append(f"{function.name}: {problem}")
         if not found:
             server = deployment.server.address
-            argv = ["ping", "-n", "-c", "1", "-W", str(PING_TIMEOUT_S), server]
+            # Until the first reply: a single lost packet is no illness.
+            argv = ["ping", "-n", "-c", "1", "-i", "0.2", "-w", str(PING_TIMEOUT_S), server]
             pinged = deployment.client.host.run(argv, timeout_s=PING_TIMEOUT_S + 2, check=False)
             if pinged.returncode != 0:
                 found.append(f"the client does not reach the server at {server} by ping")
@@ -151,32 +156,46 @@ class LocalDriver(Driver):
         """See Driver.undo."""
         return demolition.demolish(resources, dry_run=dry_run)
 
-    def _assign(self, scenario: Scenario) -> None:
-        """Raises EnvironmentLacks when this machine has too few CPUs for the scenario."""
-        cpus = CpuAssignment(scenario.topology.nodes, machine_cpus())
-        for function in scenario.chain.functions:
-            cpus.assign(function.name, function.node, function.resources.vcpus)
-        for endpoint in (scenario.client, scenario.server):
-            if endpoint.resources is not None:
-                cpus.assign(endpoint.name, endpoint.node, endpoint.resources.vcpus)
-
     def _prepare_database(self) -> None:
         file = self.context.state_dir / "empty.db"
         if not file.exists():
             openvswitch.create_database(LocalHost(self.context.state_dir), file)
 
     def _remove(self, identity: str) -> None:
-        site = self._sites.pop(identity, None)
+        site = self._sites.get(identity)
         if site is None:
             return
         resources = site.resources
         demolition.demolish(resources)
+        del self._sites[identity]
         # They are dead by now; this only collects them.
         for running in site.running.values():
             running.stop()
         for switch in site.switches.values():
             switch.stop()
         self.context.journal.removed(resources)
+
+    def _remove_what_stayed(self) -> None:
+        """What an earlier tear-down could not remove would be in the way: names are the same."""
+        for identity in list(self._sites):
+            self._remove(identity)
+
+
+def _check_free(resources: Sequence[Resource]) -> None:
+    """What is there already is not ours: it must not be removed when building fails."""
+    names = [r.name for r in resources if r.kind == demolition.NAMESPACE]
+    taken = [name for name in names if (NETNS_FOLDER / name).exists()]
+    if taken:
+        raise DeploymentError(
+            f"there is a network namespace {taken[0]} already, which this run has not made",
+            hint="is another process working on this run? `sfcperf clean` removes what is left",
+        )
+
+
+def _file(path: Path, remedy: str) -> Requirement:
+    if path.exists():
+        return Requirement(str(path), met=True, detail="is there")
+    return Requirement(str(path), met=False, detail="is not there", remedy=remedy)
 
 
 def _cgroups() -> Requirement:

@@ -7,7 +7,8 @@ Bridge `sff` of each node:
   table 30  SFC proxy: what was decapsulated goes to the NSH-unaware SF
 Bridge `und` of each node: VXLAN-GPE between nodes and towards SFs, by destination address.
 
-NSH is MD type 1 with zero context headers; the SFF decrements its TTL at each SF (RFC 8300, 2.2).
+NSH is MD type 1 with zero context headers. An SFF decrements its TTL before each lookup (RFC 8300,
+2.2); an SFC proxy takes the header off, so that TTL and context start anew behind it.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def _forwarder(layout: Layout, path: Path, node: str) -> Iterator[str]:
     last = path.hops[-1].exit.node
     if last == node:
         end = _deliver(layout, node, path.destination)
-        yield f"table=10,{_key(path, path.final_si)},actions=decap(),{end}"
+        yield f"table=10,{_key(path, path.final_si)},actions=dec_nsh_ttl,decap(),{end}"
 
 
 def _towards(layout: Layout, path: Path, hop: PathHop, node: str) -> Iterator[str]:
@@ -109,10 +110,13 @@ def _towards(layout: Layout, path: Path, hop: PathHop, node: str) -> Iterator[st
     if entry.node != node:
         # Nodes that the path never visits have no use for the rule.
         if node in {path.source.node, *(other.exit.node for other in path.hops)}:
-            yield f"table=10,{key},actions={_tunnel(layout.nodes[entry.node])}"
+            yield f"table=10,{key},actions=dec_nsh_ttl,{_tunnel(layout.nodes[entry.node])}"
     elif not hop.function.type.nsh_aware:
         # Only after decap() is it known that an Ethernet frame is there to be readdressed.
-        yield f"table=10,{key},actions=decap(),set_field:{entry.ofport}->reg0,resubmit(,30)"
+        yield (
+            f"table=10,{key},actions=dec_nsh_ttl,decap(),"
+            f"set_field:{entry.ofport}->reg0,resubmit(,30)"
+        )
         yield (
             f"table=30,reg0={entry.ofport},{_ETHERNET},"
             f"actions=set_field:{entry.mac}->eth_dst,output:{entry.ofport}"

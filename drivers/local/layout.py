@@ -160,7 +160,7 @@ def _nodes(scenario: Scenario, tag: str) -> dict[str, NodeLayout]:
         name: NodeLayout(
             name=name,
             index=index,
-            namespace=namespace_name(tag, name),
+            namespace=namespace_name(tag, f"sff@{name}"),
             address=f"10.255.0.{index}",
             mac=_mac(tag, 3, index),
             folder=RUN_FOLDER / f"sfcperf-{tag}" / f"n{index}",
@@ -178,9 +178,9 @@ def _links(scenario: Scenario) -> tuple[LinkLayout, ...]:
         for node in link.between:
             used[node] = used.get(node, 0) + 1
             ofports.append(used[node])
-        first, second = link.between
-        names = (_short(f"to-{second}", f"link{number}a"), _short(f"to-{first}", f"link{number}b"))
-        links.append(LinkLayout(link, (first, second), names, (ofports[0], ofports[1])))
+        # No instance has such a name: those of functions end with a dash and a number.
+        names = (f"link{number}a", f"link{number}b")
+        links.append(LinkLayout(link, link.between, names, (ofports[0], ofports[1])))
     return tuple(links)
 
 
@@ -222,7 +222,7 @@ def _function_ports(
 
 
 def _mac(tag: str, kind: int, number: int) -> str:
-    """A locally administered address that carries the run's tag (its first four characters)."""
+    """A locally administered address that carries the run's tag (its first three characters)."""
     octets = [0x02, kind, *tag.encode()[:3], number]
     return ":".join(f"{octet:02x}" for octet in octets)
 

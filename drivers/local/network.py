@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from sfcperf.errors import DeploymentError
+from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.namespace import NETNS_FOLDER
-from sfcperf.hosts.process import inside
+from sfcperf.hosts.process import inside, run
+
+COMMAND_TIMEOUT_S = 30.0
+
+MAX_RATE_BPS = (2**32 - 1) * 8
+"""Of tbf as netlink carries it: bytes per second in 32 bits."""
+
+
+def load() -> None:
+    """Import pyroute2 now: a signal that interrupts an import leaves half a module behind, with
+    which nothing can be taken down any more."""
+    import pyroute2
+    import pyroute2.ethtool
+    import pyroute2.netns  # noqa: F401
 
 
 @contextmanager
@@ -24,20 +37,33 @@ def netlink_errors(doing: str) -> Iterator[None]:
         raise DeploymentError(f"{doing}: {error}") from error
 
 
-def add_namespace(name: str) -> None:
-    """A named network namespace with loopback up and IPv6 off.
+def add_namespaces(names: Sequence[str]) -> None:
+    """Named network namespaces with loopback up and IPv6 off. Raises DeploymentError.
 
-    IPv6 is off because its neighbour discovery would add packets that nobody asked for.
+    By `ip`, because pyroute2 forks for it, and a signal that meets the forked child would unwind
+    this program's stack there a second time. IPv6 is off because its neighbour discovery would add
+    packets that nobody asked for.
     """
-    from pyroute2 import netns
-
-    with netlink_errors(f"the network namespace {name} cannot be made"):
-        netns.create(name)
-        with inside(NETNS_FOLDER / name):
-            Path("/proc/sys/net/ipv6/conf/all/disable_ipv6").write_text("1")
-            Path("/proc/sys/net/ipv6/conf/default/disable_ipv6").write_text("1")
-        with netlink(name) as link:
+    commands = "".join(f"netns add {name}\n" for name in names)
+    try:
+        run(["ip", "-batch", "-"], timeout_s=COMMAND_TIMEOUT_S, stdin=commands.encode())
+    except MeasurementError as error:
+        raise DeploymentError(f"network namespaces cannot be made: {error.message}") from error
+    for name in names:
+        with (
+            netlink_errors(f"the network namespace {name} cannot be set up"),
+            netlink(name) as link,
+        ):
+            with inside(NETNS_FOLDER / name):
+                for scope in ("all", "default"):
+                    _write_if_there(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6", "1")
             link.link("set", index=1, state="up")
+
+
+def _write_if_there(path: str, value: str) -> None:
+    """A kernel without IPv6 has no switch to turn it off."""
+    with suppress(FileNotFoundError):
+        Path(path).write_text(value)
 
 
 def remove_namespace(name: str) -> bool:

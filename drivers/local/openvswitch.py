@@ -105,13 +105,13 @@ class OpenVSwitch:
                 raise DeploymentError(f"Open vSwitch does not see the routes to {prefixes}")
             time.sleep(0.005)
 
-    def packets_by_flow(self, bridge: str) -> dict[str, int]:
-        """Match of each flow -> packets that it has forwarded, all of them counted."""
+    def packets_by_path(self, bridge: str) -> dict[tuple[int, int], int]:
+        """(SPI, SI) -> packets that the bridge has looked up with them, all of them counted."""
         # Statistics of cached flows reach OpenFlow only now and then; a purge brings them at once.
         self._appctl("revalidator/purge")
         dump = self._run(["ovs-ofctl", f"-O{OPENFLOW}", "dump-flows", self._management(bridge)])
-        found = re.findall(r"table=(\d+), n_packets=(\d+),.*?, ?([^ ]+) actions=", dump)
-        return {f"table={table},{match}": int(packets) for table, packets, match in found}
+        found = re.findall(r"table=10, n_packets=(\d+),.*nsh_spi=(\w+),nsh_si=(\d+) actions=", dump)
+        return {(int(spi, 0), int(si)): int(packets) for packets, spi, si in found}
 
     def problem(self) -> str | None:
         """None while both daemons run, else what is wrong."""

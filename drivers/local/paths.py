@@ -32,6 +32,13 @@ class Path:
     hops: tuple[PathHop, ...]
 
     @property
+    def lookups(self) -> int:
+        """Of SFFs, each of which takes one from the TTL: two where the next SF is elsewhere."""
+        nodes = [self.source.node, *(hop.exit.node for hop in self.hops)]
+        moves = sum(here != hop.entry.node for here, hop in zip(nodes, self.hops, strict=False))
+        return len(self.hops) + moves + 1
+
+    @property
     def final_si(self) -> int:
         """With which packets leave the last SF."""
         return self.hops[-1].si - 1

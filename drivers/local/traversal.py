@@ -6,7 +6,7 @@ proxy gets no NSH; for it the SPI and SI are those of the SFF's own flow counter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path as File
 
@@ -21,8 +21,8 @@ from sfcperf.workflow.model import Scenario
 PACKETS = 3
 TIMEOUT_S = 2.0
 
-FlowCounter = Callable[[str, int, int], int]
-"""(node, SPI, SI) -> packets that the node's SFF has matched."""
+FlowCounter = Callable[[str], Mapping[tuple[int, int], int]]
+"""Node -> (SPI, SI) -> packets that the node's SFF has looked up with them."""
 
 
 @dataclass
@@ -45,12 +45,26 @@ class _Sighting:
     """None for a packet without NSH."""
 
 
+@dataclass(frozen=True)
+class _Crossing:
+    """How a marked packet crossed an SF."""
+
+    spi: int
+    si: int
+    si_after: int
+
+
+_Counts = dict[tuple[str, int, int], int]
+"""(node, SPI, SI) -> packets."""
+
+
 def prove(
     layout: Layout, scenario: Scenario, counted: FlowCounter, evidence: File
 ) -> TraversalProof:
     """Send marked packets both ways and judge where they were seen; `evidence` gets the capture."""
     directions = _directions(layout, scenario)
-    before = _counts(directions, counted)
+    proxies = _nodes_with_proxies(directions)
+    before = {node: counted(node) for node in proxies}
     ports = [p for node in layout.nodes for p in layout.ports(node)]
     capture = Capture([(p.outer, layout.nodes[p.node].namespace, p.outer) for p in ports])
     try:
@@ -61,9 +75,8 @@ def prove(
     finally:
         capture.close()
     write_pcapng(evidence, capture.names, capture.frames)
-    after = _counts(directions, counted)
-    rose = {key: after[key] - before[key] for key in after}
-    judged = [_judge(direction, capture.frames, rose) for direction in directions]
+    rose = _rise(before, {node: counted(node) for node in proxies})
+    judged = [_judge(direction, layout, capture.frames, rose) for direction in directions]
     problems = tuple(problem for _, found in judged for problem in found)
     return TraversalProof(
         proven=not problems,
@@ -124,83 +137,113 @@ def _sightings(
 
 
 def _judge(
-    direction: _Direction, frames: Sequence[Frame], rose: dict[tuple[str, int, int], int]
+    direction: _Direction, layout: Layout, frames: Sequence[Frame], rose: _Counts
 ) -> tuple[tuple[HopObservation, ...], list[str]]:
+    if direction.path is None:
+        return (), [*_strays(direction, layout, frames), *_arrivals(direction, frames, {})]
     problems: list[str] = []
     observed: list[HopObservation] = []
-    last = dict.fromkeys((packet.mark for packet in direction.packets), 0)
-    for hop in direction.path.hops if direction.path else ():
-        seen: list[tuple[int, int, int]] = []
+    last = {packet.mark: 0 for packet in direction.packets}
+    for hop in direction.path.hops:
+        seen: list[_Crossing] = []
         for packet in direction.packets:
             into = _sightings(frames, hop.entry, packet, outgoing=True)
             back = _sightings(frames, hop.exit, packet, outgoing=False)
-            if not into or not back:
+            if len(into) != 1 or len(back) != 1:
                 continue
             if not last[packet.mark] <= into[0].time_ns <= back[0].time_ns:
                 problems.append(f"{hop.function.spec.name}: packets crossed it out of order")
             last[packet.mark] = back[0].time_ns
-            seen.append(_indices(direction.path, hop, into[0], back[0], rose))
+            seen.append(_crossing(direction.path, hop, into[0], back[0], rose))
         observed.append(_observation(hop, seen))
-        problems += _contradictions(direction, hop, seen)
-    for packet in direction.packets:
-        arrival = _sightings(frames, direction.destination, packet, outgoing=True)
-        if not arrival or arrival[0].time_ns < last[packet.mark]:
-            source, destination = direction.source.instance, direction.destination.instance
-            problems.append(f"a packet from {source} did not reach {destination} after the chain")
+        problems += _contradictions(direction, direction.path, hop, seen)
+    problems += _arrivals(direction, frames, last)
     return tuple(observed), list(dict.fromkeys(problems))
 
 
-def _indices(
-    path: Path | None,
-    hop: PathHop,
-    into: _Sighting,
-    back: _Sighting,
-    rose: dict[tuple[str, int, int], int],
-) -> tuple[int, int, int]:
-    """SPI, SI before and SI after, as observed; -1 for what was not."""
-    if hop.function.type.nsh_aware:
-        known = (into.spi, into.si, back.si)
-        spi, si, si_after = (-1 if value is None else value for value in known)
-        return spi, si, si_after
-    if path is None:
-        raise AssertionError("a hop is on a path")
-    reached = rose[(hop.entry.node, path.spi, hop.si)] >= PACKETS
-    left = rose[(hop.exit.node, path.spi, hop.si - 1)] >= PACKETS
-    return path.spi, hop.si if reached else -1, hop.si - 1 if left else -1
+def _strays(direction: _Direction, layout: Layout, frames: Sequence[Frame]) -> list[str]:
+    """Packets that should go around the chain and were seen in it."""
+    return [
+        f"{function.spec.name} was crossed by packets that should bypass the chain"
+        for function in layout.functions
+        if any(
+            _sightings(frames, function.ingress, packet, outgoing=True)
+            or _sightings(frames, function.egress, packet, outgoing=True)
+            for packet in direction.packets
+        )
+    ]
 
 
-def _observation(hop: PathHop, seen: list[tuple[int, int, int]]) -> HopObservation:
-    spi, si, si_after = seen[0] if seen else (-1, -1, -1)
-    return HopObservation(hop.function.spec.name, spi, si, si_after, len(seen))
-
-
-def _contradictions(
-    direction: _Direction, hop: PathHop, seen: list[tuple[int, int, int]]
+def _arrivals(
+    direction: _Direction, frames: Sequence[Frame], last: Mapping[bytes, int]
 ) -> list[str]:
-    name, path = hop.function.spec.name, direction.path
-    if path is None:
-        raise AssertionError("a hop is on a path")
+    """Each packet reaches the destination once, after the chain, and without NSH."""
     way = f"from {direction.source.instance} to {direction.destination.instance}"
     problems = []
-    if len(seen) < PACKETS:
-        problems.append(f"{name} was crossed by {len(seen)} of {PACKETS} packets {way}")
-    expected = (path.spi, hop.si, hop.si - 1)
-    for spi, si, si_after in set(seen) - {expected}:
-        problems.append(
-            f"{name} got SPI {spi} SI {si} and gave SI {si_after} {way}; "
-            f"expected SPI {expected[0]} SI {expected[1]} and SI {expected[2]}"
-        )
+    for packet in direction.packets:
+        arrivals = _sightings(frames, direction.destination, packet, outgoing=True)
+        if not arrivals or arrivals[0].time_ns < last.get(packet.mark, 0):
+            problems.append(f"a packet {way} did not arrive after the chain")
+        elif len(arrivals) > 1:
+            problems.append(f"a packet {way} arrived {len(arrivals)} times")
+        elif arrivals[0].spi is not None:
+            problems.append(f"a packet {way} arrived with its NSH")
     return problems
 
 
-def _counts(
-    directions: Sequence[_Direction], counted: FlowCounter
-) -> dict[tuple[str, int, int], int]:
-    """Flow counters on both sides of each SF behind an SFC proxy."""
-    keys: list[tuple[str, int, int]] = []
-    for direction in directions:
-        for hop in direction.path.hops if direction.path else ():
-            if direction.path and not hop.function.type.nsh_aware:
-                keys.append((hop.entry.node, direction.path.spi, hop.si))
-                keys.append((hop.exit.node, direction.path.spi, hop.si - 1))
-    return {key: counted(*key) for key in keys}
+def _crossing(
+    path: Path, hop: PathHop, into: _Sighting, back: _Sighting, rose: _Counts
+) -> _Crossing:
+    """As observed; -1 for what was not."""
+    if hop.function.type.nsh_aware:
+        return _Crossing(*(-1 if v is None else v for v in (into.spi, into.si, back.si)))
+    if into.spi is not None or back.spi is not None:
+        # The SFC proxy has left the NSH on.
+        return _Crossing(-1, -1, -1)
+    reached = rose.get((hop.entry.node, path.spi, hop.si), 0) >= PACKETS
+    left = rose.get((hop.exit.node, path.spi, hop.si - 1), 0) >= PACKETS
+    return _Crossing(path.spi, hop.si if reached else -1, hop.si - 1 if left else -1)
+
+
+def _observation(hop: PathHop, seen: Sequence[_Crossing]) -> HopObservation:
+    first = seen[0] if seen else _Crossing(-1, -1, -1)
+    return HopObservation(hop.function.spec.name, first.spi, first.si, first.si_after, len(seen))
+
+
+def _contradictions(
+    direction: _Direction, path: Path, hop: PathHop, seen: Sequence[_Crossing]
+) -> list[str]:
+    name = hop.function.spec.name
+    way = f"from {direction.source.instance} to {direction.destination.instance}"
+    problems = []
+    if len(seen) < PACKETS:
+        problems.append(f"{name} was crossed once by {len(seen)} of {PACKETS} packets {way}")
+    expected = _Crossing(path.spi, hop.si, hop.si - 1)
+    problems += [
+        f"{name} got SPI {found.spi} SI {found.si} and gave SI {found.si_after} {way}; "
+        f"expected SPI {expected.spi} SI {expected.si} and SI {expected.si_after}"
+        for found in set(seen) - {expected}
+    ]
+    return problems
+
+
+def _nodes_with_proxies(directions: Sequence[_Direction]) -> set[str]:
+    """Nodes whose flow counters tell what an SF behind an SFC proxy does not show."""
+    return {
+        port.node
+        for direction in directions
+        for hop in (direction.path.hops if direction.path else ())
+        if not hop.function.type.nsh_aware
+        for port in (hop.entry, hop.exit)
+    }
+
+
+def _rise(
+    before: Mapping[str, Mapping[tuple[int, int], int]],
+    after: Mapping[str, Mapping[tuple[int, int], int]],
+) -> _Counts:
+    return {
+        (node, spi, si): packets - before[node].get((spi, si), 0)
+        for node, counts in after.items()
+        for (spi, si), packets in counts.items()
+    }

@@ -92,6 +92,11 @@ def test_si_falls_from_255_to_253_at_each_hop_of_three_in_t3(
         replies = {(spi, index) for spi, index, kind in seen if kind == "0"}
         first = 255 - (3 - position)
         assert replies == {(REVERSE, str(first)), (REVERSE, str(first - 1))}
+    # Each SFF takes one from the TTL before its lookup: the classifier's, then one for each SF.
+    towards_first = tshark(
+        captures["forwarder-1"][0], "nsh.ttl", only="nsh.si == 255 && icmp.type == 8"
+    )
+    assert [int(ttl, 16) for (ttl,) in towards_first] == [61] * 5
     # Endpoints know nothing of NSH.
     assert tshark(captures["client"][0], "nsh.spi") == []
     assert tshark(captures["server"][0], "nsh.spi") == []
@@ -221,7 +226,7 @@ def test_the_proof_fails_when_a_function_is_left_out(driver: LocalDriver) -> Non
     site.switches["node1"].add_flows("sff", [skip])
     proof = driver.prove_traversal(deployment, chain)
     assert not proof.proven
-    assert "forwarder-2 was crossed by 0 of 3 packets from client to server" in proof.problems
+    assert "forwarder-2 was crossed once by 0 of 3 packets from client to server" in proof.problems
 
 
 def test_the_proof_fails_when_the_si_is_wrong(driver: LocalDriver) -> None:
@@ -244,6 +249,35 @@ def test_the_proof_fails_when_the_si_is_wrong(driver: LocalDriver) -> None:
     proof = driver.prove_traversal(deployment, chain)
     assert not proof.proven
     assert any("got SPI 42 SI 200 and gave SI 199" in problem for problem in proof.problems)
+
+
+def test_the_proof_fails_when_nsh_stays_on(driver: LocalDriver) -> None:
+    chain = scenario(["forwarder"], knobs=XDP)
+    deployment = driver.deploy(chain)
+    keep = (
+        "table=10,packet_type=(1,0x894f),nsh_spi=0x2a,nsh_si=254,actions=encap(ethernet),output:2"
+    )
+    driver._sites[deployment.id].switches["node1"].add_flows("sff", [keep])
+    proof = driver.prove_traversal(deployment, chain)
+    assert "a packet from client to server arrived with its NSH" in proof.problems
+
+
+def test_the_proof_fails_when_a_bypass_does_not_bypass(driver: LocalDriver) -> None:
+    chain = scenario(["forwarder"], reverse="bypass", knobs=XDP)
+    deployment = driver.deploy(chain)
+    astray = "table=0,priority=200,in_port=2,actions=output:110,output:1"
+    driver._sites[deployment.id].switches["node1"].add_flows("sff", [astray])
+    proof = driver.prove_traversal(deployment, chain)
+    assert any("should bypass the chain" in problem for problem in proof.problems)
+
+
+def test_si_one_is_not_taken_for_si_twelve(driver: LocalDriver) -> None:
+    chain = scenario(["router"] * 11, initial_si=12)
+    deployment = driver.deploy(chain)
+    switch = driver._sites[deployment.id].switches["node1"]
+    assert driver.prove_traversal(deployment, chain).problems == ()
+    counted = switch.packets_by_path("sff")
+    assert [counted[42, si] for si in range(12, 0, -1)] == [3] * 12
 
 
 def test_a_dead_function_is_noticed(driver: LocalDriver) -> None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+import random
+import signal
 import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,9 +17,21 @@ from support.local import new_driver, traces
 from support.scenarios import scenario, topology
 
 from sfcperf.drivers.local.driver import LocalDriver
-from sfcperf.errors import DeploymentError
+from sfcperf.errors import DeploymentError, EnvironmentLacks
 
 pytestmark = pytest.mark.root
+
+
+INTERRUPTED = {
+    "sfcperf": 1,
+    "name": "interrupted",
+    "infrastructure": {"driver": "local"},
+    "topology": "T3",
+    "vnfs": {"fwd": {"type": "forwarder"}},
+    "chain": {"functions": [{"vnf": "fwd", "count": 4}]},
+    "probes": [{"probe": "ping", "count": 200, "interval_s": 0.01}],
+    "design": {"rounds": 1},
+}
 
 
 @pytest.fixture
@@ -59,17 +76,60 @@ def test_what_a_dead_run_left_is_removed_from_its_journal_alone(
     os.kill(pid, 0)
 
 
-def test_a_deployment_that_fails_half_way_leaves_nothing(tmp_path: Path) -> None:
+def test_a_deployment_that_fails_half_way_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     driver = new_driver(tmp_path)
     chain = scenario(["forwarder"])
-    # In the way: a namespace that the driver is going to make.
-    name = f"sfcperf-{driver.context.tag}-server"
-    subprocess.run(["ip", "netns", "add", name], check=True)
-    with pytest.raises(DeploymentError, match="server cannot be made"):
+    monkeypatch.setenv("SFCPERF_VNF_BIN", str(tmp_path))
+    with pytest.raises(EnvironmentLacks, match="sfc-forwarder is missing"):
         driver.deploy(chain)
     assert traces(driver.context.tag) == []
+    monkeypatch.delenv("SFCPERF_VNF_BIN")
     driver.teardown(driver.deploy(chain))
     assert traces(driver.context.tag) == []
+
+
+def test_what_was_there_before_is_not_removed(tmp_path: Path) -> None:
+    driver = new_driver(tmp_path)
+    name = f"sfcperf-{driver.context.tag}-server"
+    subprocess.run(["ip", "netns", "add", name], check=True)
+    try:
+        with pytest.raises(DeploymentError, match=f"namespace {name} already"):
+            driver.deploy(scenario(["forwarder"]))
+        driver.close()
+        assert name in traces(driver.context.tag)
+    finally:
+        subprocess.run(["ip", "netns", "del", name], check=True)
+
+
+def test_an_interrupt_while_deploying_is_met_once(tmp_path: Path) -> None:
+    """Ctrl-C reaches the whole foreground process group: nothing forked may unwind our stack."""
+    workflow = tmp_path / "interrupted.json"
+    workflow.write_text(json.dumps(INTERRUPTED))
+    command = [str(Path(sys.executable).with_name("sfcperf")), "run", str(workflow)]
+    run = subprocess.Popen(
+        [*command, "--results", str(tmp_path / "results")],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while not (folders := list((tmp_path / "results").glob("*/run.json"))):
+        assert run.poll() is None
+        time.sleep(0.005)
+    while '"deploying"' not in folders[0].read_text():
+        assert run.poll() is None
+        time.sleep(0.002)
+    time.sleep(random.uniform(0, 0.2))
+    os.killpg(run.pid, signal.SIGINT)
+    _, said = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert said.count("the run was interrupted") == 1
+    folder = folders[0].parent
+    assert not (folder / "trials.jsonl").exists()
+    assert traces(folder.name.rpartition("-")[2]) == []
 
 
 def test_the_systems_open_vswitch_is_not_used(tmp_path: Path) -> None:
