@@ -1,4 +1,5 @@
-"""One attempt at a trial: monitors start, the probe measures, the SFs' counters must agree."""
+"""One attempt at a trial: the probe prepares; counters and monitors see the measurement alone; the
+chain must have carried it, and stand afterwards."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from sfcperf import plugins
 from sfcperf.active.base import Probe, ProbeResult
@@ -17,6 +18,8 @@ from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.base import Monitor, Observation
 from sfcperf.workflow.plan import PlannedTrial
+
+T = TypeVar("T")
 
 Counters = Mapping[str, Mapping[str, int]]
 """SF -> counter -> packets."""
@@ -48,19 +51,22 @@ def health(driver: Driver, deployment: Deployment) -> list[str]:
 
 
 def attempt(run: RunContext, trial: PlannedTrial, deployment: Deployment, raw_dir: Path) -> Attempt:
-    """Measure once. Raises DeploymentError when the deployment is not healthy, MeasurementError
-    when the measurement fails; whatever else a plug-in raises passes through."""
-    unhealthy = health(run.driver, deployment)
-    if unhealthy:
+    """Measure once. Raises DeploymentError when the deployment is not healthy before or after it,
+    MeasurementError when the measurement fails; whatever else a plug-in raises passes through."""
+    if unhealthy := health(run.driver, deployment):
         raise DeploymentError("not healthy: " + "; ".join(unhealthy))
     probe_class: type[Probe] = plugins.load("probe", trial.probe.probe)
-    before = _counters(deployment)
-    result, observations = _measure(run, trial, probe_class, deployment, raw_dir)
-    forwarded, dropped = _differences(before, _counters(deployment))
-    if not result.samples:
+    ends = _Ends()
+    done = _measure(run, trial, probe_class(trial.probe.parameters), deployment, raw_dir, ends)
+    # What broke in the middle has falsified the numbers, however many packets had crossed before;
+    # and it is the cause of what else went wrong.
+    if unhealthy := health(run.driver, deployment):
+        raise DeploymentError("broke while it was measured: " + "; ".join(unhealthy))
+    ends.check()
+    if not done.result.samples:
         raise MeasurementError(f"{trial.probe.label} reported no sample")
-    _check_crossed(forwarded, probe_class.expected_packets(trial.probe.parameters))
-    return Attempt(result, observations, forwarded, dropped)
+    _check_crossed(done.packets, probe_class.expected_packets(trial.probe.parameters))
+    return done
 
 
 def now() -> str:
@@ -68,42 +74,70 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
-def _measure(
-    run: RunContext,
-    trial: PlannedTrial,
-    probe_class: type[Probe],
-    deployment: Deployment,
-    raw_dir: Path,
-) -> tuple[ProbeResult, tuple[Observation, ...]]:
-    """The probe between the monitors; both are ended whatever happens."""
-    probe = probe_class(trial.probe.parameters)
-    monitors: list[Monitor] = []
-    observations: list[Observation] = []
-    faults: list[str] = []
+class _Ends:
+    """Things that are ended whatever happens; what goes wrong with one is kept for later."""
 
-    def end(name: str, action: Callable[[], Any]) -> Any:
+    def __init__(self) -> None:
+        self._faults: list[str] = []
+
+    def end(self, name: str, action: Callable[[], T]) -> T | None:
+        """Do it, and go on if it fails."""
         try:
             return action()
         except Exception as error:
-            faults.append(f"{name}: {describe(error)}")
+            self._faults.append(f"{name}: {describe(error)}")
             return None
 
+    def check(self) -> None:
+        """Raises MeasurementError when something went wrong."""
+        if self._faults:
+            raise MeasurementError("; ".join(self._faults))
+
+
+def _measure(
+    run: RunContext,
+    trial: PlannedTrial,
+    probe: Probe,
+    deployment: Deployment,
+    raw_dir: Path,
+    ends: _Ends,
+) -> Attempt:
+    """The measurement between two readings of the SFs' counters: what the probe sends to prepare
+    itself is in neither of them, nor in the monitors' series."""
     with run.phases("preparing"):
         try:
             with run.interrupts.allowed:
-                for spec in trial.scenario.monitors:
-                    monitor = plugins.load("monitor", spec.monitor)(spec.parameters)
-                    monitors.append(monitor)
-                    monitor.start(deployment, raw_dir)
                 probe.prepare(deployment, raw_dir)
-                with run.phases("warmup" if trial.warmup else "measuring"):
-                    result = probe.measure(deployment, raw_dir)
+            before = _counters(deployment)
+            result, observations = _observe(run, trial, probe, deployment, raw_dir, ends)
+            forwarded, dropped = _differences(before, _counters(deployment))
         finally:
-            end(trial.probe.label, probe.cleanup)
-            for monitor in reversed(monitors):
-                observations += end(f"monitor {monitor.name}", monitor.stop) or ()
-    if faults:
-        raise MeasurementError("; ".join(faults))
+            ends.end(trial.probe.label, probe.cleanup)
+    return Attempt(result, observations, forwarded, dropped)
+
+
+def _observe(
+    run: RunContext,
+    trial: PlannedTrial,
+    probe: Probe,
+    deployment: Deployment,
+    raw_dir: Path,
+    ends: _Ends,
+) -> tuple[ProbeResult, tuple[Observation, ...]]:
+    """The probe measures between the monitors."""
+    monitors: list[Monitor] = []
+    observations: list[Observation] = []
+    try:
+        with run.interrupts.allowed:
+            for spec in trial.scenario.monitors:
+                monitor = plugins.load("monitor", spec.monitor)(spec.parameters)
+                monitors.append(monitor)
+                monitor.start(deployment, raw_dir)
+            with run.phases("warmup" if trial.warmup else "measuring"):
+                result = probe.measure(deployment, raw_dir)
+    finally:
+        for monitor in reversed(monitors):
+            observations += ends.end(f"monitor {monitor.name}", monitor.stop) or ()
     return result, tuple(observations)
 
 

@@ -69,6 +69,12 @@ def document(resources: Path, **changes: Any) -> dict[str, Any]:
     }
 
 
+def note(raw_dir: Path, step: str) -> None:
+    """Keep the order in which things were asked for, among the attempt's raw files."""
+    with (raw_dir / "steps.txt").open("a") as file:
+        file.write(f"{step}\n")
+
+
 class FakeHost(Host):
     """Runs nothing; packets that are sent here cross the SFs of its chain."""
 
@@ -272,6 +278,7 @@ class FakeProbe(Probe):
         "silent",
         "drops",
         "crash",
+        "break",
         "cleanup",
         "nan-note",
         "terminate",
@@ -281,6 +288,7 @@ class FakeProbe(Probe):
         "additionalProperties": False,
         "properties": {
             "packets": {"type": "integer", "default": 10, "description": "Packets to send."},
+            "prepare_packets": {"type": "integer", "default": 0, "description": "To prepare."},
             "measure_s": {"type": "number", "default": 0, "description": "Time that it takes."},
             "spread": {"type": "number", "default": 1, "description": "Of the numbers, by round."},
             "script": {
@@ -308,7 +316,15 @@ class FakeProbe(Probe):
     def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
         return int(parameters["packets"])
 
+    def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
+        self._raw_dir = raw_dir
+        note(raw_dir, "prepare")
+        host = deployment.client.host
+        assert isinstance(host, FakeHost)
+        host.send(self.parameters["prepare_packets"])
+
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
+        note(raw_dir, "measure")
         trial, attempt = raw_dir.parts[-2:]
         self._fault = self.parameters["script"].get(f"{trial}/{attempt}", "")
         (raw_dir / "fake.txt").write_text(f"{self._fault}\n")
@@ -330,6 +346,8 @@ class FakeProbe(Probe):
             case "crash":
                 host.break_first_function()
                 raise MeasurementError("no answer")
+            case "break":
+                host.break_first_function()
             case "terminate":
                 os.kill(os.getpid(), signal.SIGTERM)
         return ProbeResult(
@@ -339,6 +357,7 @@ class FakeProbe(Probe):
         )
 
     def cleanup(self) -> None:
+        note(self._raw_dir, "cleanup")
         if getattr(self, "_fault", "") == "cleanup":
             raise OSError("the server does not end")
 
@@ -360,10 +379,13 @@ class FakeMonitor(Monitor):
         return []
 
     def start(self, deployment: Deployment, raw_dir: Path) -> None:
+        self._raw_dir = raw_dir
+        note(raw_dir, "monitor starts")
         if self.parameters["broken"] == "start":
             raise MeasurementError("cannot observe")
 
     def stop(self) -> Sequence[Observation]:
+        note(self._raw_dir, "monitor stops")
         if self.parameters["broken"] == "stop":
             raise RuntimeError("lost what was observed")
         return [
