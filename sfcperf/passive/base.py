@@ -31,7 +31,7 @@ class Monitor(Plugin, ABC):
     name: ClassVar[str]
     cost: ClassVar[str]
     """What running it costs the measured system, in words; what it really used is reported as
-    observations of metric `monitor_cpu_s`, source = the monitor's name."""
+    one observation per trial of metric `monitor_cpu_s`, source = the monitor's name."""
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         # On the class the schema, on the object its values.

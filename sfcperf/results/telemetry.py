@@ -15,6 +15,9 @@ from sfcperf.results.records import SCHEMA_VERSION, TrialRecord
 if TYPE_CHECKING:
     import pyarrow
 
+MONITOR_COST = "monitor_cpu_s"
+"""The metric under which monitors report their own CPU time (sfcperf.passive.base)."""
+
 _COLUMNS = ("trial_id", "scenario_id", "scenario", "time_ns", "source", "metric", "unit", "value")
 
 
@@ -66,6 +69,22 @@ def read(path: Path) -> pyarrow.Table:
         return pyarrow.parquet.read_table(path, schema=_schema())
     except (OSError, pyarrow.ArrowException) as error:
         raise damaged(f"not readable as Parquet: {error}", str(path)) from error
+
+
+def monitor_cpu_s(path: Path) -> dict[str, float]:
+    """Monitor -> CPU time that it used in the whole run, seconds; empty without the file.
+
+    A monitor reports once per trial what it used in that trial: the sum is that of the run.
+    Raises InputError when the file is damaged.
+    """
+    if not path.is_file():
+        return {}
+    import pyarrow.compute
+
+    table = read(path)
+    own = table.filter(pyarrow.compute.equal(table["metric"], MONITOR_COST))
+    sums = own.group_by("source").aggregate([("value", "sum")])
+    return dict(zip(sums["source"].to_pylist(), sums["value_sum"].to_pylist(), strict=True))
 
 
 def _schema() -> pyarrow.Schema:

@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import escape
 
+from sfcperf.results.telemetry import MONITOR_COST
 from sfcperf.visualization import palette, units
 from sfcperf.visualization.charts import trial_anchor
 from sfcperf.visualization.series import scenario_text
 
 if TYPE_CHECKING:
     import duckdb
-
-MONITOR_COST = "monitor_cpu_s"
-"""The metric under which monitors report their own CPU time (sfcperf.passive.base)."""
 
 _POINTS_PER_CHART = 4000
 _POINTS_PER_MINOR_CHART = 1200
@@ -94,21 +92,6 @@ def telemetry_charts(path: Path) -> list[TelemetryChart]:
             _chart(database, metric, f"telemetry-{index}", start_ns)
             for index, metric in enumerate(metrics)
         ]
-
-
-def monitor_cpu_s(path: Path) -> dict[str, float]:
-    """Monitor -> CPU time that it used in the whole run, seconds."""
-    if not path.is_file():
-        return {}
-    import duckdb
-
-    with duckdb.connect() as database:
-        database.read_parquet(str(path)).create_view("telemetry")
-        rows = database.execute(
-            "SELECT source, sum(value) FROM telemetry WHERE metric = ? GROUP BY source",
-            [MONITOR_COST],
-        )
-        return {source: float(total) for source, total in rows.fetchall()}
 
 
 def _metrics(database: duckdb.DuckDBPyConnection) -> Iterable[_Metric]:

@@ -11,7 +11,8 @@ from support.runs import RunOptions, build_run
 
 from sfcperf.passive.base import Observation
 from sfcperf.results.store import RunStore
-from sfcperf.visualization.telemetry_charts import monitor_cpu_s, telemetry_charts
+from sfcperf.results.telemetry import monitor_cpu_s
+from sfcperf.visualization.telemetry_charts import telemetry_charts
 
 
 def test_cpu_and_memory_come_first(run: RunStore) -> None:
