@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from sfcperf.control import lock
 from sfcperf.control.admission import check
 from sfcperf.control.context import Manifest
 from sfcperf.control.events import Listener
 from sfcperf.control.interrupts import Interrupts
 from sfcperf.control.phases import Phases
+from sfcperf.control.resolved import check_unchanged, resolved
 from sfcperf.control.session import Outcome, Session
 from sfcperf.control.state import RunInfo, RunState, StateDir
+from sfcperf.control.tally import Tally
 from sfcperf.control.undo import undo_dead
 from sfcperf.errors import InputError
 from sfcperf.results.hostfacts import host_facts
@@ -26,24 +30,32 @@ from sfcperf.workflow.plan_document import plan_document
 
 
 def start(
-    workflow: Workflow, results: Path, *, command: Sequence[str], listener: Listener
+    workflow: Workflow,
+    results: Path,
+    *,
+    command: Sequence[str],
+    listener: Listener,
+    given: Mapping[str, Any] | None = None,
 ) -> Outcome:
     """Run a workflow into a new folder of `results`.
 
+    `given` is the document before preset, driver and overrides, to be kept beside what is run.
     Raises InputError or EnvironmentLacks before anything is made, InterruptedRun after a signal.
     """
     phases = Phases()
     check(workflow)
-    with Interrupts() as interrupts:
+    with Interrupts() as interrupts, ExitStack() as stack:
         state, run_id, tag = StateDir().create(workflow.name)
         try:
             store = RunStore.create(results / run_id)
+            stack.enter_context(lock.held(store.folder, run_id))
             _write_info(state, workflow, store, tag)
-            store.write_workflow(workflow.document, workflow.folder)
-            store.write_plan(plan_document(workflow))
+            store.write_workflow(workflow.document, workflow.folder, given=given)
+            store.write_plan({**plan_document(workflow), "resolved": resolved(workflow)})
             document = new_manifest(
                 workflow,
                 run_id=run_id,
+                tag=tag,
                 command=command,
                 host=host_facts(),
                 versions=versions(),
@@ -59,53 +71,72 @@ def start(
 
 
 def resume(folder: Path, *, command: Sequence[str], listener: Listener) -> Outcome:
-    """Go on with an interrupted or killed run, as its own workflow.json says.
+    """Go on with an interrupted or killed run, as the workflow in its folder says.
 
     What the dead run left is undone first. Raises InputError when the run is complete, when it is
-    alive, or when its folder is damaged.
+    alive, when its folder is damaged, or when its workflow means something else by now.
     """
     phases = Phases()
     store = RunStore.open(folder)
-    document = store.manifest()
-    run_id = _resumable(document, store)
-    store.trials()
-    with Interrupts() as interrupts:
+    run_id = store.manifest()["run_id"]
+    with Interrupts() as interrupts, lock.held(store.folder, run_id):
+        # Only now does nobody else write it.
+        document = store.manifest()
+        store.trials()
         states = StateDir()
-        dead = states.claim(run_id)
-        if dead is not None:
-            try:
-                undo_dead(dead, dry_run=False)
-            finally:
-                dead.release()
-        kept, base = store.workflow()
-        workflow = load_document(kept, base)
+        _undo(states, run_id)
+        workflow = _workflow(store)
+        complete = Tally(workflow, store.trials()).is_complete()
+        if complete and (document["status"], document.get("state")) == ("complete", "done"):
+            raise InputError(
+                "this run is complete; there is nothing to resume",
+                where=str(store.folder),
+                hint=f"`sfcperf report {store.folder}` makes its report anew",
+            )
         check(workflow)
+        store.remove_unfinished()
         state, tag = states.recreate(run_id)
         try:
             _write_info(state, workflow, store, tag)
-            manifest = Manifest(store, resumed(document, host=host_facts()))
-            manifest.update({"state": "checking", "command": list(command)})
+            again = resumed(
+                document, tag=tag, command=command, host=host_facts(), versions=versions()
+            )
+            if document["status"] == "complete" and not complete:
+                again["problems"].append(
+                    "trials were missing from the record of a complete run; they are measured again"
+                )
+            manifest = Manifest(store, again)
+            manifest.update({"state": "checking"})
         except BaseException:
             state.remove()
             raise
-        earlier_s: Mapping[str, float] = document.get("phases", {})
         return _session(
-            workflow, store, state, tag, manifest, listener, interrupts, phases, earlier_s
+            workflow,
+            store,
+            state,
+            tag,
+            manifest,
+            listener,
+            interrupts,
+            phases,
+            earlier_s=document.get("phases", {}),
         )
 
 
-def _resumable(document: Mapping[str, Any], store: RunStore) -> str:
-    """The id of a run that is not done; the folder may have been moved or renamed.
+def _undo(states: StateDir, run_id: str) -> None:
+    dead = states.claim(run_id)
+    if dead is not None:
+        try:
+            undo_dead(dead, dry_run=False)
+        finally:
+            dead.release()
 
-    A run that was killed while it published is complete but not done.
-    """
-    if (document.get("status"), document.get("state")) == ("complete", "done"):
-        raise InputError(
-            "this run is complete; there is nothing to resume",
-            where=str(store.folder),
-            hint=f"`sfcperf report {store.folder}` makes its report anew",
-        )
-    return str(document.get("run_id", store.run_id))
+
+def _workflow(store: RunStore) -> Workflow:
+    """The workflow of a run, as it was when it began. Raises InputError when it changed since."""
+    workflow = load_document(*store.workflow())
+    check_unchanged(store.resolved(), workflow, str(store.folder))
+    return workflow
 
 
 def _write_info(state: RunState, workflow: Workflow, store: RunStore, tag: str) -> None:

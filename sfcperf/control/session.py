@@ -10,7 +10,6 @@ from pathlib import Path
 from sfcperf import plugins
 from sfcperf.control import publishing
 from sfcperf.control.context import Manifest, RunContext
-from sfcperf.control.cost import monitor_cpu_s
 from sfcperf.control.events import Listener
 from sfcperf.control.faults import describe, keep_traceback
 from sfcperf.control.interrupts import Interrupted, Interrupts
@@ -24,6 +23,7 @@ from sfcperf.errors import ExitCode, InputError, InterruptedRun
 from sfcperf.results.manifest import finish
 from sfcperf.results.records import RunStatus
 from sfcperf.results.store import RunStore
+from sfcperf.results.telemetry import monitor_cpu_s
 from sfcperf.results.timestamps import utc_now
 from sfcperf.workflow.model import Workflow
 
@@ -36,12 +36,15 @@ class Outcome:
     trials: Mapping[str, int]
     """Number of trials by status."""
     problems: tuple[str, ...]
+    not_made: tuple[str, ...] = ()
+    """What could not be analysed or published, and why; no trial is lost by it."""
 
     @property
     def exit_code(self) -> ExitCode:
-        """OK when every trial is valid."""
-        all_valid = self.trials["valid"] == sum(self.trials.values())
-        return ExitCode.OK if all_valid else ExitCode.SOME_TRIALS_BAD
+        """OK when every trial is valid and all that was asked for was made of them."""
+        if self.trials["valid"] != sum(self.trials.values()):
+            return ExitCode.SOME_TRIALS_BAD
+        return ExitCode.ENVIRONMENT if self.not_made else ExitCode.OK
 
 
 @dataclass
@@ -64,9 +67,13 @@ class Session:
         """Measure, analyse, publish. Raises InterruptedRun, or what made the run fail."""
         try:
             self._measure()
-            self._analyse()
-            self._publish()
-            self._enter("done")
+            not_made = [*self._analyse(), *self._publish()]
+            # A run that is not done can be resumed: that analyses and publishes again.
+            if not_made:
+                self._problem(f"`sfcperf resume {self.store.folder}` tries again what was not made")
+                self.manifest.update({"phases": self._seconds()})
+            else:
+                self._enter("done")
         except Interrupted as signal:
             self._stopped("interrupted")
             raise InterruptedRun(
@@ -81,7 +88,8 @@ class Session:
         finally:
             self._give_up_state()
         document = self.manifest.document
-        return Outcome(self.store, document["trials"], tuple(document["problems"]))
+        problems = tuple(document["problems"])
+        return Outcome(self.store, document["trials"], problems, tuple(not_made))
 
     def _measure(self) -> None:
         driver = self._driver()
@@ -89,7 +97,6 @@ class Session:
             driver, self.store, self.manifest, self.listener, self.interrupts, self.phases
         )
         try:
-            driver.admit(self.workflow.scenarios)
             self.manifest.update({"infrastructure": dict(driver.facts())})
             rounds = Rounds(run, self.workflow)
             self.listener.started(self.store.folder, *rounds.planned())
@@ -118,20 +125,26 @@ class Session:
         )
         return driver_class(context)
 
-    def _analyse(self) -> None:
+    def _analyse(self) -> list[str]:
+        """Gives what could not be made."""
         self._enter("analysing")
         with self.phases("analysing"), self.interrupts.allowed:
             # Reasons of stopping and the trials' status are part of the summary: run.json first.
             self._finish("complete")
-            for problem in publishing.analyse(self.store):
+            not_made = publishing.analyse(self.store)
+            for problem in not_made:
                 self._problem(problem)
-            self._finish("complete", monitor_cpu_s(self.store))
+            self._finish("complete", monitor_cpu_s(self.store.telemetry_path))
+        return not_made
 
-    def _publish(self) -> None:
+    def _publish(self) -> list[str]:
+        """Gives what could not be published."""
         self._enter("publishing")
         with self.phases("publishing"), self.interrupts.allowed:
-            for problem in publishing.publish(self.store, self.workflow.publish):
+            not_made = publishing.publish(self.store, self.workflow.publish)
+            for problem in not_made:
                 self._problem(problem)
+        return not_made
 
     def _finish(self, status: RunStatus, cost: Mapping[str, float] | None = None) -> None:
         self.manifest.update(

@@ -19,16 +19,20 @@ import os
 import secrets
 import shutil
 import string
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from sfcperf.control.journal import FileJournal
+from sfcperf.control.lock import RunAlive, take
 from sfcperf.errors import EnvironmentLacks, InputError
+from sfcperf.results.documents import is_safe_name
 from sfcperf.results.files import replace_file
+
+__all__ = ["RunAlive", "RunInfo", "RunState", "StateDir"]
 
 VARIABLE = "SFCPERF_STATE_DIR"
 DEFAULT_ROOT = Path("/var/lib/sfcperf")
@@ -47,10 +51,6 @@ class RunInfo:
     results: str
     """The run folder with the results."""
     pid: int
-
-
-class RunAlive(InputError):
-    """The run is being executed by another process."""
 
 
 class RunState:
@@ -118,26 +118,22 @@ class StateDir:
             return self._make(run_id), run_id, tag
 
     def recreate(self, run_id: str) -> tuple[RunState, str]:
-        """State for a run that is resumed, and its tag: the old one if no other run has it."""
+        """State for a run that is resumed, and a new tag: with its old tag something that the
+        dead session made may still be there, where this machine's state does not know of it."""
         with self._guard():
-            tag = run_id.rpartition("-")[2]
-            valid = len(tag) == TAG_LENGTH and set(tag) <= set(TAG_ALPHABET)
-            if not valid or tag in self._tags():
-                tag = self._free_tag()
-            return self._make(run_id), tag
+            return self._make(run_id), self._free_tag({run_id.rpartition("-")[2]})
 
     def claim(self, run_id: str) -> RunState | None:
         """Lock the state of a dead run; None when there is no such run. Raises RunAlive."""
         with self._guard():
-            folder = self._runs / run_id
-            if not folder.is_dir():
-                return None
-            return RunState(folder, _lock(folder))
+            folder = self._folder(run_id)
+            try:
+                return RunState(folder, take(folder, run_id)) if folder.is_dir() else None
+            except OSError as error:
+                raise self._inaccessible(error) from error
 
     def alive(self, run_id: str) -> bool:
         """Whether some process executes this run now."""
-        if not (self._runs / run_id).is_dir():
-            return False
         try:
             state = self.claim(run_id)
         except RunAlive:
@@ -149,7 +145,8 @@ class StateDir:
     def run_ids(self) -> list[str]:
         """Runs with state here, dead or alive, oldest first."""
         try:
-            return sorted(path.name for path in self._runs.iterdir() if path.is_dir())
+            folders = [path for path in self._runs.iterdir() if path.is_dir()]
+            return sorted(path.name for path in folders if is_safe_name(path.name))
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -159,11 +156,21 @@ class StateDir:
     def _runs(self) -> Path:
         return self.root / "runs"
 
+    def _folder(self, run_id: str) -> Path:
+        """The folder of a run, which is removed with all that is in it: directly below `runs`,
+        whatever a run.json that somebody else wrote gives as its id. Raises InputError."""
+        if not is_safe_name(run_id):
+            raise InputError(
+                f"{run_id!r} is not the id of a run",
+                allowed="letters, digits and ._- (the first a letter or digit), 255 at most",
+            )
+        return self._runs / run_id
+
     def _make(self, run_id: str) -> RunState:
-        folder = self._runs / run_id
+        folder = self._folder(run_id)
         try:
             folder.mkdir(parents=True)
-            state = RunState(folder, _lock(folder))
+            state = RunState(folder, take(folder, run_id))
             state.state_dir.mkdir()
         except FileExistsError as error:
             raise RunAlive(f"the run {run_id} has just been taken up by another process") from error
@@ -172,10 +179,17 @@ class StateDir:
         return state
 
     def _tags(self) -> set[str]:
-        return {run_id.rpartition("-")[2] for run_id in self.run_ids()}
+        """Tags of all sessions that may have left something."""
+        return {tag for run_id in self.run_ids() for tag in self._tags_of(run_id)}
 
-    def _free_tag(self) -> str:
-        taken = self._tags()
+    def _tags_of(self, run_id: str) -> Iterator[str]:
+        """A run's first tag, in its id, and that of its last session."""
+        yield run_id.rpartition("-")[2]
+        with suppress(InputError):
+            yield RunState(self._runs / run_id, -1).info().tag
+
+    def _free_tag(self, besides: Iterable[str] = ()) -> str:
+        taken = self._tags().union(besides)
         while True:
             tag = "".join(secrets.choice(TAG_ALPHABET) for _ in range(TAG_LENGTH))
             if tag not in taken:
@@ -202,18 +216,3 @@ class StateDir:
             where=str(error.filename or self.root),
             hint=f"run as root, or name another folder in {VARIABLE}",
         )
-
-
-def _lock(folder: Path) -> int:
-    """The lock of a run. Closed on exec, so that no child of the run outlives it as its owner."""
-    path = folder / "lock"
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(descriptor)
-        raise RunAlive(
-            f"the run {folder.name} is being executed by another process",
-            hint="wait for its end, or stop it with Ctrl-C where it runs",
-        ) from error
-    return descriptor

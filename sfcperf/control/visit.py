@@ -71,6 +71,8 @@ class VisitRunner:
         if standing is None:
             return None
         tries.deployment = standing.facts
+        # The attempt's own time: deployment and proof are not part of it.
+        tries.started_at = now()
         self._run.enter("measuring")
         try:
             done = attempt(self._run, trial, standing.deployment, folder)

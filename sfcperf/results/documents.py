@@ -15,8 +15,12 @@ from sfcperf.results.records import SCHEMA_VERSION, Summary, TrialRecord, TrialS
 MAX_MAGNITUDE = 1e100
 """No quantity is larger; up to here squares and sums of squares are finite."""
 
-_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-"""Trial ids name folders: none may lead out of the run folder."""
+_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}")
+
+
+def is_safe_name(name: str) -> bool:
+    """Whether a run's or trial's id may name a folder: none may lead out of where it belongs."""
+    return _SAFE_NAME.fullmatch(name) is not None
 
 
 def damaged(what: str, where: str) -> InputError:
@@ -89,7 +93,7 @@ def trial_record(row: Mapping[str, Any], where: str) -> TrialRecord:
     values = _values(TrialRecord, row, where)
     if values["status"] not in get_args(TrialStatus):
         raise damaged(f"status is {values['status']!r}", where)
-    if not _SAFE_NAME.fullmatch(values["trial_id"]):
+    if not is_safe_name(values["trial_id"]):
         raise damaged(f"trial_id is {values['trial_id']!r}", where)
     for index, sample in enumerate(values["samples"]):
         problem = _sample_problem(sample)

@@ -22,25 +22,27 @@ def new_manifest(
     workflow: Workflow,
     *,
     run_id: str,
+    tag: str,
     command: Sequence[str],
     host: Mapping[str, Any],
     versions: Mapping[str, Any],
-    infrastructure: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The manifest of a run that starts now.
+    """The manifest of a run that starts now; its resources carry `tag`.
 
-    `host` from hostfacts.host_facts(), `versions` from versions.versions(), `infrastructure` from
-    the driver's facts() (also settable later under that key). What probes can report is copied
+    `host` from hostfacts.host_facts(), `versions` from versions.versions(); the control module
+    sets `infrastructure` once the driver tells its facts(). What probes can report is copied
     from their plug-ins, so that the folder can be summarised where they are not installed.
     """
+    now = utc_now()
     return {
         "run_id": run_id,
         "name": workflow.name,
         "description": workflow.description,
         "status": "running",
-        "started_at": utc_now(),
+        "started_at": now,
         "ended_at": None,
         "resumed_at": [],
+        "sessions": [_session(tag, now, command, versions)],
         "command": list(command),
         "sfcperf_version": sfcperf.__version__,
         "driver": workflow.driver,
@@ -51,26 +53,39 @@ def new_manifest(
         "monitors": _monitors(workflow),
         "host": dict(host),
         "versions": dict(versions),
-        "infrastructure": dict(infrastructure or {}),
+        "infrastructure": {},
         "stopping": {},
         "trials": counts(()),
         "problems": [],
     }
 
 
-def resumed(manifest: Mapping[str, Any], *, host: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest of an interrupted run that goes on now.
+def resumed(
+    manifest: Mapping[str, Any],
+    *,
+    tag: str,
+    command: Sequence[str],
+    host: Mapping[str, Any],
+    versions: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The manifest of an interrupted run that goes on now; its resources carry `tag` from now on.
 
-    The facts of the first start stay. When the machine is not the same any more, `problems` says
-    so: trials before and after are then not of one population.
+    The facts of the first start stay. When the machine or the software is not the same any more,
+    `problems` says so: trials before and after are then not of one population.
     """
-    changes = _machine_changes(manifest.get("host", {}), host)
+    now = utc_now()
+    sessions = manifest["sessions"]
+    changes = [
+        *_machine_changes(manifest["host"], host),
+        *_version_changes(sessions[-1]["versions"], versions),
+    ]
     return {
         **manifest,
         "status": "running",
         "ended_at": None,
-        "resumed_at": [*manifest.get("resumed_at", []), utc_now()],
-        "problems": [*manifest.get("problems", []), *changes],
+        "resumed_at": [*manifest["resumed_at"], now],
+        "sessions": [*sessions, _session(tag, now, command, versions)],
+        "problems": [*manifest["problems"], *changes],
     }
 
 
@@ -80,13 +95,12 @@ def finish(
     status: RunStatus,
     trials: Iterable[TrialRecord],
     stopping: Mapping[str, str],
-    problems: Sequence[str] = (),
     monitor_cpu_s: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """The manifest of a run that ends now, complete or not.
 
-    `stopping`: scenario id -> why no more rounds were run; `problems` are added to those already
-    there; `monitor_cpu_s`: monitor -> CPU time that it used, seconds.
+    `stopping`: scenario id -> why no more rounds were run; `monitor_cpu_s`: monitor -> CPU time
+    that it used, seconds.
     """
     used = monitor_cpu_s or {}
     monitors = [{**m, "cpu_s": used.get(m["monitor"])} for m in manifest.get("monitors", [])]
@@ -97,7 +111,6 @@ def finish(
         "stopping": {**manifest.get("stopping", {}), **stopping},
         "trials": counts(trials),
         "monitors": monitors,
-        "problems": [*manifest.get("problems", []), *problems],
     }
 
 
@@ -105,6 +118,17 @@ def counts(trials: Iterable[TrialRecord]) -> dict[str, int]:
     """Trials by status; each status is there."""
     found = Counter(record.status for record in trials)
     return {"valid": found["valid"], "untrusted": found["untrusted"], "failed": found["failed"]}
+
+
+def _session(
+    tag: str, started_at: str, command: Sequence[str], versions: Mapping[str, Any]
+) -> dict[str, Any]:
+    return {
+        "tag": tag,
+        "started_at": started_at,
+        "command": list(command),
+        "versions": dict(versions),
+    }
 
 
 def _probes(workflow: Workflow) -> list[dict[str, Any]]:
@@ -143,3 +167,19 @@ def _machine_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[
         if old != new:
             changes.append(f"resumed on another machine or kernel: {group} {name} {old} -> {new}")
     return changes
+
+
+def _version_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Which software differs between two sessions: SFCPerf, its sources, Python, tools."""
+
+    def flat(versions: Mapping[str, Any]) -> dict[str, Any]:
+        commit = (versions["revision"] or {}).get("commit")
+        own = {"sfcperf": versions["sfcperf"], "commit": commit, "python": versions["python"]}
+        return own | dict(versions["tools"])
+
+    old, new = flat(before), flat(now)
+    return [
+        f"resumed with another version of {name}: {old.get(name)} -> {new.get(name)}"
+        for name in dict.fromkeys([*old, *new])
+        if old.get(name) != new.get(name)
+    ]

@@ -15,7 +15,8 @@ from typing import Any
 from sfcperf.errors import InputError
 from sfcperf.passive.base import Observation
 from sfcperf.results import documents, jsonl, telemetry
-from sfcperf.results.files import replace_file
+from sfcperf.results.files import remove_unfinished, replace_file
+from sfcperf.results.manifest_check import check_manifest
 from sfcperf.results.records import SCHEMA_VERSION, Summary, TrialRecord
 from sfcperf.results.summary_csv import summary_csv
 
@@ -23,6 +24,7 @@ __all__ = ["RunStore", "replace_file"]
 
 MANIFEST = "run.json"
 WORKFLOW = "workflow.json"
+WORKFLOW_APPLIED = "workflow.applied.json"
 WORKFLOW_BASE = "workflow-base.json"
 PLAN = "plan.json"
 TRIALS = "trials.jsonl"
@@ -58,7 +60,13 @@ class RunStore:
     @classmethod
     def open(cls, folder: Path) -> RunStore:
         """An existing run folder. Raises InputError when it is none."""
-        if not (folder / MANIFEST).is_file():
+        try:
+            found = (folder / MANIFEST).is_file()
+        except OSError as error:
+            raise InputError(
+                f"the run folder cannot be read: {error.strerror}", where=str(folder)
+            ) from error
+        if not found:
             raise InputError(
                 "this is not a run folder: it has no run.json",
                 where=str(folder),
@@ -71,23 +79,26 @@ class RunStore:
         """Identifier of the run: the manifest's, so that a folder that was moved or renamed keeps
         it; the folder's name while there is no manifest."""
         if self._run_id is None and (self.folder / MANIFEST).is_file():
-            self._run_id = self.manifest().get("run_id")
+            self._run_id = self.manifest()["run_id"]
         return self._run_id or self.folder.resolve().name
 
     # Input, plan and manifest
 
-    def write_workflow(self, document: Mapping[str, Any], base: Path) -> None:
-        """Keep the workflow as run: overrides applied, before expansion; `base` is where its
-        relative paths start."""
-        self._write(WORKFLOW, document)
+    def write_workflow(
+        self, document: Mapping[str, Any], base: Path, *, given: Mapping[str, Any] | None = None
+    ) -> None:
+        """Keep the workflow as `given` by the user (None: the same), and as run: preset, driver
+        and overrides applied, before expansion; `base` is where its relative paths start."""
+        self._write(WORKFLOW, document if given is None else given)
+        self._write(WORKFLOW_APPLIED, document)
         self._write(WORKFLOW_BASE, {"folder": str(base)})
 
     def workflow(self) -> tuple[dict[str, Any], Path]:
-        """The kept workflow document and the folder where its relative paths start."""
+        """The workflow document as run and the folder where its relative paths start."""
         base = self._read(WORKFLOW_BASE).get("folder")
         if not isinstance(base, str):
             raise documents.damaged("it names no folder", str(self.folder / WORKFLOW_BASE))
-        return self._read(WORKFLOW), Path(base)
+        return self._read(WORKFLOW_APPLIED), Path(base)
 
     def write_plan(self, plan: Mapping[str, Any]) -> None:
         """plan.json: order of visits and trials."""
@@ -97,13 +108,27 @@ class RunStore:
         """plan.json."""
         return self._read_versioned(PLAN)
 
+    def resolved(self) -> dict[str, Any]:
+        """From plan.json: scenario id -> the scenario as it was resolved when the run began."""
+        found = self.plan().get("resolved")
+        if not isinstance(found, dict):
+            raise documents.damaged(
+                "it does not say what the scenarios were", str(self.folder / PLAN)
+            )
+        return found
+
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """run.json: versions, host facts, seeds, status."""
         self._write(MANIFEST, {"schema_version": SCHEMA_VERSION, **manifest})
 
     def manifest(self) -> dict[str, Any]:
-        """run.json."""
-        return self._read_versioned(MANIFEST)
+        """run.json, as schemas/run.schema.json says."""
+        document = self._read_versioned(MANIFEST)
+        where = str(self.folder / MANIFEST)
+        check_manifest(document, where)
+        if not documents.is_safe_name(document["run_id"]):
+            raise documents.damaged(f"run_id is {document['run_id']!r}", where)
+        return document
 
     # Trials: the record of truth
 
@@ -204,6 +229,11 @@ class RunStore:
         return self.folder / "report.html"
 
     # Files
+
+    def remove_unfinished(self) -> None:
+        """Remove files that a killed process had begun to write. Only for who holds the run."""
+        for folder in (self.folder, self.figures):
+            remove_unfinished(folder)
 
     def _read(self, name: str) -> dict[str, Any]:
         path = self.folder / name

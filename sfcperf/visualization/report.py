@@ -21,6 +21,7 @@ from urllib.parse import quote
 from sfcperf.errors import SfcperfError
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore, replace_file
+from sfcperf.results.telemetry import monitor_cpu_s
 from sfcperf.visualization import chain, figures, rows, series, telemetry_charts
 from sfcperf.visualization.base import Publisher
 from sfcperf.visualization.charts import Chart, TrialIndex, chart, trial_anchor
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     import jinja2
 
 _RUN_FILES = (
-    ("workflow.json", "the workflow as run"),
+    ("workflow.json", "the workflow as given"),
+    ("workflow.applied.json", "the workflow as run: preset, driver and overrides applied"),
     ("plan.json", "order of the trials"),
     ("run.json", "manifest: versions, host, seeds, status"),
     ("trials.jsonl", "every trial with its samples: the record of truth"),
@@ -120,9 +122,7 @@ def _context(run: RunStore, workflow: Workflow | None, problem: str | None) -> d
         "probes": sorted({record.label for record in trials}),
         "proofs": rows.proofs(trials, run.folder),
         "telemetry": telemetry,
-        "monitors": rows.monitors(
-            manifest, trials, telemetry_charts.monitor_cpu_s(run.telemetry_path)
-        ),
+        "monitors": rows.monitors(manifest, trials, monitor_cpu_s(run.telemetry_path)),
         "environment": rows.environment(manifest),
         "methods": rows.methods(summaries),
         "stopping": rows.stopping(summaries),

@@ -19,6 +19,7 @@ from sfcperf.management.deployment import HopObservation, TraversalProof
 from sfcperf.passive.base import Observation
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
+from support.manifests import run_manifest
 
 START_S = 1_750_000_000
 TRIAL_S = 3
@@ -258,19 +259,16 @@ def _observations(record: TrialRecord, number: int, rng: random.Random) -> list[
 
 def _manifest(run_id: str, options: RunOptions) -> dict[str, Any]:
     scenarios = _scenarios(options)
+    base = run_manifest(run_id)
     return {
-        "run_id": run_id,
+        **base,
         "name": options.name,
         "description": options.description,
         "status": options.status,
         "started_at": _iso(START_S),
         "ended_at": None if options.status == "running" else _iso(START_S + 300),
-        "resumed_at": [],
         "command": ["sfcperf", "run", "workflows/sfcperf-fig8.json"],
-        "sfcperf_version": "0.1.0",
-        "driver": "local",
-        "seed": 1,
-        "design": {"rounds": options.rounds, "warmup_rounds": 1, "seed": 1, "confidence": 0.95},
+        "design": {**base["design"], "rounds": options.rounds, "warmup_rounds": 1},
         "scenarios": [
             {"id": f"s{index:03d}", "levels": levels} for index, levels in enumerate(scenarios)
         ],
@@ -284,19 +282,10 @@ def _manifest(run_id: str, options: RunOptions) -> dict[str, Any]:
             for label, metrics in PROBES.items()
         ],
         "monitors": [
-            {"monitor": "cpu", "cost": "reads one file per instance, 10 times a second"},
-            {"monitor": "memory", "cost": "reads one file per instance, 10 times a second"},
+            {"monitor": "cpu", "cost": "reads one file per instance", "cpu_s": 0.2},
+            {"monitor": "memory", "cost": "reads one file per instance", "cpu_s": 0.2},
         ],
-        "host": {
-            "cpu": {"model": "Intel(R) Xeon(R) Platinum 8481C", "logical": 2, "governor": None},
-            "memory": {"total_bytes": 16_000_000_000},
-            "kernel": {"release": "6.18.5", "mitigations": {"spectre_v2": "Mitigation: IBRS"}},
-            "sysctls": {f"net.core.setting_{number}": str(number) for number in range(30)},
-        },
-        "versions": {"sfcperf": "0.1.0", "python": "3.11.2", "iperf3": "3.12", "ovs": "3.1.0"},
         "infrastructure": {"dataplane": "ovs", "offloads": "off at the endpoints"},
-        "stopping": {},
-        "problems": [],
     }
 
 

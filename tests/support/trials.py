@@ -8,6 +8,7 @@ from typing import Any
 
 from sfcperf.results.records import TrialRecord, TrialStatus
 from sfcperf.results.store import RunStore
+from support.manifests import run_manifest
 
 RTT = {
     "name": "rtt_us",
@@ -54,17 +55,13 @@ def trial(
 
 
 def run_folder(folder: Path, trials: Sequence[TrialRecord] = (), **manifest: Any) -> RunStore:
-    """A run folder with a small manifest and these trials."""
+    """A run folder with a small manifest, of which keys are replaced (in `design`: those that are
+    given), and these trials."""
     store = RunStore.create(folder)
     store.write_workflow({"sfcperf": 1, "name": "small"}, folder.parent)
-    known = {
-        "run_id": folder.name,
-        "name": "small",
-        "status": "complete",
-        "started_at": "2026-01-31T12:00:00.000000+00:00",
-        "design": {"rounds": 1, "confidence": 0.95, "stop_when": None},
-    }
-    store.write_manifest(known | manifest)
+    known = run_manifest(folder.name)
+    design = known["design"] | manifest.pop("design", {})
+    store.write_manifest(known | manifest | {"design": design})
     for record in trials:
         store.append_trial(record)
     return store

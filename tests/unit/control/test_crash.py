@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from support.engine import Bench, die_at, in_child
+from support.manifests import VERSIONS
 
 import sfcperf.control.run as engine
 from sfcperf.analysis.summary import SummaryAnalysis
@@ -30,7 +31,7 @@ SMALL = {
 @pytest.fixture(autouse=True)
 def fast_facts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Asking each tool for its version takes longer than the whole fake run."""
-    monkeypatch.setattr(engine, "versions", dict)
+    monkeypatch.setattr(engine, "versions", lambda: VERSIONS)
 
 
 def run_until(bench: Bench, point: int) -> int:

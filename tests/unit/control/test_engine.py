@@ -7,9 +7,14 @@ import json
 import pytest
 from support.engine import Bench
 
+from sfcperf.control import run as engine
 from sfcperf.control.events import Listener
 from sfcperf.errors import EnvironmentLacks, ExitCode, InputError, WorkflowError
+from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
+from sfcperf.results.timestamps import utc_now
+from sfcperf.workflow.load import load_document
+from sfcperf.workflow.plan import PlannedTrial
 
 
 def probes(**script: str) -> list[dict[str, object]]:
@@ -198,7 +203,8 @@ def test_a_monitor_that_fails_fails_the_trial(bench: Bench, broken: str, reason:
 
 def test_a_publisher_that_fails_is_reported_and_loses_nothing(bench: Bench) -> None:
     outcome = bench.start(publish=[{"to": "fake", "fail": True}], design=DESIGN)
-    assert outcome.exit_code is ExitCode.OK
+    assert outcome.exit_code is ExitCode.ENVIRONMENT
+    assert outcome.trials == {"valid": 4, "untrusted": 0, "failed": 0}
     assert any("the server is down" in problem for problem in outcome.problems)
     assert bench.manifest()["problems"] == list(outcome.problems)
     assert RunStore(bench.folder()).summaries()
@@ -279,3 +285,28 @@ def test_the_state_machine_goes_its_way(bench: Bench) -> None:
         "publishing",
         "done",
     ]
+
+
+def test_a_trial_starts_when_its_chain_is_proven(bench: Bench) -> None:
+    class Clock(Listener):
+        verifying_at = ""
+
+        def phase(self, name: str) -> None:
+            if name == "verifying":
+                self.verifying_at = utc_now()
+
+        def trial_ended(self, trial: PlannedTrial, record: TrialRecord) -> None:
+            assert self.verifying_at < record.started_at <= record.ended_at
+
+    bench.start(Clock(), design=DESIGN)
+    assert len(bench.trials()) == 4
+
+
+def test_the_workflow_is_kept_as_given_and_as_run(bench: Bench) -> None:
+    given = bench.document(presets={"short": {"design.rounds": 1}})
+    workflow = load_document(given, bench.results.parent, overrides=["preset=short"])
+    engine.start(workflow, bench.results, command=["test"], listener=Listener(), given=given)
+    assert json.loads((bench.folder() / "workflow.json").read_text()) == given
+    applied, _ = RunStore(bench.folder()).workflow()
+    assert applied["design"]["rounds"] == 1
+    assert "presets" not in applied

@@ -9,15 +9,17 @@ import signal
 from pathlib import Path
 
 import pytest
+from support import fakes
 from support.engine import Bench, in_child
+from support.manifests import VERSIONS
 
 from sfcperf.control import run as engine
 from sfcperf.control.events import Listener
 from sfcperf.control.state import RunAlive, StateDir
-from sfcperf.errors import InputError, InterruptedRun
+from sfcperf.errors import ExitCode, InputError, InterruptedRun
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
-from sfcperf.workflow.plan import PlannedTrial
+from sfcperf.workflow.plan import PlannedTrial, Visit
 
 
 class DieAfter(Listener):
@@ -124,19 +126,21 @@ def test_a_run_that_is_alive_is_refused(bench: Bench) -> None:
     assert bench.leftovers() == []
 
 
-def test_a_run_whose_tag_was_taken_gets_another_one(bench: Bench) -> None:
+def test_each_session_has_a_tag_of_its_own_that_the_manifest_tells(bench: Bench) -> None:
+    """What the dead session left may be known to another machine's or user's state only."""
     kill_after(bench, 5)
-    bench.clean()
-    run_id = bench.folder().name
-    tag = run_id.rpartition("-")[2]
-    other = bench.state / "runs" / f"other-{tag}"
-    other.mkdir(parents=True)
-    state, new_tag = StateDir().recreate(run_id)
-    assert new_tag != tag
-    state.remove()
+    shutil.rmtree(bench.state / "runs")
+    left = list(bench.resources.iterdir())
+    assert left
+    bench.resume()
+    first, second = (session["tag"] for session in bench.manifest()["sessions"])
+    assert first == bench.folder().name.rpartition("-")[2]
+    assert second != first
+    assert all(path.name.startswith(first) for path in left)
+    assert list(bench.resources.iterdir()) == left
 
 
-@pytest.mark.parametrize("name", ["run.json", "workflow.json", "trials.jsonl"])
+@pytest.mark.parametrize("name", ["run.json", "workflow.applied.json", "plan.json", "trials.jsonl"])
 def test_a_damaged_run_folder_is_bad_input(bench: Bench, name: str) -> None:
     kill_after(bench, 4 + 3)
     path = bench.folder() / name
@@ -192,3 +196,124 @@ def test_a_run_that_was_killed_before_its_report_gets_it(bench: Bench, state: st
     assert (bench.folder() / "published.txt").read_text() == "complete"
     assert bench.manifest()["state"] == "done"
     assert [record.trial_id for record in bench.trials()] == bench.planned()
+
+
+def test_a_run_that_another_state_folder_knows_to_be_alive_is_refused(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """sudo drops SFCPERF_STATE_DIR: the run folder itself says that somebody works on it."""
+
+    class Second(Listener):
+        def __init__(self) -> None:
+            self.statuses: list[int] = []
+
+        def visit_started(self, visit: Visit) -> None:
+            def resume_elsewhere() -> None:
+                os.environ["SFCPERF_STATE_DIR"] = str(tmp_path / "elsewhere")
+                with pytest.raises(RunAlive, match="another process"):
+                    bench.resume()
+
+            if not self.statuses:
+                self.statuses.append(in_child(resume_elsewhere))
+
+    listener = Second()
+    bench.start(listener)
+    assert listener.statuses == [0]
+    assert bench.manifest()["status"] == "complete"
+
+
+@pytest.mark.parametrize(
+    "run_id", ["VICTIM", "..", "../..", "", ".", "a\0b", "a/b", "a\n", "x" * 300]
+)
+def test_a_run_id_leads_nowhere_else(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_id: str
+) -> None:
+    # Deep enough that not even a mistake in what is tested here reaches beyond this test's folder.
+    bench.state = tmp_path / "a" / "b" / "state"
+    monkeypatch.setenv("SFCPERF_STATE_DIR", str(bench.state))
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "precious").touch()
+    kill_after(bench, 5)
+    path = bench.folder() / "run.json"
+    document = json.loads(path.read_text())
+    document["run_id"] = run_id.replace("VICTIM", str(victim))
+    path.write_text(json.dumps(document))
+    with pytest.raises(InputError, match="damaged"):
+        bench.resume()
+    with pytest.raises(InputError, match="not the id of a run"):
+        StateDir().claim(document["run_id"])
+    with pytest.raises(InputError, match="not the id of a run"):
+        StateDir().recreate(document["run_id"])
+    assert (victim / "precious").exists()
+    assert (bench.state / "runs").is_dir()
+
+
+def descriptor(vcpus: int) -> str:
+    text = (fakes.ROOT / "vnfs" / "forwarder" / "vnfd.yaml").read_text()
+    assert "num_cpus: 1" in text
+    return text.replace("num_cpus: 1", f"num_cpus: {vcpus}")
+
+
+@pytest.mark.parametrize("change", [descriptor(2), descriptor(1) + "# other words\n"])
+def test_a_vnfd_that_changed_since_is_not_mixed_in(bench: Bench, change: str) -> None:
+    vnfd = bench.results.parent / "vnfd.yaml"
+    vnfd.write_text(descriptor(1))
+    kill_after(bench, 4 + 3, vnfs={"sf": {"type": "fake", "vnfd": "vnfd.yaml"}})
+    vnfd.write_text(change)
+    with pytest.raises(InputError, match=r"means something else .*/s001/chain/functions/0/"):
+        bench.resume()
+    assert len(bench.trials()) == 3
+    vnfd.write_text(descriptor(1))
+    bench.resume()
+    assert len(bench.trials()) == 8
+
+
+def test_other_versions_are_told(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "versions", lambda: VERSIONS)
+    kill_after(bench, 4 + 3)
+    newer = {**VERSIONS, "tools": {**VERSIONS["tools"], "iperf3": "iperf 3.99"}}
+    monkeypatch.setattr(engine, "versions", lambda: newer)
+    bench.resume()
+    manifest = bench.manifest()
+    assert manifest["problems"] == [
+        "resumed with another version of iperf3: iperf 3.12 -> iperf 3.99"
+    ]
+    assert [s["versions"]["tools"]["iperf3"] for s in manifest["sessions"]] == [
+        "iperf 3.12",
+        "iperf 3.99",
+    ]
+
+
+def test_a_trial_that_was_lost_from_a_complete_run_is_measured_again(bench: Bench) -> None:
+    bench.start()
+    path = bench.folder() / "trials.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:2] + lines[3:]))
+    bench.resume()
+    assert sorted(record.trial_id for record in bench.trials()) == sorted(bench.planned())
+    assert any("missing from the record" in problem for problem in bench.manifest()["problems"])
+    with pytest.raises(InputError, match="complete"):
+        bench.resume()
+
+
+def test_a_report_that_could_not_be_made_is_made_by_resume(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish = [{"to": "fake"}]
+    with monkeypatch.context() as broken:
+        broken.setattr("support.fakes.FakePublisher.publish", lambda self, run: 1 / 0)
+        outcome = bench.start(publish=publish)
+        assert outcome.exit_code is ExitCode.ENVIRONMENT
+        assert bench.resume().exit_code is ExitCode.ENVIRONMENT
+    assert bench.resume().exit_code is ExitCode.OK
+    assert (bench.folder() / "published.txt").read_text() == "complete"
+    assert [record.trial_id for record in bench.trials()] == bench.planned()
+
+
+def test_what_a_killed_writer_left_goes(bench: Bench) -> None:
+    kill_after(bench, 4 + 3)
+    stale = bench.folder() / ".run.json.0123abcd.new"
+    stale.touch()
+    bench.resume()
+    assert not stale.exists()

@@ -74,10 +74,17 @@ def begun(workflow: Workflow) -> dict[str, Any]:
     return new_manifest(
         workflow,
         run_id="run",
+        tag="abc123",
         command=["sfcperf", "run", "w.json"],
         host=hostfacts.host_facts(),
         versions=versions.versions(),
     )
+
+
+def again(manifest: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
+    """The manifest resumed with the same machine and versions, or these."""
+    same = {"host": manifest["host"], "versions": manifest["versions"]}
+    return resumed(manifest, tag="def456", command=["sfcperf", "resume"], **(same | changes))
 
 
 def check(manifest: Mapping[str, Any]) -> None:
@@ -87,13 +94,12 @@ def check(manifest: Mapping[str, Any]) -> None:
 def test_manifests_are_as_the_schema_says_at_every_stage(workflow: Workflow) -> None:
     manifest = begun(workflow)
     check(manifest)
-    check(resumed(manifest, host=manifest["host"]))
+    check(again(manifest))
     done = finish(
         manifest,
         status="complete",
         trials=[trial(1), trial(2, status="failed")],
         stopping={"s000": "planned rounds done"},
-        problems=["the report could not be published"],
         monitor_cpu_s={"cheap": 0.25},
     )
     check(done)
@@ -110,12 +116,13 @@ def test_metrics_are_kept_per_scenario(workflow: Workflow) -> None:
 
 def test_resuming_on_another_machine_is_a_problem(workflow: Workflow) -> None:
     manifest = begun(workflow)
-    assert resumed(manifest, host=manifest["host"])["problems"] == []
+    assert again(manifest)["problems"] == []
     kernel = manifest["host"]["kernel"] | {"release": "9.9.9"}
-    again = resumed(manifest, host={**manifest["host"], "kernel": kernel})
-    [problem] = again["problems"]
+    elsewhere = again(manifest, host={**manifest["host"], "kernel": kernel})
+    [problem] = elsewhere["problems"]
     assert "kernel release" in problem and "9.9.9" in problem
-    assert len(again["resumed_at"]) == 1 and again["ended_at"] is None
+    assert len(elsewhere["resumed_at"]) == 1 and elsewhere["ended_at"] is None
+    assert [session["tag"] for session in elsewhere["sessions"]] == ["abc123", "def456"]
 
 
 def test_a_manifest_is_summarised_and_listed(tmp_path: Path, workflow: Workflow) -> None:

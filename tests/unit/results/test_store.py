@@ -16,6 +16,7 @@ from support.trials import run_folder, trial
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.passive.base import Observation
 from sfcperf.results.documents import parse, trial_document, trial_record
+from sfcperf.results.files import replacing
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 
@@ -182,6 +183,41 @@ def test_damaged_documents_are_named(tmp_path: Path, name: str, content: bytes) 
     with pytest.raises(InputError, match="damaged") as caught:
         read[name]()
     assert caught.value.where == str(store.folder / name)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"host": 5},
+        {"problems": 5},
+        {"resumed_at": 5},
+        {"sessions": []},
+        {"phases": "x"},
+        {"monitors": [{}]},
+        {"run_id": 5},
+        {"run_id": "../.."},
+        {"run_id": "run\n"},
+        {"probes": 5},
+        {"design": 5},
+        {"state": 5},
+    ],
+)
+def test_a_manifest_of_another_shape_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    store = run_folder(tmp_path / "run")
+    document = store.manifest() | change
+    (store.folder / "run.json").write_text(json.dumps(document))
+    with pytest.raises(InputError, match="the run folder is damaged") as caught:
+        store.manifest()
+    assert str(caught.value.where).startswith(str(store.folder / "run.json"))
+
+
+def test_two_writers_of_one_document_do_not_meet(tmp_path: Path) -> None:
+    path = tmp_path / "document"
+    with replacing(path) as first, replacing(path) as second:
+        assert first != second
+        first.write_text("first")
+        second.write_text("second")
+    assert [file.name for file in tmp_path.iterdir()] == ["document"]
 
 
 @pytest.mark.parametrize("rows", ["3", "[3]", '[{"n": 1}]'])

@@ -1,0 +1,65 @@
+"""Lock: a file that says, for as long as its process lives, that a run is being executed."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sfcperf.errors import InputError
+
+NAME = "lock"
+"""Of the file, in a run folder and in the folder of a run's live state."""
+
+
+class RunAlive(InputError):
+    """The run is being executed by another process."""
+
+
+@contextmanager
+def held(folder: Path, run_id: str) -> Iterator[None]:
+    """Hold the lock of a folder. Raises RunAlive, or OSError when the file cannot be made."""
+    descriptor = take(folder, run_id)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def take(folder: Path, run_id: str) -> int:
+    """Take the lock of a folder; gives the descriptor to close.
+
+    The kernel releases it however the process ends. Closed on exec, so that no child of the run
+    outlives it as its owner. The file stays: removing it would let two processes lock two files of
+    one name. Raises RunAlive, or OSError when the file cannot be made.
+    """
+    descriptor = os.open(folder / NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        if not isinstance(error, BlockingIOError):
+            raise
+        raise RunAlive(
+            f"the run {run_id} is being executed by another process",
+            where=str(folder),
+            hint="wait for its end, or stop it with Ctrl-C where it runs",
+        ) from error
+    return descriptor
+
+
+def is_held(folder: Path) -> bool:
+    """Whether some process, whoever's, holds the lock of a folder now."""
+    try:
+        descriptor = os.open(folder / NAME, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

@@ -1,0 +1,78 @@
+"""Resolved: all that the trials of a run depend on, as its files and plug-ins gave it.
+
+A workflow does not say everything itself: VNFDs give resources, plug-ins give defaults. Trials of
+two sessions are of one population only when both were resolved alike.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from sfcperf.errors import InputError
+from sfcperf.workflow.model import Workflow
+
+_SHOWN = 5
+"""Differences in a message."""
+
+
+def resolved(workflow: Workflow) -> dict[str, Any]:
+    """Scenario id -> the scenario, in plain JSON; a VNFD by the SHA-256 of its content.
+
+    Raises InputError when a VNFD cannot be read.
+    """
+    scenarios = {scenario.id: scenario for scenario in workflow.scenarios}
+    plain: dict[str, Any] = json.loads(json.dumps(scenarios, default=_plain))
+    return plain
+
+
+def check_unchanged(before: Mapping[str, Any], workflow: Workflow, where: str) -> None:
+    """Refuse to go on with a run whose workflow now means something else.
+
+    `before` is what `resolved` gave when the run began. Raises InputError that names what changed.
+    """
+    # Read-only mappings and tuples become what JSON makes of them.
+    changes = list(_differences(before, resolved(workflow), ""))
+    if changes:
+        more = f", and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
+        raise InputError(
+            "the workflow means something else than when the run began: "
+            + ", ".join(changes[:_SHOWN])
+            + more,
+            where=where,
+            hint="put VNFDs and plug-ins back as they were, or start a new run",
+        )
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, Path):
+        return {"file": value.name, "sha256": _sha256(value)}
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} does not belong into a scenario: {value!r}")
+
+
+def _sha256(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise InputError(
+            f"the VNF descriptor cannot be read: {error.strerror}", where=str(path)
+        ) from error
+
+
+def _differences(before: Any, now: Any, at: str) -> Iterator[str]:
+    if isinstance(before, dict) and isinstance(now, dict):
+        for key in dict.fromkeys([*before, *now]):
+            yield from _differences(before.get(key), now.get(key), f"{at}/{key}")
+    elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        for index, (old, new) in enumerate(zip(before, now, strict=True)):
+            yield from _differences(old, new, f"{at}/{index}")
+    elif before != now or isinstance(before, bool) != isinstance(now, bool):
+        yield f"{at} was {json.dumps(before)} and is {json.dumps(now)}"
