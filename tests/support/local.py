@@ -5,11 +5,16 @@ from __future__ import annotations
 import random
 import string
 import subprocess
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from sfcperf.drivers.base import DriverContext, Resource
 from sfcperf.drivers.local.driver import LocalDriver
+from sfcperf.hosts.namespace import NETNS_FOLDER
+
+DEPTH = ["-maxdepth", "6"]
 
 
 class ListJournal:
@@ -40,14 +45,46 @@ def new_driver(folder: Path) -> LocalDriver:
 
 
 def traces(tag: str) -> list[str]:
-    """What still carries a run's tag, found with tools that are not ours."""
+    """What still belongs to a run, found with tools that are not ours."""
     namespaces = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True).stdout
     found = [line.split()[0] for line in namespaces.splitlines() if f"sfcperf-{tag}" in line]
     links = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True).stdout
     found += [line for line in links.splitlines() if tag in line]
-    find = ["find", "/sys/fs/cgroup", "/run", "/tmp", "-maxdepth", "6"]
-    find += ["-name", f"sfcperf-{tag}*"]
-    found += subprocess.run(find, capture_output=True, text=True).stdout.split()
-    processes = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True).stdout
-    found += [line for line in processes.splitlines() if f"sfcperf-{tag}" in line]
+    # Hierarchies of control groups are as deep as the container that we are in.
+    for folder, depth in (("/sys/fs/cgroup", []), ("/run", DEPTH), (tempfile.gettempdir(), DEPTH)):
+        find = ["find", folder, *depth, "-name", f"sfcperf-{tag}*"]
+        found += subprocess.run(find, capture_output=True, text=True).stdout.split()
+    return found + [f"process {pid} {name}" for pid, name in processes_of(tag).items()]
+
+
+def processes_of(tag: str) -> dict[int, str]:
+    """Processes of a run -> their names: those in its control groups, in its namespaces, and those
+    that name it in their command line."""
+    mark = f"sfcperf-{tag}"
+    spaces = {path.stat().st_ino for path in NETNS_FOLDER.glob(f"{mark}-*")}
+
+    def belongs(process: Path) -> bool:
+        # First, since one that has ended and was not waited for has no namespace any more.
+        space = (process / "ns" / "net").stat().st_ino
+        if space in spaces or mark in (process / "cgroup").read_text():
+            return True
+        return mark.encode() in (process / "cmdline").read_bytes()
+
+    return _processes(belongs)
+
+
+def processes_with(variable: str, value: str) -> dict[int, str]:
+    """Processes -> their names: those whose environment was given this. A tool's environment is
+    that of the command which started it, whatever became of its namespace and control group."""
+    setting = f"{variable}={value}".encode()
+    return _processes(lambda process: setting in (process / "environ").read_bytes().split(b"\0"))
+
+
+def _processes(belongs: Callable[[Path], bool]) -> dict[int, str]:
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        # It may end while it is looked at.
+        with suppress(OSError):
+            if belongs(process):
+                found[int(process.name)] = (process / "comm").read_text().strip()
     return found
