@@ -155,8 +155,9 @@ def _note(scenario: Scenario) -> str:
     if not chain.functions:
         return "No SF: the baseline between the endpoints."
     reverse = "through the same SFs in reverse" if chain.reverse == "symmetric" else "directly"
+    length = "1 SF" if len(chain.functions) == 1 else f"{len(chain.functions)} SFs"
     return (
-        f"{len(chain.functions)} SFs, SPI {chain.spi}, initial SI {chain.initial_si}, "
+        f"{length}, SPI {chain.spi}, initial SI {chain.initial_si}, "
         f"encapsulation {chain.encapsulation}; replies return {reverse}."
     )
 

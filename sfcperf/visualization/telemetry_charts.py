@@ -7,6 +7,7 @@ decimation; Jugel et al., M4, VLDB 2014, keep the first and last as well, for pi
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,10 +89,21 @@ def telemetry_charts(path: Path) -> list[TelemetryChart]:
         relation.create_view("telemetry")
         [(start_ns,)] = database.sql("SELECT coalesce(min(time_ns), 0) FROM telemetry").fetchall()
         metrics = sorted(_metrics(database), key=lambda metric: (_rank(metric.name), metric.name))
+        titles = _titles([metric.name for metric in metrics])
         return [
-            _chart(database, metric, f"telemetry-{index}", start_ns)
+            _chart(database, metric, titles[metric.name], f"telemetry-{index}", start_ns)
             for index, metric in enumerate(metrics)
         ]
+
+
+def _titles(names: Sequence[str]) -> dict[str, str]:
+    """Metric -> title; with its unit where the words alone are those of another one too (`rx_bps`
+    and `rx_bytes`)."""
+    short = Counter(units.metric_title(name) for name in names)
+    return {
+        name: title if short[title := units.metric_title(name)] == 1 else name.replace("_", " ")
+        for name in names
+    }
 
 
 def _metrics(database: duckdb.DuckDBPyConnection) -> Iterable[_Metric]:
@@ -113,12 +125,11 @@ def _metrics(database: duckdb.DuckDBPyConnection) -> Iterable[_Metric]:
 
 
 def _chart(
-    database: duckdb.DuckDBPyConnection, metric: _Metric, identity: str, start_ns: int
+    database: duckdb.DuckDBPyConnection, metric: _Metric, title: str, identity: str, start_ns: int
 ) -> TelemetryChart:
     scale = units.scale_for([metric.largest], metric.unit, metric.name)
     # Largest values decide who is drawn; names give the order, so that colours agree.
     shown = sorted(metric.sources[:_MOST_SOURCES])
-    title = units.metric_title(metric.name)
     primary = _rank(metric.name) < _OTHER_RANK
     points = _POINTS_PER_CHART if primary else _POINTS_PER_MINOR_CHART
     bins = max(_FEWEST_BINS, points // (2 * len(shown)))

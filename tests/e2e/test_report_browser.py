@@ -258,7 +258,9 @@ def test_hostile_words_run_nothing(browser: Browser, tmp_path: Path) -> None:
         description=HOSTILE, reason=HOSTILE, topologies=("T1",), rounds=2, figures=(),
     )  # fmt: skip
     run = build_run(tmp_path / "run", options)
-    run.write_manifest({**run.manifest(), "problems": [HOSTILE], "versions": {HOSTILE: HOSTILE}})
+    manifest = run.manifest()
+    versions = {**manifest["versions"], "tools": {HOSTILE: HOSTILE}}
+    run.write_manifest({**manifest, "problems": [HOSTILE], "versions": versions})
     ReportPublisher({"formats": ["svg"]}).publish(run)
     browser.get(run.report.as_uri())
     draw_all(browser)

@@ -79,7 +79,7 @@ def test_an_interval_below_zero_is_shown_as_it_is_and_noted(new_run: RunStore) -
     first, *others = new_run.summaries()
     new_run.write_summary([replace(first, min=1.0, mean=12.0, ci_low=-2.0, ci_high=26.0), *others])
     page = publish(new_run)
-    assert page.text.count("below 0: too few trials") == 1
+    assert page.text.count("reaches below 0") == 1
     assert "-2, 26]" in page.text
 
 
@@ -114,6 +114,11 @@ def test_every_trial_is_a_point_that_leads_to_its_row(page: Page) -> None:
 def test_no_chart_without_units(page: Page) -> None:
     for chart in page.data.values():
         assert re.search(r"\[.+\]", chart["yLabel"])
+
+
+def test_what_never_changed_is_one_line_of_the_telemetry(page: Page) -> None:
+    assert "Did not change: rx drops total" in page.text
+    assert page.text.count("Constant in each source (at most 0)") == 1
 
 
 def test_nothing_is_fetched(page: Page) -> None:

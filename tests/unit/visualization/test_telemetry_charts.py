@@ -41,6 +41,19 @@ def test_the_monitors_own_cost(run: RunStore) -> None:
     )
 
 
+def test_metrics_that_differ_in_their_unit_alone_say_it(new_run: RunStore) -> None:
+    record = new_run.trials()[0]
+    observations = [
+        Observation(second * 10**9, "client", metric, unit, float(second))
+        for second in (1, 2)
+        for metric, unit in (("rx_bps", "bit/s"), ("rx_bytes", "B"), ("tx_bps", "bit/s"))
+    ]
+    new_run.write_trial_telemetry(record, observations)
+    new_run.merge_telemetry()
+    titles = [chart.title for chart in telemetry_charts(new_run.telemetry_path)]
+    assert titles[-3:] == ["rx bps", "rx bytes", "tx"]
+
+
 def test_without_telemetry(tmp_path: Path) -> None:
     assert telemetry_charts(tmp_path / "telemetry.parquet") == []
     assert monitor_cpu_s(tmp_path / "telemetry.parquet") == {}
