@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from support.local import traces
@@ -20,6 +22,42 @@ FIGURES = {
     "sfcperf-fig8": {"fig8a", "fig8b", "fig8c"},
     "sfcperf-fig8d": {"fig8d"},
 }
+
+
+class Links(HTMLParser):
+    """Where a page points to, and what in it can be pointed to; the data of its charts."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.targets: list[str] = []
+        self.ids: set[str] = set()
+        self.data: dict[str, Any] = {}
+        self._in_data = False
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        attributes = dict(attrs)
+        self.ids.add(attributes.get("id") or "")
+        self.targets += [attributes["href"] or ""] if "href" in attributes else []
+        self._in_data = attributes.get("id") == "report-data"
+
+    def handle_data(self, data: str) -> None:
+        if self._in_data:
+            self.data = json.loads(data)
+            self._in_data = False
+
+
+def broken(folder: Path, links: Links) -> list[str]:
+    """Links of a report that lead nowhere, neither within it nor in the run folder."""
+    return [
+        target
+        for target in links.targets
+        if (
+            target[1:] not in links.ids
+            if target.startswith("#")
+            else not (folder / unquote(target)).exists()
+        )
+    ]
 
 
 def run(workflow: str, results: Path) -> Path:
@@ -64,6 +102,14 @@ def test_short_variant(workflow: str, tmp_path: Path) -> None:
         f"{name}.{ending}" for name in FIGURES[workflow] for ending in ("svg", "pdf", "png", "csv")
     }
     assert "R²" in (folder / "report.html").read_text() or workflow == "sfcperf-fig8d"
+    links = Links((folder / "report.html").read_text())
+    assert broken(folder, links) == []
+    # Each trial that has a value is a point, which leads to its row, which leads to its raw files.
+    figures = [chart for chart in links.data.values() if chart["kind"] != "time"]
+    points = {point["anchor"] for c in figures for s in c["series"] for point in s["trials"]}
+    assert points == {f"trial-{trial['trial_id']}" for trial in trials} <= links.ids
+    assert {f"./{trial['raw']}/" for trial in trials} <= set(links.targets)
+    assert all(any((folder / trial["raw"]).iterdir()) for trial in trials)
     assert traces(folder.name.rpartition("-")[2]) == []
 
 
