@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from pkgutil import resolve_name
 from typing import Any, ClassVar
 
 from sfcperf.errors import EnvironmentLacks, InputError
@@ -24,6 +25,16 @@ GROUPS: Mapping[str, str] = {
     "publisher": "sfcperf.publishers",
 }
 """Kind of plug-in -> entry-point group."""
+
+_BASES: Mapping[str, str] = {
+    "driver": "sfcperf.drivers.base:Driver",
+    "vnf": "sfcperf.vnfs.base:NetworkFunction",
+    "probe": "sfcperf.active.base:Probe",
+    "monitor": "sfcperf.passive.base:Monitor",
+    "analysis": "sfcperf.analysis.base:Analysis",
+    "publisher": "sfcperf.visualization.base:Publisher",
+}
+"""Kind of plug-in -> base class, by name: it is imported when a plug-in of its kind is."""
 
 
 class Plugin:
@@ -60,20 +71,44 @@ def names(kind: str) -> tuple[str, ...]:
 def load(kind: str, name: str) -> Any:
     """The class of a plug-in.
 
-    Raises InputError for an unknown name, EnvironmentLacks when its package does not import.
+    Raises InputError for an unknown name, EnvironmentLacks when its package does not import or
+    does not keep the contract of its kind.
     """
     for point in _points(kind):
         if point.name == name:
-            try:
-                return point.load()
-            except ImportError as error:
-                raise EnvironmentLacks(
-                    f"the {kind} plug-in {name!r} ({point.value}) cannot be imported: {error}",
-                    hint="reinstall the package that provides it",
-                ) from error
+            return _load(kind, point)
     raise InputError(
         f"there is no {kind} named {name!r}", allowed=", ".join(names(kind)) or "none installed"
     )
+
+
+def _load(kind: str, point: EntryPoint) -> Any:
+    try:
+        plugin = point.load()
+    except Exception as error:
+        # A third party's module may raise anything: its syntax may be wrong, a name missing.
+        raise _unusable(kind, point, f"cannot be imported: {_text(error)}") from error
+    base = resolve_name(_BASES[kind])
+    if not (isinstance(plugin, type) and issubclass(plugin, base)):
+        raise _unusable(kind, point, f"is not a class derived from {base.__name__}")
+    if not isinstance(getattr(plugin, "title", None), str):
+        raise _unusable(kind, point, "has no `title` in words")
+    if not isinstance(getattr(plugin, "parameters", None), Mapping):
+        raise _unusable(kind, point, "has no JSON Schema of its `parameters`")
+    return plugin
+
+
+def _unusable(kind: str, point: EntryPoint, reason: str) -> EnvironmentLacks:
+    package = f"package {point.dist.name}, " if point.dist is not None else ""
+    return EnvironmentLacks(
+        f"the {kind} plug-in {point.name!r} ({package}{point.value}) {reason}",
+        hint="reinstall or remove the package that provides it",
+    )
+
+
+def _text(error: Exception) -> str:
+    """Import errors explain themselves; others need their type."""
+    return str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
 
 
 @cache

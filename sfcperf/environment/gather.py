@@ -56,17 +56,20 @@ def _of_all(driver: str | None) -> Iterator[Requirement]:
 
 
 def _of_plugin(kind: str, name: str) -> Iterable[Requirement]:
-    """A plug-in that does not import is itself a requirement that is not met: one broken package
+    """A plug-in that does not work is itself a requirement that is not met: one broken package
     must not hide what the others need."""
     try:
         plugin = plugins.load(kind, name)
+        requirements: list[Requirement] = (
+            plugin.requirements(with_defaults(plugin.parameters, {}))
+            if kind in ("driver", "vnf")
+            else plugin.requirements()
+        )
     except EnvironmentLacks as error:
         return [Requirement(f"{kind} {name}", False, error.message, error.hint or "")]
-    requirements: list[Requirement] = (
-        plugin.requirements(with_defaults(plugin.parameters, {}))
-        if kind in ("driver", "vnf")
-        else plugin.requirements()
-    )
+    except Exception as error:
+        reason = f"it cannot say what it needs: {type(error).__name__}: {error}"
+        return [Requirement(f"{kind} {name}", False, reason, "mend or remove its package")]
     return requirements
 
 
