@@ -32,10 +32,12 @@ def export(
     ] = None,
     results: ResultsOption = RESULTS,
 ) -> None:
-    """Write one row per sample, with its trial and factor levels, for other tools."""
+    """Write one row per sample, with its trial and factor levels, for other tools; print the
+    files' paths: telemetry, if there is any, goes beside."""
     from sfcperf.cli.inputs import open_run
     from sfcperf.results.export import export as write_export
 
     store = open_run(run, results)
     target = output or store.folder / f"samples.{format_.value}"
-    print(write_export(store, format_.value, target))
+    for path in write_export(store, format_.value, target):
+        print(path)

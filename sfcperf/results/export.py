@@ -23,8 +23,8 @@ _TRIAL_COLUMNS = tuple(f.name for f in fields(TrialRecord) if f.name not in ("sc
 _SAMPLE_COLUMNS = ("sample", "metric", "unit", "value")
 
 
-def export(store: RunStore, format: Format, target: Path) -> Path:
-    """Write all samples of the run to `target`; gives `target`.
+def export(store: RunStore, format: Format, target: Path) -> list[Path]:
+    """Write all samples of the run to `target`; gives the files that were written.
 
     Columns: `run_id`, the fields of TrialRecord (reasons, deployment, packets and notes as JSON
     text), a column `factor_NAME` per factor, and `sample` (from 0 within the trial), `metric`,
@@ -32,7 +32,8 @@ def export(store: RunStore, format: Format, target: Path) -> Path:
     has one row whose sample columns are empty, so that failures do not vanish from a table. When
     the run has telemetry it goes, with the same factor columns, to `telemetry_target(target)`.
 
-    Raises InputError for an unknown format, a damaged run or a target that cannot be written.
+    Raises InputError for an unknown format, a damaged run, or a target that cannot be written or
+    that is part of the run's own record.
     """
     if format not in get_args(Format):
         raise InputError(
@@ -42,9 +43,11 @@ def export(store: RunStore, format: Format, target: Path) -> Path:
     tables = {target: _samples_table(store.run_id, trials)}
     if store.telemetry_path.is_file():
         tables[telemetry_target(target)] = _telemetry_table(store, trials)
+    for path in tables:
+        _check_target(store, path)
     for path, table in tables.items():
         _write(table, format, path)
-    return target
+    return list(tables)
 
 
 def telemetry_target(target: Path) -> Path:
@@ -92,6 +95,27 @@ def _telemetry_table(store: RunStore, trials: Sequence[TrialRecord]) -> pyarrow.
         column = level_array([scenario.get(factor) for scenario in known]).take(scenarios.indices)
         table = table.append_column(PREFIX + factor, column)
     return table.add_column(0, "run_id", pyarrow.repeat(store.run_id, table.num_rows))
+
+
+def _check_target(store: RunStore, target: Path) -> None:
+    """An export replaces its target: never what a run was measured with, nor a device."""
+    try:
+        place = target.parent.resolve() / target.name
+        is_special = place.exists() and not place.is_file()
+    except OSError as error:
+        raise InputError(
+            f"the export cannot be written: {error.strerror}", where=str(target)
+        ) from error
+    if store.owns(place):
+        raise InputError(
+            "the export would replace a document of the run folder",
+            where=str(target),
+            hint="name another file",
+        )
+    if is_special:
+        raise InputError(
+            "the export cannot be written: this is not a regular file", where=str(target)
+        )
 
 
 def _write(table: pyarrow.Table, format: Format, target: Path) -> None:

@@ -32,6 +32,30 @@ WARMUP = "warmup.jsonl"
 TELEMETRY = "telemetry.parquet"
 SUMMARY = "summary.json"
 SUMMARY_CSV = "summary.csv"
+FIGURES = "figures"
+RAW = "raw"
+REPORT = "report.html"
+OWN = frozenset(
+    {
+        MANIFEST,
+        WORKFLOW,
+        WORKFLOW_APPLIED,
+        WORKFLOW_BASE,
+        PLAN,
+        TRIALS,
+        WARMUP,
+        TELEMETRY,
+        SUMMARY,
+        SUMMARY_CSV,
+        FIGURES,
+        RAW,
+        REPORT,
+        "lock",
+        "run.log",
+        "errors.log",
+    }
+)
+"""Names in a run folder that are ours (docs/reference/results.md); others are the user's."""
 
 
 class RunStore:
@@ -81,6 +105,13 @@ class RunStore:
         if self._run_id is None and (self.folder / MANIFEST).is_file():
             self._run_id = self.manifest()["run_id"]
         return self._run_id or self.folder.resolve().name
+
+    def owns(self, path: Path) -> bool:
+        """Whether a path (resolved) is a document of this folder, or lies in one of its folders."""
+        folder = self.folder.resolve()
+        return path.is_relative_to(folder) and path.relative_to(folder).parts[:1] in {
+            (name,) for name in OWN
+        }
 
     # Input, plan and manifest
 
@@ -168,7 +199,7 @@ class RunStore:
 
     def raw(self, trial_id: str) -> Path:
         """Folder for a trial's raw output; made if it is not there."""
-        folder = self.folder / "raw" / trial_id
+        folder = self.folder / RAW / trial_id
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
@@ -184,7 +215,7 @@ class RunStore:
     def merge_telemetry(self) -> Path | None:
         """telemetry.parquet from the trials' parts; None when there are none."""
         trials = [record.trial_id for record in self.trials()]
-        parts = [self.folder / "raw" / trial / TELEMETRY for trial in trials]
+        parts = [self.folder / RAW / trial / TELEMETRY for trial in trials]
         return telemetry.merge([p for p in parts if p.is_file()], self.telemetry_path)
 
     @property
@@ -221,12 +252,12 @@ class RunStore:
     @property
     def figures(self) -> Path:
         """Folder of the figures; it may not exist."""
-        return self.folder / "figures"
+        return self.folder / FIGURES
 
     @property
     def report(self) -> Path:
         """report.html; it may not exist."""
-        return self.folder / "report.html"
+        return self.folder / REPORT
 
     # Files
 

@@ -18,7 +18,7 @@ FORMATS: tuple[Format, ...] = ("csv", "parquet")
 
 
 def exported(store: RunStore, format: Format, columns: str) -> list[tuple[Any, ...]]:
-    target = export(store, format, store.folder.parent / f"out.{format}")
+    target, *_ = export(store, format, store.folder.parent / f"out.{format}")
     return duckdb.sql(f"SELECT {columns} FROM '{target}'").fetchall()
 
 
@@ -54,7 +54,7 @@ def test_levels_keep_their_type(tmp_path: Path) -> None:
         {"length": 2, "rate": 2, "on": None, "mixed": True, "list": None},
     ]
     trials = [trial(1, f"s{n:03d}", scenario=scenario) for n, scenario in enumerate(levels)]
-    target = export(run_folder(tmp_path / "run", trials), "parquet", tmp_path / "out.parquet")
+    [target] = export(run_folder(tmp_path / "run", trials), "parquet", tmp_path / "out.parquet")
     types = dict(
         duckdb.sql(f"SELECT column_name, column_type FROM (DESCRIBE FROM '{target}')").fetchall()
     )
@@ -79,8 +79,8 @@ def test_telemetry_goes_beside_with_the_factors(tmp_path: Path, format: Format) 
         observation = Observation(time_ns, "fwd-1", "cpu_ratio", "1", 0.5)
         store.write_trial_telemetry(record, [observation])
     store.merge_telemetry()
-    target = export(store, format, tmp_path / f"out.{format}")
-    beside = telemetry_target(target)
+    target, beside = export(store, format, tmp_path / f"out.{format}")
+    assert beside == telemetry_target(target)
     assert beside.name == f"out-telemetry.{format}"
     columns = "run_id, scenario_id, factor_chain_length, time_ns, value"
     assert duckdb.sql(f"SELECT {columns} FROM '{beside}'").fetchall() == [
