@@ -16,7 +16,7 @@ def report(run: RunArgument, results: ResultsOption = RESULTS) -> None:
     # A damaged folder is the user's to know about, not a failed step.
     store.manifest()
     store.trials()
-    problems = [*publishing.analyse(store), *publishing.publish(store, [publishing.REPORT])]
+    problems = [*publishing.analyse(store), *publishing.publish_report(store)]
     print_summary(store)
     print_places(store)
     if problems:

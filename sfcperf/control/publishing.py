@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from sfcperf import plugins
 from sfcperf.control.faults import describe, keep_traceback
 from sfcperf.results.store import RunStore
+from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.model import PublishSpec
 
 ANALYSES = ("summary",)
 ERROR_LOG = "errors.log"
 """In the run folder: tracebacks of what should not have happened."""
-REPORT = PublishSpec("report", {})
 
 
 def analyse(store: RunStore) -> list[str]:
@@ -34,6 +34,19 @@ def publish(store: RunStore, targets: Iterable[PublishSpec]) -> list[str]:
     for target in targets:
         with _noting(problems, store, f"publishing to {target.to}"):
             plugins.load("publisher", target.to)(target.parameters).publish(store)
+    return problems
+
+
+def publish_report(store: RunStore) -> list[str]:
+    """Make the report anew, as the run's workflow asks for it, or with the defaults when it asks
+    for none; gives what went wrong."""
+    problems: list[str] = []
+    with _noting(problems, store, "publishing to report"):
+        document, _ = store.workflow()
+        wanted = [entry for entry in document.get("publish", []) if entry.get("to") == "report"]
+        given = {key: value for key, value in (wanted or [{}])[0].items() if key != "to"}
+        schema = plugins.load("publisher", "report").parameters
+        problems += publish(store, [PublishSpec("report", with_defaults(schema, given))])
     return problems
 
 
