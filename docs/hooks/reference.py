@@ -15,7 +15,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 from sfcperf import plugins
-from sfcperf.cli.main import app
+from sfcperf.cli.app import app
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.schema import base_schema, effective_schema
 

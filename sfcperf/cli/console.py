@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from sfcperf.cli.failures import drop_stdout
+from sfcperf.cli.streams import drop_stdout
 
 WIDTH_OF_A_FILE = 120
 """Columns when stdout is no terminal."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import errno
-import os
 import signal
 import sys
 from contextlib import suppress
 from types import FrameType
 
-from sfcperf.control.interrupts import Interrupted
+from sfcperf.control.interrupts import SIGNALS, Interrupted
 from sfcperf.errors import ExitCode, SfcperfError, WorkflowError
 
 _ENVIRONMENT = {
@@ -20,22 +19,31 @@ _ENVIRONMENT = {
     errno.EPERM,
     errno.EMFILE,
     errno.ENFILE,
+    errno.EIO,
 }
 """What the system refuses although the program is right."""
 
 
 def signals_interrupt() -> None:
-    """SIGTERM and SIGHUP end the program in order, as Ctrl-C does, so that temporary files go.
+    """Ctrl-C, SIGTERM and SIGHUP end the program in order, so that temporary files go; once, so
+    that a second one does not cut that short.
 
     A run has its own way with signals (sfcperf.control.interrupts).
     """
 
     def stop(number: int, _frame: FrameType | None) -> None:
+        ignore_signals()
         raise Interrupted(signal.Signals(number).name)
 
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, stop)
+
+
+def ignore_signals() -> None:
+    """What is left to do is short, and decides nothing any more."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def exit_code_of(error: BaseException) -> int:
@@ -52,7 +60,7 @@ def exit_code_of(error: BaseException) -> int:
     _say(
         [
             f"internal error: {type(error).__name__}: {error}",
-            f"hint: the traceback is in {_keep(error)}; please report it",
+            f"hint: please report it; the traceback is in {_keep(error)}",
         ]
     )
     return ExitCode.INTERNAL
@@ -67,14 +75,18 @@ def _lines(error: SfcperfError) -> list[str]:
 
 
 def _keep(error: BaseException) -> str:
-    """The traceback in a file of its own."""
+    """The traceback in a file of its own, or here when there is no place for a file."""
     import tempfile
     import traceback
 
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="sfcperf-error-", suffix=".log", delete=False
-    ) as log:
-        log.write("".join(traceback.format_exception(error)))
+    text = "".join(traceback.format_exception(error))
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="sfcperf-error-", suffix=".log", delete=False
+        ) as log:
+            log.write(text)
+    except OSError:
+        return f"what follows:\n{text}"
     return log.name
 
 
@@ -82,16 +94,3 @@ def _say(lines: list[str]) -> None:
     # The terminal may be gone (SIGHUP): the exit code still tells.
     with suppress(OSError):
         print("\n".join(lines), file=sys.stderr)
-
-
-def flush_stdout() -> None:
-    """Write what is left to stdout; a reader that has gone is no error of ours."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        drop_stdout()
-
-
-def drop_stdout() -> None:
-    """What is still written to stdout goes nowhere, also what the interpreter flushes at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from sfcperf.cli.shipped import shipped_workflows
 from sfcperf.errors import InputError
 from sfcperf.results.store import RunStore
-from sfcperf.workflow.load import load_workflow
+from sfcperf.workflow.document import read_document
+from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Workflow
 
 
@@ -16,8 +18,22 @@ def open_workflow(
     name: str, *, overrides: Sequence[str] | None = None, driver: str | None = None
 ) -> Workflow:
     """Load a file, or a shipped workflow by its name. Raises InputError, WorkflowError."""
+    return read_workflow(name, overrides=overrides, driver=driver)[0]
+
+
+def read_workflow(
+    name: str, *, overrides: Sequence[str] | None = None, driver: str | None = None
+) -> tuple[Workflow, dict[str, Any]]:
+    """As `open_workflow`, with the document that was read: before preset, driver and overrides."""
+    path = _workflow_file(name)
+    document = read_document(path)
+    folder = path.resolve().parent
+    return load_document(document, folder, overrides=overrides or (), driver=driver), document
+
+
+def _workflow_file(name: str) -> Path:
     path = Path(name)
-    if not path.exists():
+    if not _exists(path):
         shipped = shipped_workflows()
         if name in shipped:
             path = shipped[name]
@@ -27,16 +43,25 @@ def open_workflow(
                 where=name,
                 allowed=", ".join(shipped) or None,
             )
-    return load_workflow(path, overrides=overrides or (), driver=driver)
+    return path
 
 
 def open_run(name: str, results: Path) -> RunStore:
     """A run folder by its path, or by its name in the results folder. Raises InputError."""
     path = Path(name)
-    if not path.exists() and path.name == name:
+    if not _exists(path) and path.name == name:
         path = results / name
-    if not path.exists():
+    if not _exists(path):
         raise InputError(
             "there is no such run", where=name, hint="`sfcperf runs` lists those in --results"
         )
     return RunStore.open(path)
+
+
+def _exists(path: Path) -> bool:
+    """Raises InputError when that cannot be told: the name is too long, a folder on the way is
+    not ours to read."""
+    try:
+        return path.exists()
+    except OSError as error:
+        raise InputError(f"this cannot be read: {error.strerror}", where=str(path)) from error

@@ -30,17 +30,19 @@ def run(
     """Run a workflow: build its chains, measure them, write the results.
 
     Exit code: 0 all trials valid, 1 some failed or untrusted, 2 bad input, 3 the environment
-    lacks something, 4 internal error, 130 interrupted (`sfcperf resume` goes on).
+    lacks something (or not everything could be published), 4 internal error, 130 interrupted
+    (`sfcperf resume` goes on).
     """
-    from sfcperf.cli.inputs import open_workflow
+    from sfcperf.cli.inputs import read_workflow
 
-    loaded = open_workflow(workflow, overrides=set_, driver=driver)
+    loaded, given = read_workflow(workflow, overrides=set_, driver=driver)
     if dry_run:
         from sfcperf.cli.plan import print_plan
         from sfcperf.control.admission import check
 
         check(loaded)
-        print_plan(loaded)
+        if not quiet:
+            print_plan(loaded)
         return
 
     import sys
@@ -50,6 +52,6 @@ def run(
     from sfcperf.control.run import start
 
     with progress(quiet=quiet) as listener:
-        outcome = start(loaded, results, command=sys.argv, listener=listener)
+        outcome = start(loaded, results, command=sys.argv, listener=listener, given=given)
     show_outcome(outcome, quiet=quiet)
     raise typer.Exit(outcome.exit_code)

@@ -10,11 +10,12 @@ def runs(results: ResultsOption = RESULTS) -> None:
     from rich.table import Table
 
     from sfcperf.cli.console import console
+    from sfcperf.control.lock import is_held
     from sfcperf.results.runs import RunInfo, list_runs
 
     def status(run: RunInfo) -> str:
-        """A run that says `running` in its folder and runs nowhere here was killed."""
-        return "killed" if run.status == "running" and not _alive(run.run_id) else run.status
+        """A run that says `running` and on whose folder nobody works was killed."""
+        return "killed" if run.status == "running" and not is_held(run.folder) else run.status
 
     table = Table(box=None, pad_edge=False)
     table.add_column("run", no_wrap=True)
@@ -22,7 +23,8 @@ def runs(results: ResultsOption = RESULTS) -> None:
     table.add_column("started", no_wrap=True)
     for count in ("valid", "untrusted", "failed"):
         table.add_column(count, justify="right")
-    found = list_runs(results)
+    # There is no default folder before the first run.
+    found = list_runs(results) if results != RESULTS or results.exists() else []
     for run in found:
         trials = [str(run.valid), str(run.untrusted), str(run.failed)]
         table.add_row(run.run_id, status(run), run.started_at[:19], *trials)
@@ -34,14 +36,3 @@ def runs(results: ResultsOption = RESULTS) -> None:
     for run in found:
         if run.damage:
             out.print(f"damaged: {run.damage}", soft_wrap=True)
-
-
-def _alive(run_id: str) -> bool:
-    from sfcperf.control.state import StateDir
-    from sfcperf.errors import EnvironmentLacks
-
-    try:
-        return StateDir().alive(run_id)
-    except EnvironmentLacks:
-        # Live runs are root's to see; anybody else is told what the folder says.
-        return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,8 +19,8 @@ def show(
     kind: Annotated[
         str,
         typer.Argument(
-            metavar="driver|vnf|probe|monitor|analysis|publisher|workflow",
-            help="Kind of plug-in, or `workflow`.",
+            metavar="driver|vnf|probe|monitor|analysis|publisher|workflow|topology",
+            help="Kind of plug-in, or `workflow`, or `topology`.",
             show_default=False,
         ),
     ],
@@ -30,6 +31,9 @@ def show(
     """Show what a plug-in does, its parameters, what it reports and what it costs."""
     if kind in ("workflow", "workflows"):
         _show_workflow(name)
+        return
+    if kind in ("topology", "topologies"):
+        _show_topology(name)
         return
     from sfcperf import plugins
     from sfcperf.cli.console import console as new_console
@@ -59,8 +63,27 @@ def _show_workflow(name: str) -> None:
     shipped = shipped_workflows()
     if name not in shipped:
         raise InputError(f"no workflow named {name!r} is shipped", allowed=", ".join(shipped))
-    print(f"// {shipped[name]}")
+    # Not on stdout, which is a workflow: `sfcperf show workflow quickstart > mine.json`.
+    print(shipped[name], file=sys.stderr)
     print(shipped[name].read_text().rstrip())
+
+
+def _show_topology(name: str) -> None:
+    """What a preset stands for, as a workflow would write it out."""
+    from sfcperf.errors import InputError
+    from sfcperf.workflow.topology import DESCRIPTIONS, PRESETS
+
+    if name not in PRESETS:
+        raise InputError(f"there is no topology named {name!r}", allowed=", ".join(PRESETS))
+    topology = PRESETS[name]
+    written = {
+        "name": name,
+        "nodes": {node.name: {} for node in topology.nodes},
+        "links": [{"between": list(link.between)} for link in topology.links],
+        "placement": dict(topology.placement),
+    }
+    print(f"topology {name}: {DESCRIPTIONS[name]}\n")
+    print(json.dumps({"topology": written}, indent=2))
 
 
 def _own_docstring(plugin: type[Any]) -> str:

@@ -17,7 +17,7 @@ Command = Callable[..., int]
 @pytest.fixture
 def sfcperf(monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
     """The command in this process; gives its exit code."""
-    numbers = (signal.SIGTERM, signal.SIGHUP)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = [signal.getsignal(number) for number in numbers]
 
     def run(*argv: object) -> int:

@@ -95,8 +95,7 @@ def test_impatience_leaves_nothing_behind(bench: Bench, running: subprocess.Pope
         running.send_signal(signal.SIGINT)
         time.sleep(0.002)
     running.communicate(timeout=PATIENCE_S)
-    # The last signals may meet the process after its own handlers are gone.
-    assert running.returncode in (130, -signal.SIGINT)
+    assert running.returncode == 130
     assert bench.manifest()["status"] == "interrupted"
     assert bench.leftovers() == []
 
@@ -144,6 +143,56 @@ def test_a_living_run_is_neither_resumed_nor_cleaned(
     running.send_signal(signal.SIGTERM)
     running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 130
+
+
+@pytest.mark.parametrize("module", ["sfcperf.cli.failures", "typer", "sfcperf.cli.inputs"])
+def test_interrupted_before_the_run_begins(bench: Bench, module: str) -> None:
+    """Ctrl-C in the middle of the imports, before and after signals are ours."""
+    code = (
+        "import os, signal, sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {module!r}: os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "from sfcperf.cli.main import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "plan", str(bench.write())],
+        capture_output=True,
+        text=True,
+        preexec_fn=default_signals,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("verb", ["--help", "list", "runs", "show probe fake", "run", "run -q"])
+def test_closed_streams_are_no_error(bench: Bench, closed: str, verb: str) -> None:
+    path, results = bench.write(), str(bench.results)
+    arguments = [
+        *verb.split(),
+        *([str(path), "--results", results] if "run" in verb.split() else []),
+    ]
+    command = [*COMMAND, *arguments]
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}', "sh", *command],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+        env={**os.environ, "SFCPERF_RESULTS": results},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr + done.stdout
+    assert "Exception ignored" not in done.stderr + done.stdout
+
+
+def test_errors_do_not_move_to_stdout_when_stderr_is_closed(bench: Bench) -> None:
+    command = ["sh", "-c", 'exec "$@" 2>&-', "sh", *COMMAND, "plan", "no-such-workflow"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
 
 
 def test_a_reader_that_goes_away_does_not_end_a_run(bench: Bench) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from support.engine import Bench
 
 import sfcperf as package
+from sfcperf.control.lock import held
 
 Command = Callable[..., int]
 Capture = pytest.CaptureFixture[str]
@@ -71,6 +73,23 @@ def test_dry_run_makes_nothing(bench: Bench, sfcperf: Command, capsys: Capture) 
     assert "s001  chain_length=2: sf-1 -> sf-2" in capsys.readouterr().out
     assert list(bench.results.iterdir()) == []
     assert bench.leftovers() == []
+
+
+def test_a_quiet_dry_run_prints_nothing(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
+    argv = ["run", bench.write(), "--results", bench.results, "--dry-run", "--quiet"]
+    assert sfcperf(*argv) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_given_workflow_is_kept_beside_the_one_that_is_run(
+    bench: Bench, sfcperf: Command
+) -> None:
+    path = bench.write(**SMALL, presets={"one": {"design.rounds": 1}})
+    assert sfcperf("run", path, "--results", bench.results, "-q", "--set", "preset=one") == 0
+    assert json.loads((bench.folder() / "workflow.json").read_text()) == bench.document(
+        **SMALL, presets={"one": {"design.rounds": 1}}
+    )
+    assert len(bench.trials()) == 2
 
 
 def test_plan_shows_the_order_that_is_run(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
@@ -190,7 +209,7 @@ def test_a_bug_is_an_internal_error_with_its_traceback_in_a_file(
     err = capsys.readouterr().err
     assert "internal error: ZeroDivisionError: a bug" in err
     assert "Traceback" not in err
-    log = Path(err.split("the traceback is in ")[1].split(";")[0])
+    log = Path(err.split("the traceback is in ")[1].strip())
     assert "ZeroDivisionError: a bug" in log.read_text()
     log.unlink()
     assert bench.manifest()["status"] == "failed"
@@ -225,6 +244,77 @@ def test_runs_lists_by_status(
     assert lines[finished.name][3:] == ["4", "0", "0"]
     assert lines["killed"][1] == "killed"
     assert lines["damaged"][1] == "damaged"
+
+
+def test_a_run_that_is_alive_is_not_called_killed(
+    bench: Bench, finished: Path, sfcperf: Command, capsys: Capture
+) -> None:
+    """Also where SFCPERF_STATE_DIR is another one than the run's, or not ours to read."""
+    manifest = json.loads((finished / "run.json").read_text())
+    (finished / "run.json").write_text(json.dumps({**manifest, "status": "running"}))
+    with held(finished, finished.name):
+        assert sfcperf("runs", "--results", bench.results) == 0
+    assert " running " in capsys.readouterr().out
+
+
+def test_before_the_first_run_there_are_none(
+    sfcperf: Command, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SFCPERF_RESULTS", raising=False)
+    assert sfcperf("runs") == 0
+    assert capsys.readouterr().out == "no runs in results\n"
+    assert sfcperf("runs", "--results", "elsewhere") == 2
+
+
+@pytest.mark.parametrize("verb", ["run", "validate", "plan", "resume", "report", "export"])
+@pytest.mark.parametrize("name", ["a" * 300, "a/" * 3000, "/" + "b" * 300 + ".json"])
+def test_a_name_that_is_too_long(
+    bench: Bench, sfcperf: Command, capsys: Capture, verb: str, name: str
+) -> None:
+    assert sfcperf(verb, name) == 2
+    assert "File name too long" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["trials.jsonl", "run.json", "workflow.json", "report.html", "lock", "raw/x.csv"],
+)
+def test_an_export_replaces_no_document_of_the_run(
+    finished: Path, sfcperf: Command, capsys: Capture, name: str
+) -> None:
+    before = {path: path.stat().st_mtime_ns for path in finished.rglob("*")}
+    assert sfcperf("export", finished, "-o", finished / "raw" / ".." / name) == 2
+    assert "document of the run folder" in capsys.readouterr().err
+    assert {path: path.stat().st_mtime_ns for path in finished.rglob("*")} == before
+
+
+def test_an_export_replaces_no_device(
+    finished: Path, sfcperf: Command, capsys: Capture, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert sfcperf("export", finished, "-o", tmp_path / "pipe") == 2
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_export_prints_both_files(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
+    bench.start(**SMALL, monitors=[{"monitor": "fake"}])
+    assert sfcperf("export", bench.folder()) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        str(bench.folder() / "samples.csv"),
+        str(bench.folder() / "samples-telemetry.csv"),
+    ]
+
+
+def test_report_makes_the_formats_that_the_workflow_asks_for(
+    bench: Bench, sfcperf: Command, capsys: Capture
+) -> None:
+    figure = {"name": "f", "probe": "a", "metric": "rtt_us", "x": "chain_length"}
+    publish = [{"to": "report", "formats": ["png"]}]
+    bench.start(**SMALL, figures=[figure], publish=publish)
+    assert sfcperf("report", bench.folder()) == 0
+    drawn = {path.suffix for path in (bench.folder() / "figures").iterdir()}
+    assert drawn == {".png", ".csv"}
 
 
 def test_a_run_is_named_by_its_id_or_by_its_path(
@@ -293,17 +383,46 @@ def test_list(bench: Bench, sfcperf: Command, capsys: Capture, kind: str, name: 
     assert f"  {line}" in capsys.readouterr().out
 
 
-def test_a_plug_in_that_does_not_import_is_listed_as_unusable(
-    bench: Bench, sfcperf: Command, capsys: Capture, tmp_path: Path
+BROKEN = {
+    "nowhere:Bad": "No module named 'nowhere'",
+    "broken_syntax:Bad": "SyntaxError",
+    "broken_import:Bad": "ZeroDivisionError",
+    "support.fakes:NotThere": "has no attribute 'NotThere'",
+    "support.fakes:ROOT": "is not a class derived from Probe",
+    "support.fakes:FakeMonitor": "is not a class derived from Probe",
+    "broken_title:Bad": "has no `title`",
+    "broken_parameters:Bad": "has no JSON Schema",
+}
+PROBE = "from sfcperf.active.base import Probe\nclass Bad(Probe):\n"
+MODULES = {
+    "broken_syntax": "class Bad(:\n",
+    "broken_import": "1 / 0\n",
+    "broken_title": f"{PROBE}    parameters = {{}}\n",
+    "broken_parameters": f"{PROBE}    title = 'Bad'\n    parameters = 5\n",
+}
+
+
+@pytest.mark.parametrize("target", BROKEN)
+def test_a_broken_plug_in_is_named_and_hides_no_other(
+    bench: Bench, sfcperf: Command, capsys: Capture, tmp_path: Path, target: str
 ) -> None:
-    points = tmp_path / "installed" / "sfcperf_fakes-1.dist-info" / "entry_points.txt"
-    text = points.read_text()
-    points.write_text(text.replace("[sfcperf.probes]", "[sfcperf.probes]\nbad = nowhere:Bad"))
+    installed = tmp_path / "installed"
+    for name, text in MODULES.items():
+        (installed / f"{name}.py").write_text(text)
+    points = installed / "sfcperf_fakes-1.dist-info" / "entry_points.txt"
+    with_bad = points.read_text().replace("[sfcperf.probes]", f"[sfcperf.probes]\nbad = {target}")
+    points.write_text(with_bad)
     assert sfcperf("list", "probes") == 0
     out = capsys.readouterr().out
-    assert "bad" in out
     assert "unusable" in out
     assert "Sends packets that do not exist" in out
+    assert sfcperf("show", "probe", "bad") == 3
+    err = capsys.readouterr().err
+    assert BROKEN[target] in err
+    assert "package sfcperf-fakes" in err
+    assert sfcperf("doctor", "--driver", "fake") == 3
+    assert "probe bad" in capsys.readouterr().out
+    assert sfcperf("validate", bench.write()) == 0
 
 
 def test_show_a_probe(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
@@ -319,6 +438,25 @@ def test_show_a_probe(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
 def test_show_others(bench: Bench, sfcperf: Command, capsys: Capture, kind: str) -> None:
     assert sfcperf("show", kind, "fake") == 0
     assert f"{kind} fake: " in capsys.readouterr().out
+
+
+def test_show_a_topology_as_a_workflow_would_write_it(
+    bench: Bench, sfcperf: Command, capsys: Capture
+) -> None:
+    assert sfcperf("show", "topology", "T2") == 0
+    title, _, text = capsys.readouterr().out.partition("\n")
+    assert title == "topology T2: client and server on one node, the chain on another"
+    assert sfcperf("validate", bench.write(**json.loads(text))) == 0
+    assert sfcperf("show", "topology", "T9") == 2
+
+
+def test_a_shown_workflow_is_one(
+    bench: Bench, sfcperf: Command, capsys: Capture, tmp_path: Path
+) -> None:
+    assert sfcperf("show", "workflow", "quickstart") == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["name"] == "quickstart"
+    assert err.rstrip().endswith("quickstart.json")
 
 
 def test_doctor_of_one_driver(bench: Bench, sfcperf: Command, capsys: Capture) -> None:

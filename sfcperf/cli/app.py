@@ -1,0 +1,64 @@
+"""The verbs of the `sfcperf` command.
+
+Everything heavy is imported inside the verbs: `--help` and mistyped options answer at once.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import sfcperf
+from sfcperf.cli import (
+    clean,
+    doctor,
+    export,
+    listing,
+    plan,
+    report,
+    resume,
+    run,
+    runs,
+    show,
+    validate,
+)
+
+app = typer.Typer(
+    name="sfcperf",
+    help="Benchmark service function chains from one JSON workflow.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    # Help as plain text: importing rich costs more than all the rest of `--help`.
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+app.command("run")(run.run)
+app.command("validate")(validate.validate)
+app.command("plan")(plan.plan)
+app.command("list")(listing.list_)
+app.command("show")(show.show)
+app.command("resume")(resume.resume)
+app.command("report")(report.report)
+app.command("runs")(runs.runs)
+app.command("export")(export.export)
+app.command("clean")(clean.clean)
+app.command("doctor")(doctor.doctor)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"sfcperf {sfcperf.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Benchmark service function chains from one JSON workflow."""
