@@ -92,4 +92,9 @@ def test_the_steps_of_the_tutorial_make_a_workflow() -> None:
     for step in steps:
         document |= json.loads("{" + step.strip().rstrip(",") + "}")
         load_document(document, TREE)
-    assert len(load_document(document, TREE).scenarios) == 4
+    workflow = load_document(document, TREE)
+    assert len(workflow.scenarios) == 4
+    # Its quick try is quick: stopping adds no rounds.
+    quick = load_document(document, TREE, overrides=re.findall(r"--set (\S+=\S+)", text)).design
+    assert quick.stop_when is not None
+    assert quick.rounds == quick.stop_when.max_rounds == 1
