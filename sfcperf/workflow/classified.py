@@ -7,22 +7,44 @@ deployed, and in each trial again.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from ipaddress import IPv4Address, IPv4Network
 
 from sfcperf import plugins
-from sfcperf.workflow.model import ChainSpec, ProbeSpec
+from sfcperf.workflow.model import ChainSpec, EndpointSpec, ProbeSpec
 from sfcperf.workflow.topology import Report
 
 _MATCH = "/chain/classifier/match"
 
 
-def check_classified(probes: Iterable[ProbeSpec], chain: ChainSpec, report: Report) -> None:
-    """Report the probes whose packets would go past the functions of a chain."""
+def check_classified(
+    chain: ChainSpec,
+    client: EndpointSpec,
+    server: EndpointSpec,
+    probes: Iterable[ProbeSpec],
+    report: Report,
+) -> None:
+    """Report what would send measured packets past the functions of a chain: addresses that the
+    workflow gives, and what the probes say that they send. All prefixes and addresses are sound."""
     if not chain.functions:
         return
+    _check_address(chain.match.source, "source", client, report)
+    _check_address(chain.match.destination, "destination", server, report)
     for probe in probes:
         protocols = plugins.load("probe", probe.probe).ip_protocols(probe.parameters)
         if protocols:
             _check_probe(probe, protocols, chain, report)
+
+
+def _check_address(prefix: str | None, key: str, endpoint: EndpointSpec, report: Report) -> None:
+    if prefix is None or endpoint.address is None:
+        return
+    if IPv4Address(endpoint.address) not in IPv4Network(prefix):
+        report(
+            ("chain", "classifier", "match", key),
+            f"the {endpoint.name}'s address {endpoint.address} is not in {prefix}: all packets "
+            "would go past the chain",
+            allowed=f"a prefix that holds {endpoint.address}",
+        )
 
 
 def _check_probe(

@@ -67,7 +67,7 @@ class ScenarioBuilder:
             return None
         _check_addresses(client, server, report)
         chains.check_reachable(chain, client, server, topology, report)
-        check_classified(probes, chain, report)
+        check_classified(chain, client, server, probes, report)
         levels = {name: level.label for name, level in combination.items()}
         return Scenario(scenario_id, levels, topology, client, server, chain, probes, monitors)
 

@@ -25,8 +25,9 @@ def violations(folder: Path) -> list[str]:
     import pyarrow.parquet
 
     found = []
-    for name in ("workflow", "run", "plan", "summary"):
-        file = f"{name}.json"
+    documents = ("workflow.json", "workflow.applied.json", "run.json", "plan.json", "summary.json")
+    for file in documents:
+        name = file.partition(".")[0]
         found += _errors(name, file, json.loads((folder / file).read_text()))
     for file in ("trials.jsonl", "warmup.jsonl"):
         if (folder / file).exists():

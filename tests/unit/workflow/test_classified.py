@@ -65,6 +65,19 @@ def test_a_chain_of_no_functions_has_nothing_to_go_past(load: Any, refused: Any)
     assert pointers(refused(**lengths, probes=[stream()])) == {"/probes/0"}
 
 
+@pytest.mark.parametrize(("endpoint", "key"), [("client", "source"), ("server", "destination")])
+def test_an_address_outside_of_the_prefix_is_refused(
+    load: Any, refused: Any, endpoint: str, key: str
+) -> None:
+    endpoints = {endpoint: {"address": "10.1.0.5"}}
+    error = refused(endpoints=endpoints, chain=chain(**{key: "10.2.0.0/16"}))
+    assert pointers(error) == {f"/chain/classifier/match/{key}"}
+    assert error.allowed == "a prefix that holds 10.1.0.5"
+    assert load(endpoints=endpoints, chain=chain(**{key: "10.1.0.0/16"}))
+    assert load(endpoints=endpoints, chain=chain(0, **{key: "10.2.0.0/16"}))
+    assert load(chain=chain(**{key: "10.2.0.0/16"}))
+
+
 def test_the_real_probes_say_what_they_send() -> None:
     """ping beside udp alone: what deployed first, and failed in each trial, before."""
     match = "chain.classifier.match"
