@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from sfcperf.control.resolved import resolved
 from sfcperf.workflow import estimate
 from sfcperf.workflow.plan import visits
 from sfcperf.workflow.plan_document import plan_document
@@ -57,7 +58,12 @@ def test_sequential_order_is_that_of_the_file(load: Any) -> None:
 @pytest.mark.parametrize("stop", [None, {"relative_half_width": 0.1, "max_rounds": 7}])
 def test_the_document_fits_its_schema(load: Any, stop: Any) -> None:
     design = {"rounds": 2, "warmup_rounds": 1, **({"stop_when": stop} if stop else {})}
-    document = {"schema_version": 1, **plan_document(load(**VARIED, design=design))}
+    workflow = load(**VARIED, design=design)
+    document = {
+        "schema_version": 1,
+        **plan_document(workflow),
+        "resolved": resolved(workflow),
+    }
     schema = json.loads((files("sfcperf.schemas") / "plan.schema.json").read_text())
     Draft202012Validator.check_schema(schema)
     assert list(Draft202012Validator(schema).iter_errors(document)) == []
