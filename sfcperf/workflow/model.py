@@ -215,6 +215,6 @@ class Workflow:
     publish: tuple[PublishSpec, ...]
     figures: tuple[FigureSpec, ...]
     document: Mapping[str, Any]
-    """The JSON document after overrides, before expansion: what is kept as workflow.json."""
+    """The JSON document after overrides, before expansion; kept as workflow.applied.json."""
     folder: Path
     """Folder of the file: relative paths in it (VNFDs) start here."""

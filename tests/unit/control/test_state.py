@@ -11,7 +11,7 @@ import pytest
 from support.engine import Bench, in_child
 
 from sfcperf.control.clean import clean
-from sfcperf.control.state import TAG_ALPHABET, RunAlive, RunInfo, StateDir
+from sfcperf.control.state import TAG_ALPHABET, RunAlive, RunInfo, RunState, StateDir
 from sfcperf.drivers.base import Resource
 from sfcperf.errors import EnvironmentLacks
 
@@ -122,3 +122,26 @@ def test_a_state_folder_that_cannot_be_used_is_said(
     with pytest.raises(EnvironmentLacks) as caught:
         StateDir().create("w")
     assert "SFCPERF_STATE_DIR" in (caught.value.hint or "")
+
+
+def test_a_tag_is_free_when_no_session_has_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a resumed run that died both count: the tag in its id, and that of its last session."""
+    states = StateDir()
+    run = bench.state / "runs" / "20260101-000000-w-aaaaaa"
+    run.mkdir(parents=True)
+    RunState(run, -1).write_info(RunInfo(run.name, "bbbbbb", "fake", {}, "/nowhere", 1))
+    (bench.state / "runs" / "damaged-cccccc").mkdir()
+    letters = iter("aaaaaabbbbbbccccccdddddd")
+    monkeypatch.setattr("secrets.choice", lambda alphabet: next(letters))
+    state, _, tag = states.create("w")
+    assert tag == "dddddd"
+    state.remove()
+
+
+def test_what_cannot_be_a_run_is_left_alone(bench: Bench) -> None:
+    for name in (".hidden", "not ours"):
+        (bench.state / "runs" / name).mkdir(parents=True)
+    assert clean(dry_run=False) == []
+    assert len(list((bench.state / "runs").iterdir())) == 2

@@ -136,3 +136,16 @@ def test_check_names_all_that_is_missing(installed: dict[tuple[str, str], Plugin
     assert "clang" in caught.value.message
     assert "ping" in caught.value.message
     assert caught.value.hint == "get clang; get ping"
+
+
+def test_a_plug_in_that_cannot_say_what_it_needs_hides_no_other(
+    installed: dict[tuple[str, str], Plugin], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*arguments: Any) -> list[Requirement]:
+        raise KeyError("speed")
+
+    monkeypatch.setattr(installed["probe", "http"], "requirements", broken)
+    found = {need.name: need for need in environment.requirements_for(None)}
+    assert not found["probe http"].met
+    assert "KeyError" in found["probe http"].detail
+    assert found["ping"].met

@@ -19,6 +19,7 @@ from sfcperf.results.documents import parse, trial_document, trial_record
 from sfcperf.results.files import replacing
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
+from sfcperf.results.telemetry import monitor_cpu_s
 
 
 def test_trials_come_back_as_they_were(tmp_path: Path) -> None:
@@ -271,6 +272,17 @@ def test_telemetry_is_merged_in_the_order_of_trials(tmp_path: Path) -> None:
     rows = duckdb.sql(f"SELECT trial_id, time_ns FROM '{store.telemetry_path}'").fetchall()
     # Round 3 is not in trials.jsonl: its trial was not finished.
     assert rows == [("r002-s000-ping", 2)] * 2 + [("r001-s000-ping", 1)] * 2
+
+
+def test_what_monitors_used_is_summed(tmp_path: Path) -> None:
+    """Also when a trial has two monitors of one kind."""
+    store = run_folder(tmp_path / "run", [trial(1), trial(2)])
+    for record in (trial(1), trial(2)):
+        own = [Observation(1, name, "monitor_cpu_s", "s", 0.25) for name in ("cpu", "cpu", "top")]
+        store.write_trial_telemetry(record, [*own, Observation(1, "cpu", "other", "s", 9.0)])
+    store.merge_telemetry()
+    assert monitor_cpu_s(store.telemetry_path) == {"cpu": 1.0, "top": 0.5}
+    assert monitor_cpu_s(tmp_path / "missing") == {}
 
 
 def test_a_damaged_part_of_the_telemetry_is_named(tmp_path: Path) -> None:
