@@ -49,7 +49,12 @@ _TCP = (*_COMMON, Metric("retransmits", "1", "TCP segments that were sent again"
 _UDP = (
     *_COMMON,
     Metric("rate_pps", "1/s", "datagrams that the server received per second", better="higher"),
-    Metric("loss_ratio", "1", "lost datagrams, of those sent, by sequence number", better="lower"),
+    Metric(
+        "loss_ratio",
+        "1",
+        "lost datagrams, of those up to the last one received, by sequence number",
+        better="lower",
+    ),
     Metric("jitter_us", "us", "interarrival jitter of RFC 3550 at the server", better="lower"),
 )
 
@@ -96,7 +101,8 @@ class Iperf3(Probe):
                 "default": 0.05,
                 "description": "The trial is untrusted when the sender stays more than this ratio "
                 'below rate_bps, or, at "maximum", when the endpoints themselves lose more than '
-                "this ratio of the datagrams. (At a fixed rate they must lose none.)",
+                "this ratio of the datagrams (at a fixed rate they must lose none), or when more "
+                "than this ratio of them came after the last one received.",
             },
             "payload_bytes": {
                 "type": "integer",
@@ -284,6 +290,12 @@ class Iperf3(Probe):
             )
         if seen.datagrams is None:
             return doubts + losses.of_interface(deployment.client)
+        sent, unseen = seen.datagrams.sent, seen.datagrams.unseen
+        if unseen > asked["rate_tolerance"] * sent:
+            doubts.append(
+                f"{unseen} datagrams ({unseen / sent:.0%} of those sent) came after the last one "
+                "received: lost at the end or never read, loss_ratio is without them"
+            )
         # At a fixed rate the loss ratio counts, and must be the chain's alone. At "maximum" the
         # received rate counts, which a small loss at an end falsifies by no more than itself.
         tolerance = asked["rate_tolerance"] if maximum else 0
@@ -305,6 +317,7 @@ class Iperf3(Probe):
         if seen.datagrams is not None:
             notes["datagrams_sent"] = seen.datagrams.sent
             notes["datagrams_received"] = seen.datagrams.received
+            notes["datagrams_unseen"] = seen.datagrams.unseen
         if self.parameters["rate_bps"] == MAXIMUM and (limit := _limit_in_endpoints(seen)):
             notes["limit"] = limit
         return notes

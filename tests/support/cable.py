@@ -59,6 +59,11 @@ class Cable:
         """Packets reach the middle and go no further."""
         _run("ip", "-n", self.spaces["middle"], "link", "set", "server0", "down")
 
+    def drop_udp(self) -> None:
+        """UDP packets reach the middle and go no further; others do."""
+        rule = ["rule", "add", "ipproto", "udp", "priority", "1", "blackhole"]
+        _run("ip", "-n", self.spaces["middle"], *rule)
+
 
 @contextmanager
 def cable() -> Iterator[Cable]:

@@ -112,7 +112,7 @@ def test_iperf3_udp_fills_the_mtu_unless_told_otherwise(wire: Cable, tmp_path: P
 
 @pytest.mark.server
 def test_httperf_closed_loop(wire: Cable, tmp_path: Path) -> None:
-    result = measure(wire, tmp_path, Httperf, connections=4, duration_s=0.5, object_bytes=3000)
+    result = measure(wire, tmp_path, Httperf, connections=4, duration_s=1.5, object_bytes=3000)
     seen = values(result)
     assert seen["errors"] == 0
     assert seen["replies_per_s"] > 100
@@ -194,6 +194,23 @@ def test_loss_in_the_chain_is_a_result(wire: Cable, tmp_path: Path) -> None:
     # Two ways to see the same: sequence numbers at the receiver, bytes at both ends.
     arrived = seen["rate_bps"] / seen["sent_bps"]
     assert seen["loss_ratio"] == pytest.approx(1 - arrived, abs=0.05)
+
+
+def test_a_chain_that_ends_carrying_udp_in_mid_test_is_untrusted(
+    wire: Cable, tmp_path: Path
+) -> None:
+    """No later datagram tells the receiver that some are missing."""
+    probe = made(Iperf3, protocol="udp", rate_bps=4_000_000, payload_bytes=1000, duration_s=2)
+    probe.prepare(wire.deployment, tmp_path)
+    timer = threading.Timer(1, wire.drop_udp)
+    timer.start()
+    try:
+        result = probe.measure(wire.deployment, tmp_path)
+    finally:
+        timer.join()
+        probe.cleanup()
+    assert result.notes["datagrams_unseen"] > 100
+    assert any("came after the last one received" in reason for reason in result.untrusted)
 
 
 def test_udp_at_maximum_finds_the_chains_rate(wire: Cable, tmp_path: Path) -> None:

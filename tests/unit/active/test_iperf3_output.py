@@ -60,6 +60,24 @@ def test_udp_streams_are_added() -> None:
     assert seen.retransmits is None
 
 
+def test_datagrams_after_the_last_one_received_are_told_apart() -> None:
+    """The receiver's sequence numbers know nothing of them; only the sender does."""
+    document = json.loads(golden("udp-streams"))
+    assert (whole := parse(json.dumps(document)).datagrams) is not None
+    assert whole.unseen == 0
+    document["end"]["sum_sent"]["packets"] += 40
+    assert (cut := parse(json.dumps(document)).datagrams) is not None
+    assert cut.unseen == 40
+    assert cut.loss_ratio == whole.loss_ratio
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_datagrams_of_omitted_seconds_are_not_taken_for_unseen_ones(version: str) -> None:
+    datagrams = parse(golden("udp-omit-loss", version)).datagrams
+    assert datagrams is not None
+    assert 0 <= datagrams.unseen <= 0.02 * datagrams.sent
+
+
 def test_iperf3s_own_error_is_told() -> None:
     with pytest.raises(MeasurementError, match="Connection refused"):
         parse(golden("refused"))
