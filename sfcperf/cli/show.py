@@ -19,8 +19,8 @@ def show(
     kind: Annotated[
         str,
         typer.Argument(
-            metavar="driver|vnf|probe|monitor|analysis|publisher|workflow|topology",
-            help="Kind of plug-in, or `workflow`, or `topology`.",
+            metavar="driver|vnf|probe|monitor|analysis|publisher|workflow|topology|schema",
+            help="Kind of plug-in, or `workflow`, `topology`, `schema`.",
             show_default=False,
         ),
     ],
@@ -34,6 +34,9 @@ def show(
         return
     if kind in ("topology", "topologies"):
         _show_topology(name)
+        return
+    if kind in ("schema", "schemas"):
+        _show_schema(name)
         return
     from sfcperf import plugins
     from sfcperf.cli.console import console as new_console
@@ -66,6 +69,16 @@ def _show_workflow(name: str) -> None:
     # Not on stdout, which is a workflow: `sfcperf show workflow quickstart > mine.json`.
     print(shipped[name], file=sys.stderr)
     print(shipped[name].read_text().rstrip())
+
+
+def _show_schema(name: str) -> None:
+    """The JSON Schema of workflows with all installed plug-ins, for editors."""
+    from sfcperf.errors import InputError
+    from sfcperf.workflow.load import effective_schema
+
+    if name != "workflow":
+        raise InputError(f"there is no schema named {name!r}", allowed="workflow")
+    print(json.dumps(effective_schema(), indent=2))
 
 
 def _show_topology(name: str) -> None:

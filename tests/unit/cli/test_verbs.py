@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import jsonschema
 import pyarrow.parquet
 import pytest
 from support.engine import Bench
@@ -448,6 +449,14 @@ def test_show_a_topology_as_a_workflow_would_write_it(
     assert title == "topology T2: client and server on one node, the chain on another"
     assert sfcperf("validate", bench.write(**json.loads(text))) == 0
     assert sfcperf("show", "topology", "T9") == 2
+
+
+def test_the_shown_schema_accepts_a_shown_workflow(sfcperf: Command, capsys: Capture) -> None:
+    assert sfcperf("show", "schema", "workflow") == 0
+    schema = json.loads(capsys.readouterr().out)
+    assert sfcperf("show", "workflow", "quickstart") == 0
+    jsonschema.Draft202012Validator(schema).validate(json.loads(capsys.readouterr().out))
+    assert sfcperf("show", "schema", "elsewhere") == 2
 
 
 def test_a_shown_workflow_is_one(
