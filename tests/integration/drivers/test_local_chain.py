@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from support.scenarios import scenario, topology
 
+from sfcperf.active.server import start_server
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.hosts.base import Process
 from sfcperf.management.deployment import Deployment
@@ -34,11 +35,9 @@ def ping(deployment: Deployment, count: int = 3) -> int:
 
 def transfer(deployment: Deployment, *options: str) -> dict[str, float]:
     """A small iperf3 transfer; gives its `end.sum_received`."""
-    server = deployment.server.host.spawn(["iperf3", "-s", "-1"])
-    for _ in range(500):
-        if ":1451 " in deployment.server.host.read_text("/proc/net/tcp6"):
-            break
-        time.sleep(0.01)
+    log = deployment.server.host.workdir / "iperf3-server.txt"
+    argv = ["iperf3", "-s", "-1"]
+    server = start_server(deployment.server.host, argv, port=5201, stdout=log, stderr=log)
     argv = ["iperf3", "-c", deployment.server.address, "--json", *options]
     answer = json.loads(deployment.client.host.run(argv, timeout_s=20).stdout)
     server.stop()
