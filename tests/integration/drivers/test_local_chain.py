@@ -36,7 +36,7 @@ def ping(deployment: Deployment, count: int = 3) -> int:
 def transfer(deployment: Deployment, *options: str) -> dict[str, float]:
     """A small iperf3 transfer; gives its `end.sum_received`."""
     log = deployment.server.host.workdir / "iperf3-server.txt"
-    argv = ["iperf3", "-s", "-1"]
+    argv = ["iperf3", "-s", "-1", "--bind", deployment.server.address]
     server = start_server(deployment.server.host, argv, port=5201, stdout=log, stderr=log)
     argv = ["iperf3", "-c", deployment.server.address, "--json", *options]
     answer = json.loads(deployment.client.host.run(argv, timeout_s=20).stdout)
