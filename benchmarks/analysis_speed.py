@@ -6,9 +6,14 @@
 from __future__ import annotations
 
 import random
+import sys
 import tempfile
 import time
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from support.manifests import run_manifest
 
 from sfcperf.analysis.summary import SummaryAnalysis
 from sfcperf.results.documents import trial_document
@@ -32,7 +37,7 @@ def main() -> None:
 def _seconds(trials: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
         store = RunStore.create(Path(folder) / "run")
-        store.write_manifest({"design": {"rounds": 1, "confidence": 0.95, "stop_when": None}})
+        store.write_manifest(run_manifest("20260131-120000-speed-abc123"))
         rng = random.Random(1)
         with (store.folder / "trials.jsonl").open("w") as file:
             for number in range(trials):
