@@ -102,9 +102,9 @@ def test_the_steps_of_the_tutorial_make_a_workflow() -> None:
 
 def test_the_readme_shows_a_real_run() -> None:
     """What `make run` printed on some machine: a row per chain length and probe, and a picture."""
-    text = (ROOT / "README.md").read_text()
+    text = (TREE / "README.md").read_text()
     begin, end = "<!-- quickstart output: begin -->", "<!-- quickstart output: end -->"
     shown = text[text.index(begin) : text.index(end)]
     assert shown.count("✓") == 12
     assert "36 trials: 36 valid" in shown
-    assert (ROOT / "docs" / "images" / "report.png").stat().st_size > 10_000
+    assert (TREE / "docs" / "images" / "report.png").stat().st_size > 10_000
