@@ -39,7 +39,8 @@ HOSTILE = st.sampled_from(
         0, 1, -1, 33, 2**31, 2**63, 2**200, 0.5, 1.0, 1e300, float("nan"), float("inf"), True, None,
         [], {}, [[]], {"": ""}, {"name": "T1"}, {"$ref": "#/$defs/chain"}, "forwarder", "router",
     ]
-)  # fmt: skip
+).map(copy.deepcopy)  # fmt: skip
+"""Copies: a later mutation changes what was drawn, and may put it into itself."""
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
