@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,3 +34,15 @@ def state_dir(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("SFCPERF_STATE_DIR", str(folder))
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def bystander() -> Iterator[tuple[str, int]]:
+    """A namespace and a process of somebody else, with a name that looks a little like ours."""
+    name = f"sfcperfish-{os.getpid()}-{time.monotonic_ns()}"
+    subprocess.run(["ip", "netns", "add", name], check=True)
+    process = subprocess.Popen(["ip", "netns", "exec", name, "sleep", "300"])
+    yield name, process.pid
+    process.kill()
+    process.wait()
+    subprocess.run(["ip", "netns", "del", name], check=True)

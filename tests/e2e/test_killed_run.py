@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -136,18 +135,6 @@ def length_s(tmp_path_factory: pytest.TempPathFactory) -> float:
     started = time.monotonic()
     assert lab.start(SFCPERF_STATE_DIR=str(folder / "state")).wait(timeout=120) in DONE
     return time.monotonic() - started
-
-
-@pytest.fixture
-def bystander() -> Iterator[tuple[str, int]]:
-    """A namespace and a process of somebody else."""
-    name = f"sfcperfish-{os.getpid()}-{time.monotonic_ns()}"
-    subprocess.run(["ip", "netns", "add", name], check=True)
-    process = subprocess.Popen(["ip", "netns", "exec", name, "sleep", "300"])
-    yield name, process.pid
-    process.kill()
-    process.wait()
-    subprocess.run(["ip", "netns", "del", name], check=True)
 
 
 def trials(folder: Path) -> list[str]:

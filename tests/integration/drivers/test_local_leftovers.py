@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,18 +31,6 @@ INTERRUPTED = {
     "probes": [{"probe": "ping", "count": 200, "interval_s": 0.01}],
     "design": {"rounds": 1},
 }
-
-
-@pytest.fixture
-def bystander() -> Iterator[tuple[str, int]]:
-    """A namespace and a process that are not ours, with a name that looks a little like it."""
-    name = f"sfcperfish-{os.getpid()}"
-    subprocess.run(["ip", "netns", "add", name], check=True)
-    process = subprocess.Popen(["ip", "netns", "exec", name, "sleep", "60"])
-    yield name, process.pid
-    process.kill()
-    process.wait()
-    subprocess.run(["ip", "netns", "del", name], check=True)
 
 
 def test_two_runs_at_once_do_not_meet(tmp_path: Path) -> None:
