@@ -12,16 +12,24 @@ import typer
 import sfcperf
 from sfcperf.cli import (
     clean,
+    compare,
     doctor,
     export,
+    figures,
+    index,
+    kibana,
     listing,
+    pack,
     plan,
+    query,
+    replay,
     report,
     resume,
     run,
     runs,
     show,
     validate,
+    verify,
 )
 
 app = typer.Typer(
@@ -42,8 +50,16 @@ app.command("list")(listing.list_)
 app.command("show")(show.show)
 app.command("resume")(resume.resume)
 app.command("report")(report.report)
+app.command("compare")(compare.compare)
+app.command("figures")(figures.figures)
+app.command("query")(query.query)
 app.command("runs")(runs.runs)
 app.command("export")(export.export)
+app.command("index")(index.index)
+app.add_typer(kibana.app, name="kibana")
+app.command("pack")(pack.pack)
+app.command("verify")(verify.verify)
+app.command("replay")(replay.replay)
 app.command("clean")(clean.clean)
 app.command("doctor")(doctor.doctor)
 

@@ -42,6 +42,10 @@ class TrialRecord:
     notes: Mapping[str, Any] = field(default_factory=dict)
     raw: str = ""
     """Folder of raw output, relative to the run folder."""
+    rerun_of: str = ""
+    """Id of the trial outside the noise gate in whose place this one was run; empty for others."""
+    noise: Mapping[str, Any] = field(default_factory=dict)
+    """What the machine did meanwhile: the noise gate's evidence (sfcperf.control.noise)."""
 
 
 @dataclass(frozen=True)
