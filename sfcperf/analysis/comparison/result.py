@@ -1,0 +1,172 @@
+"""What a comparison came to, as values (schemas/comparison.schema.json is the written form)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from sfcperf.analysis.comparison.options import Options
+
+Verdict = Literal["better", "worse", "different", "equivalent", "undecided"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its confidence interval."""
+
+    value: float
+    low: float | None
+    """None when the trials are too few for an interval."""
+    high: float | None
+    confidence: float
+    method: str
+    """How value and interval were made."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The trials of one side that count, in the order of rounds."""
+
+    trials: tuple[str, ...]
+    """Ids."""
+    values: tuple[float, ...]
+    """A number per trial, in the metric's unit."""
+    median: float | None
+    mean: float | None
+    """Both in the metric's unit; None without a trial."""
+    excluded: tuple[str, ...]
+    """Ids of trials that were run and do not count: untrusted, failed, without a pair, without a
+    sample of the metric."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One metric in one scenario: the candidate against the baseline."""
+
+    candidate: str
+    """Name of the side that is compared with the baseline."""
+    scenario: Mapping[str, Any]
+    """Factors by which the sides were matched -> level."""
+    label: str
+    """Of the probe."""
+    metric: str
+    unit: str
+    better: str
+    """higher, lower or none."""
+    primary: bool
+    paired: bool
+    """Trials were compared round by round."""
+    a: Sample
+    """The baseline's trials."""
+    b: Sample
+    """The candidate's trials."""
+    difference: Estimate | None
+    """Candidate - baseline, in the unit, by the deciding method."""
+    relative: Estimate | None
+    """The same as a ratio of the baseline (0.03: 3 % more); None for a baseline of 0."""
+    mean_difference: Estimate | None
+    """Of the means, in the unit, by Student's t."""
+    effect: Estimate | None
+    """Cliff's delta, or the matched-pairs rank-biserial correlation: -1 to 1."""
+    hedges_g: Estimate | None
+    """Difference of the means in standard deviations."""
+    test: str
+    """Name of the deciding test; empty when there are too few trials for any."""
+    p: float | None
+    p_holm: float | None
+    """Corrected for the number of rows in the family."""
+    p_least: float | None
+    """The least p that the test can reach with so many trials."""
+    family: int
+    """Rows that p was corrected for; 0 when this row could not be decided by any outcome."""
+    margin: float | None
+    """What does not matter: a ratio of the baseline, or in the unit with `margin_absolute`. None
+    where no margin applies: a baseline of 0 without an absolute one."""
+    margin_absolute: bool
+    tost_p: float | None
+    """Of the two one-sided tests against the margin; equivalent when <= alpha."""
+    verdict: Verdict
+    n_needed: int | None
+    """Trials per side (paired: rounds) that would decide an undecided row in 4 of 5 cases, were
+    difference and dispersion as observed; None when not to be told, or beyond reason."""
+    n_needed_for: str
+    """What so many would show: `a difference`, `equivalence`, or empty."""
+    warnings: tuple[str, ...]
+
+    @property
+    def n_a(self) -> int:
+        """Trials of the baseline that count."""
+        return len(self.a.trials)
+
+    @property
+    def n_b(self) -> int:
+        """Trials of the candidate that count."""
+        return len(self.b.trials)
+
+
+@dataclass(frozen=True)
+class Unmatched:
+    """What only one side has, or what cannot be compared."""
+
+    side: str
+    scenario: Mapping[str, Any]
+    label: str
+    metric: str
+    """Empty when the scenario or the probe as a whole has no counterpart."""
+    reason: str
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A circumstance in which a candidate's run differs from the baseline's."""
+
+    candidate: str
+    kind: Literal["host", "versions", "infrastructure", "workflow", "variant"]
+    name: str
+    """Path in run.json or the workflow, with dots."""
+    baseline: Any
+    value: Any
+    """The candidate's."""
+
+
+@dataclass(frozen=True)
+class SideFacts:
+    """A side, for who has only the document."""
+
+    name: str
+    run_id: str
+    variant: str | None
+    workflow: str
+    """Name of the workflow."""
+    started_at: str
+    status: str
+    folder: str
+    """As given."""
+    trials: Mapping[str, int]
+    """By status."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All rows: by candidate, then scenario, probe and metric as the baseline has them."""
+
+    baseline: SideFacts
+    candidates: tuple[SideFacts, ...]
+    options: Options
+    rows: tuple[Row, ...]
+    unmatched: tuple[Unmatched, ...]
+    differences: tuple[Difference, ...]
+    warnings: tuple[str, ...]
+    """About the comparison as a whole."""
+
+    def counts(self) -> dict[Verdict, int]:
+        """Verdict -> rows, every verdict named."""
+        return {name: sum(row.verdict == name for row in self.rows) for name in VERDICTS}
+
+    def document(self) -> dict[str, Any]:
+        """The comparison as JSON, as schemas/comparison.schema.json says."""
+        from sfcperf.analysis.comparison.document import document
+
+        return document(self)
