@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -46,6 +46,9 @@ class ProbeResult:
     lost inside the generator, ...); empty when they can be."""
     notes: Mapping[str, Any] = field(default_factory=dict)
     """Further facts for the record (CPU use of the sender, congestion control, ...)."""
+    series: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Metric -> what its sample was made of, in order of time and in the metric's unit: each
+    echo's RTT, the rate in each second. Empty for what a tool tells only as a whole."""
 
 
 class Probe(Plugin, ABC):

@@ -236,6 +236,7 @@ class Iperf3(Probe):
             samples(self.metrics(self.parameters), values),
             tuple(self._doubts(seen, losses, deployment)),
             self._notes(seen, losses),
+            {"rate_bps": seen.received_each_bps},
         )
 
     def cleanup(self) -> None:

@@ -28,6 +28,9 @@ class Iperf3Output:
     """Payload that the client handed to its kernel."""
     received_bps: float
     """Payload that the server's application received: goodput."""
+    received_each_bps: tuple[float, ...]
+    """The same in each interval of the report (one second), in order; a last one that is shorter
+    than half of the first is left out."""
     retransmits: int | None
     """TCP segments that the client sent again; None for UDP."""
     datagrams: UdpOutput | None
@@ -120,6 +123,7 @@ def parse(text: str) -> Iperf3Output:
     return Iperf3Output(
         sent_bps=sent_bytes * _BITS_PER_BYTE / sent_s,
         received_bps=received_bytes * _BITS_PER_BYTE / received_s,
+        received_each_bps=_each_bps(report),
         retransmits=None if udp else int(report.number("end", "sum_sent", "retransmits")),
         datagrams=_udp(report) if udp else None,
         sender_cpu_percent=report.number("end", "cpu_utilization_percent", "host_total"),
@@ -137,11 +141,21 @@ def _total(report: _Report, side: str) -> tuple[float, float]:
     return report.number("end", side, "bytes"), seconds
 
 
+def _counted(report: _Report) -> list[_Report]:
+    """The server's sums over all streams, per interval that is not omitted."""
+    intervals = report.rows("server_output_json", "intervals")
+    sums = [_Report(interval.get("sum")) for interval in intervals]
+    return [row for row in sums if row.get("omitted") is False]
+
+
+def _each_bps(report: _Report) -> tuple[float, ...]:
+    each = [(row.number("seconds"), row.number("bytes")) for row in _counted(report)]
+    shortest_s = max(_SHORTEST_S, each[0][0] / 2) if each else 0.0
+    return tuple(size * _BITS_PER_BYTE / s for s, size in each if s >= shortest_s)
+
+
 def _udp(report: _Report) -> UdpOutput:
-    sums = [
-        _Report(interval.get("sum")) for interval in report.rows("server_output_json", "intervals")
-    ]
-    counted = [row for row in sums if row.get("omitted") is False]
+    counted = _counted(report)
     expected = int(sum(row.number("packets") for row in counted))
     # A datagram that comes late is first counted as lost, and given back as a negative loss in the
     # interval in which it comes: only the sum over all intervals has a meaning.

@@ -140,7 +140,8 @@ class Ping(Probe):
             "elapsed_s": seen.elapsed_s,
             "sender_interface_drops": losses.tx_drops,
         }
-        return ProbeResult(samples(_METRICS, values), tuple(doubts), notes)
+        series = {"rtt_us": [seen.rtt_us[number] for number in sorted(seen.rtt_us)]}
+        return ProbeResult(samples(_METRICS, values), tuple(doubts), notes, series)
 
     def _longest_s(self, seen: PingOutput) -> float:
         """Time that the requests take at most when nothing holds the sender up."""

@@ -83,7 +83,7 @@ class VisitRunner:
         except Exception as error:
             tries.reasons.append(f"attempt {tries.count}: {describe(error)}")
             keep_traceback(error, folder / "error.txt")
-        if health(self._run.driver, standing.deployment):
+        if health(self._run.driver_of(trial.scenario), standing.deployment):
             self._chain.fall()
         return None
 
@@ -143,5 +143,6 @@ def _record(trial: PlannedTrial, tries: _Tries, done: Attempt | None) -> TrialRe
         deployment=dict(tries.deployment),
         packets={} if done is None else dict(done.packets),
         notes=notes,
+        series={} if done is None else {k: list(v) for k, v in done.result.series.items()},
         raw=f"raw/{trial.trial_id}",
     )

@@ -126,6 +126,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "bool": (bool,),
     "float": (int, float),
     "float | None": (int, float, type(None)),
+    "int | None": (int, type(None)),
     "TrialStatus": (str,),
     "Mapping[str, Any]": (dict,),
     "Mapping[str, int]": (dict,),

@@ -44,6 +44,9 @@ class TrialRecord:
     """Folder of raw output, relative to the run folder."""
     rerun_of: str = ""
     """Id of the trial outside the noise gate in whose place this one was run; empty for others."""
+    series: Mapping[str, Any] = field(default_factory=dict)
+    """Metric -> what the trial's number was made of, in order of time, in the metric's unit: each
+    echo's RTT, the rate in each second. Described (percentiles, steady state), not counted."""
     noise: Mapping[str, Any] = field(default_factory=dict)
     """What the machine did meanwhile: the noise gate's evidence (sfcperf.control.noise)."""
 
@@ -71,7 +74,8 @@ class Summary:
     ci_high: float | None
     confidence: float
     method: str
-    """How the interval of the mean was made: `t (mean)`."""
+    """How the interval of the mean was made: `t (mean)`, or `t (mean, repeated looks)` after
+    sequential stopping."""
     valid: bool
     """All planned trials of this scenario and probe are valid, each with a sample of the metric."""
     reasons: tuple[str, ...]
@@ -92,3 +96,52 @@ class Summary:
     relative_half_width: float | None = None
     """Half-width of the mean's interval over the mean's magnitude, a ratio; None for n < 2 and
     where the mean is 0 but the values are not."""
+    centre: str = "mean"
+    """Which of the two describes the trials best: `mean` or `median`, each with its interval."""
+    centre_reason: str = ""
+    """Why this one, in words."""
+    normality_p: float | None = None
+    """Of the test for normality of the trials; None where there is nothing to test."""
+    normality_method: str = ""
+    p5: float | None = None
+    """This and the next three: percentiles of the trials; None when they are too few for it
+    (n < 19 for p5 and p95, n < 3 for p25 and p75)."""
+    p25: float | None = None
+    p75: float | None = None
+    p95: float | None = None
+    bca_ci_low: float | None = None
+    """BCa bootstrap interval of the mean; given when the trials are not normal and enough."""
+    bca_ci_high: float | None = None
+    bca_method: str = ""
+    samples_n: int = 0
+    """Samples within the trials that count (echoes of ping), pooled; 0 when a trial has only its
+    one number. They are not independent: the percentiles below describe, nothing is inferred."""
+    samples_p5: float | None = None
+    """This and the next five: percentiles of the pooled samples; None when they are too few."""
+    samples_p25: float | None = None
+    samples_p50: float | None = None
+    samples_p75: float | None = None
+    samples_p95: float | None = None
+    samples_p99: float | None = None
+    outliers: tuple[str, ...] = ()
+    """Ids of trials that are marked as outliers; they count all the same."""
+    outlier_method: str = ""
+    """Empty when there were too few trials to look for any."""
+    autocorrelation: float | None = None
+    """Of successive trials (lag 1), from -1 to 1; None when it is undefined."""
+    autocorrelation_p: float | None = None
+    """One-sided, for positive autocorrelation: that makes intervals too narrow."""
+    trend_p: float | None = None
+    """Two-sided, of a monotonic trend over the rounds."""
+    drift_ratio: float | None = None
+    """Median of the last third of the rounds over that of the first, minus 1."""
+    steady: str = ""
+    """Of the samples within the trials, in order of time: `steady`, `warm-up`, `never`, or empty
+    when they are too few to tell."""
+    steady_after: int | None = None
+    """Samples at the start of a trial that belong to its warm-up; they count all the same."""
+    warmup_bias_ratio: float | None = None
+    """What the warm-up adds to the mean: mean of all over mean of the steady part, minus 1."""
+    steady_method: str = ""
+    warnings: tuple[str, ...] = ()
+    """What a reader must know of these numbers, in sentences."""

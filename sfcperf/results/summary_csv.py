@@ -10,7 +10,7 @@ from io import StringIO
 from sfcperf.results.columns import PREFIX, cell, factor_names
 from sfcperf.results.records import Summary
 
-_LISTS = ("reasons", "trials", "excluded")
+_LISTS = ("reasons", "trials", "excluded", "outliers", "warnings")
 
 
 def summary_csv(summaries: Sequence[Summary]) -> str:
