@@ -35,6 +35,9 @@ SUMMARY_CSV = "summary.csv"
 FIGURES = "figures"
 RAW = "raw"
 REPORT = "report.html"
+JOINED = "joined.parquet"
+CORRELATIONS = "correlations.json"
+TAGS = "tags.json"
 OWN = frozenset(
     {
         MANIFEST,
@@ -50,6 +53,9 @@ OWN = frozenset(
         FIGURES,
         RAW,
         REPORT,
+        JOINED,
+        CORRELATIONS,
+        TAGS,
         "lock",
         "run.log",
         "errors.log",
@@ -250,6 +256,27 @@ class RunStore:
         ]
 
     @property
+    def joined_path(self) -> Path:
+        """joined.parquet; it may not exist."""
+        return self.folder / JOINED
+
+    def write_correlations(self, document: Mapping[str, Any]) -> None:
+        """correlations.json."""
+        self._write(CORRELATIONS, {"schema_version": SCHEMA_VERSION, **document})
+
+    def correlations(self) -> dict[str, Any] | None:
+        """correlations.json; None when the run's workflow asked for none."""
+        return self._read_versioned(CORRELATIONS) if self._has(CORRELATIONS) else None
+
+    def write_tags(self, document: Mapping[str, Any]) -> None:
+        """tags.json."""
+        self._write(TAGS, {"schema_version": SCHEMA_VERSION, **document})
+
+    def tags(self) -> dict[str, Any] | None:
+        """tags.json; None when the run was not enriched."""
+        return self._read_versioned(TAGS) if self._has(TAGS) else None
+
+    @property
     def figures(self) -> Path:
         """Folder of the figures; it may not exist."""
         return self.folder / FIGURES
@@ -273,6 +300,9 @@ class RunStore:
         except OSError as error:
             raise documents.damaged(error.strerror or str(error), str(path)) from error
         return documents.parse(content, str(path))
+
+    def _has(self, name: str) -> bool:
+        return (self.folder / name).is_file()
 
     def _read_versioned(self, name: str) -> dict[str, Any]:
         document = self._read(name)

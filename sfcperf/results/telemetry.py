@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 MONITOR_COST = "monitor_cpu_s"
 """The metric under which monitors report their own CPU time (sfcperf.passive.base)."""
 
-_COLUMNS = ("trial_id", "scenario_id", "scenario", "time_ns", "source", "metric", "unit", "value")
+COLUMNS = ("trial_id", "scenario_id", "scenario", "time_ns", "source", "metric", "unit", "value")
+"""Columns of telemetry.parquet (schemas/telemetry.schema.json)."""
 
 
 def write(path: Path, record: TrialRecord, observations: Sequence[Observation]) -> None:
@@ -71,6 +72,19 @@ def read(path: Path) -> pyarrow.Table:
         raise damaged(f"not readable as Parquet: {error}", str(path)) from error
 
 
+def check(path: Path) -> None:
+    """Raises InputError when the file is not readable, or lacks a column; its rows are not read."""
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        missing = [n for n in COLUMNS if n not in pyarrow.parquet.read_schema(path).names]
+    except (OSError, pyarrow.ArrowException) as error:
+        raise damaged(f"not readable as Parquet: {error}", str(path)) from error
+    if missing:
+        raise damaged(f"no column {missing[0]!r}", str(path))
+
+
 def monitor_cpu_s(path: Path) -> dict[str, float]:
     """Monitor -> CPU time that it used in the whole run, seconds; empty without the file.
 
@@ -91,5 +105,5 @@ def _schema() -> pyarrow.Schema:
     import pyarrow
 
     kinds = {"time_ns": pyarrow.int64(), "value": pyarrow.float64()}
-    names = [(name, kinds.get(name, pyarrow.string())) for name in _COLUMNS]
+    names = [(name, kinds.get(name, pyarrow.string())) for name in COLUMNS]
     return pyarrow.schema(names, metadata={"schema_version": str(SCHEMA_VERSION)})

@@ -1,0 +1,1 @@
+"""Merging: what probes measured beside what monitors saw meanwhile (paper: analysis module)."""
