@@ -1,1 +1,1 @@
-"""Reproducibility packages."""
+"""Reproducibility packages: pack runs, verify a package, replay it here and judge the outcome."""

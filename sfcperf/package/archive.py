@@ -1,0 +1,97 @@
+"""The zip of a package: written so that the same input gives the same bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from sfcperf.errors import InputError
+from sfcperf.package.names import name_problem
+
+_CHUNK = 1 << 20
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+"""The first date that a zip can hold: when a file was copied is no part of a result."""
+_LEVEL = 6
+_ZIP64_FROM = 1 << 31
+_UNIX = 3
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A file as it was packed."""
+
+    bytes: int
+    sha256: str
+
+
+class Archive:
+    """A zip that is being written. Context manager; `files` tells what was added so far.
+
+    Names, modes and dates are fixed, so that only content and order count. Byte-identical output
+    also asks for the same zlib.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.files: dict[str, Packed] = {}
+        self._zip = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL)
+
+    def __enter__(self) -> Archive:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._zip.close()
+
+    def add_text(self, name: str, text: str) -> None:
+        """Add a file from text, UTF-8."""
+        content = text.encode()
+        info = _info(name, len(content))
+        self._zip.writestr(info, content)
+        self.files[name] = Packed(len(content), hashlib.sha256(content).hexdigest())
+
+    def add_file(self, name: str, source: Path) -> None:
+        """Add a file; what is hashed is what is packed, even when the source changes meanwhile.
+        Raises InputError for a name that cannot be in a package, OSError."""
+        digest, size = hashlib.sha256(), 0
+        with source.open("rb") as file:
+            info = _info(name, source.stat().st_size)
+            large = info.file_size >= _ZIP64_FROM
+            with self._zip.open(info, "w", force_zip64=large) as target:
+                while chunk := file.read(_CHUNK):
+                    digest.update(chunk)
+                    size += len(chunk)
+                    target.write(chunk)
+        self.files[name] = Packed(size, digest.hexdigest())
+
+
+def hash_file(path: Path) -> Packed:
+    """Size and SHA-256 of a file. Raises OSError."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256")
+    return Packed(path.stat().st_size, digest.hexdigest())
+
+
+def hash_list(files: Mapping[str, Packed]) -> str:
+    """Text that `sha256sum -c` reads: a line for each file, sorted by name."""
+    return "".join(f"{files[name].sha256}  {name}\n" for name in sorted(files))
+
+
+def _info(name: str, size: int) -> zipfile.ZipInfo:
+    problem = name_problem(name)
+    if problem is not None:
+        raise InputError(f"this name cannot be in a package: it {problem}", where=name)
+    info = zipfile.ZipInfo(name, _EPOCH)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    info.create_system = _UNIX
+    info.external_attr = (stat.S_IFREG | 0o644) << 16
+    info.file_size = size
+    return info

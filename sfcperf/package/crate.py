@@ -1,0 +1,152 @@
+"""ro-crate-metadata.json: the package described as an RO-Crate 1.1.
+
+RO-Crate (https://w3id.org/ro/crate/1.1) is what repositories and archives read: JSON-LD with
+schema.org's words. What only SFCPerf needs is in package.json.
+"""
+
+from __future__ import annotations
+
+import json
+import mimetypes
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from sfcperf.package.archive import Packed
+from sfcperf.package.layout import HASHES, MANIFEST, README
+from sfcperf.package.people import Author
+
+if TYPE_CHECKING:
+    from rocrate.model.entity import Entity
+    from rocrate.rocrate import ROCrate
+
+VERSION = "1.1"
+NO_LICENCE = "No licence is given: ask the authors before you use it otherwise than by checking it."
+_TYPES = {
+    ".jsonl": "application/x-ndjson",
+    ".json": "application/json",
+    ".parquet": "application/vnd.apache.parquet",
+    ".md": "text/markdown",
+    ".yaml": "application/yaml",
+    ".yml": "application/yaml",
+    ".pcapng": "application/x-pcapng",
+    ".txt": "text/plain",
+}
+_DESCRIPTIONS = {
+    README: "What this is, how to check it, how to rerun it",
+    MANIFEST: "The package as SFCPerf describes it",
+    HASHES: "SHA-256 of each file but this one, for sha256sum -c",
+}
+
+
+def crate_text(document: Mapping[str, Any], files: Mapping[str, Packed]) -> str:
+    """The metadata file. `document` is package.json; `files` are all files but this one and the
+    list of hashes. The same arguments give the same text."""
+    from rocrate.rocrate import ROCrate
+
+    crate: ROCrate = ROCrate(version=VERSION)
+    root = crate.root_dataset
+    authors = [Author(a["name"], a["orcid"]) for a in document["authors"]]
+    people = [_person(crate, author) for author in authors]
+    root["name"] = document["title"]
+    root["description"] = document["description"]
+    root["datePublished"] = document["date"]
+    root["license"] = _licence(crate, document["license"])
+    if people:
+        root["author"] = people
+        root["creditText"] = document["citation"]
+    software = _software(crate, document["made_by"]["sfcperf"])
+    folders = {run["folder"]: _run_folder(crate, run) for run in document["runs"]}
+    for name in sorted({*files, HASHES}):
+        if not any(name.startswith(f"{folder}/raw/") for folder in folders):
+            _file(crate, name, files.get(name))
+    for run in document["runs"]:
+        _action(crate, run, software, people)
+    graph = crate.metadata.generate()
+    return json.dumps(graph, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _file(crate: ROCrate, name: str, packed: Packed | None) -> None:
+    properties: dict[str, Any] = {
+        "name": _DESCRIPTIONS.get(name, name),
+        "encodingFormat": _type(name),
+    }
+    if packed is not None:
+        properties |= {"contentSize": str(packed.bytes), "sha256": packed.sha256}
+    if name.rpartition("/")[2] in ("workflow.json", "workflow.applied.json"):
+        properties["@type"] = ["File", "SoftwareSourceCode"]
+        properties["programmingLanguage"] = "SFCPerf workflow (JSON)"
+    crate.add_file(dest_path=quote(name), properties=properties)
+
+
+def _run_folder(crate: ROCrate, run: Mapping[str, Any]) -> Entity:
+    properties = {
+        "name": f"Run {run['run_id']} of the workflow {run['name']}",
+        "description": run["description"] or "A run folder as SFCPerf writes it",
+    }
+    folder = crate.add_dataset(dest_path=quote(f"{run['folder']}/"), properties=properties)
+    crate.add_dataset(
+        dest_path=quote(f"{run['folder']}/raw/"),
+        properties={
+            "name": f"Raw output of the tools in run {run['run_id']}",
+            "description": "What each tool printed, unparsed, and captures: a folder per trial",
+        },
+    )
+    return folder
+
+
+def _action(crate: ROCrate, run: Mapping[str, Any], software: Entity, people: list[Entity]) -> None:
+    """The run as an act: RO-Crate 1.1, section "Provenance"."""
+    folder = run["folder"]
+    properties: dict[str, Any] = {
+        "@type": "CreateAction",
+        "name": f"Measurement {run['run_id']}",
+        "startTime": run["started_at"],
+        "instrument": software,
+        "object": [{"@id": quote(f"{folder}/workflow.applied.json")}],
+        "result": [{"@id": quote(f"{folder}/{name}")} for name in ("trials.jsonl", "raw/")],
+    }
+    if run["ended_at"] is not None:
+        properties["endTime"] = run["ended_at"]
+    if people:
+        properties["agent"] = people[0]
+    action = _entity(crate, f"#run-{run['run_id']}", properties)
+    crate.root_dataset.append_to("mentions", action)
+
+
+def _software(crate: ROCrate, version: str) -> Entity:
+    return _entity(
+        crate,
+        "#sfcperf",
+        {"@type": "SoftwareApplication", "name": "SFCPerf", "softwareVersion": version},
+    )
+
+
+def _person(crate: ROCrate, author: Author) -> Entity:
+    return _entity(crate, author.id, {"@type": "Person", "name": author.name})
+
+
+def _licence(crate: ROCrate, spdx: str | None) -> Entity | str:
+    if spdx is None:
+        return NO_LICENCE
+    address = f"https://spdx.org/licenses/{spdx}"
+    properties = {
+        "@type": "CreativeWork",
+        "name": spdx,
+        "identifier": spdx,
+        "description": f"The licence with the SPDX identifier {spdx}",
+    }
+    return _entity(crate, address, properties)
+
+
+def _entity(crate: ROCrate, identifier: str, properties: Mapping[str, Any]) -> Entity:
+    from rocrate.model.contextentity import ContextEntity
+
+    return crate.add(ContextEntity(crate, identifier, properties=dict(properties)))
+
+
+def _type(name: str) -> str:
+    ending = re.search(r"\.[A-Za-z0-9]+$", name)
+    known = _TYPES.get(ending[0].lower()) if ending else None
+    return known or mimetypes.guess_type(name)[0] or "application/octet-stream"

@@ -1,0 +1,64 @@
+"""Versions of everything that is installed here: Python packages, and packages of the tools."""
+
+from __future__ import annotations
+
+import subprocess
+from importlib.metadata import distributions
+from pathlib import Path
+
+from sfcperf.environment.tools import find
+from sfcperf.results.versions import TOOLS
+
+_TIMEOUT_S = 20.0
+
+
+def python_packages() -> str:
+    """A line `name==version` for each installed distribution, sorted, as `pip freeze` prints."""
+    found = {(d.name, d.version) for d in distributions() if d.name and d.version}
+    return "".join(f"{name}=={version}\n" for name, version in sorted(found, key=_folded))
+
+
+def system_packages() -> str:
+    """A line `package version` for each Debian package that one of the tools comes from, sorted;
+    empty where there is no dpkg, or the tools were not installed by it."""
+    dpkg = find("dpkg-query")
+    tools = [path for argv in TOOLS.values() if (path := find(argv[0])) is not None]
+    if dpkg is None or not tools:
+        return ""
+    # A tool may be a link (Debian's alternatives, merged /usr); dpkg knows either name.
+    paths = {str(p) for t in tools for p in (Path(t), Path(t).resolve()) for p in _both(p)}
+    owners = _output([dpkg, "--search", *sorted(paths)])
+    packages = {line.partition(": ")[0] for line in owners.splitlines() if ": /" in line}
+    names = sorted({name.strip() for group in packages for name in group.split(",")})
+    if not names:
+        return ""
+    return "".join(
+        sorted(
+            line + "\n"
+            for line in _output(
+                [dpkg, "--show", "--showformat=${Package} ${Version}\\n", *names]
+            ).splitlines()
+        )
+    )
+
+
+def _both(path: Path) -> tuple[Path, Path]:
+    """With /usr and without."""
+    if path.is_relative_to("/usr"):
+        return path, Path("/") / path.relative_to("/usr")
+    return path, Path("/usr") / path.relative_to("/")
+
+
+def _folded(item: tuple[str, str]) -> tuple[str, str]:
+    return item[0].lower(), item[1]
+
+
+def _output(argv: list[str]) -> str:
+    """Of a query that may fail for some of its arguments and still answer for the others."""
+    try:
+        done = subprocess.run(
+            argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TIMEOUT_S, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.decode(errors="replace")

@@ -1,0 +1,32 @@
+"""Where things are in a package, and how large they may be."""
+
+from __future__ import annotations
+
+FORMAT = 1
+"""`schema_version` of package.json; a newer one is refused."""
+
+CRATE = "ro-crate-metadata.json"
+MANIFEST = "package.json"
+HASHES = "manifest-sha256.txt"
+README = "README.md"
+PYTHON_PACKAGES = "environment/python-packages.txt"
+SYSTEM_PACKAGES = "environment/system-packages.txt"
+RUNS = "runs"
+MODULES = "modules"
+WORKFLOW_FILES = "workflow-files"
+"""Per run: the files that its workflow refers to by relative paths (VNFDs), where it finds them."""
+
+CAPTURES = (".pcap", ".pcapng", ".pcap.gz", ".pcapng.gz")
+
+MAX_ENTRIES = 200_000
+MAX_PATH_BYTES = 1024
+MAX_NAME_BYTES = 255
+MAX_DEPTH = 32
+MAX_BYTES = 16 << 30
+"""Of all files together, unpacked, unless the user allows more."""
+MAX_RATIO = 200
+"""Unpacked to packed, of the whole package; measurements compress 3 to 20 times."""
+RATIO_FROM_BYTES = 256 << 20
+"""Smaller packages may have any ratio: they fill no disk."""
+MAX_DOCUMENT_BYTES = 512 << 20
+"""Of a document that is read into memory."""

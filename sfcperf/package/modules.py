@@ -1,0 +1,156 @@
+"""Modules: plug-ins that a run used and that are no part of SFCPerf; a package takes them along."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import Distribution, EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+from sfcperf.errors import EnvironmentLacks
+from sfcperf.plugins import GROUPS
+
+OWN = "sfcperf"
+_METADATA = ("METADATA", "entry_points.txt", "top_level.txt", "WHEEL")
+"""What of a distribution's own folder makes its entry points work; the rest names places of the
+machine where it was installed."""
+
+
+@dataclass(frozen=True)
+class Module:
+    """A distribution with plug-ins that a run used."""
+
+    distribution: str
+    version: str
+    provides: tuple[tuple[str, str], ...]
+    """Kind and name of each plug-in that was used."""
+    requires: tuple[str, ...]
+    """What it needs itself, as its metadata says; these are not packed."""
+    files: Mapping[str, Path]
+    """Path relative to the folder that is to be on the module search path -> the file."""
+
+    @property
+    def folder(self) -> str:
+        """Name of its folder in a package."""
+        return f"{self.distribution}-{self.version}"
+
+
+def used_plugins(
+    manifest: Mapping[str, Any], applied: Mapping[str, Any], plan: Mapping[str, Any]
+) -> set[tuple[str, str]]:
+    """Kind and name of the plug-ins that a run used, from its documents alone."""
+    used = {("driver", manifest["driver"])}
+    used |= {("probe", entry["probe"]) for entry in manifest["probes"]}
+    used |= {("monitor", entry["monitor"]) for entry in manifest["monitors"]}
+    used |= {
+        ("publisher", entry["to"])
+        for entry in applied.get("publish", ())
+        if isinstance(entry, dict) and isinstance(entry.get("to"), str)
+    }
+    used |= {
+        (entry["kind"], entry["name"])
+        for entry in manifest.get("modules", ())
+        if entry.get("kind") in GROUPS
+    }
+    return used | {("vnf", name) for name in _vnf_types(plan.get("resolved"))}
+
+
+def third_party(used: Iterable[tuple[str, str]]) -> list[Module]:
+    """The distributions of those plug-ins that are not SFCPerf's own, sorted by name.
+
+    Raises EnvironmentLacks when one is not installed here, or its files cannot be told.
+    """
+    found: dict[str, tuple[Distribution, list[EntryPoint], list[tuple[str, str]]]] = {}
+    for kind, name in sorted(used):
+        point = _entry_point(kind, name)
+        if point.dist is not None and point.dist.name != OWN:
+            _, points, provides = found.setdefault(point.dist.name, (point.dist, [], []))
+            points.append(point)
+            provides.append((kind, name))
+    return [
+        Module(
+            distribution=name,
+            version=dist.version,
+            provides=tuple(provides),
+            requires=tuple(r for r in dist.requires or () if r != OWN and "extra ==" not in r),
+            files=dict(sorted(_files(dist, points).items())),
+        )
+        for name, (dist, points, provides) in sorted(found.items())
+    ]
+
+
+def _vnf_types(value: Any) -> Iterator[str]:
+    """Types of the functions in a plan's resolved scenarios."""
+    if isinstance(value, dict):
+        if isinstance(value.get("vnf"), str) and isinstance(value.get("type"), str):
+            yield value["type"]
+        for item in value.values():
+            yield from _vnf_types(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _vnf_types(item)
+
+
+def _entry_point(kind: str, name: str) -> EntryPoint:
+    for point in entry_points(group=GROUPS[kind]):
+        if point.name == name:
+            return point
+    raise EnvironmentLacks(
+        f"the {kind} plug-in {name!r}, which the run used, is not installed here",
+        hint="pack where the run was made, or install the plug-in's package",
+    )
+
+
+def _files(dist: Distribution, points: Iterable[EntryPoint]) -> dict[str, Path]:
+    files = dict(_installed(dist)) or dict(_sources(dist, points))
+    if not files:
+        raise EnvironmentLacks(
+            f"the source files of the package {dist.name} cannot be told",
+            hint="install it with pip from its source folder or a wheel",
+        )
+    return files | dict(_metadata(dist))
+
+
+def _installed(dist: Distribution) -> Iterator[tuple[str, Path]]:
+    """Modules and data as the installer recorded them; none for an editable installation."""
+    for file in dist.files or ():
+        path = Path(str(dist.locate_file(file)))
+        inside = ".." not in file.parts and not file.parts[0].endswith((".dist-info", ".pth"))
+        if inside and _is_source(path) and not file.name.startswith("__editable__"):
+            yield str(file), path
+
+
+def _sources(dist: Distribution, points: Iterable[EntryPoint]) -> Iterator[tuple[str, Path]]:
+    """All files of its top-level modules, wherever these are; nothing is imported."""
+    names = (dist.read_text("top_level.txt") or "").split()
+    names += [point.module.partition(".")[0] for point in points]
+    for name in dict.fromkeys(names):
+        spec = importlib.util.find_spec(name)
+        for folder in (spec.submodule_search_locations or ()) if spec else ():
+            for path in sorted(Path(folder).rglob("*")):
+                if _is_source(path):
+                    yield f"{name}/{path.relative_to(folder)}", path
+        if spec and not spec.submodule_search_locations and spec.origin:
+            yield Path(spec.origin).name, Path(spec.origin)
+
+
+def _metadata(dist: Distribution) -> Iterator[tuple[str, Path]]:
+    folder = Path(str(dist.locate_file("")))
+    own = getattr(dist, "_path", None)
+    home = Path(own) if own is not None else folder
+    name = f"{dist.name.replace('-', '_')}-{dist.version}.dist-info"
+    for file in _METADATA:
+        if (home / file).is_file():
+            yield f"{name}/{file}", home / file
+    if not (home / "METADATA").is_file() and (home / "PKG-INFO").is_file():
+        # Of a source tree with an egg-info folder: the same content by its older name.
+        yield f"{name}/METADATA", home / "PKG-INFO"
+    for path in sorted((home / "licenses").rglob("*")):
+        if path.is_file():
+            yield f"{name}/{path.relative_to(home)}", path
+
+
+def _is_source(path: Path) -> bool:
+    return path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc"

@@ -1,0 +1,57 @@
+"""Names of files in a package: what may be unpacked on any machine without leading out of place."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from sfcperf.package.layout import MAX_DEPTH, MAX_NAME_BYTES, MAX_PATH_BYTES
+
+_DRIVE = re.compile(r"[A-Za-z]:")
+
+
+def name_problem(name: str) -> str | None:
+    """Why a relative path may not be in a package; None when it may.
+
+    Names are checked as they stand, never mended: what is mended into something harmless for one
+    reader is not for another.
+    """
+    parts = name.split("/")
+    if not name.isprintable() or "\\" in name:
+        return "has a control character, a backslash or another character that is not printable"
+    if name.startswith("/") or _DRIVE.match(name):
+        return "is an absolute path"
+    if any(part in ("", ".", "..") for part in parts):
+        return "has an empty part, `.` or `..`"
+    try:
+        sizes = [len(part.encode()) for part in parts]
+    except UnicodeEncodeError:
+        return "is not Unicode text"
+    if max(sizes) > MAX_NAME_BYTES or sum(sizes) + len(parts) > MAX_PATH_BYTES:
+        return "is too long"
+    if len(parts) > MAX_DEPTH:
+        return "is nested too deeply"
+    return None
+
+
+def clash(files: Iterable[str]) -> str | None:
+    """Two names that some file system takes for one, or a file that is also a folder; None when
+    there are none. Case and Unicode normalisation count for nothing on such systems."""
+    seen: dict[str, str] = {}
+    folders: dict[str, str] = {}
+    for name in files:
+        folded = _folded(name)
+        if folded in seen:
+            return f"{seen[folded]!r} and {name!r}"
+        seen[folded] = name
+        end = folded.rfind("/")
+        while end > 0 and folded[:end] not in folders:
+            folders[folded[:end]] = name
+            end = folded.rfind("/", 0, end)
+    both = sorted(seen.keys() & folders.keys())
+    return f"{seen[both[0]]!r} and {folders[both[0]]!r}" if both else None
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())

@@ -1,0 +1,69 @@
+"""Who made a package and what others may do with it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from sfcperf.errors import InputError
+
+_AUTHOR = re.compile(r"\s*([^<>]+?)\s*(?:<\s*(?:https://orcid\.org/)?([0-9X-]+)\s*>)?\s*")
+_ORCID = re.compile(r"\d{4}-\d{4}-\d{4}-\d{3}[0-9X]")
+_SPDX = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
+
+
+@dataclass(frozen=True)
+class Author:
+    """A person."""
+
+    name: str
+    orcid: str | None = None
+    """`0000-0002-1825-0097`."""
+
+    @property
+    def id(self) -> str:
+        """Identifier in the crate: the ORCID's address where there is one."""
+        if self.orcid is not None:
+            return f"https://orcid.org/{self.orcid}"
+        return "#person-" + "-".join(re.findall(r"\w+", self.name.lower()))
+
+
+def author(text: str) -> Author:
+    """From `Name` or `Name <ORCID>`. Raises InputError."""
+    match = _AUTHOR.fullmatch(text)
+    if match is None or not match[1].isprintable():
+        raise InputError(
+            f"the author {text!r} cannot be read", allowed="'Name' or 'Name <0000-0002-1825-0097>'"
+        )
+    name, orcid = match.groups()
+    if orcid is not None and not is_orcid(orcid):
+        raise InputError(
+            f"{orcid} is no ORCID: its form or its last digit is wrong",
+            where=f"author {name}",
+            allowed="such as 0000-0002-1825-0097",
+        )
+    return Author(name, orcid)
+
+
+def is_orcid(text: str) -> bool:
+    """Form and check digit (ISO 7064 MOD 11-2, as orcid.org describes it)."""
+    if not _ORCID.fullmatch(text):
+        return False
+    total = 0
+    digits = text.replace("-", "")
+    for digit in digits[:-1]:
+        total = (total + int(digit)) * 2
+    rest = (12 - total % 11) % 11
+    return digits[-1] == ("X" if rest == 10 else str(rest))
+
+
+def licence(text: str | None) -> str | None:
+    """An SPDX identifier as it stands; whether it is on the list of licences is not looked up.
+    Raises InputError for what cannot be one."""
+    if text is not None and not _SPDX.fullmatch(text):
+        raise InputError(
+            f"{text!r} is no SPDX licence identifier",
+            where="--license",
+            allowed="such as CC-BY-4.0 (https://spdx.org/licenses/)",
+        )
+    return text

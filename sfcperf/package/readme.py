@@ -1,0 +1,69 @@
+"""README.md of a package: for who unpacks it without SFCPerf."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sfcperf.package.crate import NO_LICENCE
+
+_TEXT = """\
+# {title}
+
+{description}
+
+Measured with SFCPerf {version}; packed on {date}.
+
+{runs}
+{left_out}
+## Check it
+
+    sha256sum --quiet -c manifest-sha256.txt
+
+says whether each file is as it was packed. SFCPerf also checks that nothing was added, that the
+documents are as their schemas say, and that summaries and figures follow from the trials:
+
+    sfcperf verify PACKAGE.zip
+
+## Measure it again
+
+    sfcperf replay PACKAGE.zip
+
+shows what would be run; with `--trust` it runs it, and says for each metric whether the result is
+reproduced, by an equivalence test with a stated margin.
+
+## What is where
+
+- `runs/`: a folder per run: workflow, plan, trials, raw output, telemetry, summaries, figures
+- `modules/`: plug-ins that the runs used and that are no part of SFCPerf
+- `workflow-files/`: files that the workflows refer to
+- `environment/`: what was installed where the package was made
+- `package.json`, `ro-crate-metadata.json`: the package described, for SFCPerf and for archives
+
+## Licence and citation
+
+{license}
+
+{citation}
+"""
+
+
+def readme_text(document: Mapping[str, Any]) -> str:
+    """The page; `document` is package.json."""
+    captures = any(run["left_out"] for run in document["runs"])
+    return _TEXT.format(
+        title=document["title"],
+        description=document["description"],
+        version=document["made_by"]["sfcperf"],
+        date=document["date"],
+        runs="\n".join(map(_run, document["runs"])) + "\n",
+        left_out="\nCaptures were left out; package.json has their SHA-256.\n" if captures else "",
+        license=document["license"] or NO_LICENCE,
+        citation=document["citation"],
+    )
+
+
+def _run(run: Mapping[str, Any]) -> str:
+    trials = ", ".join(f"{number} {status}" for status, number in run["trials"].items())
+    doubt = f" **Incomplete:** {'; '.join(run['incomplete'])}." if run["incomplete"] else ""
+    return f"- `{run['folder']}`: {run['name']}, {run['status']}; trials: {trials}.{doubt}"

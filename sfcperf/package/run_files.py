@@ -1,0 +1,94 @@
+"""What of a run folder goes into a package, and whether the run is fit to be packed."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfcperf.control.lock import RunAlive, is_held
+from sfcperf.errors import InputError
+from sfcperf.package.layout import CAPTURES
+from sfcperf.results.store import OWN, RunStore
+
+PACKAGE = "package.zip"
+"""The publisher's, in the run folder; never part of a package."""
+_NOT_PACKED = frozenset({"lock", PACKAGE, f"{PACKAGE}.sig", f"{PACKAGE}.minisig"})
+
+
+@dataclass(frozen=True)
+class RunFiles:
+    """The files of a run folder."""
+
+    store: RunStore
+    manifest: Mapping[str, Any]
+    files: Mapping[str, Path]
+    """Path in the run folder -> the file."""
+    left_out: Mapping[str, Path]
+    """Captures, when they are not wanted."""
+    incomplete: tuple[str, ...]
+    """Why the run is not complete; empty when it is."""
+    foreign: tuple[str, ...]
+    """Files at its top that SFCPerf did not write; they are packed as well."""
+
+
+def run_files(store: RunStore, *, captures: bool = True, own_lock: bool = False) -> RunFiles:
+    """List what to pack. `own_lock`: the lock is held by this process itself, which publishes.
+
+    Raises RunAlive when a process works on the run; InputError when the folder is damaged, or
+    holds something that is neither a file nor a folder.
+    """
+    if is_held(store.folder) and not own_lock:
+        raise RunAlive(
+            f"the run {store.run_id} is being executed",
+            where=str(store.folder),
+            hint="wait for its end",
+        )
+    manifest = store.manifest()
+    files, left_out = {}, {}
+    for name, path in _walk(store.folder):
+        target = left_out if not captures and name.endswith(CAPTURES) else files
+        target[name] = path
+    tops = {name.partition("/")[0] for name in files}
+    return RunFiles(
+        store=store,
+        manifest=manifest,
+        files=files,
+        left_out=left_out,
+        incomplete=tuple(_incomplete(store, manifest)),
+        foreign=tuple(sorted(tops - OWN)),
+    )
+
+
+def _walk(folder: Path) -> list[tuple[str, Path]]:
+    found = []
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        unfinished = path.name.startswith(".") and path.name.endswith(".new")
+        if name in _NOT_PACKED or unfinished:
+            continue
+        mode = path.lstat().st_mode
+        if stat.S_ISREG(mode):
+            found.append((name, path))
+        elif not stat.S_ISDIR(mode):
+            raise InputError(
+                "a package holds files only, and this is a link or a device",
+                where=str(path),
+                hint="remove it, or put a copy in its place",
+            )
+    return found
+
+
+def _incomplete(store: RunStore, manifest: Mapping[str, Any]) -> list[str]:
+    reasons = []
+    if manifest["status"] != "complete":
+        reasons.append(f"its status is {manifest['status']}")
+    trials = store.trials()
+    recorded = sum(manifest["trials"].values())
+    if manifest["status"] == "complete" and recorded != len(trials):
+        reasons.append(f"run.json counts {recorded} trials, trials.jsonl has {len(trials)}")
+    if not store.summaries():
+        reasons.append("it has no summaries")
+    return reasons

@@ -1,0 +1,67 @@
+"""What must not leave the machine: secrets, and names of its folders."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+_MAX_BYTES = 64 << 20
+"""Larger text files are searched up to here."""
+_BINARY = (".parquet", ".png", ".pdf")
+_SECRETS: Mapping[str, re.Pattern[bytes]] = {
+    "a private key": re.compile(rb"-----BEGIN (?:[A-Z]+ ){0,2}PRIVATE KEY-----"),
+    "a minisign secret key": re.compile(rb"minisign encrypted secret key"),
+    "a URL with a password": re.compile(rb"\b[a-z][a-z0-9+.-]{1,20}://[^/\s:@\"']+:[^/\s:@\"']+@"),
+    "an authorization header": re.compile(
+        rb"(?i)\bauthorization\b[\"']?\s*[:=]\s*[\"']?(?:bearer|basic|apikey)\s+[a-z0-9+/=._-]{8,}"
+    ),
+    "a password or token": re.compile(
+        rb"(?i)[\"'](?:password|passwd|api_?key|secret|auth_?token|access_?token)[\"']\s*:"
+        rb"\s*[\"'][^\"']{4,}[\"']"
+    ),
+}
+_FOLDERS = re.compile(rb"(?:/home|/Users)/[A-Za-z0-9._-]+|/root\b")
+_SECRET_VARIABLE = re.compile(r"PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|CREDENTIAL", re.IGNORECASE)
+_SHORTEST_VALUE = 8
+"""A shorter value of an environment variable may be there by chance."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something in a file that others should perhaps not see; never the thing itself."""
+
+    file: str
+    """Its name in the package."""
+    what: str
+    secret: bool
+    """A credential; else the name of a folder of this machine."""
+
+
+def scan(files: Mapping[str, Path]) -> list[Finding]:
+    """Search files (name in the package -> file). Raises OSError."""
+    variables = {
+        name: value.encode()
+        for name, value in os.environ.items()
+        if _SECRET_VARIABLE.search(name) and len(value) >= _SHORTEST_VALUE
+    }
+    found: list[Finding] = []
+    for name, path in files.items():
+        if not name.endswith(_BINARY):
+            with path.open("rb") as file:
+                found += _findings(name, file.read(_MAX_BYTES), variables)
+    return found
+
+
+def _findings(name: str, content: bytes, variables: Mapping[str, bytes]) -> Iterator[Finding]:
+    for what, pattern in _SECRETS.items():
+        if pattern.search(content):
+            yield Finding(name, what, secret=True)
+    for variable, value in variables.items():
+        if value in content:
+            yield Finding(name, f"the value of the environment variable {variable}", secret=True)
+    folders = sorted({match.decode() for match in _FOLDERS.findall(content)})
+    if folders:
+        yield Finding(name, ", ".join(folders[:3]), secret=False)
