@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 from sfcperf.plugins import Plugin
@@ -18,6 +19,10 @@ class Analysis(Plugin, ABC):
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         # On the class the schema, on the object its values.
         self.parameters = parameters  # type: ignore[misc]
+
+    def check(self, folder: Path) -> None:
+        """What can be known to be wrong before a run begins, e.g. with files that `parameters`
+        name; relative paths start at `folder`, the workflow's. Raises InputError."""
 
     @abstractmethod
     def analyse(self, run: RunStore) -> Mapping[str, Any]:

@@ -29,9 +29,12 @@ class MergeAnalysis(Analysis):
         import pyarrow.parquet
 
         rows = 0
-        with joined(run) as batches, replacing(run.joined_path) as beside:
-            with pyarrow.parquet.ParquetWriter(beside, batches.schema) as writer:
-                for batch in batches:
-                    rows += batch.num_rows
-                    writer.write_batch(batch)
+        with (
+            joined(run) as batches,
+            replacing(run.joined_path) as beside,
+            pyarrow.parquet.ParquetWriter(beside, batches.schema) as writer,
+        ):
+            for batch in batches:
+                rows += batch.num_rows
+                writer.write_batch(batch)
         return {"run_id": run.run_id, "file": run.joined_path.name, "rows": rows}

@@ -36,6 +36,8 @@ def check(workflow: Workflow) -> None:
     """The whole check before a run: what the driver can build, and what the machine offers."""
     admit(workflow)
     gather.check(workflow)
+    for spec in workflow.analyses:
+        plugins.load("analysis", spec.analysis)(spec.parameters).check(workflow.folder)
 
 
 class _NothingIsMade:

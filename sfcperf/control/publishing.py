@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from sfcperf import plugins
 from sfcperf.control.faults import describe, keep_traceback
@@ -11,19 +12,31 @@ from sfcperf.results.store import RunStore
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.model import PublishSpec
 
-ANALYSES = ("summary",)
+ALWAYS = "summary"
+"""The analysis that is always made, and first."""
 ERROR_LOG = "errors.log"
 """In the run folder: tracebacks of what should not have happened."""
 
 
 def analyse(store: RunStore) -> list[str]:
-    """Merge telemetry and summarise; gives what went wrong, which loses no sample."""
+    """Merge telemetry, summarise, and make the analyses that the run's workflow asks for; gives
+    what went wrong, which loses no sample. One that fails does not keep the others from being
+    made."""
     problems: list[str] = []
     with _noting(problems, store, "merging telemetry"):
         store.merge_telemetry()
-    for name in ANALYSES:
-        with _noting(problems, store, f"analysis {name}"):
-            plugins.load("analysis", name)({}).analyse(store)
+    with _noting(problems, store, f"analysis {ALWAYS}"):
+        plugins.load("analysis", ALWAYS)({}).analyse(store)
+    entries: list[Mapping[str, Any]] = []
+    with _noting(problems, store, "reading which analyses are asked for"):
+        entries = store.workflow()[0].get("analyses", [])
+    for entry in entries:
+        name = entry["analysis"]
+        if name != ALWAYS:
+            with _noting(problems, store, f"analysis {name}"):
+                plugin = plugins.load("analysis", name)
+                given = {key: value for key, value in entry.items() if key != "analysis"}
+                plugin(with_defaults(plugin.parameters, given)).analyse(store)
     return problems
 
 

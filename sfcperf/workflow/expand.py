@@ -24,6 +24,7 @@ FIXED = (
     "infrastructure",
     "factors",
     "design",
+    "analyses",
     "publish",
     "figures",
 )

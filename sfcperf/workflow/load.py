@@ -1,6 +1,7 @@
 """Load: from a workflow file to a validated, expanded Workflow.
 
-    read_document -> customise (preset, driver, --set) -> expand (factors) -> schema -> scenarios
+    read_document -> customise (preset, driver, --set) -> variants
+                  -> for each: expand (factors) -> schema -> scenarios
 
 Whatever is wrong is told together, with JSON pointers into the user's document.
 """
@@ -19,7 +20,8 @@ from sfcperf.workflow.document import clean, read_document
 from sfcperf.workflow.expand import FIXED, VARYING, Expansion, expand
 from sfcperf.workflow.figures import build_figures
 from sfcperf.workflow.findings import Findings
-from sfcperf.workflow.model import Design, PublishSpec, StopWhen, Workflow
+from sfcperf.workflow.model import AnalysisSpec, Design, PublishSpec, StopWhen, Workflow
+from sfcperf.workflow.noise_gate import build_noise_gate, sentinel_probe
 from sfcperf.workflow.overrides import customise
 from sfcperf.workflow.plan_document import plan_document
 from sfcperf.workflow.scenarios import ScenarioBuilder
@@ -32,6 +34,7 @@ from sfcperf.workflow.schema import (
     section_schema,
 )
 from sfcperf.workflow.validate import Misfit, misfits
+from sfcperf.workflow.variants import blame, document_of, read_variants
 
 __all__ = [
     "effective_schema",
@@ -72,22 +75,70 @@ def load_document(
     at `folder`. Loading `Workflow.document` again gives the same workflow. Raises as
     `load_workflow`."""
     given = clean(document)
-    _check_presets(given)
+    _check_early(given, "presets", "preset")
     chosen = customise(given, overrides, driver)
+    _check_early(chosen, "variants")
     findings = Findings()
-    expansion = _expand(chosen, findings)
-    _check_sections(expansion, findings)
-    return _build(expansion, folder)
+    variants = read_variants(chosen, findings)
+    findings.raise_any()
+    if not variants:
+        form = _form(chosen, folder, findings)
+        return _build(chosen, folder, form, findings)
+    forms = _forms(chosen, folder, variants, findings)
+    return _build(chosen, folder, merge(forms), findings, variants)
 
 
-def _check_presets(document: Mapping[str, Any]) -> None:
-    """The sections that are gone after `customise`."""
+def _check_early(document: Mapping[str, Any], *keys: str) -> None:
+    """Sections that are applied to the others, and gone when these are looked at."""
     schema = compose(())
     findings = Findings()
-    for key in ("presets", "preset"):
+    for key in keys:
         if key in document:
             _add(findings, misfits(section_schema(schema, key), document[key]), (key,))
     findings.raise_any()
+
+
+def _forms(
+    document: Mapping[str, Any], folder: Path, variants: tuple[Variant, ...], findings: Findings
+) -> dict[str, Form]:
+    """Each variant's form. Raises when one is wrong, or when they cannot be compared."""
+    forms: dict[str, Form] = {}
+    errors: dict[str, WorkflowError] = {}
+    for variant in variants:
+        try:
+            own = document_of(document, variant)
+        except WorkflowError as error:
+            findings.take(error)
+            continue
+        wrong = Findings()
+        try:
+            forms[variant.name] = _form(own, folder, wrong)
+            wrong.raise_any()
+        except WorkflowError as error:
+            errors[variant.name] = error
+    if errors:
+        for finding in blame(document, variants, errors):
+            findings.take(finding)
+    findings.raise_any()
+    check_comparable(forms, findings)
+    findings.raise_any()
+    return forms
+
+
+def _form(document: Mapping[str, Any], folder: Path, findings: Findings) -> Form:
+    """The scenarios of a document, of a variant or the only one; what contradicts itself is noted.
+
+    Raises when it cannot even be expanded, or does not fit the schema.
+    """
+    expansion = _expand(document, findings)
+    _check_sections(expansion, findings)
+    builder = ScenarioBuilder(expansion, folder, findings)
+    infrastructure = expansion.document["infrastructure"]
+    driver = infrastructure["driver"]
+    config = with_defaults(parameters_of("driver", driver), infrastructure.get("config", {}))
+    return Form(
+        Infrastructure(driver, config), expansion.factors, builder.build(), builder.descriptors
+    )
 
 
 def _expand(document: Mapping[str, Any], findings: Findings) -> Expansion:
@@ -142,38 +193,47 @@ def _used_plugins(documents: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]
 
 
 def _choices(document: Mapping[str, Any]) -> Iterable[tuple[Any, Any]]:
-    driver, vnf, probe, monitor, publisher = SLOTS
+    driver, vnf, probe, monitor, publisher, analysis = SLOTS
     yield driver, document.get("infrastructure")
     vnfs = document.get("vnfs")
     yield from ((vnf, value) for value in (vnfs.values() if isinstance(vnfs, dict) else ()))
-    lists = ((probe, "probes"), (monitor, "monitors"), (publisher, "publish"))
+    yield probe, sentinel_probe(document)
+    lists = (
+        (probe, "probes"),
+        (monitor, "monitors"),
+        (publisher, "publish"),
+        (analysis, "analyses"),
+    )
     for slot, section in lists:
         values = document.get(section)
         yield from ((slot, value) for value in (values if isinstance(values, list) else ()))
 
 
-def _build(expansion: Expansion, folder: Path) -> Workflow:
-    document = expansion.document
-    findings = Findings()
-    scenarios = ScenarioBuilder(expansion, folder, findings).build()
+def _build(
+    document: Mapping[str, Any],
+    folder: Path,
+    form: Form,
+    findings: Findings,
+    variants: tuple[Variant, ...] = (),
+) -> Workflow:
     design = _design(document.get("design", {}), findings)
     publish = _publish(document.get("publish", [{"to": "report"}]), findings)
     findings.raise_any()
-    figures = build_figures(document.get("figures", []), expansion.factors, scenarios, findings)
+    figures = build_figures(document.get("figures", []), form.factors, form.scenarios, findings)
     findings.raise_any()
-    infrastructure = document["infrastructure"]
-    driver = infrastructure["driver"]
     return Workflow(
         name=document["name"],
         description=document.get("description", ""),
-        driver=driver,
-        config=with_defaults(parameters_of("driver", driver), infrastructure.get("config", {})),
-        scenarios=scenarios,
+        driver=form.infrastructure.driver,
+        config=form.infrastructure.config,
+        scenarios=form.scenarios,
         design=design,
         publish=publish,
         figures=figures,
         document=document,
         folder=folder,
+        variants=variants,
+        vnfds=form.descriptors,
     )
 
 
@@ -181,6 +241,7 @@ def _design(given: Mapping[str, Any], findings: Findings) -> Design:
     schema = compose(())
     values = with_defaults({**schema["$defs"]["design"], "$defs": schema["$defs"]}, given)
     stop = values.pop("stop_when", None)
+    values["noise_gate"] = build_noise_gate(values.pop("noise_gate", None), findings)
     if stop is None:
         return Design(**values, stop_when=None)
     rounds = values["rounds"]
@@ -192,6 +253,18 @@ def _design(given: Mapping[str, Any], findings: Findings) -> Design:
             allowed=f"{rounds} or more",
         )
     return Design(**values, stop_when=StopWhen(stop["relative_half_width"], most))
+
+
+def _analyses(given: Sequence[Mapping[str, Any]], findings: Findings) -> tuple[AnalysisSpec, ...]:
+    specs: dict[str, AnalysisSpec] = {}
+    for index, entry in enumerate(given):
+        name = entry["analysis"]
+        if name in specs:
+            findings.add(f"/analyses/{index}/analysis", f"the analysis {name!r} is there already")
+        parameters = {key: item for key, item in entry.items() if key != "analysis"}
+        filled = with_defaults(parameters_of("analysis", name), parameters)
+        specs[name] = AnalysisSpec(name, filled)
+    return tuple(specs.values())
 
 
 def _publish(given: Sequence[Mapping[str, Any]], findings: Findings) -> tuple[PublishSpec, ...]:

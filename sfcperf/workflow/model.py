@@ -133,11 +133,28 @@ class MonitorSpec:
 
 
 @dataclass(frozen=True)
+class AnalysisSpec:
+    """An analysis with validated parameters, defaults filled in."""
+
+    analysis: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class PublishSpec:
     """A publisher with validated parameters, defaults filled in."""
 
     to: str
     parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Infrastructure:
+    """Where chains are built: a driver, and how it is configured."""
+
+    driver: str
+    config: Mapping[str, Any]
+    """Validated against the driver's parameters, defaults filled in."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +171,18 @@ class Scenario:
     chain: ChainSpec
     probes: tuple[ProbeSpec, ...]
     monitors: tuple[MonitorSpec, ...]
+    infrastructure: Infrastructure | None = None
+    """In a workflow with variants, what this one is built on; None: what the workflow names."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One side of an interleaved comparison: the workflow with some values changed."""
+
+    name: str
+    """Level `variant` of its scenarios."""
+    changes: Mapping[str, Any]
+    """Path -> value, as for `--set`."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +192,42 @@ class StopWhen:
     relative_half_width: float
     """CI half-width divided by the mean."""
     max_rounds: int
+
+
+@dataclass(frozen=True)
+class SentinelSpec:
+    """A chain of length 0 that is measured between blocks of visits."""
+
+    probe: ProbeSpec
+    metric: str
+    """Metric of the probe that is judged."""
+    every_visits: int = 4
+    """Visits in a block; a round's last block may have fewer."""
+    max_change_ratio: float = 0.2
+    """How far a reading may be from the median of those before it."""
+    calibration: int = 6
+    """Readings before the first trial."""
+
+
+@dataclass(frozen=True)
+class NoiseGate:
+    """What a machine may do during a trial that counts; a limit that is None is not judged."""
+
+    max_steal_ratio: float | None = 0.05
+    """CPU time given to other guests, of the time of the CPUs in use."""
+    max_run_queue: float | None = 0.25
+    """Tasks not of the run that want a CPU, per CPU, before the trial."""
+    max_other_cpu_ratio: float | None = 0.25
+    """CPU time of processes not of the run, of the time of all CPUs."""
+    max_frequency_drop_ratio: float | None = 0.1
+    """Below the run's median; a throttled CPU is outside as well."""
+    sentinel: SentinelSpec | None = None
+    max_reruns: int = 2
+    """Per trial."""
+    budget_ratio: float = 0.25
+    """Reruns in the whole run, of the planned trials."""
+    settle_s: float = 2
+    """Before the first reruns of a round; doubled before each further ones."""
 
 
 @dataclass(frozen=True)
@@ -177,6 +242,8 @@ class Design:
     stop_when: StopWhen | None
     max_retries: int
     """How often a failed trial is tried again."""
+    noise_gate: NoiseGate | None = None
+    """None: what the machine did is recorded, and nothing is run again."""
 
 
 @dataclass(frozen=True)
@@ -199,7 +266,7 @@ class FigureSpec:
     """Values are multiplied by this before drawing (1e-3 for us -> ms)."""
     fit: Literal["none", "linear"]
     """Whether a line is fitted per series and its R^2 printed."""
-    kind: Literal["line", "bar"] = "line"
+    kind: Literal["line", "bar", "box", "ecdf"] = "line"
 
 
 @dataclass(frozen=True)
@@ -218,3 +285,24 @@ class Workflow:
     """The JSON document after overrides, before expansion; kept as workflow.applied.json."""
     folder: Path
     """Folder of the file: relative paths in it (VNFDs) start here."""
+    variants: tuple[Variant, ...] = ()
+    """The first is the baseline, whose infrastructure `driver` and `config` name; none: nothing is
+    compared within the run."""
+    analyses: tuple[AnalysisSpec, ...] = ()
+    """What is derived beside the summary, in this order."""
+    vnfds: Mapping[str, Path] = field(default_factory=dict)
+    """VNF descriptors that the document refers to: path as it is there -> file."""
+
+    @property
+    def infrastructures(self) -> tuple[Infrastructure, ...]:
+        """All that the scenarios are built on, the workflow's own first."""
+        found = [Infrastructure(self.driver, self.config)]
+        for scenario in self.scenarios:
+            infrastructure = self.infrastructure_of(scenario)
+            if infrastructure not in found:
+                found.append(infrastructure)
+        return tuple(found)
+
+    def infrastructure_of(self, scenario: Scenario) -> Infrastructure:
+        """What a scenario is built on."""
+        return scenario.infrastructure or Infrastructure(self.driver, self.config)

@@ -40,6 +40,7 @@ SLOTS = (
     Slot("probe", "probe", "probe", None),
     Slot("monitor", "monitor", "monitor", None),
     Slot("publisher", "publisher", "to", None),
+    Slot("analysis", "analysis", "analysis", None),
 )
 
 

@@ -121,12 +121,20 @@ class Paper:
     parameters = schema(colour={"type": "boolean", "default": True, "description": "Colour."})
 
 
+class Relate:
+    """An analysis."""
+
+    title = "Fake analysis"
+    parameters = schema(order=number(1))
+
+
 INSTALLED: dict[str, dict[str, Any]] = {
     "driver": {"local": Bench, "lab": Lab},
     "vnf": {"copier": Copier},
     "probe": {"echo": Echo, "stream": Stream},
     "monitor": {"watch": Watch, "broken": None},
     "publisher": {"report": Paper},
+    "analysis": {"relate": Relate},
 }
 
 

@@ -79,7 +79,8 @@ aggregated as (
          avg(value) as mean, min(value) as min, max(value) as max,
          quantile_cont(value, 0.95) as p95, sum(value) as sum,
          case when count(*) > 1 and any_value(to_ns) > any_value(from_ns)
-              then least(1.0, count(*) * -quantile_disc(-gap_ns, 0.5) / (any_value(to_ns) - any_value(from_ns)))
+              then least(1.0, count(*) * -quantile_disc(-gap_ns, 0.5)
+                              / (any_value(to_ns) - any_value(from_ns)))
          end as coverage,
          (min(time_ns) - any_value(from_ns)) / 1e9 as starts_s
   from counted group by trial_id, source, metric, unit
