@@ -91,8 +91,8 @@ class Row:
     n_needed: int | None
     """Trials per side (paired: rounds) that would decide an undecided row in 4 of 5 cases, were
     difference and dispersion as observed; None when not to be told, or beyond reason."""
-    n_needed_for: str
-    """What so many would show: `a difference`, `equivalence`, or empty."""
+    n_needed_for: Literal["", "difference", "equivalence"]
+    """What so many would show."""
     warnings: tuple[str, ...]
 
     @property
@@ -142,8 +142,6 @@ class SideFacts:
     """Name of the workflow."""
     started_at: str
     status: str
-    folder: str
-    """As given."""
     trials: Mapping[str, int]
     """By status."""
 
