@@ -1,0 +1,92 @@
+"""Exact null distributions of Wilcoxon's rank statistics, ties included.
+
+By the shift algorithm (Streitberg & Röhmel, "Exact distributions for permutation and rank tests",
+Statistical Software Newsletter 12, 1986): counts of all splits, or of all signs, by the sum of
+ranks. scipy gives exact distributions only without ties, and statsmodels none. Scores are doubled
+midranks, which are integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Null:
+    """Distribution of a statistic with values 0, 1, 2, ... when there is no difference."""
+
+    at_most: NDArray[Any]
+    """P(S <= s) at index s."""
+    at_least: NDArray[Any]
+    """P(S >= s) at index s."""
+
+    def below(self, s: int) -> float:
+        """P(S <= s)."""
+        return float(self.at_most[s])
+
+    def above(self, s: int) -> float:
+        """P(S >= s)."""
+        return float(self.at_least[s])
+
+    @property
+    def least(self) -> float:
+        """The least two-sided p: twice the smaller tail's end, 1 at most."""
+        ends = [float(tail[tail > 0].min()) for tail in (self.at_most, self.at_least)]
+        return min(1.0, 2 * min(ends))
+
+
+def rank_sum_null(scores: Sequence[int], size: int) -> Null:
+    """Of the sum of `size` of these scores, when each choice is as likely as any other."""
+    ordered = tuple(sorted(scores))
+    if ordered == tuple(range(2, 2 * len(ordered) + 1, 2)):
+        return _rank_sum_null(ordered, size)
+    return _of_counts(_subset_counts(ordered, size))
+
+
+def signed_rank_null(scores: Sequence[int]) -> Null:
+    """Of the sum of those scores whose sign is positive, when each sign is as likely as not."""
+    import numpy as np
+
+    counts = np.zeros(sum(scores) + 1)
+    counts[0] = 1.0
+    for score in scores:
+        counts[score:] += counts[: len(counts) - score].copy()
+    return _of_counts(counts)
+
+
+def doubled_midranks(values: Sequence[float]) -> list[int]:
+    """Twice the rank of each value, equal values sharing the mean of their ranks."""
+    from scipy.stats import rankdata
+
+    return [int(rank) for rank in 2 * rankdata(values)]
+
+
+@cache
+def _rank_sum_null(scores: tuple[int, ...], size: int) -> Null:
+    return _of_counts(_subset_counts(scores, size))
+
+
+def _subset_counts(scores: Sequence[int], size: int) -> NDArray[Any]:
+    """Number of subsets of `size` scores by their sum."""
+    import numpy as np
+
+    total = sum(scores)
+    counts = np.zeros((size + 1, total + 1))
+    counts[0, 0] = 1.0
+    for score in scores:
+        counts[1:, score:] += counts[:-1, : total + 1 - score].copy()
+    found: NDArray[Any] = counts[size]
+    return found
+
+
+def _of_counts(counts: NDArray[Any]) -> Null:
+    import numpy as np
+
+    shares = counts / counts.sum()
+    return Null(np.minimum(np.cumsum(shares), 1.0), np.minimum(np.cumsum(shares[::-1])[::-1], 1.0))

@@ -1,0 +1,195 @@
+"""Which scenarios, probes and metrics of both sides are the same, by the levels of factors.
+
+Never by scenario ids: the order of factors, or of their levels, may have changed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sfcperf.active.base import Metric
+from sfcperf.analysis.comparison.options import Options
+from sfcperf.analysis.comparison.result import Unmatched
+from sfcperf.analysis.comparison.sides import Measured
+from sfcperf.analysis.planned import PlannedMeasurement
+from sfcperf.errors import InputError
+from sfcperf.results.records import TrialRecord
+
+
+@dataclass(frozen=True)
+class Match:
+    """A metric that both sides measured in the same scenario."""
+
+    scenario: Mapping[str, Any]
+    """The factors that count -> level."""
+    label: str
+    metric: Metric
+    """As the baseline's probe declared it."""
+    a: tuple[TrialRecord, ...]
+    b: tuple[TrialRecord, ...]
+    pooled: bool
+    """A side's trials are of several scenarios, put together since a factor is ignored."""
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Matching:
+    """What of two sides matches, and what does not, with the reason."""
+
+    matches: tuple[Match, ...]
+    unmatched: tuple[Unmatched, ...]
+    warnings: tuple[str, ...]
+
+
+_Key = tuple[str, str]
+_Groups = dict[_Key, list[PlannedMeasurement]]
+
+
+def match(baseline: Measured, candidate: Measured, options: Options) -> Matching:
+    """Match by all factors, or as `options.match` and `options.ignore` say.
+
+    A factor that only one side has and that never changes there is no obstacle. Raises InputError
+    for a factor that no side has.
+    """
+    factors, warnings = _factors(baseline, candidate, options)
+    a, b = _groups(baseline, factors), _groups(candidate, factors)
+    matches: list[Match] = []
+    unmatched: list[Unmatched] = []
+    for key, group in a.items():
+        if key in b:
+            found, left = _metrics(group, b[key], factors, (baseline.name, candidate.name))
+            matches += found
+            unmatched += left
+        else:
+            unmatched.append(_lonely(group[0], baseline, candidate, factors, b))
+    unmatched += [
+        _lonely(group[0], candidate, baseline, factors, a)
+        for key, group in b.items()
+        if key not in a
+    ]
+    return Matching(tuple(matches), tuple(_once(unmatched)), tuple(warnings))
+
+
+def _factors(
+    baseline: Measured, candidate: Measured, options: Options
+) -> tuple[list[str], list[str]]:
+    """Factors to match by, and what to tell of those that are left out."""
+    sides = (baseline, candidate)
+    known = list(dict.fromkeys(f for side in sides for m in side.measurements for f in m.scenario))
+    for name in (*options.match, *options.ignore):
+        if name not in known:
+            raise InputError(
+                f"no run has the factor {name!r}", allowed=", ".join(known) or "none: no factors"
+            )
+    factors, warnings = [], []
+    for name in known:
+        if name in options.ignore or (options.match and name not in options.match):
+            continue
+        levels = [side.levels_of(name) for side in sides]
+        if all(levels) or max(map(len, levels)) > 1:
+            factors.append(name)
+            continue
+        owner, other = sides if levels[0] else sides[::-1]
+        warnings.append(
+            f"only {owner.name} has the factor {name} (always {_text((levels[0] or levels[1])[0])})"
+            f": {other.name} was matched without it"
+        )
+    return factors, warnings
+
+
+def _groups(side: Measured, factors: Sequence[str]) -> _Groups:
+    groups: _Groups = {}
+    for measurement in side.measurements:
+        levels = {f: measurement.scenario[f] for f in factors if f in measurement.scenario}
+        groups.setdefault((_identity(levels), measurement.label), []).append(measurement)
+    return groups
+
+
+def _metrics(
+    a: Sequence[PlannedMeasurement],
+    b: Sequence[PlannedMeasurement],
+    factors: Sequence[str],
+    names: tuple[str, str],
+) -> tuple[list[Match], list[Unmatched]]:
+    """All metrics of a probe in a scenario."""
+    first = a[0]
+    scenario = {f: first.scenario[f] for f in factors if f in first.scenario}
+    of_a = {metric.name: metric for m in a for metric in m.metrics}
+    of_b = {metric.name: metric for m in b for metric in m.metrics}
+    pooled = tuple(
+        f"{name}: trials of {len(group)} scenarios were put together"
+        for name, group in zip(names, (a, b), strict=True)
+        if len(group) > 1
+    )
+    found, left = [], []
+    for name, metric in of_a.items():
+        other = of_b.get(name)
+        if other is None or other.unit != metric.unit:
+            reason = f"{names[1]} does not report it"
+            if other is not None:
+                reason = f"its unit is {metric.unit}, and {other.unit} in {names[1]}"
+            left.append(Unmatched(names[0], scenario, first.label, name, reason))
+            continue
+        warnings = pooled
+        if other.better != metric.better:
+            warnings += (f"better is {metric.better!r}, and {other.better!r} in {names[1]}",)
+        trials = [tuple(record for m in group for record in m.trials) for group in (a, b)]
+        found.append(
+            Match(scenario, first.label, metric, trials[0], trials[1], bool(pooled), warnings)
+        )
+    reason = f"{names[0]} does not report it"
+    left += [Unmatched(names[1], scenario, first.label, n, reason) for n in of_b if n not in of_a]
+    return found, left
+
+
+def _lonely(
+    one: PlannedMeasurement,
+    side: Measured,
+    other: Measured,
+    factors: Sequence[str],
+    groups: _Groups,
+) -> Unmatched:
+    """A scenario, or its probe, that the other side does not have."""
+    levels = {f: one.scenario[f] for f in factors if f in one.scenario}
+    if any(scenario == _identity(levels) for scenario, _ in groups):
+        reason = f"{other.name} has no probe {one.label} there"
+        return Unmatched(side.name, levels, one.label, "", reason)
+    return Unmatched(side.name, levels, "", "", _reason(levels, side, other, factors))
+
+
+def _reason(
+    levels: Mapping[str, Any], side: Measured, other: Measured, factors: Sequence[str]
+) -> str:
+    for name in factors:
+        theirs = other.levels_of(name)
+        if name not in levels:
+            return f"{other.name} varies {name}, which {side.name} does not have (--ignore {name})"
+        if not theirs:
+            return f"{other.name} does not have the factor {name} (--ignore {name})"
+        if levels[name] not in theirs:
+            there = ", ".join(map(_text, theirs))
+            hint = ""
+            if len(theirs) == 1 and len(side.levels_of(name)) == 1:
+                hint = f" (--ignore {name} compares across it)"
+            return f"{name} is {_text(levels[name])}, and {there} in {other.name}{hint}"
+    return f"{other.name} does not have this combination"
+
+
+def _identity(levels: Mapping[str, Any]) -> str:
+    return json.dumps({name: _plain(level) for name, level in levels.items()}, sort_keys=True)
+
+
+def _plain(level: Any) -> Any:
+    """2.0 and 2 are the same level."""
+    return int(level) if isinstance(level, float) and level.is_integer() else level
+
+
+def _text(level: Any) -> str:
+    return level if isinstance(level, str) else json.dumps(level)
+
+
+def _once(found: Sequence[Unmatched]) -> list[Unmatched]:
+    return [item for place, item in enumerate(found) if item not in found[:place]]
