@@ -82,6 +82,14 @@ def load(kind: str, name: str) -> Any:
     )
 
 
+def package(kind: str, name: str) -> tuple[str, str] | None:
+    """Name and version of the package that provides a plug-in; None when it says neither."""
+    for point in _points(kind):
+        if point.name == name and point.dist is not None:
+            return point.dist.name, point.dist.version
+    return None
+
+
 def _load(kind: str, point: EntryPoint) -> Any:
     try:
         plugin = point.load()

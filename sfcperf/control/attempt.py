@@ -53,14 +53,14 @@ def health(driver: Driver, deployment: Deployment) -> list[str]:
 def attempt(run: RunContext, trial: PlannedTrial, deployment: Deployment, raw_dir: Path) -> Attempt:
     """Measure once. Raises DeploymentError when the deployment is not healthy before or after it,
     MeasurementError when the measurement fails; whatever else a plug-in raises passes through."""
-    if unhealthy := health(run.driver, deployment):
+    if unhealthy := health(run.driver_of(trial.scenario), deployment):
         raise DeploymentError("not healthy: " + "; ".join(unhealthy))
     probe_class: type[Probe] = plugins.load("probe", trial.probe.probe)
     ends = _Ends()
     done = _measure(run, trial, probe_class(trial.probe.parameters), deployment, raw_dir, ends)
     # What broke in the middle has falsified the numbers, however many packets had crossed before;
     # and it is the cause of what else went wrong.
-    if unhealthy := health(run.driver, deployment):
+    if unhealthy := health(run.driver_of(trial.scenario), deployment):
         raise DeploymentError("broke while it was measured: " + "; ".join(unhealthy))
     ends.check()
     if not done.result.samples:

@@ -41,10 +41,10 @@ class Chain:
             run, scenario = self._run, self._visit.scenario
             run.enter("deploying")
             with run.phases("deploying"), run.interrupts.allowed:
-                self._deployment = run.driver.deploy(scenario)
+                self._deployment = run.driver_of(scenario).deploy(scenario)
             run.enter("verifying")
             with run.phases("verifying"), run.interrupts.allowed:
-                proof = run.driver.prove_traversal(self._deployment, scenario)
+                proof = run.driver_of(scenario).prove_traversal(self._deployment, scenario)
             evidence = self._keep_evidence(self._deployment, proof)
             if not proof.proven:
                 raise DeploymentError(
@@ -64,7 +64,7 @@ class Chain:
         self._run.enter("tearing down")
         with self._run.phases("teardown"):
             try:
-                self._run.driver.teardown(deployment)
+                self._run.driver_of(self._visit.scenario).teardown(deployment)
             except Exception as error:
                 self._run.problems.append(f"tear-down of {deployment.id}: {describe(error)}")
 

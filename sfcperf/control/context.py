@@ -7,11 +7,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from sfcperf.control.drivers import Drivers
 from sfcperf.control.events import Listener
 from sfcperf.control.interrupts import Interrupts
 from sfcperf.control.phases import Phases
 from sfcperf.drivers.base import Driver
 from sfcperf.results.store import RunStore
+from sfcperf.workflow.model import Scenario
 
 
 class Manifest:
@@ -31,7 +33,7 @@ class Manifest:
 class RunContext:
     """One run in this process."""
 
-    driver: Driver
+    drivers: Drivers
     store: RunStore
     manifest: Manifest
     listener: Listener
@@ -39,6 +41,10 @@ class RunContext:
     phases: Phases
     problems: list[str] = field(default_factory=list)
     """For the manifest: what went wrong beside the trials."""
+
+    def driver_of(self, scenario: Scenario) -> Driver:
+        """The driver of the infrastructure that a scenario is built on."""
+        return self.drivers.of(scenario)
 
     def enter(self, state: str) -> None:
         """The run's state machine moves to `state`; run.json says so."""

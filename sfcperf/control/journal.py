@@ -2,6 +2,9 @@
 
 One JSON object per line, `{"op": "intend" | "removed", "kind", "name", "detail"}`. A run that is
 killed leaves the file; whoever comes next (`resume`, `clean`) learns from it what to remove.
+
+A run on several infrastructures has one journal for all of them, so that it is there or gone as a
+whole; `owner` says whose a resource is: the number of the infrastructure, absent for the first.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
@@ -25,34 +29,46 @@ class FileJournal:
         """Open an existing journal or start one. Raises InputError when it is damaged."""
         self.path = path
         self._lock = Lock()
-        self._outstanding: dict[tuple[str, str], Resource] = {}
+        self._outstanding: dict[_Key, Resource] = {}
         if path.is_file():
             self._load()
 
-    def intend(self, resources: Iterable[Resource]) -> None:
+    def of(self, owner: int) -> JournalShare:
+        """The journal as the driver of one infrastructure sees it."""
+        return JournalShare(self, owner)
+
+    def intend(self, resources: Iterable[Resource], owner: int = 0) -> None:
         """About to make these; durable when it returns (one fsync for all of them)."""
         with self._lock:
             resources = list(resources)
-            self._append([_line("intend", resource) for resource in resources], durable=True)
+            lines = [_line("intend", resource, owner) for resource in resources]
+            self._append(lines, durable=True)
             for resource in resources:
                 # Made anew after it was removed or lost: its place is now the newest.
-                self._outstanding.pop(_key(resource), None)
-                self._outstanding[_key(resource)] = resource
+                self._outstanding.pop(_key(resource, owner), None)
+                self._outstanding[_key(resource, owner)] = resource
 
-    def removed(self, resources: Iterable[Resource]) -> None:
+    def removed(self, resources: Iterable[Resource], owner: int = 0) -> None:
         """These are gone. Removing a thing twice is harmless, so this is not fsynced, and a full
         disk does not keep a run from being torn down."""
         with self._lock:
             resources = list(resources)
+            lines = [_line("removed", resource, owner) for resource in resources]
             with suppress(OSError):
-                self._append([_line("removed", resource) for resource in resources], durable=False)
+                self._append(lines, durable=False)
             for resource in resources:
-                self._outstanding.pop(_key(resource), None)
+                self._outstanding.pop(_key(resource, owner), None)
 
-    def outstanding(self) -> list[Resource]:
-        """Intended and not yet removed, newest first."""
+    def outstanding(self, owner: int | None = None) -> list[Resource]:
+        """Intended and not yet removed, newest first; of one owner, or of all."""
         with self._lock:
-            return list(reversed(self._outstanding.values()))
+            newest_first = reversed(self._outstanding.items())
+            return [resource for key, resource in newest_first if owner in (None, key[0])]
+
+    def owners(self) -> list[int]:
+        """Whose resources are outstanding, the last infrastructure first."""
+        with self._lock:
+            return sorted({owner for owner, _, _ in self._outstanding}, reverse=True)
 
     def _append(self, lines: list[str], *, durable: bool) -> None:
         if not lines:
@@ -82,22 +98,49 @@ class FileJournal:
                 entry = json.loads(line)
                 resource = Resource(entry["kind"], entry["name"], entry["detail"])
                 intended = {"intend": True, "removed": False}[entry["op"]]
+                owner = int(entry.get("owner", 0))
             except (ValueError, KeyError, TypeError) as error:
                 raise InputError(
                     f"line {number} of the journal is damaged",
                     where=str(self.path),
                     hint="remove what the other lines name by hand, then this folder",
                 ) from error
-            self._outstanding.pop(_key(resource), None)
+            self._outstanding.pop(_key(resource, owner), None)
             if intended:
-                self._outstanding[_key(resource)] = resource
+                self._outstanding[_key(resource, owner)] = resource
 
 
-def _key(resource: Resource) -> tuple[str, str]:
-    return resource.kind, resource.name
+@dataclass(frozen=True)
+class JournalShare:
+    """The part of a journal that belongs to one infrastructure: its driver's Journal."""
+
+    whole: FileJournal
+    owner: int
+
+    def intend(self, resources: Iterable[Resource]) -> None:
+        """See FileJournal.intend."""
+        self.whole.intend(resources, self.owner)
+
+    def removed(self, resources: Iterable[Resource]) -> None:
+        """See FileJournal.removed."""
+        self.whole.removed(resources, self.owner)
+
+    def outstanding(self) -> list[Resource]:
+        """See FileJournal.outstanding."""
+        return self.whole.outstanding(self.owner)
 
 
-def _line(op: str, resource: Resource) -> str:
+_Key = tuple[int, str, str]
+"""Owner, kind and name: two drivers may give their resources the same names."""
+
+
+def _key(resource: Resource, owner: int) -> _Key:
+    return owner, resource.kind, resource.name
+
+
+def _line(op: str, resource: Resource, owner: int) -> str:
     detail = None if resource.detail is None else dict(resource.detail)
     entry = {"op": op, "kind": resource.kind, "name": resource.name, "detail": detail}
+    if owner:
+        entry["owner"] = owner
     return json.dumps(entry) + "\n"

@@ -16,14 +16,16 @@ from sfcperf.control.interrupts import Interrupts
 from sfcperf.control.phases import Phases
 from sfcperf.control.resolved import check_unchanged, resolved
 from sfcperf.control.session import Outcome, Session
-from sfcperf.control.state import RunInfo, RunState, StateDir
+from sfcperf.control.state import FurtherDriver, RunInfo, RunState, StateDir
 from sfcperf.control.tally import Tally
 from sfcperf.control.undo import undo_dead
 from sfcperf.errors import InputError
 from sfcperf.results.hostfacts import host_facts
 from sfcperf.results.manifest import new_manifest, resumed
+from sfcperf.results.modules import modules_of
 from sfcperf.results.store import RunStore
 from sfcperf.results.versions import versions
+from sfcperf.results.vnfds import keep_descriptors
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Workflow
 from sfcperf.workflow.plan_document import plan_document
@@ -45,20 +47,25 @@ def start(
     phases = Phases()
     check(workflow)
     with Interrupts() as interrupts, ExitStack() as stack:
-        state, run_id, tag = StateDir().create(workflow.name)
+        states = StateDir()
+        state, run_id, tag = states.create(workflow.name)
         try:
+            tags = _tags(states, workflow, tag)
             store = RunStore.create(results / run_id)
             stack.enter_context(lock.held(store.folder, run_id))
-            _write_info(state, workflow, store, tag)
+            _write_info(state, workflow, store, tags)
             store.write_workflow(workflow.document, workflow.folder, given=given)
+            vnfds = keep_descriptors(store.vnfds, workflow.vnfds)
             store.write_plan({**plan_document(workflow), "resolved": resolved(workflow)})
             document = new_manifest(
                 workflow,
                 run_id=run_id,
-                tag=tag,
+                tags=tags,
                 command=command,
                 host=host_facts(),
                 versions=versions(),
+                vnfds=vnfds,
+                modules=modules_of(workflow),
             )
             manifest = Manifest(store, document)
             manifest.update({"state": "checking"})
@@ -66,7 +73,7 @@ def start(
             state.remove()
             raise
         return _session(
-            workflow, store, state, tag, manifest, listener, interrupts, phases, earlier_s={}
+            workflow, store, state, tags, manifest, listener, interrupts, phases, earlier_s={}
         )
 
 
@@ -97,9 +104,10 @@ def resume(folder: Path, *, command: Sequence[str], listener: Listener) -> Outco
         store.remove_unfinished()
         state, tag = states.recreate(run_id)
         try:
-            _write_info(state, workflow, store, tag)
+            tags = _tags(states, workflow, tag)
+            _write_info(state, workflow, store, tags)
             again = resumed(
-                document, tag=tag, command=command, host=host_facts(), versions=versions()
+                document, tags=tags, command=command, host=host_facts(), versions=versions()
             )
             if document["status"] == "complete" and not complete:
                 again["problems"].append(
@@ -114,7 +122,7 @@ def resume(folder: Path, *, command: Sequence[str], listener: Listener) -> Outco
             workflow,
             store,
             state,
-            tag,
+            tags,
             manifest,
             listener,
             interrupts,
@@ -139,15 +147,22 @@ def _workflow(store: RunStore) -> Workflow:
     return workflow
 
 
-def _write_info(state: RunState, workflow: Workflow, store: RunStore, tag: str) -> None:
+def _tags(states: StateDir, workflow: Workflow, tag: str) -> list[str]:
+    """A tag for each infrastructure of the workflow; `tag` is that of the first."""
+    return [tag, *states.further_tags(tag, len(workflow.infrastructures) - 1)]
+
+
+def _write_info(state: RunState, workflow: Workflow, store: RunStore, tags: Sequence[str]) -> None:
+    further = zip(tags[1:], workflow.infrastructures[1:], strict=True)
     state.write_info(
         RunInfo(
             run_id=state.folder.name,
-            tag=tag,
+            tag=tags[0],
             driver=workflow.driver,
             config=workflow.config,
             results=str(store.folder.resolve()),
             pid=os.getpid(),
+            further=tuple(FurtherDriver(tag, each.driver, each.config) for tag, each in further),
         )
     )
 
@@ -156,7 +171,7 @@ def _session(
     workflow: Workflow,
     store: RunStore,
     state: RunState,
-    tag: str,
+    tags: Sequence[str],
     manifest: Manifest,
     listener: Listener,
     interrupts: Interrupts,
@@ -168,7 +183,7 @@ def _session(
         store=store,
         state=state,
         journal=state.journal(),
-        tag=tag,
+        tags=tags,
         manifest=manifest,
         listener=listener,
         interrupts=interrupts,

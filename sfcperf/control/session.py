@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfcperf import plugins
 from sfcperf.control import publishing
 from sfcperf.control.context import Manifest, RunContext
+from sfcperf.control.drivers import Drivers
 from sfcperf.control.events import Listener
 from sfcperf.control.faults import describe, keep_traceback
 from sfcperf.control.interrupts import Interrupted, Interrupts
@@ -17,8 +17,6 @@ from sfcperf.control.journal import FileJournal
 from sfcperf.control.phases import Phases
 from sfcperf.control.rounds import Rounds
 from sfcperf.control.state import RunState
-from sfcperf.control.undo import release
-from sfcperf.drivers.base import Driver, DriverContext
 from sfcperf.errors import ExitCode, InputError, InterruptedRun
 from sfcperf.results.manifest import finish
 from sfcperf.results.records import RunStatus
@@ -55,7 +53,8 @@ class Session:
     store: RunStore
     state: RunState
     journal: FileJournal
-    tag: str
+    tags: Sequence[str]
+    """Of the drivers, in the order of the workflow's infrastructures."""
     manifest: Manifest
     listener: Listener
     interrupts: Interrupts
@@ -92,38 +91,33 @@ class Session:
         return Outcome(self.store, document["trials"], problems, tuple(not_made))
 
     def _measure(self) -> None:
-        driver = self._driver()
+        drivers = Drivers(self.workflow)
         run = RunContext(
-            driver, self.store, self.manifest, self.listener, self.interrupts, self.phases
+            drivers, self.store, self.manifest, self.listener, self.interrupts, self.phases
         )
         try:
-            self.manifest.update({"infrastructure": dict(driver.facts())})
+            drivers.open(
+                run_id=self.store.run_id,
+                tags=self.tags,
+                journal=self.journal,
+                state_dir=self.state.state_dir,
+                raw_dir=_session_folder(self.store.folder / "raw" / "driver"),
+                log=self._log,
+            )
+            self.manifest.update(drivers.facts())
             rounds = Rounds(run, self.workflow)
             self.listener.started(self.store.folder, *rounds.planned())
             rounds.run()
         finally:
             run.enter("tearing down")
             with self.phases("teardown"):
-                left = release(driver)
+                left = drivers.release()
             # What a tear-down could not remove and the journal could is no problem any more.
             problems = [*run.problems, *left] if left else []
             if problems:
                 problems.append("`sfcperf clean` removes what was left once the cause is gone")
             for problem in problems:
                 self._problem(problem)
-
-    def _driver(self) -> Driver:
-        driver_class: type[Driver] = plugins.load("driver", self.workflow.driver)
-        context = DriverContext(
-            run_id=self.store.run_id,
-            tag=self.tag,
-            config=self.workflow.config,
-            journal=self.journal,
-            state_dir=self.state.state_dir,
-            raw_dir=_session_folder(self.store.folder / "raw" / "driver"),
-            log=self._log,
-        )
-        return driver_class(context)
 
     def _analyse(self) -> list[str]:
         """Gives what could not be made."""

@@ -4,9 +4,9 @@
       lock                held for a moment by whoever makes, claims or removes a run's folder
       runs/<run_id>/
         lock              held by the living run; the kernel releases it however the run ends
-        run.json          driver, its configuration, tag, results folder, pid
+        run.json          drivers, their configuration and tags, results folder, pid
         journal.jsonl     resources (sfcperf.control.journal)
-        state/            the driver's own files
+        state/            the drivers' own files
 
 A run whose lock can be taken is dead. A folder without a journal owns nothing.
 """
@@ -32,12 +32,21 @@ from sfcperf.errors import EnvironmentLacks, InputError
 from sfcperf.results.documents import is_safe_name
 from sfcperf.results.files import replace_file
 
-__all__ = ["RunAlive", "RunInfo", "RunState", "StateDir"]
+__all__ = ["FurtherDriver", "RunAlive", "RunInfo", "RunState", "StateDir"]
 
 VARIABLE = "SFCPERF_STATE_DIR"
 DEFAULT_ROOT = Path("/var/lib/sfcperf")
 TAG_ALPHABET = string.digits + string.ascii_lowercase
 TAG_LENGTH = 6
+
+
+@dataclass(frozen=True)
+class FurtherDriver:
+    """A driver of a run beside its first: of another variant."""
+
+    tag: str
+    driver: str
+    config: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -51,6 +60,21 @@ class RunInfo:
     results: str
     """The run folder with the results."""
     pid: int
+    further: tuple[FurtherDriver, ...] = ()
+    """In the order of their numbers in the journal, from 1; `driver` is 0."""
+
+    def driver_of(self, owner: int) -> str:
+        """Name of the driver with this number in the journal. Raises InputError when the run has
+        none."""
+        drivers = [self.driver, *(further.driver for further in self.further)]
+        if not 0 <= owner < len(drivers):
+            raise InputError(
+                f"the state of this run is damaged: its journal names driver {owner}, "
+                f"of {len(drivers)}",
+                where=self.run_id,
+                hint="remove by hand what its journal.jsonl names, then the folder",
+            )
+        return drivers[owner]
 
 
 class RunState:
@@ -62,19 +86,24 @@ class RunState:
 
     @property
     def state_dir(self) -> Path:
-        """The driver's own files."""
+        """The drivers' own files."""
         return self.folder / "state"
 
     def write_info(self, info: RunInfo) -> None:
         """Say who runs here. Before the first journal line, so that it can be undone."""
-        replace_file(self.folder / "run.json", json.dumps(asdict(info), indent=2) + "\n")
+        document = asdict(info)
+        if not info.further:
+            del document["further"]
+        replace_file(self.folder / "run.json", json.dumps(document, indent=2) + "\n")
 
     def info(self) -> RunInfo:
         """What `write_info` wrote. Raises InputError when it is damaged."""
         path = self.folder / "run.json"
         try:
-            return RunInfo(**json.loads(path.read_text()))
-        except (OSError, ValueError, TypeError) as error:
+            document = json.loads(path.read_text())
+            further = tuple(FurtherDriver(**entry) for entry in document.pop("further", ()))
+            return RunInfo(**document, further=further)
+        except (OSError, ValueError, TypeError, AttributeError) as error:
             raise InputError(
                 f"the state of this run is damaged: {error}",
                 where=str(path),
@@ -122,6 +151,14 @@ class StateDir:
         dead session made may still be there, where this machine's state does not know of it."""
         with self._guard():
             return self._make(run_id), self._free_tag({run_id.rpartition("-")[2]})
+
+    def further_tags(self, tag: str, count: int) -> list[str]:
+        """Tags for the further drivers of the session that has `tag`."""
+        tags = [tag]
+        with self._guard():
+            for _ in range(count):
+                tags.append(self._free_tag(tags))
+        return tags[1:]
 
     def claim(self, run_id: str) -> RunState | None:
         """Lock the state of a dead run; None when there is no such run. Raises RunAlive."""
@@ -183,10 +220,12 @@ class StateDir:
         return {tag for run_id in self.run_ids() for tag in self._tags_of(run_id)}
 
     def _tags_of(self, run_id: str) -> Iterator[str]:
-        """A run's first tag, in its id, and that of its last session."""
+        """A run's first tag, in its id, and those of its last session."""
         yield run_id.rpartition("-")[2]
         with suppress(InputError):
-            yield RunState(self._runs / run_id, -1).info().tag
+            info = RunState(self._runs / run_id, -1).info()
+            yield info.tag
+            yield from (further.tag for further in info.further)
 
     def _free_tag(self, besides: Iterable[str] = ()) -> str:
         taken = self._tags().union(besides)

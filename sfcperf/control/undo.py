@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from sfcperf import plugins
 from sfcperf.control.faults import describe
+from sfcperf.control.journal import JournalShare
 from sfcperf.control.state import RunState
 from sfcperf.drivers.base import Driver
-from sfcperf.errors import DeploymentError
+from sfcperf.errors import DeploymentError, SfcperfError
 
 
 def release(driver: Driver) -> list[str]:
@@ -35,24 +36,37 @@ def undo_dead(state: RunState, *, dry_run: bool) -> list[str]:
     """Remove what a dead run left, and its state; a line for each thing that was removed.
 
     With `dry_run` nothing changes. Raises InputError for damaged state or a driver that is not
-    installed, DeploymentError when something cannot be removed; the state is kept then.
+    installed, DeploymentError when something cannot be removed; the state is kept then. What
+    another infrastructure of the run holds is removed all the same.
     """
     lines: list[str] = []
     if not state.owns_nothing:
         journal = state.journal()
-        left = journal.outstanding()
-        if left:
-            driver: type[Driver] = plugins.load("driver", state.info().driver)
+        failed: SfcperfError | None = None
+        for owner in journal.owners():
             try:
-                lines = driver.undo(left, dry_run=dry_run)
-            except DeploymentError:
-                raise
-            except Exception as error:
-                raise DeploymentError(
-                    f"the driver could not undo it: {describe(error)}", where=str(state.folder)
-                ) from error
-            if not dry_run:
-                journal.removed(left)
+                lines += _undo(state, journal.of(owner), dry_run=dry_run)
+            except SfcperfError as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
     if not dry_run:
         state.remove()
+    return lines
+
+
+def _undo(state: RunState, journal: JournalShare, *, dry_run: bool) -> list[str]:
+    """Remove what one infrastructure of a dead run holds."""
+    left = journal.outstanding()
+    driver: type[Driver] = plugins.load("driver", state.info().driver_of(journal.owner))
+    try:
+        lines = driver.undo(left, dry_run=dry_run)
+    except DeploymentError:
+        raise
+    except Exception as error:
+        raise DeploymentError(
+            f"the driver could not undo it: {describe(error)}", where=str(state.folder)
+        ) from error
+    if not dry_run:
+        journal.removed(left)
     return lines

@@ -15,26 +15,30 @@ import sfcperf
 from sfcperf import plugins
 from sfcperf.results.records import RunStatus, TrialRecord
 from sfcperf.results.timestamps import utc_now
-from sfcperf.workflow.model import Workflow
+from sfcperf.workflow.model import Design, Workflow
 
 
 def new_manifest(
     workflow: Workflow,
     *,
     run_id: str,
-    tag: str,
+    tags: Sequence[str],
     command: Sequence[str],
     host: Mapping[str, Any],
     versions: Mapping[str, Any],
+    vnfds: Sequence[Mapping[str, Any]] = (),
+    modules: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
-    """The manifest of a run that starts now; its resources carry `tag`.
+    """The manifest of a run that starts now; its resources carry the `tags`, one for each
+    infrastructure.
 
-    `host` from hostfacts.host_facts(), `versions` from versions.versions(); the control module
+    `host` from hostfacts.host_facts(), `versions` from versions.versions(), `vnfds` from
+    vnfds.keep_descriptors(), `modules` from modules.modules_of(); the control module
     sets `infrastructure` once the driver tells its facts(). What probes can report is copied
     from their plug-ins, so that the folder can be summarised where they are not installed.
     """
     now = utc_now()
-    return {
+    manifest = {
         "run_id": run_id,
         "name": workflow.name,
         "description": workflow.description,
@@ -42,12 +46,12 @@ def new_manifest(
         "started_at": now,
         "ended_at": None,
         "resumed_at": [],
-        "sessions": [_session(tag, now, command, versions)],
+        "sessions": [_session(tags, now, command, versions)],
         "command": list(command),
         "sfcperf_version": sfcperf.__version__,
         "driver": workflow.driver,
         "seed": workflow.design.seed,
-        "design": asdict(workflow.design),
+        "design": _design(workflow.design),
         "scenarios": [{"id": s.id, "levels": dict(s.levels)} for s in workflow.scenarios],
         "probes": _probes(workflow),
         "monitors": _monitors(workflow),
@@ -57,18 +61,26 @@ def new_manifest(
         "stopping": {},
         "trials": counts(()),
         "problems": [],
+        "vnfds": [dict(entry) for entry in vnfds],
+        "modules": [dict(entry) for entry in modules],
     }
+    if workflow.variants:
+        manifest["variants"] = [
+            {"name": variant.name, "changes": dict(variant.changes)}
+            for variant in workflow.variants
+        ]
+    return manifest
 
 
 def resumed(
     manifest: Mapping[str, Any],
     *,
-    tag: str,
+    tags: Sequence[str],
     command: Sequence[str],
     host: Mapping[str, Any],
     versions: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The manifest of an interrupted run that goes on now; its resources carry `tag` from now on.
+    """The manifest of an interrupted run that goes on now; its resources carry `tags` from now on.
 
     The facts of the first start stay. When the machine or the software is not the same any more,
     `problems` says so: trials before and after are then not of one population.
@@ -84,7 +96,7 @@ def resumed(
         "status": "running",
         "ended_at": None,
         "resumed_at": [*manifest["resumed_at"], now],
-        "sessions": [*sessions, _session(tag, now, command, versions)],
+        "sessions": [*sessions, _session(tags, now, command, versions)],
         "problems": [*manifest["problems"], *changes],
     }
 
@@ -121,14 +133,23 @@ def counts(trials: Iterable[TrialRecord]) -> dict[str, int]:
 
 
 def _session(
-    tag: str, started_at: str, command: Sequence[str], versions: Mapping[str, Any]
+    tags: Sequence[str], started_at: str, command: Sequence[str], versions: Mapping[str, Any]
 ) -> dict[str, Any]:
-    return {
-        "tag": tag,
+    session = {
+        "tag": tags[0],
         "started_at": started_at,
         "command": list(command),
         "versions": dict(versions),
     }
+    return session if len(tags) == 1 else {**session, "tags": list(tags)}
+
+
+def _design(design: Design) -> dict[str, Any]:
+    """A noise gate only where there is one."""
+    document = asdict(design)
+    if design.noise_gate is None:
+        del document["noise_gate"]
+    return document
 
 
 def _probes(workflow: Workflow) -> list[dict[str, Any]]:

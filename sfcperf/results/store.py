@@ -34,6 +34,7 @@ SUMMARY = "summary.json"
 SUMMARY_CSV = "summary.csv"
 FIGURES = "figures"
 RAW = "raw"
+VNFDS = "vnfds"
 REPORT = "report.html"
 JOINED = "joined.parquet"
 CORRELATIONS = "correlations.json"
@@ -52,6 +53,7 @@ OWN = frozenset(
         SUMMARY_CSV,
         FIGURES,
         RAW,
+        VNFDS,
         REPORT,
         JOINED,
         CORRELATIONS,
@@ -153,6 +155,17 @@ class RunStore:
                 "it does not say what the scenarios were", str(self.folder / PLAN)
             )
         return found
+
+    @property
+    def vnfds(self) -> Path:
+        """Folder of the VNF descriptors that the workflow refers to; it may not exist."""
+        return self.folder / VNFDS
+
+    def descriptors(self) -> dict[str, Path]:
+        """VNF descriptors: path as the workflow gives it -> the copy in this folder. Empty for
+        runs that use none, and for those of versions that kept no copies."""
+        kept = self.manifest().get("vnfds", [])
+        return {entry["path"]: self.folder / entry["file"] for entry in kept}
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """run.json: versions, host facts, seeds, status."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
 from sfcperf.errors import WorkflowError
@@ -28,6 +28,10 @@ class Findings:
         """Note what an error says, with its others."""
         for finding in (error, *error.others):
             self._found.setdefault((finding.where, finding.message), finding)
+
+    def __iter__(self) -> Iterator[WorkflowError]:
+        """Findings in the order in which they were made."""
+        return iter(self._found.values())
 
     def __bool__(self) -> bool:
         return bool(self._found)

@@ -20,7 +20,16 @@ from sfcperf.workflow.document import clean, read_document
 from sfcperf.workflow.expand import FIXED, VARYING, Expansion, expand
 from sfcperf.workflow.figures import build_figures
 from sfcperf.workflow.findings import Findings
-from sfcperf.workflow.model import AnalysisSpec, Design, PublishSpec, StopWhen, Workflow
+from sfcperf.workflow.forms import Form, check_comparable, merge
+from sfcperf.workflow.model import (
+    AnalysisSpec,
+    Design,
+    Infrastructure,
+    PublishSpec,
+    StopWhen,
+    Variant,
+    Workflow,
+)
 from sfcperf.workflow.noise_gate import build_noise_gate, sentinel_probe
 from sfcperf.workflow.overrides import customise
 from sfcperf.workflow.plan_document import plan_document
@@ -217,6 +226,7 @@ def _build(
     variants: tuple[Variant, ...] = (),
 ) -> Workflow:
     design = _design(document.get("design", {}), findings)
+    analyses = _analyses(document.get("analyses", []), findings)
     publish = _publish(document.get("publish", [{"to": "report"}]), findings)
     findings.raise_any()
     figures = build_figures(document.get("figures", []), form.factors, form.scenarios, findings)
@@ -233,6 +243,7 @@ def _build(
         document=document,
         folder=folder,
         variants=variants,
+        analyses=analyses,
         vnfds=form.descriptors,
     )
 

@@ -40,7 +40,7 @@ def parse_override(text: str) -> Override:
         raise InputError(
             f"{text!r} is not PATH=VALUE", where="--set", allowed="e.g. design.rounds=5"
         )
-    return Override(_path(path, source), _value(value, source), source)
+    return Override(override_path(path, source), _value(value, source), source)
 
 
 def customise(
@@ -63,12 +63,12 @@ def customise(
     result.setdefault("infrastructure", {"driver": DEFAULT_DRIVER})
     if wanted is not None:
         for override in _preset(presets, wanted):
-            _apply(result, override)
+            apply(result, override)
     if driver is not None:
         _choose_driver(result, driver, parsed)
     for override in parsed:
         if override.path != (_PRESET,):
-            _apply(result, override)
+            apply(result, override)
     return result
 
 
@@ -86,7 +86,7 @@ def _preset(presets: Any, wanted: Any) -> list[Override]:
         findings.raise_any()
         return []
     return [
-        Override(_path(path, f"preset {wanted}"), value, f"preset {wanted}: {path}")
+        Override(override_path(path, f"preset {wanted}"), value, f"preset {wanted}: {path}")
         for path, value in chosen.items()
     ]
 
@@ -98,12 +98,29 @@ def _choose_driver(document: dict[str, Any], driver: str, overrides: list[Overri
                 f"--driver {driver} and {override.source} contradict each other",
                 hint="give one of them",
             )
+    if chosen := _choosing_variants(document.get("variants")):
+        raise InputError(
+            f"--driver {driver} contradicts the variants: {listing(chosen)} names its own driver",
+            hint=f"change it there: --set /variants/{chosen[0]}/infrastructure.driver={driver}",
+        )
     infrastructure = document["infrastructure"]
     if not isinstance(infrastructure, dict) or infrastructure.get("driver") != driver:
         document["infrastructure"] = {"driver": driver}
 
 
-def _path(text: str, source: str) -> tuple[str, ...]:
+def _choosing_variants(variants: Any) -> list[str]:
+    """Names of the variants that say which driver they are built on."""
+    given = variants if isinstance(variants, dict) else {}
+    paths = ("infrastructure", "/infrastructure", "infrastructure.driver", "/infrastructure/driver")
+    return [
+        name
+        for name, changes in given.items()
+        if isinstance(changes, dict) and any(path in changes for path in paths)
+    ]
+
+
+def override_path(text: str, source: str) -> tuple[str, ...]:
+    """Parts of a path, dotted or a JSON pointer. Raises InputError."""
     path = pointer.parts(text) if text.startswith("/") else tuple(text.split("."))
     if "" in path:
         raise InputError(
@@ -125,7 +142,9 @@ def _value(text: str, source: str) -> Any:
         raise InputError(error.message, where=source, allowed=error.allowed) from None
 
 
-def _apply(document: dict[str, Any], override: Override) -> None:
+def apply(document: dict[str, Any], override: Override) -> None:
+    """Put a value into a document. Raises InputError (`where`: the override's source) when it has
+    no place there."""
     *parents, last = override.path
     if override.path[0] in ("presets", _PRESET):
         raise InputError(

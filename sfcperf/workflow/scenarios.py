@@ -42,6 +42,8 @@ class ScenarioBuilder:
         self._folder = folder
         self._findings = findings
         self._built: dict[tuple[Any, ...], Any] = {}
+        self.descriptors: dict[str, Path] = {}
+        """VNF descriptors that were referred to: path as given -> file."""
 
     def build(self) -> tuple[Scenario, ...]:
         """All scenarios; those that contradict themselves are left out and reported."""
@@ -87,6 +89,7 @@ class ScenarioBuilder:
         descriptor = Descriptor(None, None)
         try:
             if vnfd is not None:
+                self.descriptors[value["vnfd"]] = vnfd
                 descriptor = read_descriptor(vnfd)
             elif len(given) < 2:
                 descriptor = _own_descriptor(type_name)

@@ -74,7 +74,7 @@ def begun(workflow: Workflow) -> dict[str, Any]:
     return new_manifest(
         workflow,
         run_id="run",
-        tag="abc123",
+        tags=["abc123"],
         command=["sfcperf", "run", "w.json"],
         host=hostfacts.host_facts(),
         versions=versions.versions(),
@@ -84,7 +84,7 @@ def begun(workflow: Workflow) -> dict[str, Any]:
 def again(manifest: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
     """The manifest resumed with the same machine and versions, or these."""
     same = {"host": manifest["host"], "versions": manifest["versions"]}
-    return resumed(manifest, tag="def456", command=["sfcperf", "resume"], **(same | changes))
+    return resumed(manifest, tags=["def456"], command=["sfcperf", "resume"], **(same | changes))
 
 
 def check(manifest: Mapping[str, Any]) -> None:

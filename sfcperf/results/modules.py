@@ -1,0 +1,86 @@
+"""Modules of a run: which plug-ins took part, and where their code is.
+
+Those that come with SFCPerf are known by its version; of all others the files are named with their
+SHA-256, so that a package of the run can hold them and a reader can tell whether his are the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sfcperf import plugins
+from sfcperf.workflow.model import Workflow
+
+_RELEASE = "sfcperf"
+"""Distribution whose plug-ins are part of the release."""
+
+
+def modules_of(workflow: Workflow) -> list[dict[str, Any]]:
+    """For run.json: each plug-in that a run of the workflow uses, by kind and name.
+
+    `release` tells whether it comes with SFCPerf. Of others, `root` is the folder from which they
+    were imported, and `files` are all files of their top-level package (or the one module), with
+    paths relative to it.
+    """
+    return [_described(kind, name) for kind, name in dict.fromkeys(_used(workflow))]
+
+
+def _used(workflow: Workflow) -> Iterator[tuple[str, str]]:
+    for infrastructure in workflow.infrastructures:
+        yield "driver", infrastructure.driver
+    for scenario in workflow.scenarios:
+        for function in scenario.chain.functions:
+            yield "vnf", function.type
+        for probe in scenario.probes:
+            yield "probe", probe.probe
+        for monitor in scenario.monitors:
+            yield "monitor", monitor.monitor
+    yield "analysis", "summary"
+    for analysis in workflow.analyses:
+        yield "analysis", analysis.analysis
+    for publisher in workflow.publish:
+        yield "publisher", publisher.to
+
+
+def _described(kind: str, name: str) -> dict[str, Any]:
+    plugin = plugins.load(kind, name)
+    package = plugins.package(kind, name)
+    release = package is not None and package[0] == _RELEASE
+    entry: dict[str, Any] = {
+        "kind": kind,
+        "name": name,
+        "object": f"{plugin.__module__}:{plugin.__qualname__}",
+        "package": None if package is None else {"name": package[0], "version": package[1]},
+        "release": release,
+    }
+    return entry if release else {**entry, **_code(plugin)}
+
+
+def _code(plugin: type) -> dict[str, Any]:
+    """Where the code of a plug-in is, and what it consists of."""
+    top = sys.modules.get(plugin.__module__.partition(".")[0])
+    initial = getattr(top, "__file__", None)
+    if initial is not None and Path(initial).name.startswith("__init__."):
+        root, files = Path(initial).parents[1], _sources(Path(initial).parent)
+    else:
+        # A module without a package, or one in a namespace that belongs to others too.
+        file = Path(inspect.getfile(plugin))
+        root, files = file.parents[plugin.__module__.count(".")], [file]
+    return {
+        "root": str(root),
+        "files": [{"path": str(file.relative_to(root)), "sha256": _sha256(file)} for file in files],
+    }
+
+
+def _sources(package: Path) -> list[Path]:
+    files = sorted(path for path in package.rglob("*") if path.is_file())
+    return [f for f in files if "__pycache__" not in f.parts and f.suffix != ".pyc"]
+
+
+def _sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
