@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfcperf.plugins import Plugin
 from sfcperf.results.store import RunStore
+
+if TYPE_CHECKING:
+    from sfcperf.workflow.model import Workflow
 
 
 class Analysis(Plugin, ABC):
@@ -20,9 +22,9 @@ class Analysis(Plugin, ABC):
         # On the class the schema, on the object its values.
         self.parameters = parameters  # type: ignore[misc]
 
-    def check(self, folder: Path) -> None:
+    def check(self, workflow: Workflow) -> None:
         """What can be known to be wrong before a run begins, e.g. with files that `parameters`
-        name; relative paths start at `folder`, the workflow's. Raises InputError."""
+        name; relative paths start at the workflow's folder. Raises InputError."""
 
     @abstractmethod
     def analyse(self, run: RunStore) -> Mapping[str, Any]:

@@ -37,7 +37,7 @@ def check(workflow: Workflow) -> None:
     admit(workflow)
     gather.check(workflow)
     for spec in workflow.analyses:
-        plugins.load("analysis", spec.analysis)(spec.parameters).check(workflow.folder)
+        plugins.load("analysis", spec.analysis)(spec.parameters).check(workflow)
 
 
 class _NothingIsMade:

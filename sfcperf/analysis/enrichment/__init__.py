@@ -1,0 +1,1 @@
+"""Enriching: tags for trials and telemetry sources, from tables and address databases."""

@@ -1,0 +1,123 @@
+"""What a file's key is matched against: a column of trials, or the sources of telemetry.
+
+Values are compared as text, exactly: a text as it is, numbers and booleans as JSON writes them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sfcperf.analysis.enrichment.tag import SubjectKind
+from sfcperf.errors import InputError
+from sfcperf.results import telemetry
+from sfcperf.results.columns import PREFIX
+from sfcperf.results.records import TrialRecord
+from sfcperf.results.store import PLAN, RunStore
+
+SOURCE = "source"
+ENDPOINTS = ("client", "server")
+FIELDS = ("trial_id", "scenario_id", "round", "probe", "label", "status")
+NESTED = ("notes.", "facts.")
+COLUMN_PATTERN = rf"^({SOURCE}|{'|'.join((*ENDPOINTS, *FIELDS))}|{PREFIX}.+|notes\..+|facts\..+)$"
+"""Of names of columns (JSON Schema)."""
+COLUMNS_TEXT = (
+    f"`{PREFIX}NAME` (level of a factor), `label`, `probe`, `round`, `status`, `scenario_id`, "
+    "`trial_id`, `client` or `server` (address of the endpoint, as the workflow gives it), "
+    "`notes.PATH` or `facts.PATH` (of the trial's record), or, alone, `source` (of telemetry)"
+)
+
+
+@dataclass(frozen=True)
+class Subjects:
+    """Trials or sources by the texts in the columns that a key names."""
+
+    kind: SubjectKind
+    by_key: Mapping[tuple[str, ...], Sequence[str]]
+    """Texts, in the order of the columns -> ids."""
+
+
+def check_columns(columns: Sequence[str], factors: Iterable[str], where: str) -> None:
+    """Raises InputError for a column of an unknown factor, or `source` beside others."""
+    known = [PREFIX + name for name in factors]
+    for column in columns:
+        if column.startswith(PREFIX) and column not in known:
+            raise InputError(
+                f"there is no column {column!r}: the workflow has no such factor",
+                where=where,
+                allowed=", ".join(known) or "no factor",
+            )
+    if SOURCE in columns and len(columns) > 1:
+        raise InputError(
+            "`source` cannot be matched together with columns of trials: it is of telemetry",
+            where=where,
+            hint="two tables, one for each",
+        )
+
+
+def subjects(run: RunStore, trials: Sequence[TrialRecord], columns: Sequence[str]) -> Subjects:
+    """Those of a run. A trial without a value in one of the columns is none of them. Raises
+    InputError when the run folder is damaged."""
+    by_key: dict[tuple[str, ...], list[str]] = {}
+    if list(columns) == [SOURCE]:
+        for source in _sources(run):
+            by_key[(source,)] = [source]
+        return Subjects("source", by_key)
+    addresses = _addresses(run) if set(columns) & set(ENDPOINTS) else {}
+    for record in trials:
+        texts = [_text(_value(record, column, addresses)) for column in columns]
+        key = tuple(text for text in texts if text is not None)
+        if len(key) == len(columns):
+            by_key.setdefault(key, []).append(record.trial_id)
+    return Subjects("trial", by_key)
+
+
+def _sources(run: RunStore) -> list[str]:
+    if not run.telemetry_path.is_file():
+        return []
+    return sorted(telemetry.read(run.telemetry_path)["source"].unique().to_pylist())
+
+
+def _addresses(run: RunStore) -> dict[tuple[str, str], str | None]:
+    """(Scenario id, endpoint) -> its address, where the workflow gives one."""
+    if not (run.folder / PLAN).is_file():
+        return {}
+    return {
+        (scenario_id, endpoint): scenario.get(endpoint, {}).get("address")
+        for scenario_id, scenario in run.plan().get("resolved", {}).items()
+        for endpoint in ENDPOINTS
+    }
+
+
+def _value(
+    record: TrialRecord, column: str, addresses: Mapping[tuple[str, str], str | None]
+) -> Any:
+    if column in ENDPOINTS:
+        return addresses.get((record.scenario_id, column))
+    if column.startswith(PREFIX):
+        return record.scenario.get(column.removeprefix(PREFIX))
+    if column.startswith(NESTED):
+        root, _, path = column.partition(".")
+        start = record.notes if root == "notes" else record.deployment.get("facts")
+        return at_path(start, path)
+    return getattr(record, column)
+
+
+def at_path(value: Any, path: str) -> Any:
+    """What is at `a.b.0` of nested objects and lists; None when there is nothing."""
+    for step in path.split("."):
+        if isinstance(value, Mapping):
+            value = value.get(step)
+        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+            value = value[int(step)]
+        else:
+            return None
+    return value
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, Mapping | list | tuple):
+        return None
+    return value if isinstance(value, str) else json.dumps(value)
