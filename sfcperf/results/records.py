@@ -96,6 +96,8 @@ class Summary:
     relative_half_width: float | None = None
     """Half-width of the mean's interval over the mean's magnitude, a ratio; None for n < 2 and
     where the mean is 0 but the values are not."""
+    planned: int = 0
+    """Trials that the row was to have: one per round. 0 in folders that do not say it."""
     centre: str = "mean"
     """Which of the two describes the trials best: `mean` or `median`, each with its interval."""
     centre_reason: str = ""
@@ -138,6 +140,8 @@ class Summary:
     steady: str = ""
     """Of the samples within the trials, in order of time: `steady`, `warm-up`, `never`, or empty
     when they are too few to tell."""
+    steady_p: float | None = None
+    """Of the level within a trial depending on the place in it."""
     steady_after: int | None = None
     """Samples at the start of a trial that belong to its warm-up; they count all the same."""
     warmup_bias_ratio: float | None = None

@@ -1,0 +1,27 @@
+"""Values of any magnitude as deviations that can be squared and summed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from numpy import float64
+    from numpy.typing import NDArray
+
+
+def scaled(values: Sequence[float] | NDArray[float64]) -> NDArray[float64] | None:
+    """(value - median) / largest deviation, in the order of the values; None when all are equal
+    (or there are none): what is tested for shape or order is then not there.
+
+    Tests that do not depend on location and scale are made on these, so that neither 1e100 nor
+    a dispersion in the twelfth digit upsets their arithmetic.
+    """
+    import numpy as np
+
+    array = np.asarray(values, float)
+    if array.size == 0:
+        return None
+    deviations = array - np.median(array)
+    largest = float(np.max(np.abs(deviations)))
+    return None if largest == 0 else deviations / largest
