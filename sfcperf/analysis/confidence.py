@@ -1,6 +1,9 @@
-"""The confidence level of a run's intervals."""
+"""The confidence level of a run's intervals, and whether they were looked at repeatedly."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 from sfcperf.results.store import RunStore
 
@@ -14,7 +17,28 @@ def confidence_of(store: RunStore) -> float:
     From run.json, or from workflow.json (where it may be left to its default) for a run folder
     whose manifest does not carry the design.
     """
+    return float(_design(store).get("confidence", DEFAULT_CONFIDENCE))
+
+
+def first_look_of(store: RunStore) -> int | None:
+    """Rounds after which sequential stopping looked at the run for the first time; None for a run
+    whose number of rounds was fixed."""
+    design = _design(store)
+    stop_when = design.get("stop_when")
+    if not isinstance(stop_when, dict):
+        return None
+    rounds = int(design.get("rounds", 0))
+    return first_look(rounds, int(stop_when.get("max_rounds", rounds + 1)))
+
+
+def first_look(rounds: int, max_rounds: int) -> int | None:
+    """The first of repeated looks; None when there is but one."""
+    return rounds if max_rounds > rounds else None
+
+
+def _design(store: RunStore) -> Mapping[str, Any]:
     design = store.manifest().get("design")
-    if not isinstance(design, dict):
-        design = store.workflow()[0].get("design", {})
-    return float(design.get("confidence", DEFAULT_CONFIDENCE))
+    if isinstance(design, dict):
+        return design
+    found = store.workflow()[0].get("design", {})
+    return found if isinstance(found, dict) else {}

@@ -9,7 +9,10 @@ from math import inf, isfinite, sqrt
 from statistics import mean, stdev
 
 MEAN_METHOD = "t (mean)"
+LOOKS_METHOD = "t (mean, repeated looks)"
 MEDIAN_METHOD = "order statistics (median)"
+
+_LOOKS_CONSTANT = 2.5
 
 
 @dataclass(frozen=True)
@@ -29,19 +32,44 @@ class Interval:
         return (self.high - self.low) / 2
 
 
-def mean_interval(values: Sequence[float], confidence: float) -> Interval | None:
+def mean_interval(
+    values: Sequence[float], confidence: float, first_look: int | None = None
+) -> Interval | None:
     """Student's t interval of the mean: mean ± t(n-1) * s / sqrt(n).
 
     None for n < 2: one value says nothing of dispersion. Equal values give an interval of width
     0: they agree to the resolution of the tool, which is not proof that the truth is known.
     Source: Jain, The Art of Computer Systems Performance Analysis (1991), section 13.2.
+
+    `first_look`: the number of rounds after which sequential stopping first looked at the values;
+    None when their number was fixed beforehand. With it, t is that of `confidence_per_look`.
     """
     n = len(values)
     if n < 2:
         return None
+    if first_look is None:
+        per_look, method = confidence, MEAN_METHOD
+    else:
+        per_look, method = confidence_per_look(confidence, first_look), LOOKS_METHOD
     centre = float(mean(values))
-    half_width = t_quantile(n - 1, confidence) * float(stdev(values)) / sqrt(n)
-    return Interval(centre - half_width, centre + half_width, confidence, MEAN_METHOD)
+    half_width = t_quantile(n - 1, per_look) * float(stdev(values)) / sqrt(n)
+    return Interval(centre - half_width, centre + half_width, confidence, method)
+
+
+def confidence_per_look(confidence: float, first_look: int) -> float:
+    """Confidence of the interval at each look, so that the one at which a run stops covers the
+    truth about as often as `confidence` says.
+
+    Who looks after every round and stops when the interval is narrow stops too often when it is
+    narrow by luck (Anscombe 1952; Starr 1966). Repeated confidence intervals (Jennison & Turnbull
+    1989) answer with a wider interval at every look, here of one constant error probability
+    (Pocock 1977): alpha * m / (m + 2.5), where m is the first look. The less is known at the first
+    look, the more often luck stops a run; how many looks may follow hardly matters, for few runs
+    are stopped by luck late. The constant is from simulation: docs/explanation/statistics.md and
+    benchmarks/interval_coverage.py have the coverage that it leads to.
+    """
+    first_look = max(first_look, 2)
+    return 1 - (1 - confidence) * first_look / (first_look + _LOOKS_CONSTANT)
 
 
 def median_interval(values: Sequence[float], confidence: float) -> Interval | None:

@@ -35,6 +35,18 @@ class PlannedMeasurement:
         done = {record.round for record in self.trials}
         return tuple(number for number in range(1, self.rounds + 1) if number not in done)
 
+    @property
+    def excluded(self) -> tuple[TrialRecord, ...]:
+        """Trials that do not count: failed, untrusted, or measured again."""
+        return tuple(record for record in self.trials if record.status != "valid")
+
+    @property
+    def spoiling(self) -> tuple[TrialRecord, ...]:
+        """Those of the excluded whose round has no trial that counts: what was measured again,
+        and well, is not missing from the results."""
+        good = {record.round for record in self.trials if record.status == "valid"}
+        return tuple(record for record in self.excluded if record.round not in good)
+
 
 def planned_measurements(
     manifest: Mapping[str, Any], trials: Sequence[TrialRecord]
@@ -45,7 +57,7 @@ def planned_measurements(
     declared = _declared_metrics(manifest)
     finished: dict[tuple[str, str], list[TrialRecord]] = {key: [] for key in declared}
     rounds = dict.fromkeys(scenarios, int(manifest.get("design", {}).get("rounds", 0)))
-    for record in sorted(trials, key=lambda r: r.round):
+    for record in sorted(trials, key=lambda r: (r.round, r.started_at)):
         finished.setdefault((record.scenario_id, record.label), []).append(record)
         rounds[record.scenario_id] = max(rounds[record.scenario_id], record.round)
     places = {name: place for place, name in enumerate([*scenarios, *probes])}

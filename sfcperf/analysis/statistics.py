@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sfcperf.analysis.bootstrap import bca_interval
 from sfcperf.analysis.intervals import (
     Interval,
     mean_interval,
     median_interval,
     relative_half_width,
 )
+from sfcperf.analysis.normality import Centre, Normality, centre, normality
+from sfcperf.analysis.percentiles import percentiles
+
+TRIAL_PERCENTILES = (5, 25, 75, 95)
 
 
 @dataclass(frozen=True)
@@ -32,23 +37,38 @@ class Description:
     """None when n is too small for the confidence."""
     relative_half_width: float | None
     """Of the mean's interval; None for n < 2 or when it is undefined."""
+    bca_interval: Interval | None
+    """Of the mean; None when the values look normal, or are too few for it."""
+    percentiles: Mapping[int, float | None]
+    """Of TRIAL_PERCENTILES, those that the values are enough for."""
+    normality: Normality
+    centre: Centre
+    """Which of mean and median to look at."""
 
 
-def describe(values: Sequence[float], confidence: float) -> Description:
+def describe(
+    values: Sequence[float], confidence: float, first_look: int | None = None
+) -> Description:
     """Describe finite values (magnitude up to 1e100), one per trial; every n, 0 included, has a
-    description."""
-    if not values:
-        return Description(0, None, None, None, None, None, None, None, None)
-    mean = float(statistics.mean(values))
-    interval = mean_interval(values, confidence)
+    description. `first_look` as in `mean_interval`."""
+    shape = normality(values)
+    of_mean = mean_interval(values, confidence, first_look)
+    of_median = median_interval(values, confidence)
+    mean = float(statistics.mean(values)) if values else None
     return Description(
         n=len(values),
         mean=mean,
-        median=float(statistics.median(values)),
+        median=float(statistics.median(values)) if values else None,
         stdev=float(statistics.stdev(values)) if len(values) > 1 else None,
-        min=float(min(values)),
-        max=float(max(values)),
-        mean_interval=interval,
-        median_interval=median_interval(values, confidence),
-        relative_half_width=None if interval is None else relative_half_width(mean, interval),
+        min=float(min(values)) if values else None,
+        max=float(max(values)) if values else None,
+        mean_interval=of_mean,
+        median_interval=of_median,
+        relative_half_width=(
+            None if of_mean is None or mean is None else relative_half_width(mean, of_mean)
+        ),
+        bca_interval=bca_interval(values, confidence) if shape.rejected else None,
+        percentiles=percentiles(values, TRIAL_PERCENTILES),
+        normality=shape,
+        centre=centre(shape, len(values), of_median, sequential=first_look is not None),
     )

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from sfcperf.active.base import Metric
 from sfcperf.analysis.base import Analysis
-from sfcperf.analysis.confidence import confidence_of
+from sfcperf.analysis.confidence import confidence_of, first_look_of
+from sfcperf.analysis.diagnosis import Diagnosis, diagnose
 from sfcperf.analysis.intervals import MEAN_METHOD, MEDIAN_METHOD
 from sfcperf.analysis.planned import PlannedMeasurement, planned_measurements
-from sfcperf.analysis.statistics import describe
+from sfcperf.analysis.statistics import Description, describe
 from sfcperf.analysis.stopping import PLANNED_ROUNDS_DONE
 from sfcperf.analysis.trial_values import trial_means
-from sfcperf.results.records import Summary
+from sfcperf.results.records import Summary, TrialRecord
 from sfcperf.results.store import RunStore
 
 
@@ -35,72 +36,107 @@ class SummaryAnalysis(Analysis):
         Raises InputError when the run folder is damaged.
         """
         manifest = run.manifest()
-        confidence = confidence_of(run)
+        confidence, first_look = confidence_of(run), first_look_of(run)
         rows = [
             row
             for measurement in planned_measurements(manifest, run.trials())
-            for row in _rows(measurement, confidence, _stop_reason(manifest, measurement))
+            for row in _Rows(
+                measurement, confidence, first_look, _stop_reason(manifest, measurement)
+            ).all()
         ]
         run.write_summary(rows)
         return {"run_id": run.run_id, "summaries": [asdict(row) for row in rows]}
 
 
-def _rows(measurement: PlannedMeasurement, confidence: float, stop_reason: str) -> list[Summary]:
-    means = {
-        record.trial_id: trial_means(record)
-        for record in measurement.trials
-        if record.status == "valid"
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of one probe in one scenario."""
+
+    measurement: PlannedMeasurement
+    confidence: float
+    first_look: int | None
+    stop_reason: str
+
+    def all(self) -> list[Summary]:
+        """A row per metric."""
+        counted = [record for record in self.measurement.trials if record.status == "valid"]
+        means = [(record, trial_means(record)) for record in counted]
+        return [self._row(metric, means) for metric in self.measurement.metrics]
+
+    def _row(
+        self, metric: Metric, means: Sequence[tuple[TrialRecord, Mapping[str, float]]]
+    ) -> Summary:
+        having = [(record, found[metric.name]) for record, found in means if metric.name in found]
+        records, values = [record for record, _ in having], [value for _, value in having]
+        silent = [r.trial_id for r, found in means if metric.name not in found]
+        measurement = self.measurement
+        spoiling, excluded = measurement.spoiling, measurement.excluded
+        return Summary(
+            scenario=measurement.scenario,
+            scenario_id=measurement.scenario_id,
+            probe=measurement.probe,
+            label=measurement.label,
+            metric=metric.name,
+            unit=metric.unit,
+            confidence=self.confidence,
+            valid=not spoiling and not measurement.missing_rounds and not silent,
+            reasons=(
+                *(f"{r.trial_id} {r.status}: {'; '.join(r.reasons)}" for r in spoiling),
+                *(f"round {number} was not run" for number in measurement.missing_rounds),
+                *(f"{trial} has no sample of {metric.name}" for trial in silent),
+            ),
+            trials=tuple(record.trial_id for record in records),
+            excluded=tuple(record.trial_id for record in excluded),
+            better=metric.better,
+            primary=metric.primary,
+            stop_reason=self.stop_reason,
+            planned=measurement.rounds,
+            **_described(describe(values, self.confidence, self.first_look)),
+            **_diagnosed(diagnose(records, values, metric.name)),
+        )
+
+
+def _described(found: Description) -> dict[str, Any]:
+    """Attributes of a Summary."""
+    of_mean, of_median, bca = found.mean_interval, found.median_interval, found.bca_interval
+    return {
+        **{name: getattr(found, name) for name in ("n", "mean", "median", "stdev", "min", "max")},
+        "ci_low": of_mean.low if of_mean else None,
+        "ci_high": of_mean.high if of_mean else None,
+        "method": of_mean.method if of_mean else MEAN_METHOD,
+        "median_ci_low": of_median.low if of_median else None,
+        "median_ci_high": of_median.high if of_median else None,
+        "median_method": MEDIAN_METHOD,
+        "relative_half_width": found.relative_half_width,
+        "bca_ci_low": bca.low if bca else None,
+        "bca_ci_high": bca.high if bca else None,
+        "bca_method": bca.method if bca else "",
+        **{f"p{percent}": value for percent, value in found.percentiles.items()},
+        "centre": found.centre.name,
+        "centre_reason": found.centre.reason,
+        "normality_p": found.normality.p,
+        "normality_method": found.normality.method,
     }
-    return [
-        _row(measurement, metric, means, confidence, stop_reason) for metric in measurement.metrics
-    ]
 
 
-def _row(
-    measurement: PlannedMeasurement,
-    metric: Metric,
-    means: Mapping[str, Mapping[str, float]],
-    confidence: float,
-    stop_reason: str,
-) -> Summary:
-    values = {trial: found[metric.name] for trial, found in means.items() if metric.name in found}
-    excluded = [record for record in measurement.trials if record.status != "valid"]
-    silent = [trial for trial in means if trial not in values]
-    described = describe(list(values.values()), confidence)
-    mean_ci, median_ci = described.mean_interval, described.median_interval
-    return Summary(
-        scenario=measurement.scenario,
-        scenario_id=measurement.scenario_id,
-        probe=measurement.probe,
-        label=measurement.label,
-        metric=metric.name,
-        unit=metric.unit,
-        n=described.n,
-        mean=described.mean,
-        median=described.median,
-        stdev=described.stdev,
-        min=described.min,
-        max=described.max,
-        ci_low=mean_ci.low if mean_ci else None,
-        ci_high=mean_ci.high if mean_ci else None,
-        confidence=confidence,
-        method=MEAN_METHOD,
-        valid=not excluded and not measurement.missing_rounds and not silent,
-        reasons=(
-            *(f"{r.trial_id} {r.status}: {'; '.join(r.reasons)}" for r in excluded),
-            *(f"round {number} was not run" for number in measurement.missing_rounds),
-            *(f"{trial} has no sample of {metric.name}" for trial in silent),
-        ),
-        trials=tuple(values),
-        excluded=tuple(record.trial_id for record in excluded),
-        better=metric.better,
-        primary=metric.primary,
-        stop_reason=stop_reason,
-        median_ci_low=median_ci.low if median_ci else None,
-        median_ci_high=median_ci.high if median_ci else None,
-        median_method=MEDIAN_METHOD,
-        relative_half_width=described.relative_half_width,
-    )
+def _diagnosed(found: Diagnosis) -> dict[str, Any]:
+    """Attributes of a Summary."""
+    return {
+        "samples_n": found.samples_n,
+        **{f"samples_p{percent}": value for percent, value in found.samples.items()},
+        "outliers": found.outliers,
+        "outlier_method": found.outlier_method,
+        "autocorrelation": found.order.autocorrelation,
+        "autocorrelation_p": found.order.autocorrelation_p,
+        "trend_p": found.order.trend_p,
+        "drift_ratio": found.order.drift_ratio,
+        "steady": found.within.state,
+        "steady_p": found.within.p,
+        "steady_after": found.within.after,
+        "warmup_bias_ratio": found.within.bias_ratio,
+        "steady_method": found.within.method,
+        "warnings": found.warnings,
+    }
 
 
 def _stop_reason(manifest: Mapping[str, Any], measurement: PlannedMeasurement) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import isfinite
 from statistics import fmean
 
 from sfcperf.results.records import TrialRecord
@@ -18,3 +20,17 @@ def trial_means(record: TrialRecord) -> dict[str, float]:
     for sample in record.samples:
         values.setdefault(sample["metric"], []).append(sample["value"])
     return {metric: fmean(numbers) for metric, numbers in values.items()}
+
+
+def trial_series(record: TrialRecord, metric: str) -> Sequence[float]:
+    """What the trial's number was made of, in order of time and in the metric's unit: the series
+    that the probe kept, else its samples when there are several; empty otherwise."""
+    kept = record.series.get(metric)
+    if isinstance(kept, Sequence):
+        return [value for value in kept if _is_number(value)]
+    values = [sample["value"] for sample in record.samples if sample["metric"] == metric]
+    return values if len(values) > 1 else []
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)

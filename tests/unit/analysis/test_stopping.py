@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,7 +33,20 @@ def test_planned_rounds_are_all_without_stop_when() -> None:
 
 def test_stops_when_narrow_enough_and_not_before_the_planned_rounds() -> None:
     assert stop_reason(ADAPTIVE, 2, {RTT: TIGHT[:2]}) is None
-    assert stop_reason(ADAPTIVE, 3, {RTT: TIGHT}) == "half-width 0.00248 <= 0.05 after 3 rounds"
+    assert stop_reason(ADAPTIVE, 3, {RTT: TIGHT}) == "half-width 0.00342 <= 0.05 after 3 rounds"
+
+
+def test_the_half_width_is_that_of_the_interval_for_repeated_looks() -> None:
+    """alpha * m / (m + 2.5) with m = 3: 0.0273 instead of 0.05; scipy as judge of t."""
+    t = scipy.stats.t.ppf(1 - 0.05 * 3 / 5.5 / 2, 2)
+    half_width = t * scipy.stats.sem(TIGHT) / 100
+    reason = stop_reason(ADAPTIVE, 3, {RTT: TIGHT})
+    assert reason == f"half-width {half_width:.3g} <= 0.05 after 3 rounds"
+
+
+def test_a_single_look_needs_no_wider_interval() -> None:
+    once = design(stop_when=StopWhen(relative_half_width=0.05, max_rounds=3))
+    assert stop_reason(once, 3, {RTT: TIGHT}) == "half-width 0.00248 <= 0.05 after 3 rounds"
 
 
 def test_the_least_known_metric_decides() -> None:
@@ -41,7 +55,7 @@ def test_the_least_known_metric_decides() -> None:
 
 def test_gives_up_at_max_rounds_and_names_the_metric() -> None:
     reason = stop_reason(ADAPTIVE, 6, {RTT: TIGHT * 2, LOSS: WIDE * 2})
-    assert reason == "max_rounds 6 reached at half-width 0.469 (loss_ratio of iperf3-udp)"
+    assert reason == "max_rounds 6 reached at half-width 0.563 (loss_ratio of iperf3-udp)"
 
 
 def test_narrow_at_max_rounds_is_narrow() -> None:
