@@ -23,6 +23,15 @@ RunArgument = Annotated[
     ),
 ]
 
+RunsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RUN...",
+        help="Run folders, or their names in --results.",
+        show_default=False,
+    ),
+]
+
 ResultsOption = Annotated[
     Path,
     typer.Option(

@@ -7,25 +7,25 @@ words of the user escaped.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import escape
 
-from sfcperf.analysis.trial_values import trial_means
 from sfcperf.results.records import Summary, TrialRecord
 from sfcperf.visualization import palette, units
-from sfcperf.visualization.figures import fit_text, fits_by_series
+from sfcperf.visualization.chart_table import ChartTable, chart_table, distributions
+from sfcperf.visualization.fit_words import fit_text
+from sfcperf.visualization.notes import note
 from sfcperf.visualization.series import (
-    Levels,
     Plot,
     Point,
     Series,
     level_text,
-    scenario_key,
     scenario_text,
 )
+from sfcperf.visualization.trial_index import TrialIndex
 
 if TYPE_CHECKING:
     from sfcperf.analysis.fits import LineFit
@@ -59,27 +59,10 @@ class Chart:
     primary: bool
     files: tuple[str, ...]
     """Figure files, relative to the report."""
+    table: ChartTable
+    """The means as a table: for those who cannot see the chart."""
     data: Mapping[str, Any]
     """What the browser draws."""
-
-
-class TrialIndex:
-    """Trials with the one number per metric that counts, by probe label and scenario."""
-
-    def __init__(self, trials: Iterable[TrialRecord]) -> None:
-        self._groups: dict[str, dict[str, list[tuple[TrialRecord, Mapping[str, float]]]]] = {}
-        for record in trials:
-            scenarios = self._groups.setdefault(record.label, {})
-            group = scenarios.setdefault(scenario_key(record.scenario), [])
-            group.append((record, trial_means(record)))
-
-    def of(self, label: str, scenario: Levels) -> list[tuple[TrialRecord, Mapping[str, float]]]:
-        """Trials of a probe in a scenario, in the order in which they ended."""
-        return self._groups.get(label, {}).get(scenario_key(scenario), [])
-
-    def of_probe(self, label: str) -> list[tuple[TrialRecord, Mapping[str, float]]]:
-        """All trials of a probe, scenario by scenario."""
-        return [item for group in self._groups.get(label, {}).values() for item in group]
 
 
 def trial_anchor(trial_id: str) -> str:
@@ -87,51 +70,62 @@ def trial_anchor(trial_id: str) -> str:
     return "trial-" + re.sub(r"[^A-Za-z0-9_.-]", "_", trial_id)
 
 
+def trial_link(record: TrialRecord) -> str:
+    """Where a trial's point leads: to its row in the same page."""
+    return trial_anchor(record.trial_id)
+
+
 def chart(
     identity: str,
     plot: Plot,
     trials: TrialIndex,
-    fits: Sequence[LineFit] = (),
+    fits: Mapping[str, LineFit] | None = None,
     files: Sequence[str] = (),
+    link: Callable[[TrialRecord], str] = trial_link,
 ) -> Chart:
-    """A figure as an interactive chart; `trials` indexes all trials of the run."""
-    spec = plot.spec
+    """A figure as an interactive chart. The plot was resolved with `trials`, the index of all
+    trials; `fits`: name of a series -> its line; `link`: where a trial's point leads."""
+    spec, fits = plot.spec, fits or {}
     of_probe = trials.of_probe(spec.probe)
-    by_series = fits_by_series(plot, fits)
     data = {
         "kind": spec.kind,
         "xLabel": spec.x_label,
         "yLabel": spec.y_label,
         "ticks": [{"at": plot.position(v), "text": level_text(v)} for v in plot.levels],
-        "series": [
-            _series(plot, series, index, trials, by_series.get(series.name))
+        "series": distributions(plot)
+        if spec.kind == "ecdf"
+        else [
+            _series(plot, series, index, fits.get(series.name), link)
             for index, series in enumerate(plot.series)
         ],
-        "joined": not fits,
+        "joined": not fits and spec.kind != "box",
     }
-    rows = plot.summaries
     return Chart(
         identity,
         spec.title,
         f"{spec.y_label} against {spec.x_label}, {len(plot.series)} series, "
         f"{len(of_probe)} trials.",
-        plot.interval_note,
+        note(plot, ()),
         tuple(record.trial_id for record, means in of_probe if spec.metric not in means),
         tuple(
             scenario_text(point.scenario) or "the scenario"
-            for series in plot.series
-            for point in series.points
+            for point in plot.points
             if point.state == "missing"
         ),
-        tuple(_fit_row(plot, name, fit) for name, fit in by_series.items()),
-        any(row.primary for row in rows),
+        tuple(_fit_row(plot, name, fit) for name, fit in fits.items()),
+        any(row.primary for row in plot.summaries),
         tuple(files),
+        chart_table(plot),
         data,
     )
 
 
 def _series(
-    plot: Plot, series: Series, index: int, trials: TrialIndex, fit: LineFit | None
+    plot: Plot,
+    series: Series,
+    index: int,
+    fit: LineFit | None,
+    link: Callable[[TrialRecord], str],
 ) -> dict[str, Any]:
     look = palette.style(index)
     shown = [point for point in series.points if point.state != "missing"]
@@ -141,8 +135,8 @@ def _series(
             key: value for key, value in asdict(look).items() if key not in ("marker", "line")
         },
         "points": [_mean(plot, point) for point in shown],
-        "trials": [trial for point in series.points for trial in _trials(plot, point, trials)],
-        "fit": None if fit is None else _fit_line(plot, fit),
+        "trials": [trial for point in series.points for trial in _trials(plot, point, link)],
+        "fit": None if fit is None else _fit_line(plot, series, fit),
     }
 
 
@@ -177,23 +171,18 @@ def _mean_text(row: Summary) -> str:
     return "<br>".join(lines)
 
 
-def _trials(plot: Plot, point: Point, trials: TrialIndex) -> list[dict[str, Any]]:
+def _trials(plot: Plot, point: Point, link: Callable[[TrialRecord], str]) -> list[dict[str, Any]]:
     """Trials of a point's scenario that have a value, also those that do not count."""
-    drawn = []
-    for record, means in trials.of(plot.spec.probe, point.scenario):
-        value = means.get(plot.spec.metric)
-        if value is None:
-            continue
-        drawn.append(
-            {
-                "x": plot.position(point.level),
-                "y": value * plot.spec.y_scale,
-                "anchor": trial_anchor(record.trial_id),
-                "status": record.status,
-                "text": _trial_text(record, plot.spec.metric, value),
-            }
-        )
-    return drawn
+    return [
+        {
+            "x": plot.position(point.level),
+            "y": trial.value * plot.spec.y_scale,
+            "anchor": link(trial.record),
+            "status": trial.record.status,
+            "text": _trial_text(trial.record, plot.spec.metric, trial.value),
+        }
+        for trial in point.trials
+    ]
 
 
 def _trial_text(record: TrialRecord, metric: str, value: float) -> str:
@@ -205,8 +194,8 @@ def _trial_text(record: TrialRecord, metric: str, value: float) -> str:
     return "<br>".join(lines)
 
 
-def _fit_line(plot: Plot, fit: LineFit) -> dict[str, Any]:
-    ends = [plot.position(plot.levels[0]), plot.position(plot.levels[-1])]
+def _fit_line(plot: Plot, series: Series, fit: LineFit) -> dict[str, Any]:
+    ends = [plot.position(series.points[0].level), plot.position(series.points[-1].level)]
     y = [(fit.intercept + fit.slope * x) * plot.spec.y_scale for x in ends]
     return {"x": ends, "y": y, "text": fit_text(fit)}
 

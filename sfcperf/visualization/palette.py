@@ -6,7 +6,9 @@ faint on paper; markers and dashes differ as well, so that colour is never the o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+Dashes = str | tuple[int, tuple[float, ...]]
 
 
 @dataclass(frozen=True)
@@ -21,8 +23,8 @@ class Style:
     """matplotlib's name."""
     symbol: str
     """plotly's name of the same marker."""
-    line: str
-    """matplotlib's name of the dash pattern."""
+    line: Dashes
+    """matplotlib's dash pattern, by name or by lengths of ink and gap."""
     dash: str
     """plotly's name of the same dash pattern."""
     hatch: str
@@ -34,12 +36,17 @@ _STYLES = (
     Style("#d55e00", "#ff8a3d", "s", "square", "--", "dash", "/"),
     Style("#008f68", "#2fc79c", "^", "triangle-up", "-.", "dashdot", "x"),
     Style("#b5588f", "#e29ac4", "D", "diamond", ":", "dot", "."),
-    Style("#2b88b8", "#7cc7f0", "v", "triangle-down", "-", "solid", "\\"),
-    Style("#a97400", "#f0b840", "P", "cross", "--", "dash", "+"),
-    Style("#333333", "#dddddd", "X", "x", "-.", "dashdot", "-"),
+    Style("#2b88b8", "#7cc7f0", "v", "triangle-down", (0, (8, 2)), "longdash", "\\"),
+    Style("#a97400", "#f0b840", "P", "cross", (0, (6, 2, 1, 2, 1, 2)), "longdashdot", "+"),
+    Style("#333333", "#dddddd", "X", "x", (0, (2, 1)), "3px,2px", "-"),
 )
 
 
 def style(index: int) -> Style:
-    """Style of the series with this index; after the last it starts anew."""
-    return _STYLES[index % len(_STYLES)]
+    """Style of the series with this index; after the last colour they start anew, with the marker,
+    dashes and hatch of another, so that the first 49 all differ."""
+    turn, colour = divmod(index, len(_STYLES))
+    if not turn:
+        return _STYLES[colour]
+    shape = _STYLES[(colour + turn) % len(_STYLES)]
+    return replace(shape, colour=_STYLES[colour].colour, dark=_STYLES[colour].dark)

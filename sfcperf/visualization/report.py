@@ -18,13 +18,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
 
-from sfcperf.errors import SfcperfError
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore, replace_file
 from sfcperf.results.telemetry import monitor_cpu_s
 from sfcperf.visualization import chain, figures, rows, series, telemetry_charts
 from sfcperf.visualization.base import Publisher
-from sfcperf.visualization.charts import Chart, TrialIndex, chart, trial_anchor
+from sfcperf.visualization.charts import Chart, chart, trial_anchor
+from sfcperf.visualization.fit_words import fits_by_series
+from sfcperf.visualization.run_data import load_workflow, planned_scenarios
+from sfcperf.visualization.trial_index import TrialIndex
 from sfcperf.visualization.verdict import judge
 from sfcperf.workflow.model import FigureSpec, Workflow
 
@@ -68,7 +70,7 @@ class ReportPublisher(Publisher):
     def publish(self, run: RunStore) -> list[Path]:
         """Draw the figures and write the report; works for a run in any state."""
         formats = self.parameters.get("formats", figures.FORMATS)
-        workflow, problem = _workflow(run)
+        workflow, problem = load_workflow(run)
         drawn = figures.draw_figures(run, workflow, formats) if workflow is not None else []
         page = (
             _environment().get_template("report.html.j2").render(**_context(run, workflow, problem))
@@ -88,17 +90,6 @@ class _Charts:
     def data(self) -> dict[str, Any]:
         """Chart id -> what the browser draws."""
         return {c.id: c.data for c in [*self.figures, *self.primary, *self.others]}
-
-
-def _workflow(run: RunStore) -> tuple[Workflow | None, str | None]:
-    """The workflow, or why it cannot be loaded here (its plug-ins may be missing): the report
-    then says so, and shows everything that does not need it."""
-    from sfcperf.workflow.load import load_document
-
-    try:
-        return load_document(*run.workflow()), None
-    except SfcperfError as error:
-        return None, str(error)
 
 
 def _context(run: RunStore, workflow: Workflow | None, problem: str | None) -> dict[str, Any]:
@@ -137,34 +128,25 @@ def _context(run: RunStore, workflow: Workflow | None, problem: str | None) -> d
 
 def _charts(run: RunStore, workflow: Workflow | None, trials: Sequence[TrialRecord]) -> _Charts:
     summaries, index = run.summaries(), TrialIndex(trials)
-    scenarios = _scenarios(run, workflow)
+    scenarios = planned_scenarios(run, workflow, trials)
     specs = workflow.figures if workflow is not None else ()
     asked = [
         chart(
             f"figure-{number}",
-            series.resolve(spec, summaries, scenarios),
+            plot := series.resolve(spec, summaries, scenarios, index),
             index,
-            figures.fits_of(run, spec),
+            fits_by_series(plot, figures.fits_of(run, spec)),
             _figure_files(run, spec),
         )
         for number, spec in enumerate(specs)
     ]
     covered = {(spec.probe, spec.metric) for spec in specs}
     others = [
-        chart(f"metric-{number}", series.resolve(spec, summaries, scenarios), index)
+        chart(f"metric-{number}", series.resolve(spec, summaries, scenarios, index), index)
         for number, spec in enumerate(series.automatic(summaries, scenarios))
         if (spec.probe, spec.metric) not in covered
     ]
     return _Charts(asked, [c for c in others if c.primary], [c for c in others if not c.primary])
-
-
-def _scenarios(run: RunStore, workflow: Workflow | None) -> list[series.Levels]:
-    """Levels of all planned scenarios: from the workflow, else the manifest, else the trials."""
-    if workflow is not None:
-        return [scenario.levels for scenario in workflow.scenarios]
-    planned = [scenario["levels"] for scenario in run.manifest().get("scenarios") or ()]
-    seen = {record.scenario_id: record.scenario for record in run.trials()}
-    return planned or list(seen.values())
 
 
 def _figure_files(run: RunStore, spec: FigureSpec) -> list[str]:

@@ -6,17 +6,46 @@ with untrusted or failed trials an `untrusted` point, and both renderers mark th
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from sfcperf.results.records import Summary
 from sfcperf.visualization import units
+from sfcperf.visualization.levels import (
+    Levels,
+    axis_levels,
+    is_number,
+    level_key,
+    level_text,
+    scenario_key,
+    scenario_text,
+    varying,
+)
 from sfcperf.workflow.model import FigureSpec
 
-Levels = Mapping[str, Any]
+if TYPE_CHECKING:
+    from sfcperf.visualization.trial_index import TrialIndex, TrialValue
+
+__all__ = [
+    "Levels",
+    "Plot",
+    "Point",
+    "Series",
+    "automatic",
+    "axis_levels",
+    "level_text",
+    "resolve",
+    "scenario_key",
+    "scenario_text",
+]
+
 PointState = Literal["trusted", "untrusted", "missing"]
+
+RUN = "run"
+"""Factor whose levels are the labels of runs, in figures over many runs."""
+VARIANT = "variant"
+"""Factor of interleaved A/B designs."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +57,9 @@ class Point:
     scenario: Levels
     summary: Summary | None
     """None when the run has no row for this scenario."""
+    trials: tuple[TrialValue, ...] = ()
+    """Trials that have a number, also those that do not count; empty when the figure was resolved
+    without trials."""
 
     @property
     def state(self) -> PointState:
@@ -35,6 +67,11 @@ class Point:
         if self.summary is None or self.summary.mean is None:
             return "missing"
         return "trusted" if self.summary.valid else "untrusted"
+
+    @property
+    def valid_trials(self) -> list[TrialValue]:
+        """Trials that count."""
+        return [trial for trial in self.trials if trial.record.status == "valid"]
 
 
 @dataclass(frozen=True)
@@ -66,13 +103,17 @@ class Plot:
 
     def place(self, level: Any) -> int:
         """Index of a level among those on the x axis."""
-        return [_level_key(known) for known in self.levels].index(_level_key(level))
+        return [level_key(known) for known in self.levels].index(level_key(level))
+
+    @property
+    def points(self) -> list[Point]:
+        """Points of all series."""
+        return [point for series in self.series for point in series.points]
 
     @property
     def summaries(self) -> list[Summary]:
         """Rows behind the points that have a number."""
-        points = [point for series in self.series for point in series.points]
-        return [p.summary for p in points if p.summary is not None and p.state != "missing"]
+        return [p.summary for p in self.points if p.summary is not None and p.state != "missing"]
 
     @property
     def untrusted(self) -> int:
@@ -92,6 +133,8 @@ class Plot:
             return "No valid trial."
         counts = sorted({row.n for row in rows})
         trials = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
+        if self.spec.kind == "ecdf":
+            return f"Distribution of all samples; thin: single trials ({trials} each)."
         if all(row.ci_low is None for row in rows):
             return f"No error bars: an interval needs two valid trials ({trials})."
         levels = " / ".join(f"{100 * level:g} %" for level in sorted({r.confidence for r in rows}))
@@ -99,15 +142,20 @@ class Plot:
         return f"Error bars: {levels} confidence interval, {methods}, {trials} trials."
 
     def _count(self, state: PointState) -> int:
-        return sum(point.state == state for series in self.series for point in series.points)
+        return sum(point.state == state for point in self.points)
 
 
-def resolve(spec: FigureSpec, summaries: Iterable[Summary], scenarios: Sequence[Levels]) -> Plot:
+def resolve(
+    spec: FigureSpec,
+    summaries: Iterable[Summary],
+    scenarios: Sequence[Levels],
+    trials: TrialIndex | None = None,
+) -> Plot:
     """The points of a figure.
 
     `scenarios` are the level mappings of all scenarios that the workflow planned. Factors that
     neither axis nor series name become part of the series' name when they vary, so that two
-    scenarios never share a point.
+    scenarios never share a point. `trials` adds to each point the trials behind it.
     """
     rows = {
         scenario_key(row.scenario): row
@@ -115,19 +163,20 @@ def resolve(spec: FigureSpec, summaries: Iterable[Summary], scenarios: Sequence[
         if row.label == spec.probe and row.metric == spec.metric
     }
     axis = axis_levels(spec.x, scenarios)
-    tellers = [name for name in _varying(scenarios) if name != spec.x]
+    tellers = [name for name in varying(scenarios) if name != spec.x]
     if spec.series is not None:
         tellers = [spec.series, *(name for name in tellers if name != spec.series)]
     groups: dict[str, dict[str, Point]] = {}
     levels: dict[str, Any] = {}
     for scenario in scenarios:
-        name = ", ".join(_teller(factor, scenario, tellers) for factor in tellers)
+        name = ", ".join(_teller(f, scenario, tellers) for f in tellers if f in scenario)
         level = scenario.get(spec.x)
-        point = Point(level, scenario, rows.get(scenario_key(scenario)))
-        groups.setdefault(name, {})[_level_key(level)] = point
+        behind = () if trials is None else trials.of(spec.probe, scenario, spec.metric)
+        point = Point(level, scenario, rows.get(scenario_key(scenario)), behind)
+        groups.setdefault(name, {})[level_key(level)] = point
         levels.setdefault(name, scenario.get(spec.series) if spec.series is not None else None)
     series = tuple(
-        Series(name, levels[name], tuple(p[k] for k in map(_level_key, axis) if k in p))
+        Series(name, levels[name], tuple(p[k] for k in map(level_key, axis) if k in p))
         for name, p in groups.items()
     )
     return Plot(spec, series, axis, all(is_number(level) for level in axis))
@@ -135,47 +184,25 @@ def resolve(spec: FigureSpec, summaries: Iterable[Summary], scenarios: Sequence[
 
 def automatic(summaries: Sequence[Summary], scenarios: Sequence[Levels]) -> list[FigureSpec]:
     """A figure for each metric of each probe: the first numeric factor that varies on the x axis
-    (else the first that varies), the other factors as series."""
-    varying = _varying(scenarios)
-    numeric = [f for f in varying if all(is_number(v) for v in axis_levels(f, scenarios))]
+    (else the first that varies), the other factors as series. Runs and variants are what is
+    compared: they are the series unless nothing else varies."""
+    changing = varying(scenarios)
+    compared = [name for name in (RUN, VARIANT) if name in changing]
+    free = [name for name in changing if name not in compared]
+    numeric = [f for f in free if all(is_number(v) for v in axis_levels(f, scenarios))]
     factors = list(dict.fromkeys(name for levels in scenarios for name in levels))
-    x = next(iter([*numeric, *varying, *factors]), "")
-    series = next((name for name in varying if name != x), None)
+    x = next(iter([*numeric, *free, *compared, *factors]), "")
+    series = next((name for name in [*compared, *free] if name != x), None)
     kinds = {(row.label, row.metric): row for row in summaries}
-    return [
-        _automatic(row, [r for r in summaries if (r.label, r.metric) == key], x, series)
-        for key, row in kinds.items()
-    ]
+    groups: dict[tuple[str, str], list[Summary]] = {key: [] for key in kinds}
+    for row in summaries:
+        groups[row.label, row.metric].append(row)
+    return [measured(row, groups[key], x, series) for key, row in kinds.items()]
 
 
-def axis_levels(factor: str, scenarios: Sequence[Levels]) -> tuple[Any, ...]:
-    """Levels of a factor, numbers in ascending order, others in the order of the workflow."""
-    levels = {_level_key(levels.get(factor)): levels.get(factor) for levels in scenarios}
-    values = list(levels.values())
-    return tuple(sorted(values)) if all(is_number(v) for v in values) else tuple(values)
-
-
-def level_text(level: Any) -> str:
-    """A factor level as text: strings as they are, everything else as JSON."""
-    return level if isinstance(level, str) else json.dumps(level, sort_keys=True)
-
-
-def scenario_text(scenario: Levels) -> str:
-    """A scenario in one line, `topology T1, chain_length 2`."""
-    return ", ".join(f"{name} {level_text(value)}" for name, value in scenario.items())
-
-
-def scenario_key(scenario: Levels) -> str:
-    """A scenario as a dictionary key (1, 1.0 and True are different levels)."""
-    return json.dumps(scenario, sort_keys=True)
-
-
-def is_number(level: Any) -> bool:
-    """Whether a level can stand on a numeric axis (truth values are categories)."""
-    return isinstance(level, int | float) and not isinstance(level, bool)
-
-
-def _automatic(row: Summary, rows: Sequence[Summary], x: str, series: str | None) -> FigureSpec:
+def measured(row: Summary, rows: Sequence[Summary], x: str, series: str | None) -> FigureSpec:
+    """The figure of a metric (`row` is one of its `rows`) against a factor, in a unit in which its
+    largest value reads between 1 and 1000."""
     values = [value for r in rows for value in (r.mean, r.ci_high) if value is not None]
     scale = units.scale_for(values, row.unit, row.metric)
     title = units.metric_title(row.metric)
@@ -193,18 +220,12 @@ def _automatic(row: Summary, rows: Sequence[Summary], x: str, series: str | None
     )
 
 
-def _varying(scenarios: Sequence[Levels]) -> list[str]:
-    factors = dict.fromkeys(name for levels in scenarios for name in levels)
-    return [factor for factor in factors if len(axis_levels(factor, scenarios)) > 1]
-
-
 def _teller(factor: str, scenario: Levels, tellers: Sequence[str]) -> str:
-    level = level_text(scenario.get(factor))
-    # `T1` speaks for itself, `2` does not.
-    plain = isinstance(scenario.get(factor), str) and len(tellers) == 1
-    return level if plain else f"{factor.replace('_', ' ')} {level}"
-
-
-def _level_key(level: Any) -> str:
-    """A level as a dictionary key; 1, 1.0, True and "1" differ."""
-    return json.dumps(level, sort_keys=True)
+    level = level_text(scenario[factor])
+    # `T1` speaks for itself, `2` does not; and a name that the user gave to a run or a variant.
+    named = factor in (RUN, VARIANT) or len(tellers) == 1
+    return (
+        level
+        if isinstance(scenario[factor], str) and named
+        else (f"{factor.replace('_', ' ')} {level}")
+    )

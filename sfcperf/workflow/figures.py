@@ -27,7 +27,7 @@ def build_figures(
             figure.report("name", f"the figure {value['name']!r} is there already")
         figure.check_factors()
         unit = figure.unit(probes)
-        figures[value["name"]] = _spec(value, unit)
+        figures[value["name"]] = figure_spec(value, unit)
     return tuple(figures.values())
 
 
@@ -69,6 +69,9 @@ class _Figure:
             self._check_fit(x, series)
 
     def _check_fit(self, x: str, series: str | None) -> None:
+        if self._value.get("kind") in ("box", "ecdf"):
+            kind = self._value["kind"]
+            self.report("fit", f"a figure of kind {kind!r} has no fitted line", "line, bar")
         levels = [level.label for level in self._factors.get(x, ())]
         if any(isinstance(level, bool | str) for level in levels):
             self.report("fit", f"a line cannot be fitted: levels of {x!r} are not all numbers")
@@ -104,7 +107,8 @@ class _Figure:
         return str(metrics[name].unit)
 
 
-def _spec(value: Mapping[str, Any], unit: str) -> FigureSpec:
+def figure_spec(value: Mapping[str, Any], unit: str) -> FigureSpec:
+    """From a schema-valid entry of the section; `unit` is that of the metric."""
     scale = value.get("y_scale", 1)
     unscaled = f"{value['metric']} ({unit})"
     return FigureSpec(

@@ -32,7 +32,7 @@
   const places = (chart) => {
     const gap = spacing(chart.ticks);
     const count = chart.series.length;
-    const bar = chart.kind === "bar";
+    const bar = chart.kind === "bar" || chart.kind === "box";
     const step = (bar ? 0.8 / count : 0.03) * gap;
     const of = (index) => (index - (count - 1) / 2) * step;
     // The i-th of n trials, from the mean's place.
@@ -101,6 +101,24 @@
     };
   };
 
+  // A box over the trials that count; fewer than five have none, as in the figures for papers.
+  const boxTrace = (chart, series, index, place) => {
+    const at = new Map();
+    for (const t of series.trials) if (t.status === "valid") at.set(t.x, [...(at.get(t.x) ?? []), t.y]);
+    const boxes = [...at].filter(([, y]) => y.length >= 5);
+    return {
+      type: "box", hoverinfo: "skip", showlegend: false, legendgroup: String(index), meta: "box",
+      x: boxes.flatMap(([x, y]) => y.map(() => x + place.of(index))), y: boxes.flatMap(([, y]) => y),
+      width: place.width * 0.85, boxpoints: false, fillcolor: "rgba(0,0,0,0)",
+      line: { color: series.style[dark() ? "dark" : "colour"], width: 1.3 },
+    };
+  };
+
+  const stepTrace = (series) => ({
+    type: "scatter", mode: "lines", x: series.x, y: series.y, name: series.name, meta: "steps",
+    line: { shape: "hv", color: series.style[dark() ? "dark" : "colour"], dash: series.style.dash, width: 1.8 },
+  });
+
   const fitTrace = (series, index) => ({
     type: "scatter", mode: "lines", hoverinfo: "skip", legendgroup: String(index), meta: "fit",
     x: series.fit.x, y: series.fit.y, showlegend: false,
@@ -116,11 +134,13 @@
 
   const traces = (chart) => {
     if (chart.kind === "time") return chart.series.map(timeTrace);
+    if (chart.kind === "ecdf") return chart.series.map(stepTrace);
     const place = places(chart);
     const each = (make, wanted = () => true) =>
       chart.series.map((s, i) => (wanted(s) ? make(chart, s, i, place) : null)).filter(Boolean);
     const fits = chart.series.map((s, i) => (s.fit ? fitTrace(s, i) : null)).filter(Boolean);
-    return [...fits, ...each(meanTrace), ...each(trialTrace, (s) => s.trials.length > 0)];
+    const boxes = chart.kind === "box" ? each(boxTrace) : [];
+    return [...fits, ...boxes, ...each(meanTrace), ...each(trialTrace, (s) => s.trials.length > 0)];
   };
 
   const axis = (label) => ({
@@ -131,8 +151,9 @@
 
   const layout = (chart) => {
     const named = chart.series.some((s) => s.name || s.fit);
-    const x = axis(chart.xLabel);
-    if (chart.ticks) {
+    const ecdf = chart.kind === "ecdf";
+    const x = axis(ecdf ? chart.yLabel : chart.xLabel);
+    if (chart.ticks && !ecdf) {
       const margin = 0.5 * spacing(chart.ticks);
       const at = chart.ticks.map((tick) => tick.at);
       x.range = [Math.min(...at) - margin, Math.max(...at) + margin];
@@ -142,14 +163,14 @@
       }
     }
     return {
-      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+      boxmode: "overlay", paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { color: colour("--text"), size: 13, family: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif" },
       margin: { l: 56, r: 8, t: 8, b: 48 }, hovermode: "closest", barmode: "overlay",
       // A finger that scrolls the page must not zoom the chart.
       dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
       hoverlabel: { align: "left", bgcolor: colour("--panel"), bordercolor: colour("--soft"), font: { color: colour("--text") } },
       showlegend: named, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, bgcolor: "rgba(0,0,0,0)" },
-      xaxis: x, yaxis: { ...axis(chart.yLabel), rangemode: "tozero" },
+      xaxis: x, yaxis: { ...axis(ecdf ? "Share of samples not above [1]" : chart.yLabel), rangemode: chart.kind === "box" ? "normal" : "tozero" },
     };
   };
 
@@ -186,7 +207,7 @@
     if (first) {
       element.on("plotly_click", (event) => {
         const anchor = event.points.map((point) => point.customdata).find(Boolean);
-        if (anchor) location.hash = anchor;
+        if (anchor) go(anchor);
       });
       element.addEventListener("keydown", (event) => step(element, event));
     }
@@ -198,7 +219,7 @@
     const points = drawn.get(element.id) ?? [];
     const now = Number(element.dataset.at ?? -1);
     if (event.key === "Enter" && points[now]) {
-      location.hash = points[now].anchor;
+      go(points[now].anchor);
     } else if (["ArrowRight", "ArrowLeft"].includes(event.key) && points.length) {
       const next = now < 0 ? 0 : now + (event.key === "ArrowRight" ? 1 : -1);
       const at = Math.min(Math.max(next, 0), points.length - 1);
@@ -209,6 +230,12 @@
       return;
     }
     event.preventDefault();
+  };
+
+  // A trial is a row of this page, or of the report of its own run.
+  const go = (anchor) => {
+    if (anchor.includes("#")) location.href = anchor;
+    else location.hash = anchor;
   };
 
   const elements = [...document.querySelectorAll(".chart")];

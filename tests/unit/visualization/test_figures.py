@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import struct
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,8 @@ from sfcperf.analysis.fits import fit_lines
 from sfcperf.errors import InputError
 from sfcperf.results.records import Summary
 from sfcperf.results.store import RunStore
-from sfcperf.visualization import figures
+from sfcperf.visualization import drawing, figure_data, figures
+from sfcperf.visualization.fit_words import fits_by_series
 from sfcperf.visualization.series import Plot, resolve
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import FigureSpec, Workflow
@@ -34,7 +36,7 @@ def test_files_of_each_figure(new_run: RunStore) -> None:
     workflow = load_document(*new_run.workflow())
     files = figures.draw_figures(new_run, workflow)
     names = {path.relative_to(new_run.folder).as_posix() for path in files}
-    endings = ("svg", "pdf", "png", "csv")
+    endings = ("svg", "pdf", "png", "csv", "trials.csv")
     assert names == {f"figures/{f}.{e}" for f in ("fig8b", "fig8c") for e in endings}
     assert {path.name for path in new_run.figures.iterdir()} == {path.name for path in files}
 
@@ -43,9 +45,9 @@ def test_same_results_give_the_same_bytes(
     run: RunStore, workflow: Workflow, summaries: list[Summary], tmp_path: Path
 ) -> None:
     for plot in plots(workflow, summaries):
-        fits = figures.fits_of(run, plot.spec)
-        first = figures.draw(plot, fits, tmp_path / "first")
-        second = figures.draw(plot, fits, tmp_path / "second")
+        fits = fits_by_series(plot, figures.fits_of(run, plot.spec))
+        first = drawing.draw(plot, fits, tmp_path / "first")
+        second = drawing.draw(plot, fits, tmp_path / "second")
         for one, other in zip(first, second, strict=True):
             assert one.read_bytes() == other.read_bytes(), one.suffix
 
@@ -53,7 +55,7 @@ def test_same_results_give_the_same_bytes(
 def test_what_a_printer_asks_for(
     workflow: Workflow, summaries: list[Summary], tmp_path: Path
 ) -> None:
-    svg, pdf, png = figures.draw(plots(workflow, summaries)[0], [], tmp_path / "figure")
+    svg, pdf, png = drawing.draw(plots(workflow, summaries)[0], {}, tmp_path / "figure")
     assert ElementTree.parse(svg).getroot().tag == "{http://www.w3.org/2000/svg}svg"
     assert b"/Type3" not in pdf.read_bytes()
     assert b"CreationDate" not in pdf.read_bytes()
@@ -65,7 +67,7 @@ def test_labels_carry_units_and_the_interval_is_named(
     run: RunStore, workflow: Workflow, summaries: list[Summary], tmp_path: Path
 ) -> None:
     plot = plots(workflow, summaries)[0]
-    (svg,) = figures.draw(plot, fit_lines(run, plot.spec), tmp_path / "figure", ["svg"])
+    (svg,) = drawing.draw(plot, fits_by_series(plot, fit_lines(run, plot.spec)), tmp_path / "figure", ["svg"])
     # Text is drawn as paths; matplotlib leaves each string as a comment.
     text = svg.read_text()
     for words in ("Round-trip time [ms]", "95 % confidence interval", "T1 (R² = 0.9"):
@@ -77,34 +79,36 @@ def test_untrusted_and_missing_points_are_said(
 ) -> None:
     gone = [row for row in summaries if row.scenario_id != "s000"]
     plot = plots(workflow, gone)[1]
-    (svg,) = figures.draw(plot, [], tmp_path / "figure", ["svg"])
-    assert "no valid trial (1 point)" in svg.read_text()
-    assert "untrusted or failed (1 point)" in svg.read_text()
+    (svg,) = drawing.draw(plot, {}, tmp_path / "figure", ["svg"])
+    # Each line of the note is a string of its own.
+    words = " ".join(re.findall(r"<!-- (.*?) -->", svg.read_text()))
+    assert "no valid trial (1 point)" in words
+    assert "untrusted or failed (1 point)" in words
 
 
-@pytest.mark.parametrize("kind", ["line", "bar"])
+@pytest.mark.parametrize("kind", ["line", "bar", "box", "ecdf"])
 def test_without_any_number(workflow: Workflow, kind: str, tmp_path: Path) -> None:
     spec = replace(workflow.figures[0], kind=kind)
     plot = resolve(spec, [], [scenario.levels for scenario in workflow.scenarios])
-    (svg,) = figures.draw(plot, [], tmp_path / "figure", ["svg"])
+    (svg,) = drawing.draw(plot, {}, tmp_path / "figure", ["svg"])
     assert "no valid trial (6 points)" in svg.read_text()
 
 
-@pytest.mark.parametrize("kind", ["line", "bar"])
+@pytest.mark.parametrize("kind", ["line", "bar", "box", "ecdf"])
 def test_hostile_words(
     workflow: Workflow, summaries: list[Summary], kind: str, tmp_path: Path
 ) -> None:
     spec = replace(workflow.figures[0], kind=kind, x_label=HOSTILE, y_label=HOSTILE, title=HOSTILE)
     rows = [replace(r, scenario={**r.scenario, "topology": "_" + HOSTILE}) for r in summaries[:8]]
     plot = resolve(spec, rows, [row.scenario for row in rows])
-    for path in figures.draw(plot, [], tmp_path / "figure"):
+    for path in drawing.draw(plot, {}, tmp_path / "figure"):
         assert path.stat().st_size > 1000
     ElementTree.parse(tmp_path / "figure.svg")
 
 
 def test_data_beside_the_figure(workflow: Workflow, summaries: list[Summary]) -> None:
     plot = plots(workflow, summaries)[1]
-    rows = list(csv.DictReader(figures.data_csv(plot).splitlines()))
+    rows = list(csv.DictReader(figure_data.data_csv(plot).splitlines()))
     assert len(rows) == 6
     for row in rows:
         assert float(row["y"]) == pytest.approx(float(row["mean"]) * 1e-3)

@@ -1,0 +1,74 @@
+"""A chart's numbers for those who cannot see it, and its distributions for those who can."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from markupsafe import escape
+
+from sfcperf.visualization import palette, units
+from sfcperf.visualization.distribution import steps, thinned
+from sfcperf.visualization.levels import level_text
+from sfcperf.visualization.notes import curve_names
+from sfcperf.visualization.series import Plot, Point
+
+_POINTS_PER_CURVE = 300
+
+
+@dataclass(frozen=True)
+class ChartTable:
+    """The points of a chart, in the unit of its axis."""
+
+    x_title: str
+    y_title: str
+    interval_title: str
+    named: bool
+    """Whether series have names."""
+    rows: tuple[tuple[str, str, str, str, str, str], ...]
+    """Series, level, mean, interval, valid trials, remark."""
+
+
+def chart_table(plot: Plot) -> ChartTable:
+    """A row per point, in the order of the legend and the x axis."""
+    levels = sorted({f"{100 * row.confidence:g} %" for row in plot.summaries})
+    return ChartTable(
+        plot.spec.x_label,
+        plot.spec.y_label,
+        f"{' / '.join(levels)} CI".lstrip(),
+        any(series.name for series in plot.series),
+        tuple(_row(plot, s.name, point) for s in plot.series for point in s.points),
+    )
+
+
+def distributions(plot: Plot) -> list[dict[str, Any]]:
+    """A curve per scenario, over all samples of its valid trials, thinned evenly by rank."""
+    curves = []
+    points = plot.points
+    for index, (name, point) in enumerate(zip(curve_names(plot), points, strict=True)):
+        samples = [
+            value * plot.spec.y_scale
+            for trial in point.valid_trials
+            for value in trial.samples(plot.spec.metric)
+        ]
+        x, y = steps(thinned(samples, _POINTS_PER_CURVE))
+        look = {k: v for k, v in asdict(palette.style(index)).items() if k not in _NOT_DRAWN}
+        curves.append({"name": str(escape(name)), "style": look, "x": x, "y": y})
+    return curves
+
+
+_NOT_DRAWN = ("marker", "line")
+
+
+def _row(plot: Plot, name: str, point: Point) -> tuple[str, str, str, str, str, str]:
+    row, scale = point.summary, plot.spec.y_scale
+    level = level_text(point.level)
+    if row is None or row.mean is None:
+        return name, level, "–", "–", "0", "no valid trial"
+    remark = "" if point.state == "trusted" else "some trials do not count"
+    if row.ci_low is None or row.ci_high is None:
+        return name, level, units.number(row.mean * scale), "–", str(row.n), remark
+    half = (row.ci_high - row.ci_low) / 2 * scale
+    ends = [units.number(end * scale, half) for end in (row.ci_low, row.ci_high)]
+    mean = units.number(row.mean * scale, half)
+    return name, level, mean, f"[{ends[0]}, {ends[1]}]", str(row.n), remark

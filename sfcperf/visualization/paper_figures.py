@@ -1,0 +1,92 @@
+"""Figures of one run or of many, in any style, with the LaTeX that includes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfcperf.results.store import replace_file
+from sfcperf.visualization.figure_choice import Wish, chosen_figures
+from sfcperf.visualization.figures import fits_of, write_figure
+from sfcperf.visualization.fit_words import fits_by_series
+from sfcperf.visualization.latex import latex
+from sfcperf.visualization.levels import varying
+from sfcperf.visualization.notes import note
+from sfcperf.visualization.page_styles import FORMATS, STYLES, PageStyle
+from sfcperf.visualization.run_data import RunData, side_by_side
+from sfcperf.visualization.series import RUN, Plot, resolve
+from sfcperf.visualization.trial_index import TrialIndex
+
+if TYPE_CHECKING:
+    from sfcperf.analysis.fits import LineFit
+
+
+@dataclass(frozen=True)
+class Page:
+    """How figures are set."""
+
+    style: PageStyle = STYLES["paper"]
+    width_mm: float = STYLES["paper"].column_mm
+    formats: Sequence[str] = FORMATS
+    with_note: bool = True
+
+    @property
+    def folder_name(self) -> str:
+        """Folder for figures that are not set as those of the run folder are; empty for those."""
+        if self == Page(formats=self.formats):
+            return ""
+        note = "" if self.with_note else "-no-note"
+        return f"{self.style.name}-{self.width_mm:g}mm{note}"
+
+
+def write_figures(
+    runs: Sequence[RunData], names: Sequence[str], wish: Wish, page: Page, folder: Path
+) -> list[Path]:
+    """Draw the chosen figures (sfcperf.visualization.figure_choice) into `folder`, each with its
+    data as CSV and its LaTeX; gives the files. Raises InputError."""
+    results = side_by_side(runs)
+    index = TrialIndex(results.trials)
+    files = []
+    for spec in chosen_figures(runs, results, names, wish):
+        plot = resolve(spec, results.summaries, results.scenarios, index)
+        fits = _fits(runs, plot)
+        files += write_figure(
+            plot, fits, folder, page.formats,
+            style=page.style, width_mm=page.width_mm, with_note=page.with_note,
+        )  # fmt: skip
+        text = latex(
+            _included(spec.name, page.formats),
+            spec.title,
+            note(plot, fits),
+            page.style,
+            page.width_mm,
+        )
+        replace_file(snippet := folder / f"{spec.name}.tex", text)
+        files.append(snippet)
+    return files
+
+
+def _included(name: str, formats: Sequence[str]) -> str:
+    """The file that LaTeX includes: it reads PDF and PNG, and SVG once that is converted."""
+    ending = next((known for known in ("pdf", "png") if known in formats), "pdf")
+    return f"{name}.{ending}"
+
+
+def _fits(runs: Sequence[RunData], plot: Plot) -> dict[str, LineFit]:
+    """Name of a series -> its line; each run is fitted by itself."""
+    if len(runs) == 1:
+        return fits_by_series(plot, fits_of(runs[0].store, plot.spec))
+    factor = _second_factor(plot)
+    spec = replace(plot.spec, series=factor)
+    found: dict[str, LineFit] = {}
+    for run in runs:
+        found |= fits_by_series(plot, fits_of(run.store, spec), factor or "", run.label)
+    return found
+
+
+def _second_factor(plot: Plot) -> str | None:
+    """The factor that tells the lines of one run apart."""
+    scenarios = [point.scenario for point in plot.points]
+    return next((f for f in varying(scenarios) if f not in (RUN, plot.spec.x)), None)

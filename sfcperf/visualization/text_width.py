@@ -1,0 +1,46 @@
+"""Text that fits: words broken by their real width, legends in as many columns as there is room."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_HANDLE_EM = 2.6 + 0.8 + 1.2
+"""Handle of a legend's entry, its distance to the text and to the next column, in type sizes."""
+
+
+def printable(text: str) -> str:
+    """Text that every format can hold: XML has no place for control characters."""
+    return "".join(c if c.isprintable() else "�" for c in text)
+
+
+def width_pt(text: str, size_pt: float) -> float:
+    """Width of a line of text in the current font, in points."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    properties = FontProperties(size=size_pt)
+    width, _, _ = text_to_path.get_text_width_height_descent(printable(text), properties, False)
+    return float(width)
+
+
+def wrapped(text: str, size_pt: float, most_pt: float) -> list[str]:
+    """`text` in lines of at most `most_pt` points; a longer word stands alone."""
+    lines: list[str] = []
+    for word in printable(text).split():
+        if lines and width_pt(f"{lines[-1]} {word}", size_pt) <= most_pt:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+def legend_columns(labels: Sequence[str], size_pt: float, most_pt: float) -> int:
+    """The most columns in which a legend fits into a width; at least 1."""
+    widths = [width_pt(label, size_pt) + _HANDLE_EM * size_pt for label in labels]
+    for columns in range(len(labels), 1, -1):
+        rows = -(-len(labels) // columns)
+        # A legend fills column by column; as many columns as these rows need, so that they are
+        # of one length.
+        if sum(max(widths[i : i + rows]) for i in range(0, len(widths), rows)) <= most_pt:
+            return -(-len(labels) // rows)
+    return 1
