@@ -1,10 +1,138 @@
-"""`sfcperf compare`."""
+"""`sfcperf compare RUN [RUN ...]`: runs, or the variants of one run, metric by metric."""
 
 from __future__ import annotations
 
-from sfcperf.errors import EnvironmentLacks
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfcperf.cli.arguments import RESULTS, ResultsOption
+
+if TYPE_CHECKING:
+    from sfcperf.analysis.comparison import Comparison
 
 
-def compare() -> None:
-    """Compare runs, or the variants of one run, metric by metric."""
-    raise EnvironmentLacks("not there yet")
+class Test(StrEnum):
+    """Tests to decide by."""
+
+    RANK = "rank"
+    T = "t"
+
+
+def compare(
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN...",
+            help="Run folders, or names in --results: the first is the baseline. One run alone "
+            "is compared variant by variant.",
+            show_default=False,
+        ),
+    ],
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline", metavar="NAME", help="The run, or variant, to compare with [the first]."
+        ),
+    ] = None,
+    margin: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--margin",
+            metavar="[METRIC=]SIZE",
+            help="What does not matter: 3% (of the baseline, for all metrics), rtt_us=10%, "
+            "ping/rtt_us=10%, loss_ratio=0.001 (in the metric's unit). May be repeated [5%].",
+        ),
+    ] = None,
+    alpha: Annotated[
+        float, typer.Option("--alpha", help="Probability of a false alarm, all rows together.")
+    ] = 0.05,
+    test: Annotated[
+        Test,
+        typer.Option(
+            "--test",
+            help="rank: Wilcoxon's, exact for any distribution. t: Student's, which needs fewer "
+            "trials and assumes that they are near normal.",
+        ),
+    ] = Test.RANK,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric",
+            metavar="NAME",
+            help="Only this metric (rtt_us or ping/rtt_us); may be repeated.",
+        ),
+    ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Secondary metrics too.")] = False,
+    match: Annotated[
+        list[str] | None,
+        typer.Option("--match", metavar="FACTOR", help="Match scenarios by these factors only."),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option("--ignore", metavar="FACTOR", help="Match scenarios across this factor."),
+    ] = None,
+    json_: Annotated[
+        str | None,
+        typer.Option("--json", metavar="FILE", help="Write it as JSON; - is stdout, alone."),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write it as one HTML page.")
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows as CSV.")
+    ] = None,
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-on",
+            metavar="VERDICT",
+            help="Exit with 1 when a row is so: worse, undecided, different, better, equivalent; "
+            "may be repeated, or a list with commas.",
+        ),
+    ] = None,
+    results: ResultsOption = RESULTS,
+) -> None:
+    """Compare runs, or the variants of one run: for each scenario and metric the difference, its
+    interval, and a verdict: better, worse, equivalent or undecided."""
+    from sfcperf.analysis.comparison import compare_all
+    from sfcperf.cli.comparing import check_outputs, failing, options_of, sides_of, write_outputs
+
+    verdicts = failing(fail_on or ())
+    options = options_of(
+        margins=margin or (),
+        alpha=alpha,
+        test=test.value,
+        all_metrics=all_,
+        metrics=tuple(metric or ()),
+        match=tuple(match or ()),
+        ignore=tuple(ignore or ()),
+    )
+    sides = sides_of(runs, baseline, results)
+    check_outputs((json_, html, csv), sides)
+    comparison = compare_all(sides[0], sides[1:], options)
+    if json_ != "-":
+        _print(comparison)
+    write_outputs(comparison, sides, json_=json_, html=html, csv=csv)
+    _exit(comparison, verdicts)
+
+
+def _print(comparison: Comparison) -> None:
+    from sfcperf.cli.console import console
+    from sfcperf.visualization.comparison_table import comparison_tables, comparison_texts
+
+    terminal = console()
+    for table in comparison_tables(comparison):
+        terminal.print(table)
+    for text in comparison_texts(comparison):
+        terminal.print(text)
+
+
+def _exit(comparison: Comparison, verdicts: frozenset[str]) -> None:
+    """Ends with 1 when a row has one of these verdicts."""
+    from sfcperf.errors import ExitCode
+
+    if any(row.verdict in verdicts for row in comparison.rows):
+        raise typer.Exit(ExitCode.SOME_TRIALS_BAD)

@@ -11,6 +11,8 @@ from math import ceil, comb, pi, sqrt
 from statistics import stdev, variance
 from typing import Literal
 
+from sfcperf.analysis.comparison.rank_power import MOST_SIMULATED, rank_power
+
 POWER = 0.8
 MOST = 10_000
 """More trials than anyone runs."""
@@ -66,14 +68,23 @@ def least_for(alpha: float, paired: bool, sided: int = 2) -> int:
 
 
 def _for_difference(seen: Observed) -> int | None:
+    """By simulation where few trials do, else by Noether, "Sample size determination for some
+    common nonparametric tests", JASA 82, 1987."""
     if not seen.ranks:
         return _by_t(seen)
+    spread = _spread(seen)
+    if spread and seen.shift:
+        effect = seen.shift / spread
+        few = _smallest(
+            lambda n: rank_power(n, effect, seen.alpha, seen.paired), most=MOST_SIMULATED
+        )
+        if few is not None:
+            return few
     share = _share_above(seen)
     if share == 0.5:
         return None
     from scipy.special import ndtri
 
-    # Noether, "Sample size determination for some common nonparametric tests", JASA 82, 1987.
     z = float(ndtri(1 - seen.alpha / 2) + ndtri(POWER))
     count = ceil(z * z / ((3 if seen.paired else 6) * (share - 0.5) ** 2))
     return max(count, least_for(seen.alpha, seen.paired))
@@ -142,13 +153,13 @@ def _spread(seen: Observed) -> float:
     return sqrt((variance(seen.a) + variance(seen.b)) / 2)
 
 
-def _smallest(power: Callable[[int], float]) -> int | None:
-    """The least n with enough power, which grows with n; None beyond reason."""
+def _smallest(power: Callable[[int], float], most: int = MOST) -> int | None:
+    """The least n with enough power, which grows with n; None beyond the most."""
     low, high = 2, 2
     while power(high) < POWER:
-        if high >= MOST:
+        if high >= most:
             return None
-        low, high = high, 2 * high
+        low, high = high, min(2 * high, most)
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if power(middle) >= POWER else (middle + 1, high)

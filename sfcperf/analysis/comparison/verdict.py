@@ -57,6 +57,6 @@ def few_trials(a: Sample, b: Sample, test: ShiftTest | None, options: Options) -
     if paired is not None and paired >= wanted:
         return ("too many pairs are equal for a test",)
     return (
-        f"too few trials to show a difference: the least p of this test is {test.p_least:.2g}; "
-        f"it takes {wanted} {'rounds' if paired is not None else 'per side'}",
+        f"too few trials to show any difference: p cannot be below {test.p_least:.2g}; a row on "
+        f"its own takes {wanted} {'rounds' if paired is not None else 'per side'}",
     )

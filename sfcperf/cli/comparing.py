@@ -1,0 +1,150 @@
+"""What `sfcperf compare` was asked for: sides, options, files."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from sfcperf.analysis.comparison import VERDICTS, Comparison, Options, Side
+from sfcperf.analysis.comparison.sides import variants_of
+from sfcperf.cli.inputs import open_run
+from sfcperf.errors import InputError
+from sfcperf.results.store import RunStore, replace_file
+
+_MARGINS = "3%, rtt_us=10%, ping/rtt_us=10%, loss_ratio=0.001 (in the metric's unit)"
+
+
+def failing(given: Sequence[str]) -> frozenset[str]:
+    """Verdicts of `--fail-on`. Raises InputError for another word."""
+    words = [word.strip() for text in given for word in text.split(",")]
+    for word in words:
+        if word not in VERDICTS:
+            raise InputError(
+                f"there is no verdict {word!r}", where="--fail-on", allowed=", ".join(VERDICTS)
+            )
+    return frozenset(words)
+
+
+def options_of(margins: Sequence[str], test: str, **more: Any) -> Options:
+    """Raises InputError for a margin that is none."""
+    relative: dict[str, float] = {}
+    absolute: dict[str, float] = {}
+    for text in margins:
+        metric, _, size = text.rpartition("=")
+        percent = re.fullmatch(r"\s*([0-9.eE+-]+)\s*%", size)
+        try:
+            if percent:
+                relative[metric] = float(percent[1]) / 100
+            elif metric:
+                absolute[metric] = float(size)
+            else:
+                raise ValueError
+        except ValueError as error:
+            raise InputError(
+                f"{text!r} is no margin", where="--margin", allowed=_MARGINS
+            ) from error
+    common = {"margin": relative.pop("")} if "" in relative else {}
+    return Options(
+        margins=relative,
+        absolute_margins=absolute,
+        test=cast(Literal["rank", "t"], test),
+        **common,
+        **more,
+    )
+
+
+def sides_of(runs: Sequence[str], baseline: str | None, results: Path) -> list[Side]:
+    """The baseline first. Raises InputError when there is nothing to compare."""
+    stores = [open_run(run, results) for run in runs]
+    sides = _variants(stores[0]) if len(stores) == 1 else _runs(stores)
+    if baseline is None:
+        return sides
+    chosen = [side for side in sides if side.name == baseline]
+    if not chosen:
+        raise InputError(
+            f"there is no {baseline!r} to compare with",
+            where="--baseline",
+            allowed=", ".join(side.name for side in sides),
+        )
+    return [chosen[0], *(side for side in sides if side.name != baseline)]
+
+
+def _variants(store: RunStore) -> list[Side]:
+    names = variants_of(store.manifest())
+    if len(names) < 2:
+        raise InputError(
+            "one run without variants has nothing to be compared with",
+            where=store.run_id,
+            hint="give a second run, or `variants` in the workflow",
+        )
+    return [Side(name, store, name) for name in names]
+
+
+def _runs(stores: Sequence[RunStore]) -> list[Side]:
+    """By run id; by folder where copies of a run have the same one."""
+    folders = [store.folder.resolve() for store in stores]
+    for store, folder in zip(stores, folders, strict=True):
+        if folders.count(folder) > 1:
+            raise InputError("this run is given twice", where=str(store.folder))
+    ids = [store.run_id for store in stores]
+    return [
+        Side(run_id if ids.count(run_id) == 1 else str(store.folder), store)
+        for run_id, store in zip(ids, stores, strict=True)
+    ]
+
+
+def write_outputs(
+    comparison: Comparison,
+    sides: Sequence[Side],
+    *,
+    json_: str | None,
+    html: Path | None,
+    csv: Path | None,
+) -> None:
+    """Files that were asked for, and their paths on stdout."""
+    text = json.dumps(comparison.document(), indent=2, allow_nan=False, default=_plain) + "\n"
+    if json_ == "-":
+        print(text, end="")
+    elif json_ is not None:
+        _write(Path(json_), text)
+    if csv is not None:
+        from sfcperf.visualization.comparison_csv import comparison_csv
+
+        _write(csv, comparison_csv(comparison))
+    if html is not None:
+        from sfcperf.visualization.comparison import comparison_page
+
+        _write(html, comparison_page(comparison, sides, html))
+    if json_ != "-":
+        for path in filter(None, (json_, csv, html)):
+            print(f"wrote {path}")
+
+
+def check_outputs(paths: Sequence[str | Path | None], sides: Sequence[Side]) -> None:
+    """Before anything is computed. Raises InputError when a file cannot be written there, or would
+    replace a document of a run."""
+    for path in (Path(name) for name in paths if name not in (None, "-")):  # type: ignore[arg-type]
+        if any(side.store.owns(path.resolve()) for side in sides):
+            raise InputError("this is a document of the run itself", where=str(path))
+        folder = path.resolve().parent
+        if not folder.is_dir():
+            raise InputError("there is no such folder", where=str(folder))
+        if path.is_dir():
+            raise InputError("this is a folder", where=str(path))
+
+
+def _write(path: Path, text: str) -> None:
+    if path.exists() and not path.is_file():
+        # A pipe, or /dev/stdout: nothing that could be replaced.
+        path.write_text(text)
+    else:
+        replace_file(path, text)
+
+
+def _plain(value: Any) -> Any:
+    from sfcperf.results.documents import plain
+
+    return plain(value)
