@@ -13,7 +13,7 @@ LEAST = 50
 skewed (docs/explanation/statistics.md has the figures)."""
 MOST = 1000
 """Beyond, the mean of trials is normal enough, whatever the trials are."""
-_RESAMPLES = 1999
+_RESAMPLES = 999
 _SEED = 20_230_817
 
 

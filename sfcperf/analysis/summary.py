@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sfcperf.active.base import Metric
@@ -15,6 +15,7 @@ from sfcperf.analysis.planned import PlannedMeasurement, planned_measurements
 from sfcperf.analysis.statistics import Description, describe
 from sfcperf.analysis.stopping import PLANNED_ROUNDS_DONE
 from sfcperf.analysis.trial_values import trial_means
+from sfcperf.results.documents import summary_row
 from sfcperf.results.records import Summary, TrialRecord
 from sfcperf.results.store import RunStore
 
@@ -45,7 +46,7 @@ class SummaryAnalysis(Analysis):
             ).all()
         ]
         run.write_summary(rows)
-        return {"run_id": run.run_id, "summaries": [asdict(row) for row in rows]}
+        return {"run_id": run.run_id, "summaries": [summary_row(row) for row in rows]}
 
 
 @dataclass(frozen=True)

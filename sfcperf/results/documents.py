@@ -102,6 +102,11 @@ def trial_record(row: Mapping[str, Any], where: str) -> TrialRecord:
     return TrialRecord(**values)
 
 
+def summary_row(found: Summary) -> dict[str, Any]:
+    """A row of summary.json. Not by `asdict`: that copies each number of thousands of rows."""
+    return {field.name: getattr(found, field.name) for field in fields(found)}
+
+
 def summary(row: Any, where: str) -> Summary:
     """A row of summary.json. Raises InputError for one that is not as schemas/summary says."""
     if not isinstance(row, dict):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -137,7 +136,7 @@ class RunStore:
         base = self._read(WORKFLOW_BASE).get("folder")
         if not isinstance(base, str):
             raise documents.damaged("it names no folder", str(self.folder / WORKFLOW_BASE))
-        return self._read(WORKFLOW_APPLIED), Path(base)
+        return self._read(WORKFLOW_APPLIED), self.folder / base
 
     def write_plan(self, plan: Mapping[str, Any]) -> None:
         """plan.json: order of visits and trials."""
@@ -251,7 +250,7 @@ class RunStore:
             {
                 "schema_version": SCHEMA_VERSION,
                 "run_id": self.run_id,
-                "summaries": [asdict(summary) for summary in summaries],
+                "summaries": [documents.summary_row(summary) for summary in summaries],
             },
         )
         replace_file(self.folder / SUMMARY_CSV, summary_csv(summaries))
