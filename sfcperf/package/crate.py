@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 VERSION = "1.1"
 NO_LICENCE = "No licence is given: ask the authors before you use it otherwise than by checking it."
+_YOUNGER_TERMS = ("creditText", "sha256")
 _TYPES = {
     ".jsonl": "application/x-ndjson",
     ".json": "application/json",
@@ -54,15 +55,17 @@ def crate_text(document: Mapping[str, Any], files: Mapping[str, Packed]) -> str:
     root["datePublished"] = document["date"]
     root["license"] = _licence(crate, document["license"])
     if people:
-        root["author"] = people
+        root["author"] = _one_or_all(people)
         root["creditText"] = document["citation"]
     software = _software(crate, document["made_by"]["sfcperf"])
     folders = {run["folder"]: _run_folder(crate, run) for run in document["runs"]}
     for name in sorted({*files, HASHES}):
         if not any(name.startswith(f"{folder}/raw/") for folder in folders):
             _file(crate, name, files.get(name))
-    for run in document["runs"]:
-        _action(crate, run, software, people)
+    actions = [_action(crate, run, software, people) for run in document["runs"]]
+    root["mentions"] = _one_or_all(actions)
+    # Younger than the context of RO-Crate 1.1, and from the same vocabulary.
+    crate.metadata.extra_terms.update({t: f"http://schema.org/{t}" for t in _YOUNGER_TERMS})
     graph = crate.metadata.generate()
     return json.dumps(graph, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
@@ -96,7 +99,9 @@ def _run_folder(crate: ROCrate, run: Mapping[str, Any]) -> Entity:
     return folder
 
 
-def _action(crate: ROCrate, run: Mapping[str, Any], software: Entity, people: list[Entity]) -> None:
+def _action(
+    crate: ROCrate, run: Mapping[str, Any], software: Entity, people: list[Entity]
+) -> Entity:
     """The run as an act: RO-Crate 1.1, section "Provenance"."""
     folder = run["folder"]
     properties: dict[str, Any] = {
@@ -104,15 +109,19 @@ def _action(crate: ROCrate, run: Mapping[str, Any], software: Entity, people: li
         "name": f"Measurement {run['run_id']}",
         "startTime": run["started_at"],
         "instrument": software,
-        "object": [{"@id": quote(f"{folder}/workflow.applied.json")}],
+        "object": {"@id": quote(f"{folder}/workflow.applied.json")},
         "result": [{"@id": quote(f"{folder}/{name}")} for name in ("trials.jsonl", "raw/")],
     }
     if run["ended_at"] is not None:
         properties["endTime"] = run["ended_at"]
     if people:
         properties["agent"] = people[0]
-    action = _entity(crate, f"#run-{run['run_id']}", properties)
-    crate.root_dataset.append_to("mentions", action)
+    return _entity(crate, f"#run-{run['run_id']}", properties)
+
+
+def _one_or_all(entities: list[Entity]) -> Entity | list[Entity]:
+    """RO-Crate 1.1, appendix "RO-Crate JSON-LD": no array of one."""
+    return entities[0] if len(entities) == 1 else entities
 
 
 def _software(crate: ROCrate, version: str) -> Entity:

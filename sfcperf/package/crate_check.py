@@ -1,0 +1,97 @@
+"""Is ro-crate-metadata.json what RO-Crate 1.1 asks of a crate, and does it describe what is here.
+
+What the specification says MUST be (https://w3id.org/ro/crate/1.1, sections "RO-Crate Metadata File
+Descriptor", "Root Data Entity", "Data Entities"); recommendations are no check of ours.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from sfcperf.errors import InputError
+from sfcperf.package.checks import Check, judged
+from sfcperf.package.layout import CRATE
+from sfcperf.package.strict_json import read_json
+
+NAME = "RO-Crate"
+PROFILE = "https://w3id.org/ro/crate/1.1"
+
+
+def check_crate(folder: Path, names: list[str]) -> Check:
+    """The metadata of an unpacked package with files `names`."""
+    if CRATE not in names:
+        return Check(NAME, "failed", f"there is no {CRATE}")
+    try:
+        document = read_json(folder / CRATE)
+    except InputError as error:
+        return Check(NAME, "failed", str(error))
+    graph = document.get("@graph") if isinstance(document, dict) else None
+    if not isinstance(graph, list) or not all(isinstance(e, dict) for e in graph):
+        return Check(NAME, "failed", f"{CRATE} has no @graph of entities")
+    entities = {e["@id"]: e for e in graph if isinstance(e.get("@id"), str)}
+    findings = [
+        *_context_findings(document.get("@context")),
+        *_graph_findings(graph, entities),
+        *_root_findings(entities),
+        *_file_findings(entities, set(names)),
+    ]
+    return judged(NAME, findings, f"1.1, {len(entities)} entities")
+
+
+def _context_findings(context: Any) -> list[str]:
+    contexts = context if isinstance(context, list) else [context]
+    wanted = f"{PROFILE}/context"
+    return [] if wanted in contexts else [f"its @context is not {wanted}"]
+
+
+def _graph_findings(graph: list[dict[str, Any]], entities: dict[str, Any]) -> list[str]:
+    found = []
+    if len(entities) != len(graph):
+        found.append("an entity has no @id, or the @id of another")
+    found += [f"{i} has no @type" for i, e in entities.items() if not _types(e)]
+    return found
+
+
+def _root_findings(entities: dict[str, Any]) -> list[str]:
+    descriptor = entities.get(CRATE, {})
+    found = []
+    if "CreativeWork" not in _types(descriptor):
+        found.append("the metadata file does not describe itself as a CreativeWork")
+    if {"@id": PROFILE} not in _list(descriptor.get("conformsTo")):
+        found.append(f"it does not conform to {PROFILE}")
+    if descriptor.get("about") != {"@id": "./"}:
+        found.append("it is not about the package")
+    root = entities.get("./", {})
+    if "Dataset" not in _types(root):
+        found.append("the package is no Dataset")
+    wanted = ("name", "description", "datePublished", "license")
+    found += [f"the package has no {name}" for name in wanted if not root.get(name)]
+    return found
+
+
+def _file_findings(entities: dict[str, Any], names: set[str]) -> list[str]:
+    """Each file that is described is there, and is a part of the package."""
+    parts = {part.get("@id") for part in _list(entities.get("./", {}).get("hasPart")) if part}
+    found = []
+    for identifier, entity in entities.items():
+        if identifier in ("./", CRATE) or not {"File", "Dataset"} & set(_types(entity)):
+            continue
+        name = unquote(identifier)
+        there = any(n.startswith(name) for n in names) if name.endswith("/") else name in names
+        if "://" not in identifier and not there:
+            found.append(f"{name} is described and not there")
+        if identifier not in parts:
+            found.append(f"{name} is described as no part of the package")
+    return found
+
+
+def _types(entity: dict[str, Any]) -> list[Any]:
+    return _list(entity.get("@type"))
+
+
+def _list(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]

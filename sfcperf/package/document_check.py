@@ -1,0 +1,114 @@
+"""Are the documents of a package's runs as their schemas say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from sfcperf.errors import InputError
+from sfcperf.package.checks import Check, judged
+from sfcperf.package.layout import MAX_DOCUMENT_BYTES
+from sfcperf.package.opened import Package, misfits
+from sfcperf.package.strict_json import parse_json, read_json
+from sfcperf.results import telemetry
+from sfcperf.results.store import (
+    MANIFEST,
+    PLAN,
+    SUMMARY,
+    TELEMETRY,
+    TRIALS,
+    WARMUP,
+    WORKFLOW,
+    WORKFLOW_APPLIED,
+    RunStore,
+)
+
+NAME = "documents"
+_DOCUMENTS = {
+    MANIFEST: "run",
+    PLAN: "plan",
+    WORKFLOW: "workflow",
+    WORKFLOW_APPLIED: "workflow",
+}
+_LINES = (TRIALS, WARMUP)
+_MAX_TELEMETRY_ROWS = 1 << 28
+
+
+def check_documents(package: Package) -> Check:
+    """Each document of each run; a run that its own reader refuses is found as well."""
+    findings = [finding for store in package.runs for finding in run_findings(store)]
+    count = len(package.runs)
+    of = "the run" if count == 1 else f"{count} runs"
+    return judged(NAME, findings, f"all documents of {of} are as their schemas say")
+
+
+def run_findings(store: RunStore) -> list[str]:
+    """What is wrong with the documents of a run folder."""
+    name = store.folder.name
+    found = []
+    for file, schema in {**_DOCUMENTS, SUMMARY: "summary"}.items():
+        path = store.folder / file
+        if path.is_file():
+            found += _file_findings(path, schema)
+        elif file in _DOCUMENTS:
+            found.append(f"{name}/{file} is missing")
+    for file in _LINES:
+        found += _line_findings(store.folder / file)
+    if found:
+        return found
+    try:
+        manifest = store.manifest()
+        store.trials()
+        store.summaries()
+        store.workflow()
+        if manifest["run_id"] != name:
+            found.append(f"{name}/{MANIFEST}: it is of the run {manifest['run_id']}")
+        found += _telemetry_findings(store.folder / TELEMETRY)
+    except InputError as error:
+        found.append(f"{name}: {error.message}")
+    return found
+
+
+def _file_findings(path: Path, schema: str) -> list[str]:
+    where = "/".join(path.parts[-2:])
+    try:
+        return [f"{where}: {text}" for text in misfits(schema, read_json(path))]
+    except InputError as error:
+        return [str(error)]
+
+
+def _line_findings(path: Path) -> Iterator[str]:
+    where = "/".join(path.parts[-2:])
+    if not path.is_file():
+        return
+    if path.stat().st_size > MAX_DOCUMENT_BYTES:
+        yield f"{where} is larger than {MAX_DOCUMENT_BYTES} bytes"
+        return
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                document = parse_json(line, f"{where}:{number}")
+            except InputError as error:
+                yield str(error)
+            else:
+                yield from (f"{where}:{number}: {text}" for text in misfits("trial", document))
+
+
+def _telemetry_findings(path: Path) -> list[str]:
+    import pyarrow
+    import pyarrow.parquet
+
+    if not path.is_file():
+        return []
+    where = "/".join(path.parts[-2:])
+    try:
+        metadata = pyarrow.parquet.read_metadata(path)
+    except (OSError, pyarrow.ArrowException) as error:
+        return [f"{where}: not Parquet: {error}"]
+    if metadata.num_rows > _MAX_TELEMETRY_ROWS:
+        return [f"{where}: it has {metadata.num_rows} rows"]
+    try:
+        telemetry.monitor_cpu_s(path)
+    except (OSError, pyarrow.ArrowException, InputError) as error:
+        return [f"{where}: {error}"]
+    return []

@@ -1,0 +1,124 @@
+"""Do the figures follow from the trials? They are drawn again and compared.
+
+What they show is in the workflow document, units in run.json: neither the workflow is loaded for it
+nor a plug-in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sfcperf.errors import InputError
+from sfcperf.package.checks import Check, judged
+from sfcperf.package.opened import Package
+from sfcperf.package.sameness import same_table
+from sfcperf.results.store import RunStore
+from sfcperf.workflow.model import FigureSpec
+
+_TABLE = ".csv"
+
+
+def check_figures(package: Package) -> Check:
+    """Figures of the workflow: drawings byte for byte where matplotlib draws them so, and their
+    data in any case."""
+    findings: list[str] = []
+    notes: list[str] = []
+    count = 0
+    for store in package.runs:
+        name = store.folder.name
+        if not store.figures.is_dir():
+            continue
+        with TemporaryDirectory(prefix="sfcperf-figures-") as folder:
+            try:
+                _draw(store, Path(folder))
+            except Exception as error:
+                # Numbers that fit the schema may still be beyond what can be drawn.
+                findings.append(f"{name}: its figures cannot be made: {error}")
+                continue
+            made = {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+        packed = {path.name: path for path in store.figures.iterdir() if path.is_file()}
+        count += len(packed)
+        found, told = _figure_findings(store, packed, made)
+        findings += found
+        notes += told
+    if findings:
+        return judged("figures", findings, "")
+    if not count:
+        return Check("figures", "absent", "the runs have no figures")
+    same = "are the same when made again" + (", but for how they are drawn" if notes else "")
+    return Check("figures", "ok", f"{count} files {same}", tuple(notes))
+
+
+def _figure_findings(
+    store: RunStore, packed: Mapping[str, Path], made: Mapping[str, bytes]
+) -> tuple[list[str], list[str]]:
+    """What does not hold, and what a reader should know."""
+    name = store.folder.name
+    both = sorted(packed.keys() & made.keys())
+    different = [file for file in both if packed[file].read_bytes() != made[file]]
+    tables = [
+        file
+        for file in different
+        if file.endswith(_TABLE) and not same_table(packed[file].read_bytes(), made[file])
+    ]
+    findings = [f"{name}/figures/{file} does not follow from the trials" for file in tables]
+    notes = []
+    drawings = [file for file in different if not file.endswith(_TABLE)]
+    if drawings:
+        then, now = _matplotlib(store.manifest()), _matplotlib_here()
+        if then == now:
+            findings += [f"{name}/figures/{file} is another when drawn again" for file in drawings]
+        else:
+            notes.append(
+                f"{name}: {len(drawings)} drawings differ, as matplotlib does ({then}, here {now});"
+                " their data are the same"
+            )
+    others = sorted(packed.keys() - made.keys())
+    if others:
+        notes.append(f"{name}: not the workflow's figures, not checked: {', '.join(others)}")
+    return findings, notes
+
+
+def _draw(store: RunStore, folder: Path) -> None:
+    from sfcperf.visualization.figures import FORMATS, fits_of, write_figure
+    from sfcperf.visualization.fit_words import fits_by_series
+    from sfcperf.visualization.series import resolve
+    from sfcperf.visualization.trial_index import TrialIndex
+
+    manifest, (document, _) = store.manifest(), store.workflow()
+    summaries, trials = store.summaries(), TrialIndex(store.trials())
+    levels = [scenario["levels"] for scenario in manifest["scenarios"]]
+    formats = [name for name in FORMATS if any(store.figures.glob(f"*.{name}"))]
+    for spec in _specs(document.get("figures", ()), manifest):
+        plot = resolve(spec, summaries, levels, trials)
+        fits = fits_by_series(plot, fits_of(store, spec))
+        write_figure(plot, fits, folder, formats)
+
+
+def _specs(figures: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any]) -> list[FigureSpec]:
+    from sfcperf.workflow.figures import figure_spec
+
+    units = {
+        (probe["label"], metric["name"]): metric["unit"]
+        for probe in manifest["probes"]
+        for metric in probe["metrics"]
+    }
+    for figure in figures:
+        if (figure["probe"], figure["metric"]) not in units:
+            raise InputError(f"no probe {figure['probe']} has the metric {figure['metric']}")
+    return [figure_spec(f, units[f["probe"], f["metric"]]) for f in figures]
+
+
+def _matplotlib(manifest: Mapping[str, Any]) -> str:
+    """Of the process that drew: the last one that worked on the run."""
+    versions = manifest["sessions"][-1]["versions"]
+    return str(versions.get("packages", {}).get("matplotlib"))
+
+
+def _matplotlib_here() -> str:
+    from importlib.metadata import version
+
+    return version("matplotlib")

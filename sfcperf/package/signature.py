@@ -1,0 +1,181 @@
+"""Signatures of packages, by tools that exist for it: OpenSSH's ssh-keygen, and minisign.
+
+A signature is a file beside the package: PKG.sig (SSHSIG, `ssh-keygen -Y`) or PKG.minisig.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sfcperf.environment.tools import find
+from sfcperf.errors import EnvironmentLacks, InputError
+from sfcperf.package.checks import Check
+
+NAME = "signature"
+NAMESPACE = "sfcperf-package"
+"""What the signature is for (sshsig(7)): one of another purpose does not count."""
+_TIMEOUT_S = 60
+_GOOD = re.compile(r'Good "[^"]*" signature (?:for (?P<who>.+) )?with (?P<key>\S+ key \S+)')
+
+
+@dataclass(frozen=True)
+class Signer:
+    """A tool with a secret key."""
+
+    tool: str
+    """`ssh` or `minisign`."""
+    key: Path
+
+
+def signer(text: str) -> Signer:
+    """From `ssh:KEYFILE` or `minisign:KEYFILE`. Raises InputError."""
+    tool, _, name = text.partition(":")
+    if tool not in ("ssh", "minisign") or not name:
+        raise InputError(
+            f"{text!r} names no way to sign",
+            where="--sign",
+            allowed="ssh:KEYFILE or minisign:KEYFILE",
+        )
+    key = Path(name).expanduser()
+    if not key.is_file():
+        raise InputError("there is no such key file", where=str(key))
+    return Signer(tool, key)
+
+
+def signature_files(package: Path) -> dict[str, Path]:
+    """Tool -> where its signature of a package is, or would be."""
+    return {
+        "ssh": package.with_name(f"{package.name}.sig"),
+        "minisign": package.with_name(f"{package.name}.minisig"),
+    }
+
+
+def sign(package: Path, by: Signer) -> Path:
+    """Sign a package; gives the signature's file. The tool may ask for the key's password.
+    Raises EnvironmentLacks when the tool is missing or cannot sign."""
+    target = signature_files(package)[by.tool]
+    target.unlink(missing_ok=True)
+    # The tools take a name that begins with `-` for an option.
+    file = str(package.resolve())
+    if by.tool == "ssh":
+        argv = [_tool("ssh-keygen", "openssh-client"), "-Y", "sign", "-q", "-f", str(by.key)]
+        argv += ["-n", NAMESPACE, file]
+    else:
+        argv = [_tool("minisign", "minisign"), "-S", "-q", "-s", str(by.key)]
+        argv += ["-x", str(target.resolve()), "-m", file, "-t", f"{NAMESPACE} {package.name}"]
+    # Input and terminal are the user's: the key may have a password.
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if done.returncode or not target.is_file():
+        reason = (done.stderr or done.stdout).strip().splitlines()
+        raise EnvironmentLacks(
+            f"the package was written and not signed: {reason[-1] if reason else by.tool}",
+            where=str(by.key),
+        )
+    return target
+
+
+def check_signature(
+    package: Path, *, allowed_signers: Path | None = None, public_key: str | None = None
+) -> Check:
+    """Check the signatures beside a package.
+
+    `allowed_signers`: file of SSH keys that the user trusts (ssh-keygen(1), "ALLOWED SIGNERS");
+    `public_key`: of minisign, a file or the key itself. A package without a signature is `absent`,
+    and `failed` when the user named keys that were to vouch for it. Raises EnvironmentLacks when
+    the tool is missing.
+    """
+    files = {tool: f for tool, f in signature_files(package).items() if f.is_file()}
+    wanted = {"ssh": allowed_signers, "minisign": public_key}
+    missing = [tool for tool, key in wanted.items() if key is not None and tool not in files]
+    if missing:
+        return Check(NAME, "failed", f"there is no {missing[0]} signature beside the package")
+    if not files:
+        return Check(NAME, "absent", "the package is not signed: who made it is not proven")
+    checks = []
+    if "ssh" in files:
+        checks.append(_check_ssh(package, files["ssh"], allowed_signers))
+    if "minisign" in files:
+        checks.append(_check_minisign(package, files["minisign"], public_key))
+    worst = next(c for s in ("failed", "ok", "not checked") for c in checks if c.state == s)
+    return Check(NAME, worst.state, "; ".join(check.detail for check in checks))
+
+
+def _check_ssh(package: Path, signature: Path, allowed: Path | None) -> Check:
+    tool = _tool("ssh-keygen", "openssh-client")
+    common = ["-n", NAMESPACE, "-s", str(signature.resolve())]
+    if allowed is None:
+        done = _run([tool, "-Y", "check-novalidate", *common], package)
+        if done.returncode:
+            return Check(NAME, "failed", _invalid("ssh", done))
+        detail = f"valid, by an {_who(done)} that nobody vouches for here (--allowed-signers)"
+        return Check(NAME, "not checked", detail)
+    if not allowed.is_file():
+        raise InputError("there is no such file", where=str(allowed))
+    known = ["-f", str(allowed.resolve())]
+    found = _run([tool, "-Y", "find-principals", "-s", str(signature.resolve()), *known], package)
+    # One line, `a@b,c@d`, when the key is of several.
+    principals = found.stdout.strip().splitlines()
+    if found.returncode or not principals:
+        return Check(NAME, "failed", f"made by a key that is not in {allowed.name}")
+    done = _run([tool, "-Y", "verify", *common, *known, "-I", principals[0]], package)
+    if done.returncode:
+        return Check(NAME, "failed", _invalid("ssh", done))
+    return Check(NAME, "ok", f"valid, by {principals[0]} ({_who(done)})")
+
+
+def _check_minisign(package: Path, signature: Path, public_key: str | None) -> Check:
+    if public_key is None:
+        return Check(
+            NAME, "not checked", "a minisign signature, for which no --public-key is given"
+        )
+    key = ["-p", public_key] if Path(public_key).is_file() else ["-P", public_key]
+    argv = [_tool("minisign", "minisign"), "-V", "-Q", *key, "-x", str(signature.resolve())]
+    done = _run([*argv, "-m", str(package.resolve())], None)
+    if done.returncode:
+        return Check(NAME, "failed", _invalid("minisign", done))
+    return Check(NAME, "ok", f"valid, by the minisign key given ({done.stdout.strip()})")
+
+
+def _who(done: subprocess.CompletedProcess[str]) -> str:
+    match = _GOOD.search(done.stdout)
+    return match["key"] if match else "unknown key"
+
+
+def _invalid(tool: str, done: subprocess.CompletedProcess[str]) -> str:
+    reason = (done.stderr or done.stdout).strip().splitlines()
+    return f"the {tool} signature does not hold: {reason[0] if reason else 'no reason told'}"
+
+
+def _run(argv: Sequence[str], package: Path | None) -> subprocess.CompletedProcess[str]:
+    """With the package on stdin; None: no input."""
+    if package is None:
+        return subprocess.run(
+            argv,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_TIMEOUT_S,
+            check=False,
+        )
+    with package.open("rb") as file:
+        return subprocess.run(
+            argv,
+            stdin=file,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_TIMEOUT_S,
+            check=False,
+        )
+
+
+def _tool(name: str, package: str) -> str:
+    path = find(name)
+    if path is None:
+        raise EnvironmentLacks(f"{name} is not on this machine", hint=f"install {package}")
+    return path
