@@ -6,32 +6,23 @@ in the page itself allows its own scripts, by their hashes, and no others.
 
 from __future__ import annotations
 
-import base64
-import gzip
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import quote
+from typing import Any, ClassVar
 
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore, replace_file
 from sfcperf.results.telemetry import monitor_cpu_s
 from sfcperf.visualization import chain, figures, rows, series, telemetry_charts
 from sfcperf.visualization.base import Publisher
-from sfcperf.visualization.charts import Chart, chart, trial_anchor
+from sfcperf.visualization.charts import Chart, chart
 from sfcperf.visualization.fit_words import fits_by_series
+from sfcperf.visualization.page import environment, page_parts
 from sfcperf.visualization.run_data import load_workflow, planned_scenarios
 from sfcperf.visualization.trial_index import TrialIndex
 from sfcperf.visualization.verdict import judge
 from sfcperf.workflow.model import FigureSpec, Workflow
-
-if TYPE_CHECKING:
-    import jinja2
 
 _RUN_FILES = (
     ("workflow.json", "the workflow as given"),
@@ -73,7 +64,7 @@ class ReportPublisher(Publisher):
         workflow, problem = load_workflow(run)
         drawn = figures.draw_figures(run, workflow, formats) if workflow is not None else []
         page = (
-            _environment().get_template("report.html.j2").render(**_context(run, workflow, problem))
+            environment().get_template("report.html.j2").render(**_context(run, workflow, problem))
         )
         replace_file(run.report, page)
         return [run.report, *drawn]
@@ -97,7 +88,6 @@ def _context(run: RunStore, workflow: Workflow | None, problem: str | None) -> d
     charts = _charts(run, workflow, trials)
     telemetry = telemetry_charts.telemetry_charts(run.telemetry_path)
     drawn = {c.id: c.data for c in telemetry if not c.constant}
-    script, library = _script(), _plotly()
     return {
         "run_id": run.run_id,
         "manifest": manifest,
@@ -119,10 +109,7 @@ def _context(run: RunStore, workflow: Workflow | None, problem: str | None) -> d
         "stopping": rows.stopping(summaries),
         "files": [(n, text) for n, text in _RUN_FILES if (run.folder / n).exists()],
         "data": charts.data() | drawn,
-        "style": _asset("report.css"),
-        "script": script,
-        "plotly": base64.b64encode(library.compressed).decode(),
-        "script_hashes": [_hash(script.encode()), library.hash],
+        **page_parts(),
     }
 
 
@@ -152,49 +139,3 @@ def _charts(run: RunStore, workflow: Workflow | None, trials: Sequence[TrialReco
 def _figure_files(run: RunStore, spec: FigureSpec) -> list[str]:
     names = [f"{spec.name}.{ending}" for ending in (*figures.FORMATS, "csv")]
     return [f"figures/{name}" for name in names if (run.figures / name).is_file()]
-
-
-def _environment() -> jinja2.Environment:
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("sfcperf.visualization"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals["anchor"] = trial_anchor
-    environment.filters["pretty"] = lambda document: json.dumps(document, indent=2)
-    # `./` and quoting keep a link in the run folder whatever a record says (`javascript:...`).
-    environment.filters["link"] = lambda path: f"./{quote(str(path))}"
-    return environment
-
-
-@cache
-def _script() -> str:
-    return _asset("report.js")
-
-
-@dataclass(frozen=True)
-class _Library:
-    compressed: bytes
-    hash: str
-
-
-@cache
-def _plotly() -> _Library:
-    """plotly.js from its Python package, compressed: the browser unpacks it, and the report is
-    2 MB instead of 5 MB."""
-    from plotly.offline import get_plotlyjs
-
-    code = get_plotlyjs().encode()
-    return _Library(gzip.compress(code, mtime=0), _hash(code))
-
-
-def _hash(code: bytes) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(code).digest()).decode()
-
-
-def _asset(name: str) -> str:
-    return files("sfcperf.visualization").joinpath("templates", name).read_text("utf-8")
