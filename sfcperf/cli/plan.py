@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from sfcperf.cli.arguments import DriverOption, SetOption, WorkflowArgument
 
@@ -21,7 +22,8 @@ def print_plan(workflow: Workflow) -> None:
     """Scenarios, order of the trials, and estimated time, on stdout."""
     from sfcperf.cli.text import count_text, duration_text, levels_text
     from sfcperf.workflow.estimate import workflow_s
-    from sfcperf.workflow.plan import visits
+    from sfcperf.workflow.plan import visits, without_variant
+    from sfcperf.workflow.variants import LEVEL
 
     design = workflow.design
     print(f"{workflow.name}: {count_text(len(workflow.scenarios), 'scenario')}")
@@ -33,9 +35,13 @@ def print_plan(workflow: Workflow) -> None:
     print(f"order ({design.order}, seed {design.seed}):")
     for warmup, number in rounds:
         print(f"  {'warm-up' if warmup else 'round'} {number}")
+        block: Mapping[str, Any] | None = None
         for visit in visits(workflow, number, warmup=warmup):
+            if workflow.variants and block != (block := without_variant(visit.scenario)):
+                print(f"    block {levels_text(block)}")
             labels = ", ".join(trial.probe.label for trial in visit.trials)
-            print(f"    {visit.scenario.id}: {labels}")
+            name = f"  {visit.scenario.levels[LEVEL]} " if workflow.variants else ""
+            print(f"    {name}{visit.scenario.id}: {labels}")
     if design.stop_when is not None:
         width = design.stop_when.relative_half_width
         print(

@@ -2,34 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from sfcperf import plugins
 from sfcperf.drivers.base import DriverContext, Resource
 from sfcperf.environment import gather
-from sfcperf.workflow.model import Workflow
+from sfcperf.errors import WorkflowError
+from sfcperf.workflow.model import Infrastructure, Scenario, Workflow
+from sfcperf.workflow.variants import LEVEL, blame
 
 _NOWHERE = Path("/nonexistent/sfcperf-admission")
 """Never made: a killed command leaves nothing that `clean` does not know of."""
 
 
 def admit(workflow: Workflow) -> None:
-    """Ask the driver whether it can build every scenario.
+    """Ask the driver, or that of each variant, whether it can build every scenario.
 
     Raises WorkflowError or EnvironmentLacks.
     """
-    driver_class = plugins.load("driver", workflow.driver)
+    if not workflow.variants:
+        _admit(Infrastructure(workflow.driver, workflow.config), workflow.scenarios)
+        return
+    errors: dict[str, WorkflowError] = {}
+    for variant in workflow.variants:
+        scenarios = [s for s in workflow.scenarios if s.levels[LEVEL] == variant.name]
+        try:
+            _admit(workflow.infrastructure_of(scenarios[0]), scenarios)
+        except WorkflowError as error:
+            errors[variant.name] = error
+    if errors:
+        blame(workflow.document, workflow.variants, errors).raise_any()
+
+
+def _admit(infrastructure: Infrastructure, scenarios: Sequence[Scenario]) -> None:
     context = DriverContext(
         run_id="admission",
         tag="000000",
-        config=workflow.config,
+        config=infrastructure.config,
         journal=_NothingIsMade(),
         state_dir=_NOWHERE,
         raw_dir=_NOWHERE,
         log=lambda text: None,
     )
-    driver_class(context).admit(workflow.scenarios)
+    plugins.load("driver", infrastructure.driver)(context).admit(scenarios)
 
 
 def check(workflow: Workflow) -> None:

@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from sfcperf.drivers.base import Resource
 from sfcperf.errors import InputError
@@ -140,7 +141,12 @@ def _key(resource: Resource, owner: int) -> _Key:
 
 def _line(op: str, resource: Resource, owner: int) -> str:
     detail = None if resource.detail is None else dict(resource.detail)
-    entry = {"op": op, "kind": resource.kind, "name": resource.name, "detail": detail}
+    entry: dict[str, Any] = {
+        "op": op,
+        "kind": resource.kind,
+        "name": resource.name,
+        "detail": detail,
+    }
     if owner:
         entry["owner"] = owner
     return json.dumps(entry) + "\n"

@@ -14,14 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.errors import InputError
-from sfcperf.workflow.model import Workflow
+from sfcperf.workflow.model import Scenario, Workflow
 
+_VARYING = "infrastructure"
 _SHOWN = 5
 """Differences in a message."""
 
 
 def resolved(workflow: Workflow) -> dict[str, Any]:
-    """Scenario id -> the scenario, in plain JSON; a VNFD by the SHA-256 of its content.
+    """Scenario id -> the scenario, in plain JSON; a VNFD by the SHA-256 of its content. With
+    variants, each with its driver and configuration.
 
     Raises InputError when a VNFD cannot be read.
     """
@@ -49,6 +51,9 @@ def check_unchanged(before: Mapping[str, Any], workflow: Workflow, where: str) -
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Scenario) and value.infrastructure is None:
+        # Without variants the infrastructure is not part of a scenario.
+        return {f.name: getattr(value, f.name) for f in fields(value) if f.name != _VARYING}
     if is_dataclass(value):
         return {field.name: getattr(value, field.name) for field in fields(value)}
     if isinstance(value, Path):

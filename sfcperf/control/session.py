@@ -69,8 +69,9 @@ class Session:
             not_made = [*self._analyse(), *self._publish()]
             # A run that is not done can be resumed: that analyses and publishes again.
             if not_made:
-                self._problem(f"`sfcperf resume {self.store.folder}` tries again what was not made")
-                self.manifest.update({"phases": self._seconds()})
+                hint = f"`sfcperf resume {self.store.folder}` tries again what was not made"
+                self._problem(hint)
+                self.manifest.update({"phases": self._seconds(), "not_made": [*not_made, hint]})
             else:
                 self._enter("done")
         except Interrupted as signal:
@@ -121,6 +122,7 @@ class Session:
 
     def _analyse(self) -> list[str]:
         """Gives what could not be made."""
+        self._forget_what_was_not_made()
         self._enter("analysing")
         with self.phases("analysing"), self.interrupts.allowed:
             # Reasons of stopping and the trials' status are part of the summary: run.json first.
@@ -154,6 +156,13 @@ class Session:
     def _enter(self, state: str) -> None:
         self.manifest.update({"state": state, "phases": self._seconds()})
         self.listener.phase(state)
+
+    def _forget_what_was_not_made(self) -> None:
+        """Problems of earlier sessions' analyses and publishers: these are about to be tried
+        again, and tell anew when something is still wrong."""
+        document = self.manifest.document
+        earlier = document.pop("not_made", ())
+        document["problems"] = [text for text in document["problems"] if text not in earlier]
 
     def _problem(self, text: str) -> None:
         """Written with the next change of run.json."""

@@ -34,10 +34,13 @@ def check(workflow: Workflow, driver: str | None = None) -> None:
 
 
 def _of(workflow: Workflow, driver: str | None) -> Iterator[Requirement]:
-    name = driver or workflow.driver
-    chosen = plugins.load("driver", name)
-    own = name == workflow.driver
-    yield from chosen.requirements(workflow.config if own else with_defaults(chosen.parameters, {}))
+    own = [each for each in workflow.infrastructures if driver in (None, each.driver)]
+    for infrastructure in own:
+        chosen = plugins.load("driver", infrastructure.driver)
+        yield from chosen.requirements(infrastructure.config)
+    if driver is not None and not own:
+        other = plugins.load("driver", driver)
+        yield from other.requirements(with_defaults(other.parameters, {}))
     for scenario in workflow.scenarios:
         for function in scenario.chain.functions:
             yield from plugins.load("vnf", function.type).requirements(function.knobs)

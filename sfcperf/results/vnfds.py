@@ -56,7 +56,7 @@ def _files(file: Path, absolute: list[str], seen: set[Path]) -> Iterator[Path]:
     seen.add(file)
     yield file
     for imported in _imports(file):
-        if os.path.isabs(imported):
+        if Path(imported).is_absolute():
             absolute.append(imported)
         elif (file.parent / imported).is_file():
             yield from _files(Path(os.path.normpath(file.parent / imported)), absolute, seen)

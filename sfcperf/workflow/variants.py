@@ -50,7 +50,7 @@ def document_of(document: Mapping[str, Any], variant: Variant) -> dict[str, Any]
     """
     result = deepcopy({key: item for key, item in document.items() if key != "variants"})
     overrides = _overrides(variant)
-    for path, override in overrides:
+    for _, override in overrides:
         if override.path == _DRIVER and _names_another_driver(result, override.value):
             result["infrastructure"] = {"driver": override.value}
     for path, override in overrides:

@@ -12,6 +12,7 @@ from sfcperf import environment, plugins
 from sfcperf.environment import gather
 from sfcperf.errors import EnvironmentLacks, ExitCode
 from sfcperf.plugins import Requirement
+from sfcperf.workflow.model import Infrastructure
 
 PARAMETERS = {"type": "object", "properties": {"speed": {"default": 3}, "name": {}}}
 
@@ -73,7 +74,9 @@ def workflow() -> Any:
         monitors=(SimpleNamespace(monitor="cpu"),),
     )
     return SimpleNamespace(
-        driver="here", config={"a": 1}, scenarios=(scenario, scenario), folder=Path()
+        infrastructures=(Infrastructure("here", {"a": 1}),),
+        scenarios=(scenario, scenario),
+        folder=Path(),
     )
 
 
