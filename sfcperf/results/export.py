@@ -44,7 +44,7 @@ def export(store: RunStore, format: Format, target: Path) -> list[Path]:
     if store.telemetry_path.is_file():
         tables[telemetry_target(target)] = _telemetry_table(store, trials)
     for path in tables:
-        _check_target(store, path)
+        check_target(store, path)
     for path, table in tables.items():
         _write(table, format, path)
     return list(tables)
@@ -97,8 +97,9 @@ def _telemetry_table(store: RunStore, trials: Sequence[TrialRecord]) -> pyarrow.
     return table.add_column(0, "run_id", pyarrow.repeat(store.run_id, table.num_rows))
 
 
-def _check_target(store: RunStore, target: Path) -> None:
-    """An export replaces its target: never what a run was measured with, nor a device."""
+def check_target(store: RunStore, target: Path) -> None:
+    """An export replaces its target: never what a run was measured with, nor a device. Raises
+    InputError."""
     try:
         place = target.parent.resolve() / target.name
         is_special = place.exists() and not place.is_file()

@@ -72,13 +72,14 @@ def read(path: Path) -> pyarrow.Table:
         raise damaged(f"not readable as Parquet: {error}", str(path)) from error
 
 
-def check(path: Path) -> None:
-    """Raises InputError when the file is not readable, or lacks a column; its rows are not read."""
+def check(path: Path, columns: Sequence[str] = COLUMNS) -> None:
+    """Raises InputError when a Parquet file is not readable, or lacks a column; its rows are not
+    read."""
     import pyarrow
     import pyarrow.parquet
 
     try:
-        missing = [n for n in COLUMNS if n not in pyarrow.parquet.read_schema(path).names]
+        missing = [n for n in columns if n not in pyarrow.parquet.read_schema(path).names]
     except (OSError, pyarrow.ArrowException) as error:
         raise damaged(f"not readable as Parquet: {error}", str(path)) from error
     if missing:

@@ -68,6 +68,7 @@ def harvest_database(database: AddressDatabase, subjects: Subjects) -> Harvest:
         matched=matched,
         unmatched_rows=(),
         unmatched_values=tuple(unmatched),
+        without=subjects.without,
     )
 
 

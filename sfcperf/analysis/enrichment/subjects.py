@@ -37,6 +37,8 @@ class Subjects:
     kind: SubjectKind
     by_key: Mapping[tuple[str, ...], Sequence[str]]
     """Texts, in the order of the columns -> ids."""
+    without: int = 0
+    """Trials without a value in one of the columns."""
 
 
 def check_columns(columns: Sequence[str], factors: Iterable[str], where: str) -> None:
@@ -58,7 +60,7 @@ def check_columns(columns: Sequence[str], factors: Iterable[str], where: str) ->
 
 
 def subjects(run: RunStore, trials: Sequence[TrialRecord], columns: Sequence[str]) -> Subjects:
-    """Those of a run. A trial without a value in one of the columns is none of them. Raises
+    """Those of a run. A trial without a value in one of the columns is only counted. Raises
     InputError when the run folder is damaged."""
     by_key: dict[tuple[str, ...], list[str]] = {}
     if list(columns) == [SOURCE]:
@@ -71,7 +73,8 @@ def subjects(run: RunStore, trials: Sequence[TrialRecord], columns: Sequence[str
         key = tuple(text for text in texts if text is not None)
         if len(key) == len(columns):
             by_key.setdefault(key, []).append(record.trial_id)
-    return Subjects("trial", by_key)
+    with_value = sum(len(ids) for ids in by_key.values())
+    return Subjects("trial", by_key, len(trials) - with_value)
 
 
 def _sources(run: RunStore) -> list[str]:

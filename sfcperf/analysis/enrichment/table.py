@@ -101,6 +101,7 @@ def harvest_table(table: Table, subjects: Subjects) -> Harvest:
             if key not in subjects.by_key
         ),
         unmatched_values=tuple(", ".join(key) for key in subjects.by_key if key not in table.rows),
+        without=subjects.without,
     )
 
 

@@ -38,3 +38,5 @@ class Harvest:
     """Rows of a table that match nothing in this run: line and key."""
     unmatched_values: tuple[str, ...]
     """Values in this run of which the file says nothing."""
+    without: int
+    """Trials without a value to look for."""

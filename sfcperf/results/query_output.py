@@ -1,0 +1,135 @@
+"""Rows of a query as a table, CSV, JSON or Parquet, a batch at a time."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TextIO
+
+if TYPE_CHECKING:
+    import pyarrow
+
+Format = Literal["table", "csv", "json", "parquet"]
+
+
+def write_text(rows: pyarrow.RecordBatchReader, format: Format, out: TextIO) -> None:
+    """As a table for people, CSV with a header, or a JSON array of objects."""
+    _WRITERS[format](rows, out)
+
+
+def write_parquet(rows: pyarrow.RecordBatchReader, path: Path) -> None:
+    """With the columns' own types."""
+    import pyarrow.parquet
+
+    with pyarrow.parquet.ParquetWriter(path, rows.schema) as writer:
+        for batch in rows:
+            writer.write_batch(batch)
+
+
+def _write_csv(rows: pyarrow.RecordBatchReader, out: TextIO) -> None:
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(rows.schema.names)
+    for batch in rows:
+        writer.writerows([_csv_cell(value) for value in row] for row in _rows(batch))
+
+
+def _write_json(rows: pyarrow.RecordBatchReader, out: TextIO) -> None:
+    out.write("[")
+    between = "\n"
+    for batch in rows:
+        for row in _rows(batch):
+            named = dict(zip(rows.schema.names, map(_json_value, row), strict=True))
+            out.write(between + json.dumps(named, ensure_ascii=False, allow_nan=False))
+            between = ",\n"
+    out.write("\n]\n")
+
+
+def _write_table(rows: pyarrow.RecordBatchReader, out: TextIO) -> None:
+    """Columns as wide as the rows of the first batch need; later rows may be wider."""
+    import pyarrow
+
+    if rows.schema.names == ["explain_key", "explain_value"]:
+        # A drawing over several lines.
+        out.writelines(f"{value}\n" for batch in rows for _, value in _rows(batch))
+        return
+    numeric = [
+        pyarrow.types.is_integer(kind)
+        or pyarrow.types.is_floating(kind)
+        or pyarrow.types.is_decimal(kind)
+        for kind in rows.schema.types
+    ]
+    widths: list[int] = []
+    count = 0
+    for batch in rows:
+        cells = [[_table_cell(value) for value in row] for row in _rows(batch)]
+        count += len(cells)
+        if not widths and cells:
+            shown = [rows.schema.names, *cells]
+            widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+            out.write(_line(rows.schema.names, widths, numeric))
+            out.write("  ".join("─" * width for width in widths) + "\n")
+        for row in cells:
+            out.write(_line(row, widths, numeric))
+    if not count:
+        out.write("  ".join(rows.schema.names) + "\n(no rows)\n")
+
+
+_WRITERS: Mapping[str, Callable[[Any, TextIO], None]] = {
+    "table": _write_table,
+    "csv": _write_csv,
+    "json": _write_json,
+}
+
+
+def _rows(batch: pyarrow.RecordBatch) -> Iterable[tuple[Any, ...]]:
+    # By place, not by name: two columns of a query may have the same name.
+    columns = [column.to_pylist() for column in batch.columns]
+    return zip(*columns, strict=True) if columns else ()
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
+    aligned = (
+        cell.rjust(width) if is_number else cell.ljust(width)
+        for cell, width, is_number in zip(cells, widths, numeric, strict=True)
+    )
+    return "  ".join(aligned).rstrip() + "\n"
+
+
+def _table_cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    # One row, one line; and nothing that a terminal would obey.
+    text = _csv_cell(value)
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in str(text))
+
+
+def _csv_cell(value: Any) -> Any:
+    if isinstance(value, Mapping | list | tuple):
+        return json.dumps(_json_value(value), ensure_ascii=False)
+    if isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    return value.hex() if isinstance(value, bytes) else value
+
+
+def _json_value(value: Any) -> Any:
+    """What JSON can say: NaN and infinities are null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, Mapping):
+        return {str(key): _json_value(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json_value(item) for item in value]
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    return _csv_cell(value)
