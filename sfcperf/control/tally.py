@@ -9,7 +9,7 @@ from sfcperf.analysis.stopping import stop_reason
 from sfcperf.analysis.trial_values import trial_means
 from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.model import Scenario, Workflow
-from sfcperf.workflow.plan import PlannedTrial, Visit, visits
+from sfcperf.workflow.plan import PlannedTrial, Visit, scenario_blocks, visits
 
 
 class Tally:
@@ -47,12 +47,23 @@ class Tally:
         ]
 
     def stopping(self, number: int, active: Iterable[str]) -> dict[str, str]:
-        """Scenarios that may stop after a round -> why."""
+        """Scenarios that may stop after a round -> why. The variants of a block stop together:
+        one that went on alone would have rounds that no other is to be compared with."""
         reasons = {
             name: stop_reason(self._workflow.design, number, self._known(name, number))
             for name in active
         }
-        return {name: reason for name, reason in reasons.items() if reason is not None}
+        going_on = {
+            scenario.id
+            for block in scenario_blocks(self._workflow)
+            if any(reasons.get(scenario.id, "") is None for scenario in block)
+            for scenario in block
+        }
+        return {
+            name: reason
+            for name, reason in reasons.items()
+            if reason is not None and name not in going_on
+        }
 
     def planned(self) -> tuple[int, int]:
         """Trials that are planned (warm-up and further rounds left out), and those of them that
