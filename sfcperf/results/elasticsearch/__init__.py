@@ -1,1 +1,1 @@
-"""Runs in Elasticsearch: what is kept there, how it gets there exactly once, how that is checked."""
+"""Runs in Elasticsearch: what is kept there, how it gets there exactly once, how it is checked."""

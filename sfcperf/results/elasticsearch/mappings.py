@@ -59,8 +59,6 @@ class Stream:
     documents carry `document.hash`."""
 
 
-_TIME = "When it was observed, UTC."
-
 _RUN = (
     Field("run.id", "keyword", "Id of the run; the name of its folder unless that was renamed."),
     Field("run.name", "keyword", "Name of the workflow."),
@@ -95,7 +93,7 @@ VERSION = 1
 
 TRIALS = Stream(
     "trials",
-    "One metric of one trial. A trial without samples (it failed) has one document, without metric.",
+    "One metric of one trial. A trial without samples (it failed) has one document all the same.",
     (
         Field("@timestamp", "date", "When the trial's last attempt began, UTC."),
         *_DOCUMENT,
@@ -183,7 +181,7 @@ TELEMETRY = Stream(
     "telemetry",
     "One observation of a monitor during a trial.",
     (
-        Field("@timestamp", "date_nanos", _TIME),
+        Field("@timestamp", "date_nanos", "When it was observed, UTC."),
         *_DOCUMENT,
         *_RUN,
         *_SCENARIO,
@@ -296,7 +294,6 @@ def _mapping(field: Field) -> dict[str, Any]:
     if field.is_pattern and field.type != "keyword":
         # A level that is no number in some run is no reason to refuse the document.
         mapping["ignore_malformed"] = True
-    # What the field is, for who reads the mapping: values up to 50 characters, by the server's rule.
     if field.unit:
         mapping["meta"] = {"unit": field.unit}
     return mapping

@@ -1,0 +1,123 @@
+"""Telemetry as JSON, a batch of the Parquet file at a time: most documents of a run are these.
+
+What all rows of a trial have in common is written once; a row adds its own few values. That is
+several times as fast as making an object of every row.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfcperf.results.documents import damaged
+from sfcperf.results.records import TrialRecord
+
+if TYPE_CHECKING:
+    import pyarrow
+
+BATCH = 10_000
+"""Rows in memory at a time."""
+_COLUMNS = ("trial_id", "time_ns", "source", "metric", "unit", "value")
+
+
+def count(path: Path) -> int:
+    """Rows of the file; 0 when there is none. Raises InputError when it is damaged."""
+    if not path.is_file():
+        return 0
+    return int(_open(path).metadata.num_rows)
+
+
+def rows(
+    path: Path,
+    trials: Mapping[str, TrialRecord],
+    common: Callable[[TrialRecord], Mapping[str, Any]],
+) -> Iterator[tuple[str, int, str]]:
+    """Trial, number of the row within the trial, JSON. Nothing when there is no file.
+
+    The number stays when other trials are added: a resumed run keeps the ids of what was sent.
+    Raises InputError when the file is damaged, or has a trial that the run does not.
+    """
+    if not path.is_file():
+        return
+    numbers: dict[str, int] = defaultdict(int)
+    heads: dict[str, tuple[str, int]] = {}
+    for batch in _batches(path):
+        columns = [batch.column(name).to_pylist() for name in _COLUMNS]
+        times = _times(batch.column("time_ns"))
+        for (trial_id, at_ns, source, metric, unit, value), at in zip(
+            zip(*columns, strict=True), times, strict=True
+        ):
+            if trial_id not in heads:
+                heads[trial_id] = _head(path, trials.get(trial_id), common)
+            head, begin_ns = heads[trial_id]
+            number = numbers[trial_id]
+            numbers[trial_id] = number + 1
+            yield (
+                trial_id,
+                number,
+                f'{{"@timestamp":"{at}Z","telemetry":{{"source":{_quoted(source)},'
+                f'"elapsed_s":{(at_ns - begin_ns) / 1e9!r}}},"metric":{{'
+                f'"name":{_quoted(metric)},"unit":{_quoted(unit)},"value":{_number(value)}}},'
+                f"{head}",
+            )
+
+
+def _head(
+    path: Path,
+    record: TrialRecord | None,
+    common: Callable[[TrialRecord], Mapping[str, Any]],
+) -> tuple[str, int]:
+    """The rest of every row's JSON, and when the trial began, nanoseconds."""
+    if record is None:
+        raise damaged("it has telemetry of a trial that is not in trials.jsonl", str(path))
+    begin = datetime.fromisoformat(record.started_at)
+    text = json.dumps(common(record), separators=(",", ":"), allow_nan=False)
+    return text[1:], round(begin.timestamp() * 1e6) * 1000
+
+
+def _batches(path: Path) -> Iterator[pyarrow.RecordBatch]:
+    import pyarrow
+
+    try:
+        yield from _open(path).iter_batches(batch_size=BATCH, columns=list(_COLUMNS))
+    except (OSError, KeyError, pyarrow.ArrowException) as error:
+        raise damaged(f"not readable as Parquet: {error}", str(path)) from error
+
+
+def _open(path: Path) -> Any:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        return pyarrow.parquet.ParquetFile(path)
+    except (OSError, pyarrow.ArrowException) as error:
+        raise damaged(f"not readable as Parquet: {error}", str(path)) from error
+
+
+def _times(column: Any) -> list[str]:
+    """Unix nanoseconds as ISO 8601 with nine decimals."""
+    import numpy
+
+    stamps = column.to_numpy(zero_copy_only=False).astype("datetime64[ns]")
+    texts: list[str] = numpy.datetime_as_string(stamps).tolist()
+    return texts
+
+
+_QUOTED: dict[str, str] = {}
+
+
+def _quoted(text: str) -> str:
+    """JSON text; sources, metrics and units are few and come often."""
+    known = _QUOTED.get(text)
+    if known is None:
+        known = _QUOTED[text] = json.dumps(text)
+    return known
+
+
+def _number(value: float) -> str:
+    """NaN and infinities, which JSON has no word for, are null: the source gave no number."""
+    return repr(value) if value is not None and abs(value) <= 1e308 else "null"
