@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from sfcperf.analysis.comparison import VERDICTS, Comparison, Options, Side
+from sfcperf.analysis.comparison.options import DEFAULT_MARGIN
 from sfcperf.analysis.comparison.sides import variants_of
 from sfcperf.cli.inputs import open_run
 from sfcperf.errors import InputError
@@ -46,12 +47,11 @@ def options_of(margins: Sequence[str], test: str, **more: Any) -> Options:
             raise InputError(
                 f"{text!r} is no margin", where="--margin", allowed=_MARGINS
             ) from error
-    common = {"margin": relative.pop("")} if "" in relative else {}
     return Options(
+        margin=relative.pop("", DEFAULT_MARGIN),
         margins=relative,
         absolute_margins=absolute,
         test=cast(Literal["rank", "t"], test),
-        **common,
         **more,
     )
 
@@ -126,7 +126,7 @@ def write_outputs(
 def check_outputs(paths: Sequence[str | Path | None], sides: Sequence[Side]) -> None:
     """Before anything is computed. Raises InputError when a file cannot be written there, or would
     replace a document of a run."""
-    for path in (Path(name) for name in paths if name not in (None, "-")):  # type: ignore[arg-type]
+    for path in (Path(name) for name in paths if name is not None and name != "-"):
         if any(side.store.owns(path.resolve()) for side in sides):
             raise InputError("this is a document of the run itself", where=str(path))
         folder = path.resolve().parent

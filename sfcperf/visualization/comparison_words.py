@@ -19,6 +19,13 @@ def counts_text(comparison: Comparison) -> str:
     return f"{rows} row{'' if rows == 1 else 's'}: {', '.join(found)}"
 
 
+def count_of(number: int, total: int) -> str:
+    """`3 of 9 rows are`."""
+    if number == total:
+        return "all rows are" if total > 1 else "the row is"
+    return f"{number} of {total} are"
+
+
 def percent(value: float | None, half: float | None = None, *, sign: bool = True) -> str:
     """A ratio as per cent, with digits as the half-width (a ratio) justifies."""
     if value is None:

@@ -9,6 +9,8 @@ from typing import Literal
 from sfcperf.errors import InputError
 
 Test = Literal["rank", "t"]
+DEFAULT_MARGIN = 0.05
+"""Ratio of the baseline."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,7 @@ class Options:
     """Probability, over all rows of the primary metrics together, of calling a difference where
     there is none; and, for each row by itself, of calling equivalent what differs by the margin.
     Intervals have the confidence 1 - alpha."""
-    margin: float = 0.05
+    margin: float = DEFAULT_MARGIN
     """Largest difference that does not matter, relative to the baseline: a ratio."""
     margins: Mapping[str, float] = field(default_factory=dict)
     """The same for one metric: `rtt_us` or `ping/rtt_us` (which wins) -> a ratio."""

@@ -1,0 +1,109 @@
+"""The forest plot of a comparison: where each interval lies against 0 and the margin.
+
+Drawn on the server as one small SVG per table row, x in per cent of its width: it stands beside
+its numbers, prints, scales to a phone, and needs no script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, floor, log10
+
+from sfcperf.analysis.comparison import Row
+
+_MARGINS_SHOWN = 3.0
+"""The axis reaches at least so many margins ..."""
+_TYPICAL = 0.8
+"""... and this share of the rows' ends; what is farther out ends in an arrow."""
+_USED = 48.0
+"""Per cent of the width on either side of 0."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """From -limit to limit, ratios."""
+
+    limit: float
+
+    def x(self, ratio: float) -> float:
+        """Per cent of the width; within it."""
+        inside = max(-self.limit, min(self.limit, ratio))
+        return round(50 + _USED * inside / self.limit, 2)
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """(x, text)."""
+        shares = [-1.0, -0.5, 0.0, 0.5, 1.0]
+        return [
+            (self.x(s * self.limit), f"{100 * s * self.limit:+g} %" if s else "0") for s in shares
+        ]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One row's drawing; x in per cent of the width."""
+
+    x: float
+    low: float | None
+    """None without an interval."""
+    high: float | None
+    below: bool
+    """The interval goes on to the left of the axis."""
+    above: bool
+    band: tuple[float, float] | None
+    """Left end and width of the margin."""
+
+
+def axis_of(rows: Sequence[Row]) -> Axis:
+    """One for all rows, so that they can be compared by eye."""
+    ends = sorted(
+        abs(end)
+        for row in rows
+        if row.relative is not None
+        for end in (row.relative.value, row.relative.low, row.relative.high)
+        if end is not None
+    )
+    margins = [size for size in map(relative_margin, rows) if size is not None]
+    widest = _MARGINS_SHOWN * max(margins, default=0.05)
+    if not ends:
+        return Axis(_round_up(widest))
+    typical = 1.2 * ends[min(len(ends) - 1, int(_TYPICAL * len(ends)))]
+    return Axis(
+        _round_up(
+            max(typical, min(widest, 1.2 * max(ends, default=0)), max(margins, default=0) * 1.3)
+        )
+    )
+
+
+def mark(row: Row, axis: Axis) -> Mark | None:
+    """None for a baseline of 0, which nothing can be drawn relative to."""
+    if row.relative is None:
+        return None
+    low, high, margin = row.relative.low, row.relative.high, relative_margin(row)
+    band = None
+    if margin is not None:
+        start, end = axis.x(-margin), axis.x(margin)
+        band = (start, round(end - start, 2))
+    return Mark(
+        axis.x(row.relative.value),
+        None if low is None else axis.x(low),
+        None if high is None else axis.x(high),
+        low is not None and low < -axis.limit,
+        high is not None and high > axis.limit,
+        band,
+    )
+
+
+def relative_margin(row: Row) -> float | None:
+    """The margin as a ratio of the baseline."""
+    if row.margin is None or not row.margin_absolute:
+        return row.margin
+    return row.margin / abs(row.a.median) if row.a.median else None
+
+
+def _round_up(value: float) -> float:
+    """1, 2, 4, 5 or 10 times a power of ten: half of it is a round number as well."""
+    power = 10.0 ** floor(log10(value))
+    step = next((s for s in (1, 2, 4, 5, 6, 8, 10) if s * power >= value * 0.999), 10)
+    return float(f"{step * power:.6g}") if step else ceil(value)
