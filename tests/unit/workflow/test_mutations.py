@@ -132,6 +132,21 @@ def test_mutated_presets_and_overrides(data: st.DataObject) -> None:
         assert error.where is not None
 
 
+@MANY
+@given(st.data())
+def test_mutated_variants(data: st.DataObject) -> None:
+    """Changes anywhere in a workflow, of any value: told at the change, or in its place."""
+    whole = copy.deepcopy(data.draw(st.sampled_from(SHIPPED)))
+    found = places({key: value for key, value in whole.items() if key != "variants"})[1:]
+    dotted = st.sampled_from(found).map(lambda path: ".".join(map(str, path)))
+    path = st.sampled_from(found).map(pointer.to_pointer) | dotted | st.text(min_size=1)
+    value = st.sampled_from(found).map(lambda path: copy.deepcopy(pointer.value_at(whole, path)))
+    changes = st.dictionaries(path, value | HOSTILE | JSON, max_size=3)
+    names = ["first", "second", "third"][: data.draw(st.integers(2, 3), label="variants")]
+    whole["variants"] = {name: data.draw(changes, label=name) for name in names}
+    check(whole)
+
+
 @pytest.fixture(scope="module")
 def fakes() -> Any:
     """The known plug-ins, for a whole module."""

@@ -1,0 +1,237 @@
+"""Variants: what they become, what may vary, and where their mistakes are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from support.workflow_plugins import findings_at, pointers
+
+from sfcperf.control.resolved import resolved
+from sfcperf.errors import InputError, WorkflowError
+from sfcperf.workflow.load import load_document
+from sfcperf.workflow.model import Infrastructure
+
+Refused = Callable[..., WorkflowError]
+
+FACTORS: dict[str, Any] = {
+    "factors": {"n": [1, 2, 3]},
+    "chain": {"functions": [{"vnf": "fwd", "count": "${n}"}]},
+}
+SLOW = {"fast": {}, "slow": {"vnfs.fwd.knobs.engine": "slow"}}
+
+
+def test_each_combination_of_levels_is_there_in_each_variant(load: Any) -> None:
+    workflow = load(**FACTORS, variants=SLOW)
+    assert [(s.id, dict(s.levels)) for s in workflow.scenarios] == [
+        (f"s{index:03d}", {"variant": variant, "n": n})
+        for index, (variant, n) in enumerate((v, n) for v in SLOW for n in (1, 2, 3))
+    ]
+    assert {list(scenario.levels)[0] for scenario in workflow.scenarios} == {"variant"}
+    engines = {
+        s.levels["variant"]: s.chain.functions[0].knobs["engine"] for s in workflow.scenarios
+    }
+    assert engines == {"fast": "fast", "slow": "slow"}
+    assert [(v.name, dict(v.changes)) for v in workflow.variants] == list(SLOW.items())
+
+
+def test_the_kept_document_gives_the_same_workflow_again(load: Any) -> None:
+    workflow = load(**FACTORS, variants=SLOW)
+    assert load_document(workflow.document, workflow.folder) == workflow
+
+
+def test_a_workflow_without_variants_knows_nothing_of_them(load: Any) -> None:
+    workflow = load(**FACTORS)
+    assert workflow.variants == ()
+    assert all(scenario.infrastructure is None for scenario in workflow.scenarios)
+    assert all("infrastructure" not in scenario for scenario in resolved(workflow).values())
+    assert workflow.infrastructures == (Infrastructure("local", {"dataplane": "ovs"}),)
+
+
+def test_the_same_workflow_twice_is_a_comparison_too(load: Any) -> None:
+    workflow = load(variants={"a": {}, "b": {}})
+    assert [dict(scenario.levels) for scenario in workflow.scenarios] == [
+        {"variant": "a"},
+        {"variant": "b"},
+    ]
+
+
+def test_factors_may_be_used_in_changes(load: Any) -> None:
+    workflow = load(
+        factors={"n": [1, 2]},
+        variants={
+            "one": {"chain.functions.0.count": "${n}"},
+            "other": {"probes.0.count": "${n}"},
+        },
+    )
+    lengths = [len(s.chain.functions) for s in workflow.scenarios]
+    assert lengths == [1, 2, 2, 2]
+    assert [s.probes[0].parameters["count"] for s in workflow.scenarios] == [20, 20, 1, 2]
+
+
+def test_each_scenario_knows_what_it_is_built_on(load: Any) -> None:
+    workflow = load(
+        infrastructure={"driver": "local", "config": {"dataplane": "ebpf"}},
+        variants={
+            "here": {},
+            "knob": {"chain.initial_si": 9},
+            "there": {"infrastructure.config.site": "x", "infrastructure.driver": "lab"},
+        },
+    )
+    here, there = (
+        Infrastructure("local", {"dataplane": "ebpf"}),
+        Infrastructure("lab", {"site": "x"}),
+    )
+    assert [s.infrastructure for s in workflow.scenarios] == [here, here, there]
+    assert (workflow.driver, workflow.config) == ("local", {"dataplane": "ebpf"})
+    assert workflow.infrastructures == (here, there)
+    kept = resolved(workflow)
+    assert kept["s002"]["infrastructure"] == {"driver": "lab", "config": {"site": "x"}}
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ("design.rounds", "design.rounds"),
+        ("factors.n", "factors.n"),
+        ("name", "name"),
+        ("/publish", "~1publish"),
+        ("variants.a", "variants.a"),
+        ("presets.x", "presets.x"),
+    ],
+)
+def test_what_is_the_same_for_the_whole_run_does_not_vary(
+    refused: Refused, change: str, key: str
+) -> None:
+    error = refused(variants={"a": {}, "b": {change: 1}})
+    assert error.where == f"/variants/b/{key}"
+    assert "same in all variants" in error.message
+    assert error.allowed is not None and "chain" in error.allowed
+
+
+@pytest.mark.parametrize(
+    ("variants", "where", "message"),
+    [
+        ({"a": {}}, "/variants", "at least 2"),
+        ([], "/variants", "must be an object"),
+        ({"a": {}, "b": []}, "/variants/b", "must be an object"),
+        ({"a": {}, "b c": {}}, "/variants/b c", "form"),
+        ({"a": {}, "b": {"": 1}}, "/variants/b/", "at least 1"),
+        ({"a": {}, "b": {"chain..x": 1}}, "/variants/b/chain..x", "empty"),
+        (
+            {"a": {}, "b": {"chain.functions.7.count": 1}},
+            "/variants/b/chain.functions.7.count",
+            "7",
+        ),
+        ({"a": {}, "b": {"vnfs.fdw.knobs": {}}}, "/variants/b/vnfs.fdw.knobs", "no 'fdw'"),
+        ({"a": {}, "b": {"chain.spi": 2, "chain": {}}}, "/variants/b/chain", "overwrites"),
+    ],
+)
+def test_variants_that_are_wrong_by_themselves(
+    refused: Refused, variants: Any, where: str, message: str
+) -> None:
+    error = refused(variants=variants)
+    assert error.where == where
+    assert message in error.message
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"chain.encapsulation": "gre"}, "/variants/b/chain.encapsulation"),
+        ({"/chain/encapsulation": "gre"}, "/variants/b/~1chain~1encapsulation"),
+        ({"vnfs.fwd.knobs": {"engine": "warp"}}, "/variants/b/vnfs.fwd.knobs/engine"),
+        ({"vnfs.fwd": {"type": "copier", "node": "n9"}}, "/variants/b/vnfs.fwd/node"),
+        ({"infrastructure.driver": "lab"}, "/variants/b/infrastructure.driver"),
+        ({"monitors": [{"monitor": "nix"}]}, "/variants/b/monitors/0/monitor"),
+        ({"probes.-": {"probe": "echo", "nix": 1}}, "/variants/b/probes.-/nix"),
+        ({"chain.functions.0.count": 40}, "/variants/b/chain.functions.0.count"),
+        ({"topology": "${n}"}, "/variants/b/topology"),
+    ],
+)
+def test_what_a_change_makes_wrong_is_told_at_the_change(
+    refused: Refused, change: dict[str, Any], where: str
+) -> None:
+    assert refused(variants={"a": {}, "b": change}).where == where
+
+
+def test_what_is_wrong_in_all_variants_is_told_once_in_its_place(refused: Refused) -> None:
+    error = refused(chain={"functions": [], "encapsulation": "gre"}, variants=SLOW)
+    assert pointers(error) == {"/chain/encapsulation"}
+    overridden = {"a": {"chain.encapsulation": "auto"}, "b": {"chain.spi": 3}, "c": {}}
+    error = refused(chain={"functions": [], "encapsulation": "gre"}, variants=overridden)
+    assert pointers(error) == {"/chain/encapsulation"}
+
+
+def test_a_place_that_only_changes_make_is_not_pointed_to(refused: Refused) -> None:
+    changes = {"chain.classifier.match.source": "x", "chain.spi": 2}
+    error = refused(variants={"a": changes, "b": dict(changes)})
+    assert pointers(error) == {f"/variants/{name}/chain.classifier.match.source" for name in "ab"}
+
+
+def test_a_factor_that_one_variant_does_not_use_is_refused(refused: Refused) -> None:
+    # Its scenarios would not be those of the others.
+    error = refused(**FACTORS, variants={"a": {}, "b": {"chain.functions.0.count": 2}})
+    assert error.where == "/variants/b/chain.functions.0.count"
+    assert "not used" in error.message and "/factors/n" in error.message
+
+
+def test_a_factor_may_not_have_the_name_of_the_variants_level(refused: Refused) -> None:
+    error = refused(
+        factors={"variant": [1, 2]},
+        chain={"functions": [{"vnf": "fwd", "count": "${variant}"}]},
+        variants=SLOW,
+    )
+    assert error.where == "/factors/variant"
+
+
+def test_probes_are_the_same_in_all_variants(refused: Refused, load: Any) -> None:
+    stream = {"probe": "stream", "protocol": "udp"}
+    error = refused(variants={"a": {}, "b": {"probes": [stream]}})
+    assert error.where == "/variants/b"
+    assert "stream-udp" in error.message and "echo" in error.message
+    named = {"a": {}, "b": {"probes": [{"probe": "echo", "count": 5, "name": "echo"}]}}
+    assert {s.probes[0].parameters["count"] for s in load(variants=named).scenarios} == {20, 5}
+
+
+def test_there_are_not_too_many_scenarios_together(refused: Refused) -> None:
+    factors = {"n": [1, 2], "count": list(range(1, 301))}
+    error = refused(
+        factors=factors,
+        chain={"functions": [{"vnf": "fwd", "count": "${n}"}]},
+        probes=[{"probe": "echo", "count": "${count}"}],
+        variants=SLOW,
+    )
+    assert error.where == "/variants"
+    assert "1200 scenarios" in error.message
+
+
+def test_figures_may_draw_the_variants(load: Any, refused: Refused) -> None:
+    figure = {"name": "f", "probe": "echo", "metric": "rtt_us", "x": "n", "series": "variant"}
+    assert load(**FACTORS, variants=SLOW, figures=[figure]).figures[0].series == "variant"
+    assert findings_at(refused(**FACTORS, figures=[figure]), "/figures/0/series")
+    pooled = {**figure, "fit": "linear"}
+    del pooled["series"]
+    assert findings_at(refused(**FACTORS, variants=SLOW, figures=[pooled]), "/figures/0/fit")
+
+
+def test_changes_and_presets_may_change_variants(load: Any) -> None:
+    changed = load(
+        variants=SLOW,
+        overrides=("/variants/slow/vnfs.fwd.knobs.batch=3",),
+    )
+    assert [s.chain.functions[0].knobs["batch"] for s in changed.scenarios] == [32, 3]
+    preset = {"short": {"variants": {"x": {}, "y": {}}}}
+    assert [v.name for v in load(variants=SLOW, presets=preset, preset="short").variants] == [
+        "x",
+        "y",
+    ]
+
+
+def test_another_driver_is_not_put_under_variants_that_choose_theirs(load: Any) -> None:
+    there = {"infrastructure": {"driver": "lab", "config": {"site": "x"}}}
+    with pytest.raises(InputError, match="contradicts the variants: b"):
+        load(variants={"a": {}, "b": there}, driver="lab")
+    moved = load(variants=SLOW, driver="local")
+    assert moved.driver == "local"
