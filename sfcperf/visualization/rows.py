@@ -11,6 +11,7 @@ from typing import Any
 
 from sfcperf.results.records import Summary, TrialRecord
 from sfcperf.visualization import units
+from sfcperf.visualization.diagnosis import details
 from sfcperf.visualization.series import level_text, scenario_text
 from sfcperf.visualization.verdict import traversal
 
@@ -37,6 +38,12 @@ class ResultRow:
     remarks: tuple[tuple[str | None, str], ...]
     """Why it is not valid: the trial that it is about, if any, and the reason."""
     method: str
+    picked: str
+    """`mean` or `median`: which describes the trials best; empty when there are none."""
+    picked_why: str
+    warnings: tuple[str, ...]
+    details: tuple[tuple[str, str], ...]
+    """Percentiles, tests and the like: what, and its value with the unit."""
 
 
 @dataclass(frozen=True)
@@ -232,6 +239,10 @@ def _result(row: Summary, anchor: str, factors: Sequence[str], scale: units.Scal
         row.valid,
         tuple(_remark(reason, row.excluded) for reason in row.reasons),
         row.method if half is not None else "–",
+        row.centre if row.n else "",
+        row.centre_reason,
+        row.warnings,
+        details(row, scale),
     )
 
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 def summary_table(summaries: Sequence[Summary], *, all_metrics: bool = False) -> Table:
     """One row per scenario, probe and metric: mean ± half-width, CI, number of trials that
-    count with ✓ when those are all, ✗ when some were untrusted, failed or not run.
+    count with ✓ when those are all, ✗ when some were untrusted, failed or not run, and ! when
+    the report has a warning about them. Where the median describes the trials better, it is shown
+    instead, with its interval, and named.
 
     Only primary metrics unless `all_metrics`. Within a metric all rows share one unit, so that
     they can be compared by eye.
@@ -33,7 +35,8 @@ def summary_table(summaries: Sequence[Summary], *, all_metrics: bool = False) ->
     for name in factors:
         table.add_column(Text(name.replace("_", " ")))
     table.add_column("metric", no_wrap=True)
-    table.add_column("mean", justify="right", no_wrap=True)
+    medians = any(_shows_median(row) for row in rows)
+    table.add_column("mean or median" if medians else "mean", justify="right", no_wrap=True)
     table.add_column(_interval_title(rows), justify="right", no_wrap=True)
     table.add_column("trials", no_wrap=True)
     previous: Summary | None = None
@@ -47,6 +50,9 @@ def summary_table(summaries: Sequence[Summary], *, all_metrics: bool = False) ->
             *_numbers(row, _scale(row, rows)),
             _trials(row),
         )
+    if any(row.warnings for row in rows):
+        table.caption = "!: a warning, see `sfcperf report`"
+        table.caption_justify = "left"
     return table
 
 
@@ -56,26 +62,37 @@ def _scale(row: Summary, rows: Sequence[Summary]) -> units.Scale:
 
 
 def _numbers(row: Summary, scale: units.Scale) -> tuple[Text, Text]:
-    """Mean with half-width and unit, interval in the same unit."""
+    """Mean with half-width and unit, or median; its interval in the same unit."""
     from rich.text import Text
 
-    mean = None if row.mean is None else row.mean * scale.factor
-    if row.ci_low is None or row.ci_high is None:
-        return Text(units.with_unit(units.number(mean), scale.unit)), Text("–")
-    low, high = row.ci_low * scale.factor, row.ci_high * scale.factor
+    median = _shows_median(row)
+    value = row.median if median else row.mean
+    low, high = (row.median_ci_low, row.median_ci_high) if median else (row.ci_low, row.ci_high)
+    centre = None if value is None else value * scale.factor
+    if low is None or high is None:
+        return Text(units.with_unit(units.number(centre), scale.unit)), Text("–")
+    low, high = low * scale.factor, high * scale.factor
     half_width = (high - low) / 2
-    interval = f"[{units.number(low, half_width)}, {units.number(high, half_width)}]"
-    return Text(units.with_unit(units.estimate(mean, half_width), scale.unit)), Text(interval)
+    interval = Text(f"[{units.number(low, half_width)}, {units.number(high, half_width)}]")
+    # An interval of order statistics is seldom symmetric: ± would say that it is.
+    text = units.number(centre, half_width) if median else units.estimate(centre, half_width)
+    return Text(("median " if median else "") + units.with_unit(text, scale.unit)), interval
+
+
+def _shows_median(row: Summary) -> bool:
+    return row.centre == "median" and row.median_ci_low is not None
 
 
 def _trials(row: Summary) -> Text:
-    """How many trials count, and whether they are all that were run."""
+    """How many trials count, whether they are all that were planned, and whether to look twice."""
     from rich.text import Text
 
+    warned = " !" if row.warnings else ""
     if row.valid:
-        return Text(f"{row.n} ✓", style="green")
-    of_all = f" of {row.n + len(row.excluded)}" if row.excluded else ""
-    return Text(f"{row.n}{of_all} ✗", style="bold yellow")
+        return Text(f"{row.n} ✓{warned}", style="yellow" if warned else "green")
+    planned = row.planned or row.n + len(row.excluded)
+    of_all = f" of {planned}" if planned > row.n else ""
+    return Text(f"{row.n}{of_all} ✗{warned}", style="bold yellow")
 
 
 def _interval_title(rows: Sequence[Summary]) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sfcperf.results.records import Summary, TrialRecord
+from sfcperf.visualization.dependent import dependent_numbers
 from sfcperf.visualization.series import scenario_text
 from sfcperf.visualization.units import metric_title
 
@@ -102,6 +103,7 @@ def _findings(
             f"the first is {unproven[0]}."
         )
     yield from _rough_numbers(summaries)
+    yield from dependent_numbers(summaries)
     bare = sum(row.ci_low is None for row in summaries)
     if bare:
         yield f"{bare} of {len(summaries)} results have no interval: too few valid trials."
