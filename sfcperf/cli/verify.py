@@ -1,10 +1,45 @@
-"""`sfcperf verify`."""
+"""`sfcperf verify PACKAGE`: whether a package is what it says, without running anything in it."""
 
 from __future__ import annotations
 
-from sfcperf.errors import EnvironmentLacks
+from typing import Annotated
+
+import typer
+
+from sfcperf.cli.packaging import (
+    AllowedSignersOption,
+    MaxBytesOption,
+    PackageArgument,
+    PublicKeyOption,
+)
 
 
-def verify() -> None:
-    """Check a reproducibility package."""
-    raise EnvironmentLacks("not there yet")
+def verify(
+    package: PackageArgument,
+    allowed_signers: AllowedSignersOption = None,
+    public_key: PublicKeyOption = None,
+    max_bytes: MaxBytesOption = None,
+    json_: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
+) -> None:
+    """Check a package: hashes, signature, documents, and that summaries and figures follow from
+    the trials. Nothing in it is executed.
+
+    Exit code: 0 all holds, 1 something does not, 2 not a package, or a hostile one, 3 the
+    environment lacks something.
+    """
+    import json
+
+    from sfcperf.cli.packaging import print_verification, size_limit
+    from sfcperf.package.verify import verify as check
+
+    verification = check(
+        package,
+        allowed_signers=allowed_signers,
+        public_key=public_key,
+        max_bytes=size_limit(max_bytes),
+    )
+    if json_:
+        print(json.dumps(verification.document(), indent=2))
+    else:
+        print_verification(verification)
+    raise typer.Exit(0 if verification.holds else 1)

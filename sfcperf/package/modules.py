@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import Distribution, EntryPoint, entry_points
@@ -44,11 +45,12 @@ def used_plugins(
     used = {("driver", manifest["driver"])}
     used |= {("probe", entry["probe"]) for entry in manifest["probes"]}
     used |= {("monitor", entry["monitor"]) for entry in manifest["monitors"]}
-    used |= {
-        ("publisher", entry["to"])
-        for entry in applied.get("publish", ())
-        if isinstance(entry, dict) and isinstance(entry.get("to"), str)
-    }
+    for section, key, kind in (("publish", "to", "publisher"), ("analyses",) + ("analysis",) * 2):
+        used |= {
+            (kind, entry[key])
+            for entry in applied.get(section, ())
+            if isinstance(entry, dict) and isinstance(entry.get(key), str)
+        }
     used |= {
         (entry["kind"], entry["name"])
         for entry in manifest.get("modules", ())
@@ -74,7 +76,9 @@ def third_party(used: Iterable[tuple[str, str]]) -> list[Module]:
             distribution=name,
             version=dist.version,
             provides=tuple(provides),
-            requires=tuple(r for r in dist.requires or () if r != OWN and "extra ==" not in r),
+            requires=tuple(
+                r for r in dist.requires or () if requirement_name(r) != OWN and "extra ==" not in r
+            ),
             files=dict(sorted(_files(dist, points).items())),
         )
         for name, (dist, points, provides) in sorted(found.items())
@@ -154,3 +158,9 @@ def _metadata(dist: Distribution) -> Iterator[tuple[str, Path]]:
 
 def _is_source(path: Path) -> bool:
     return path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc"
+
+
+def requirement_name(requirement: str) -> str:
+    """Name of the distribution in a requirement (PEP 508): `numpy>=1.26; ...` -> `numpy`."""
+    match = re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)", requirement)
+    return match[1] if match else requirement

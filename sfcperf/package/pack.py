@@ -3,46 +3,28 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import sfcperf
-from sfcperf.errors import EnvironmentLacks, InputError
+from sfcperf.errors import InputError
 from sfcperf.package import layout
-from sfcperf.package.archive import Archive, hash_file, hash_list
+from sfcperf.package.archive import Archive, hash_list
 from sfcperf.package.crate import crate_text
 from sfcperf.package.environment import python_packages, system_packages
 from sfcperf.package.hostile import inspect
 from sfcperf.package.modules import Module, third_party, used_plugins
-from sfcperf.package.people import Author
+from sfcperf.package.pack_document import PackedRun, PackOptions, doubts, package_document
 from sfcperf.package.readme import readme_text
-from sfcperf.package.run_files import RunFiles, run_files
+from sfcperf.package.run_files import run_files
 from sfcperf.package.scan import Finding, scan
-from sfcperf.package.sources import WorkflowFiles, workflow_files
+from sfcperf.package.sources import workflow_files
 from sfcperf.results.files import replacing
 from sfcperf.results.store import WORKFLOW_BASE, RunStore
 
 _NAMED = 3
 """Files in a warning."""
-
-
-@dataclass(frozen=True)
-class PackOptions:
-    """What the user says about a package."""
-
-    license: str | None = None
-    """SPDX identifier; None: no licence is given."""
-    authors: tuple[Author, ...] = ()
-    title: str | None = None
-    """None: made of the workflows' names."""
-    captures: bool = True
-    allow_incomplete: bool = False
-    allow_secrets: bool = False
-    overwrite: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,24 +36,6 @@ class PackResult:
     bytes: int
     """Unpacked."""
     warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class _Run:
-    """A run with what it needs."""
-
-    run: RunFiles
-    sources: WorkflowFiles
-    used: frozenset[tuple[str, str]]
-
-    @property
-    def folder(self) -> str:
-        return f"{layout.RUNS}/{self.run.store.run_id}"
-
-    @property
-    def base(self) -> str:
-        """Folder of its workflow's files."""
-        return f"{layout.WORKFLOW_FILES}/{self.run.store.run_id}"
 
 
 def pack(
@@ -95,10 +59,10 @@ def pack(
     files = _files(runs, modules)
     findings = scan(files)
     _check_secrets(findings, options)
-    warnings = [*_doubts(runs), *_folders_told(findings)]
+    warnings = [*doubts(runs), *_folders_told(findings)]
     with replacing(target) as beside:
         with Archive(beside) as archive:
-            document = _document(runs, modules, options, warnings)
+            document = package_document(runs, modules, options, warnings)
             _write(archive, runs, files, document)
             added = dict(archive.files)
         try:
@@ -121,16 +85,16 @@ def _check_target(target: Path, options: PackOptions) -> None:
         raise InputError("there is no such folder", where=str(target.parent))
 
 
-def _collect(store: RunStore, options: PackOptions, *, own_lock: bool) -> _Run:
+def _collect(store: RunStore, options: PackOptions, *, own_lock: bool) -> PackedRun:
     run = run_files(store, captures=options.captures, own_lock=own_lock)
     document, _ = store.workflow()
     used = frozenset(used_plugins(run.manifest, document, store.plan()))
     # Before the workflow is loaded, which says less clearly that a plug-in is missing.
     third_party(used)
-    return _Run(run, workflow_files(store), used)
+    return PackedRun(run, workflow_files(store), used)
 
 
-def _check_runs(runs: Sequence[_Run], options: PackOptions) -> None:
+def _check_runs(runs: Sequence[PackedRun], options: PackOptions) -> None:
     names = [run.run.store.run_id for run in runs]
     for name in names:
         if names.count(name) > 1:
@@ -156,7 +120,7 @@ def _check_secrets(findings: Sequence[Finding], options: PackOptions) -> None:
         )
 
 
-def _files(runs: Sequence[_Run], modules: Sequence[Module]) -> dict[str, Path]:
+def _files(runs: Sequence[PackedRun], modules: Sequence[Module]) -> dict[str, Path]:
     files: dict[str, Path] = {}
     for run in runs:
         files |= {f"{run.folder}/{name}": path for name, path in run.run.files.items()}
@@ -170,7 +134,10 @@ def _files(runs: Sequence[_Run], modules: Sequence[Module]) -> dict[str, Path]:
 
 
 def _write(
-    archive: Archive, runs: Sequence[_Run], files: Mapping[str, Path], document: Mapping[str, Any]
+    archive: Archive,
+    runs: Sequence[PackedRun],
+    files: Mapping[str, Path],
+    document: Mapping[str, Any],
 ) -> None:
     texts = {
         layout.PYTHON_PACKAGES: python_packages(),
@@ -188,7 +155,7 @@ def _write(
     archive.add_text(layout.HASHES, hash_list(archive.files))
 
 
-def _base(run: _Run) -> str:
+def _base(run: PackedRun) -> str:
     """From the run's folder in the package to where its workflow's paths start."""
     if not run.sources.files:
         return "."
@@ -198,98 +165,6 @@ def _base(run: _Run) -> str:
 
 def _json(document: Mapping[str, Any]) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-
-def _document(
-    runs: Sequence[_Run], modules: Sequence[Module], options: PackOptions, warnings: Sequence[str]
-) -> dict[str, Any]:
-    """package.json, as schemas/package.schema.json says."""
-    names = list(dict.fromkeys(run.run.manifest["name"] for run in runs))
-    title = options.title or f"Measurements of service function chains: {', '.join(names)}"
-    date = _date(runs)
-    return {
-        "schema_version": layout.FORMAT,
-        "made_by": {"sfcperf": sfcperf.__version__},
-        "title": title,
-        "description": " ".join(
-            dict.fromkeys(run.run.manifest["description"] for run in runs)
-        ).strip()
-        or f"Workflow, trials, raw output and results of {len(runs)} SFCPerf run(s).",
-        "date": date,
-        "license": options.license,
-        "authors": [{"name": a.name, "orcid": a.orcid} for a in options.authors],
-        "citation": _citation(options.authors, title, date),
-        "captures": options.captures,
-        "runs": [_run_document(run) for run in runs],
-        "modules": [
-            {
-                "distribution": module.distribution,
-                "version": module.version,
-                "folder": f"{layout.MODULES}/{module.folder}",
-                "provides": [{"kind": kind, "name": name} for kind, name in module.provides],
-                "requires": list(module.requires),
-            }
-            for module in modules
-        ],
-        "warnings": list(warnings),
-    }
-
-
-def _run_document(run: _Run) -> dict[str, Any]:
-    manifest = run.run.manifest
-    facts = ("run_id", "name", "description", "status", "started_at", "ended_at", "trials")
-    return {
-        **{name: manifest[name] for name in facts},
-        "folder": run.folder,
-        "incomplete": [*run.run.incomplete, *run.sources.missing],
-        "workflow_files": [f"{run.base}/{name}" for name in run.sources.files],
-        "left_out": [
-            {"file": name, "bytes": packed.bytes, "sha256": packed.sha256}
-            for name, packed in ((n, hash_file(p)) for n, p in run.run.left_out.items())
-        ],
-    }
-
-
-def _date(runs: Sequence[_Run]) -> str:
-    """Day of the package: SOURCE_DATE_EPOCH (reproducible-builds.org) or else of the last
-    measurement; the clock would make each package another one."""
-    given = os.environ.get("SOURCE_DATE_EPOCH", "")
-    if given:
-        if not (given.isascii() and given.isdigit() and len(given) < 12):
-            raise EnvironmentLacks(f"SOURCE_DATE_EPOCH is {given!r}", hint="seconds since 1970")
-        return datetime.fromtimestamp(int(given), UTC).date().isoformat()
-    ends = (r.run.manifest["ended_at"] or r.run.manifest["started_at"] for r in runs)
-    return max(str(end)[:10] for end in ends)
-
-
-def _citation(authors: Sequence[Author], title: str, date: str) -> str:
-    who = ", ".join(author.name for author in authors) or "Anonymous"
-    return f"{who} ({date[:4]}): {title}. Reproducibility package, made with SFCPerf."
-
-
-def _doubts(runs: Sequence[_Run]) -> list[str]:
-    warnings = []
-    for run in runs:
-        name, manifest = run.run.store.run_id, run.run.manifest
-        if run.run.incomplete or run.sources.missing:
-            warnings.append(
-                f"{name} is incomplete: {'; '.join([*run.run.incomplete, *run.sources.missing])}"
-            )
-        if manifest["sfcperf_version"] != sfcperf.__version__:
-            warnings.append(
-                f"{name} was made with SFCPerf {manifest['sfcperf_version']}, and packed with "
-                f"{sfcperf.__version__}: environment/ says what is installed now"
-            )
-        if (manifest["versions"].get("revision") or {}).get("modified"):
-            warnings.append(f"{name} was made with a changed working tree of SFCPerf")
-        if run.run.foreign:
-            warnings.append(
-                f"{name} has files that SFCPerf did not write, packed as well: "
-                + ", ".join(run.run.foreign)
-            )
-        if run.run.left_out:
-            warnings.append(f"{name}: {len(run.run.left_out)} captures were left out")
-    return warnings
 
 
 def _folders_told(findings: Sequence[Finding]) -> list[str]:

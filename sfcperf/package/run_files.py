@@ -47,7 +47,8 @@ def run_files(store: RunStore, *, captures: bool = True, own_lock: bool = False)
             hint="wait for its end",
         )
     manifest = store.manifest()
-    files, left_out = {}, {}
+    files: dict[str, Path] = {}
+    left_out: dict[str, Path] = {}
     for name, path in _walk(store.folder):
         target = left_out if not captures and name.endswith(CAPTURES) else files
         target[name] = path

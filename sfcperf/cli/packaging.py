@@ -1,0 +1,145 @@
+"""Options that the verbs of packages share, and what they print."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from sfcperf.package.judge import Judgement, Verdict
+    from sfcperf.package.verify import Verification
+
+PackageArgument = Annotated[
+    Path, typer.Argument(metavar="PACKAGE", help="A package (.zip).", show_default=False)
+]
+
+AllowedSignersOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--allowed-signers",
+        metavar="FILE",
+        help="SSH keys that may vouch for the package (ssh-keygen(1), ALLOWED SIGNERS); one must.",
+    ),
+]
+
+PublicKeyOption = Annotated[
+    str | None,
+    typer.Option(
+        "--public-key",
+        metavar="KEY",
+        help="The minisign key, or its file, that must vouch for the package.",
+    ),
+]
+
+MaxBytesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-bytes",
+        metavar="N",
+        min=1,
+        help="Refuse a package that would unpack to more [16 GiB].",
+    ),
+]
+
+FINDINGS = 10
+"""Per check; --json names more."""
+DIFFERENCES = 12
+_MARKS = {"ok": "ok", "failed": "FAILED", "absent": "absent", "not checked": "not checked"}
+
+
+def size_limit(given: int | None) -> int:
+    """The limit of `--max-bytes`, bytes."""
+    from sfcperf.package.layout import MAX_BYTES
+
+    return MAX_BYTES if given is None else given
+
+
+def print_verification(verification: Verification) -> None:
+    """A line per check, its findings below."""
+    for check in verification.checks:
+        print(f"{check.name + ':':<11} {_MARKS[check.state]}: {check.detail}")
+        for finding in check.findings[:FINDINGS]:
+            print(f"  {finding}")
+        if len(check.findings) > FINDINGS:
+            print(f"  and more; --json names {len(check.findings)}")
+    for warning in verification.warnings:
+        print(f"the package says: {warning}")
+
+
+def print_verdict(verdict: Verdict) -> None:
+    """The table, what would decide, and in what the two runs' circumstances differ."""
+    from rich.table import Table
+
+    from sfcperf.cli.console import console
+    from sfcperf.cli.text import count_text, levels_text
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("scenario")
+    table.add_column("metric", no_wrap=True)
+    for name in ("packaged", "here", "difference", "margin", "n"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for j in verdict.judgements:
+        table.add_row(
+            levels_text(j.scenario),
+            f"{j.label} {j.metric}".strip() + (f" [{j.unit}]" if j.unit else ""),
+            _number(j.packaged),
+            _number(j.here),
+            _difference(j),
+            _margin(j),
+            f"{j.n_packaged} / {j.n_here}",
+            j.outcome,
+        )
+    console().print(table)
+    for reason, judgements in _by_reason(verdict).items():
+        print(f"{count_text(len(judgements), 'metric')} {reason}")
+    needed = [j.rounds_needed for j in verdict.judgements if j.rounds_needed is not None]
+    if needed:
+        print(f"about {max(needed)} rounds on both sides would decide most of the undecided")
+    _print_differences(verdict)
+    counts = verdict.counts()
+    print(", ".join(f"{number} {outcome}" for outcome, number in counts.items()))
+
+
+def _by_reason(verdict: Verdict) -> dict[str, list[Judgement]]:
+    found: dict[str, list[Judgement]] = {}
+    for judgement in verdict.judgements:
+        if judgement.outcome != "reproduced":
+            found.setdefault(f"{judgement.outcome}: {judgement.reason}", []).append(judgement)
+    return found
+
+
+def _print_differences(verdict: Verdict) -> None:
+    differences = verdict.comparison.differences
+    for difference in differences[:DIFFERENCES]:
+        print(
+            f"differs: {difference.kind} {difference.name}: packaged {difference.baseline}, "
+            f"here {difference.value}"
+        )
+    if len(differences) > DIFFERENCES:
+        print(f"and {len(differences) - DIFFERENCES} more differences, in replay.json")
+    for warning in verdict.comparison.warnings:
+        print(f"note: {warning}")
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
+
+
+def _difference(judgement: Judgement) -> str:
+    if judgement.relative is None:
+        return "-"
+    text = f"{100 * judgement.relative:+.1f} %"
+    if judgement.relative_low is None or judgement.relative_high is None:
+        return text
+    return f"{text} ({100 * judgement.relative_low:+.1f} to {100 * judgement.relative_high:+.1f})"
+
+
+def _margin(judgement: Judgement) -> str:
+    if judgement.margin is None:
+        return "none"
+    if judgement.margin_absolute:
+        return f"{judgement.margin:.3g}"
+    return f"{100 * judgement.margin:.3g} %"

@@ -1,0 +1,148 @@
+"""Reproduced or not: what a comparison of the packaged run with its replay says of each metric.
+
+Both claims need evidence (docs/explanation/trust.md): `reproduced` that the difference is within
+the margin (equivalence by two one-sided tests), `not reproduced` that it is beyond the margin (the
+whole interval, and the test). Between the two lies `undecided`, with the number of rounds that
+would decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from sfcperf.analysis.comparison import Comparison, Estimate, Row
+
+Outcome = Literal["reproduced", "not reproduced", "undecided"]
+OUTCOMES: tuple[Outcome, ...] = ("reproduced", "not reproduced", "undecided")
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One metric in one scenario."""
+
+    scenario: Mapping[str, Any]
+    """Factor -> level."""
+    label: str
+    """Of the probe."""
+    metric: str
+    unit: str
+    outcome: Outcome
+    reason: str
+    packaged: float | None
+    """Median of the packaged run's trials, in the unit."""
+    here: float | None
+    """Median of the replay's trials."""
+    n_packaged: int
+    n_here: int
+    relative: float | None
+    """Difference, a ratio of the packaged value."""
+    relative_low: float | None
+    relative_high: float | None
+    """Its confidence interval."""
+    margin: float | None
+    """A ratio, or in the unit with `margin_absolute`."""
+    margin_absolute: bool
+    rounds_needed: int | None
+    """Trials per side that would decide; None when it is decided, or beyond reason."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """All metrics of a replay."""
+
+    judgements: tuple[Judgement, ...]
+    comparison: Comparison
+
+    @property
+    def reproduced(self) -> bool:
+        """There are metrics, and each is reproduced."""
+        found = {judgement.outcome for judgement in self.judgements}
+        return found == {"reproduced"}
+
+    def counts(self) -> dict[Outcome, int]:
+        """Outcome -> metrics; each outcome is there."""
+        return {o: sum(j.outcome == o for j in self.judgements) for o in OUTCOMES}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The judgements in JSON types."""
+        return [
+            {**asdict(judgement), "scenario": dict(judgement.scenario)}
+            for judgement in self.judgements
+        ]
+
+
+def judge(comparison: Comparison) -> Verdict:
+    """From a comparison whose baseline is the packaged run. What was not measured here at all is
+    undecided too."""
+    judgements = [_judgement(row) for row in comparison.rows]
+    judgements += [
+        _unmeasured(u.scenario, u.label, u.metric, u.reason)
+        for u in comparison.unmatched
+        if u.side == comparison.baseline.name
+    ]
+    return Verdict(tuple(judgements), comparison)
+
+
+def _judgement(row: Row) -> Judgement:
+    outcome, reason = _outcome(row)
+    relative = row.relative
+    return Judgement(
+        scenario=row.scenario,
+        label=row.label,
+        metric=row.metric,
+        unit=row.unit,
+        outcome=outcome,
+        reason=reason,
+        packaged=row.a.median,
+        here=row.b.median,
+        n_packaged=row.n_a,
+        n_here=row.n_b,
+        relative=relative.value if relative else None,
+        relative_low=relative.low if relative else None,
+        relative_high=relative.high if relative else None,
+        margin=row.margin,
+        margin_absolute=row.margin_absolute,
+        rounds_needed=row.n_needed if outcome == "undecided" else None,
+    )
+
+
+def _outcome(row: Row) -> tuple[Outcome, str]:
+    if row.verdict == "equivalent":
+        return "reproduced", "the difference is within the margin"
+    if row.verdict == "undecided":
+        return "undecided", "; ".join(row.warnings) or "too few trials for the dispersion"
+    if row.margin is None:
+        return "not reproduced", "it differs, and the packaged value is 0: there is no margin"
+    beyond = _beyond(row.difference if row.margin_absolute else row.relative, row.margin)
+    if beyond:
+        return "not reproduced", "the difference is beyond the margin"
+    return "undecided", "it differs, perhaps by less than the margin"
+
+
+def _beyond(estimate: Estimate | None, margin: float) -> bool:
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return False
+    return estimate.low > margin or estimate.high < -margin
+
+
+def _unmeasured(scenario: Mapping[str, Any], label: str, metric: str, reason: str) -> Judgement:
+    return Judgement(
+        scenario=scenario,
+        label=label,
+        metric=metric,
+        unit="",
+        outcome="undecided",
+        reason=reason,
+        packaged=None,
+        here=None,
+        n_packaged=0,
+        n_here=0,
+        relative=None,
+        relative_low=None,
+        relative_high=None,
+        margin=None,
+        margin_absolute=False,
+        rounds_needed=None,
+    )

@@ -1,0 +1,148 @@
+"""package.json: what a package says of itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import sfcperf
+from sfcperf.errors import EnvironmentLacks
+from sfcperf.package import layout
+from sfcperf.package.archive import hash_file
+from sfcperf.package.modules import Module
+from sfcperf.package.people import Author
+from sfcperf.package.run_files import RunFiles
+from sfcperf.package.sources import WorkflowFiles
+
+
+@dataclass(frozen=True)
+class PackOptions:
+    """What the user says about a package."""
+
+    license: str | None = None
+    """SPDX identifier; None: no licence is given."""
+    authors: tuple[Author, ...] = ()
+    title: str | None = None
+    """None: made of the workflows' names."""
+    captures: bool = True
+    allow_incomplete: bool = False
+    allow_secrets: bool = False
+    overwrite: bool = False
+
+
+@dataclass(frozen=True)
+class PackedRun:
+    """A run with what it needs."""
+
+    run: RunFiles
+    sources: WorkflowFiles
+    used: frozenset[tuple[str, str]]
+
+    @property
+    def folder(self) -> str:
+        """Its run folder in the package."""
+        return f"{layout.RUNS}/{self.run.store.run_id}"
+
+    @property
+    def base(self) -> str:
+        """Folder of its workflow's files."""
+        return f"{layout.WORKFLOW_FILES}/{self.run.store.run_id}"
+
+
+def package_document(
+    runs: Sequence[PackedRun],
+    modules: Sequence[Module],
+    options: PackOptions,
+    warnings: Sequence[str],
+) -> dict[str, Any]:
+    """package.json, as schemas/package.schema.json says."""
+    names = list(dict.fromkeys(run.run.manifest["name"] for run in runs))
+    title = options.title or f"Measurements of service function chains: {', '.join(names)}"
+    date = _date(runs)
+    return {
+        "schema_version": layout.FORMAT,
+        "made_by": {"sfcperf": sfcperf.__version__},
+        "title": title,
+        "description": " ".join(
+            dict.fromkeys(run.run.manifest["description"] for run in runs)
+        ).strip()
+        or f"Workflow, trials, raw output and results of {len(runs)} SFCPerf run(s).",
+        "date": date,
+        "license": options.license,
+        "authors": [{"name": a.name, "orcid": a.orcid} for a in options.authors],
+        "citation": _citation(options.authors, title, date),
+        "captures": options.captures,
+        "runs": [_run_document(run) for run in runs],
+        "modules": [
+            {
+                "distribution": module.distribution,
+                "version": module.version,
+                "folder": f"{layout.MODULES}/{module.folder}",
+                "provides": [{"kind": kind, "name": name} for kind, name in module.provides],
+                "requires": list(module.requires),
+            }
+            for module in modules
+        ],
+        "warnings": list(warnings),
+    }
+
+
+def _run_document(run: PackedRun) -> dict[str, Any]:
+    manifest = run.run.manifest
+    facts = ("run_id", "name", "description", "status", "started_at", "ended_at", "trials")
+    return {
+        **{name: manifest[name] for name in facts},
+        "folder": run.folder,
+        "incomplete": [*run.run.incomplete, *run.sources.missing],
+        "workflow_files": [f"{run.base}/{name}" for name in run.sources.files],
+        "left_out": [
+            {"file": name, "bytes": packed.bytes, "sha256": packed.sha256}
+            for name, packed in ((n, hash_file(p)) for n, p in run.run.left_out.items())
+        ],
+    }
+
+
+def _date(runs: Sequence[PackedRun]) -> str:
+    """Day of the package: SOURCE_DATE_EPOCH (reproducible-builds.org) or else of the last
+    measurement; the clock would make each package another one."""
+    given = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if given:
+        if not (given.isascii() and given.isdigit() and len(given) < 12):
+            raise EnvironmentLacks(f"SOURCE_DATE_EPOCH is {given!r}", hint="seconds since 1970")
+        return datetime.fromtimestamp(int(given), UTC).date().isoformat()
+    ends = (r.run.manifest["ended_at"] or r.run.manifest["started_at"] for r in runs)
+    return max(str(end)[:10] for end in ends)
+
+
+def _citation(authors: Sequence[Author], title: str, date: str) -> str:
+    who = ", ".join(author.name for author in authors) or "Anonymous"
+    return f"{who} ({date[:4]}): {title}. Reproducibility package, made with SFCPerf."
+
+
+def doubts(runs: Sequence[PackedRun]) -> list[str]:
+    """What a reader of the package should know of its runs."""
+    warnings = []
+    for run in runs:
+        name, manifest = run.run.store.run_id, run.run.manifest
+        if run.run.incomplete or run.sources.missing:
+            warnings.append(
+                f"{name} is incomplete: {'; '.join([*run.run.incomplete, *run.sources.missing])}"
+            )
+        if manifest["sfcperf_version"] != sfcperf.__version__:
+            warnings.append(
+                f"{name} was made with SFCPerf {manifest['sfcperf_version']}, and packed with "
+                f"{sfcperf.__version__}: environment/ says what is installed now"
+            )
+        if (manifest["versions"].get("revision") or {}).get("modified"):
+            warnings.append(f"{name} was made with a changed working tree of SFCPerf")
+        if run.run.foreign:
+            warnings.append(
+                f"{name} has files that SFCPerf did not write, packed as well: "
+                + ", ".join(run.run.foreign)
+            )
+        if run.run.left_out:
+            warnings.append(f"{name}: {len(run.run.left_out)} captures were left out")
+    return warnings

@@ -1,0 +1,236 @@
+"""Replay: run again here what a package holds, and judge whether its results are reproduced.
+
+Trust is asked for once and for everything: plug-ins and workflows from others run as the user who
+replays them, which for the local driver is root. Before that nothing of a package is executed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sfcperf.analysis.comparison import Options, Side, compare
+from sfcperf.control.interrupts import Interrupted
+from sfcperf.errors import EnvironmentLacks, ExitCode, InputError
+from sfcperf.package import layout
+from sfcperf.package.archive import hash_file
+from sfcperf.package.child import Spec
+from sfcperf.package.describe import missing_requirements
+from sfcperf.package.judge import Verdict, judge
+from sfcperf.package.opened import Package
+from sfcperf.results.documents import plain
+from sfcperf.results.files import replace_file
+from sfcperf.results.store import RunStore
+
+REPLAY = "replay.json"
+"""In the run folder of a replay."""
+_KEPT = (layout.MODULES, layout.WORKFLOW_FILES)
+_DIGITS = 16
+
+
+@dataclass(frozen=True)
+class ReplayOptions:
+    """How to run and to judge."""
+
+    results: Path
+    overrides: tuple[str, ...] = ()
+    driver: str | None = None
+    quiet: bool = False
+    resume: Path | None = None
+    """Run folder of an earlier replay; None: a new run."""
+    comparison: Options | None = None
+    """Margins and test; None: the defaults of `sfcperf compare`."""
+
+
+def keep_for_later(package: Package, path: Path, results: Path) -> Path:
+    """Modules and workflow files where a resumed replay finds them again; gives their folder.
+
+    It lies in the results folder and is named by the package's hash. Raises InputError when it is
+    there with other content.
+    """
+    target = results / f"package-{hash_file(path).sha256[:_DIGITS]}"
+    parts = [name for name in _KEPT if (package.folder / name).is_dir()]
+    if not parts:
+        return target
+    if target.exists():
+        for name in parts:
+            _check_same(package.folder / name, target / name)
+        return target
+    results.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=".package-", dir=results) as beside:
+        for name in parts:
+            shutil.copytree(package.folder / name, Path(beside) / "new" / name)
+        (Path(beside) / "new").rename(target)
+    return target
+
+
+def _check_same(wanted: Path, found: Path) -> None:
+    def hashes(folder: Path) -> dict[str, str]:
+        files = (p for p in folder.rglob("*") if p.is_file() or p.is_symlink())
+        return {p.relative_to(folder).as_posix(): hash_file(p).sha256 for p in files}
+
+    if hashes(wanted) != hashes(found):
+        raise InputError(
+            "this folder of an earlier replay was changed since",
+            where=str(found),
+            hint="remove it: it is made anew from the package",
+        )
+
+
+def run_or_resume(
+    package: Package, packaged: RunStore, kept: Path, options: ReplayOptions
+) -> RunStore | int:
+    """Run a packaged run's workflow here, or go on with an earlier replay of it; gives the complete
+    run, or the exit code of one that came to nothing.
+
+    Only for who trusts the package. Raises EnvironmentLacks when a packaged module needs what is
+    not installed here, InputError when the earlier run is no replay of this one.
+    """
+    if options.resume is not None:
+        earlier = RunStore.open(options.resume)
+        _check_is_replay(earlier, packaged)
+        if _is_done(earlier):
+            return earlier
+    missing = missing_requirements(package)
+    if missing:
+        names = " ".join(f"'{m.requirement}'" for m in missing)
+        raise EnvironmentLacks(
+            "plug-ins of the package need what is not installed here", hint=f"pip install {names}"
+        )
+    with TemporaryDirectory(prefix="sfcperf-replay-") as folder:
+        spec = _spec(package, packaged, kept, options, Path(folder))
+        file = Path(folder) / "spec.json"
+        file.write_text(json.dumps(asdict(spec)))
+        code = _wait(_start(file, _search_path(package, kept), quiet=options.quiet))
+        answer = Path(spec.answer)
+        if not answer.is_file():
+            return code or ExitCode.INTERNAL
+        found = RunStore.open(Path(answer.read_text()))
+    # Trials that failed, or a report that could not be made, do not keep from judging the others.
+    return found if found.manifest()["status"] == "complete" else code or ExitCode.INTERNAL
+
+
+def _is_done(store: RunStore) -> bool:
+    manifest = store.manifest()
+    return (manifest["status"], manifest.get("state")) == ("complete", "done")
+
+
+def _spec(
+    package: Package, packaged: RunStore, kept: Path, options: ReplayOptions, folder: Path
+) -> Spec:
+    document, _ = packaged.workflow()
+    base = package.base(packaged)
+    if base.is_relative_to(package.folder.resolve() / layout.WORKFLOW_FILES):
+        base = kept.resolve() / base.relative_to(package.folder.resolve())
+    else:
+        # No files belong to the workflow; a path in it finds nothing.
+        base = options.results.resolve()
+    # Analyses may want files, and publishers servers, that are the author's own.
+    wanted = {name: value for name, value in document.items() if name != "analyses"}
+    return Spec(
+        document={**wanted, "publish": [{"to": "report"}]},
+        base=str(base),
+        overrides=list(options.overrides),
+        driver=options.driver,
+        results=str(options.results),
+        resume=str(options.resume) if options.resume is not None else None,
+        command=list(sys.argv),
+        quiet=options.quiet,
+        answer=str(folder / "run-folder"),
+    )
+
+
+def _search_path(package: Package, kept: Path) -> str:
+    folders = [str(kept.resolve() / m["folder"]) for m in package.document["modules"]]
+    before = os.environ.get("PYTHONPATH")
+    return os.pathsep.join([*folders, *([before] if before else [])])
+
+
+def _start(spec: Path, search_path: str, *, quiet: bool) -> subprocess.Popen[bytes]:
+    # -P: whatever lies in the current folder is no module of ours.
+    argv = [sys.executable, "-P", "-m", "sfcperf.package.child", str(spec)]
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": search_path}
+    if not search_path:
+        del environment["PYTHONPATH"]
+    # Our stdout is for the verdict.
+    stdout = subprocess.DEVNULL if quiet else sys.stderr.fileno()
+    return subprocess.Popen(argv, env=environment, stdout=stdout)
+
+
+def _wait(child: subprocess.Popen[bytes]) -> int:
+    """Its exit code. A signal to us is passed on, and the child's tear-down is waited for; a
+    second one to the child changes nothing (sfcperf.control.interrupts)."""
+    while True:
+        try:
+            return child.wait()
+        except (KeyboardInterrupt, Interrupted):
+            child.terminate()
+
+
+def judge_replay(packaged: RunStore, here: RunStore, options: ReplayOptions) -> Verdict:
+    """Compare a packaged run with its replay."""
+    sides = Side("packaged", packaged), Side("here", here)
+    return judge(compare(*sides, options.comparison))
+
+
+def write_verdict(verdict: Verdict, path: Path, packaged: RunStore, here: RunStore) -> Path:
+    """replay.json in the replay's run folder; gives its path."""
+    target = here.folder / REPLAY
+    text = json.dumps(verdict_document(verdict, path, packaged, here), indent=2, default=plain)
+    replace_file(target, text + "\n")
+    return target
+
+
+def verdict_document(
+    verdict: Verdict, path: Path, packaged: RunStore, here: RunStore
+) -> dict[str, Any]:
+    """As schemas/replay.schema.json says."""
+    chosen = verdict.comparison.options
+    return {
+        "schema_version": layout.FORMAT,
+        "package": {"file": path.name, "sha256": hash_file(path).sha256},
+        "packaged_run": packaged.manifest()["run_id"],
+        "run": here.manifest()["run_id"],
+        "reproduced": verdict.reproduced,
+        "counts": dict(verdict.counts()),
+        "alpha": chosen.alpha,
+        "test": chosen.test,
+        "metrics": verdict.rows(),
+        "differences": [
+            {"kind": d.kind, "name": d.name, "packaged": d.baseline, "here": d.value}
+            for d in verdict.comparison.differences
+        ],
+        "warnings": list(verdict.comparison.warnings),
+    }
+
+
+def _check_is_replay(here: RunStore, packaged: RunStore) -> None:
+    """Refuse to judge a run of another workflow. Raises InputError."""
+    mine, theirs = here.manifest()["name"], packaged.manifest()["name"]
+    if mine != theirs:
+        raise InputError(
+            f"this is a run of the workflow {mine}, the packaged one of {theirs}",
+            where=str(here.folder),
+        )
+
+
+def chosen_runs(package: Package, names: Sequence[str]) -> list[RunStore]:
+    """The package's runs, or those of these ids. Raises InputError for an unknown one."""
+    known: Mapping[str, RunStore] = {
+        run["run_id"]: store
+        for run, store in zip(package.document["runs"], package.runs, strict=True)
+    }
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise InputError(
+            f"the package has no run {unknown[0]!r}", where="--only", allowed=", ".join(known)
+        )
+    return [known[name] for name in names] or list(known.values())
