@@ -13,6 +13,9 @@ from sfcperf.analysis.intervals import median_interval
 from sfcperf.visualization import palette, units
 from sfcperf.visualization.series import level_text
 
+_APART = 0.7
+"""Of the distance between two scenarios: what the sides share."""
+
 
 @dataclass(frozen=True)
 class Chart:
@@ -89,20 +92,21 @@ def _series(
             if index == 0 or row.candidate == name
         }
         look = asdict(palette.style(index))
+        aside = (index - (len(names) - 1) / 2) * _APART / len(names)
         drawing = _Drawing(index, scale, relative, 1 - comparison.options.alpha)
         found.append(
             {
                 "name": str(escape(name)),
                 "style": {key: v for key, v in look.items() if key not in ("marker", "line")},
                 "points": [
-                    drawing.point(places[key], row, sample)
+                    drawing.point(places[key] + aside, row, sample)
                     for key, (row, sample) in samples.items()
                     if sample.values
                 ],
                 "trials": [
                     trial
                     for key, (row, sample) in samples.items()
-                    for trial in drawing.trials(places[key], row, sample, name)
+                    for trial in drawing.trials(places[key] + aside, row, sample, name)
                 ],
                 "fit": None,
             }
@@ -125,7 +129,7 @@ class _Drawing:
             return 100 * (value - row.a.median) / abs(row.a.median)
         return value * self.scale.factor
 
-    def point(self, place: int, row: Row, sample: Sample) -> dict[str, Any]:
+    def point(self, place: float, row: Row, sample: Sample) -> dict[str, Any]:
         """The median."""
         assert sample.median is not None
         interval = median_interval(sample.values, self.confidence)
@@ -139,7 +143,7 @@ class _Drawing:
             "text": text,
         }
 
-    def trials(self, place: int, row: Row, sample: Sample, side: str) -> list[dict[str, Any]]:
+    def trials(self, place: float, row: Row, sample: Sample, side: str) -> list[dict[str, Any]]:
         """Each trial that counts."""
         return [
             {

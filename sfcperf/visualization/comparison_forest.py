@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, floor, log10
+from math import floor, log10
 
 from sfcperf.analysis.comparison import Row
 
@@ -106,4 +106,4 @@ def _round_up(value: float) -> float:
     """1, 2, 4, 5 or 10 times a power of ten: half of it is a round number as well."""
     power = 10.0 ** floor(log10(value))
     step = next((s for s in (1, 2, 4, 5, 6, 8, 10) if s * power >= value * 0.999), 10)
-    return float(f"{step * power:.6g}") if step else ceil(value)
+    return float(f"{step * power:.6g}")

@@ -34,8 +34,9 @@ def cliffs_delta(a: Sequence[float], b: Sequence[float], confidence: float) -> E
         spread = 1 + more * ((1 - t) / (2 - t) + t / (1 + t))
         return (t - theta) ** 2 - z * z * t * (1 - t) * spread / (n * m)
 
-    low = brentq(excess, 0.0, theta) if theta > 0 else 0.0
-    high = brentq(excess, theta, 1.0) if theta < 1 else 1.0
+    # At 0 and 1 the estimate itself is a root, which is not the one that is looked for.
+    low = brentq(excess, 0.0, theta - 1e-9) if theta > 1e-9 else 0.0
+    high = brentq(excess, theta + 1e-9, 1.0) if theta < 1 - 1e-9 else 1.0
     return Estimate(2 * theta - 1, 2 * float(low) - 1, 2 * float(high) - 1, confidence, CLIFF)
 
 
