@@ -61,7 +61,7 @@ class RunDatabase:
             View(
                 name,
                 about,
-                self._connection.execute(f"select count(*) from {name}").fetchone()[0],
+                self._connection.execute(f"select count(*) from {name}").fetchall()[0][0],
                 {row[0]: row[1] for row in self._connection.execute(f"describe {name}").fetchall()},
             )
             for name, about in VIEWS.items()

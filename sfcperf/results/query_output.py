@@ -9,16 +9,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     import pyarrow
 
-Format = Literal["table", "csv", "json", "parquet"]
-
-
-def write_text(rows: pyarrow.RecordBatchReader, format: Format, out: TextIO) -> None:
-    """As a table for people, CSV with a header, or a JSON array of objects."""
+def write_text(rows: pyarrow.RecordBatchReader, format: str, out: TextIO) -> None:
+    """As a `table` for people, `csv` with a header, or a `json` array of objects."""
     _WRITERS[format](rows, out)
 
 
