@@ -1,12 +1,52 @@
-"""`sfcperf report RUN`: make summary, figures and report anew from the record of truth."""
+"""`sfcperf report RUN...`: results for people, made anew from the record of truth."""
 
 from __future__ import annotations
 
-from sfcperf.cli.arguments import RESULTS, ResultsOption, RunArgument
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfcperf.cli.arguments import RESULTS, ResultsOption, RunsArgument
+
+MANY = Path("runs.html")
 
 
-def report(run: RunArgument, results: ResultsOption = RESULTS) -> None:
-    """Make summary, figures and report of a run anew, from its folder alone."""
+def report(
+    runs: RunsArgument,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help=f"HTML file for many runs [default: {MANY}]."
+        ),
+    ] = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--label",
+            metavar="RUN=TEXT",
+            help="Name of a run: A=before for the first, B=... for the second, or by run id.",
+        ),
+    ] = None,
+    results: ResultsOption = RESULTS,
+) -> None:
+    """Make summary, figures and report of a run anew, from its folder alone; of many runs, one
+    page that shows them side by side."""
+    from sfcperf.errors import InputError
+
+    if len(runs) == 1:
+        if output is not None or label:
+            raise InputError(
+                "the report of one run has its place and name",
+                where="--output" if output is not None else "--label",
+                allowed="with two or more runs",
+            )
+        _of_one(runs[0], results)
+    else:
+        _of_many(runs, output or MANY, label, results)
+
+
+def _of_one(run: str, results: Path) -> None:
     from sfcperf.cli.inputs import open_run
     from sfcperf.cli.outcome import print_places, print_summary
     from sfcperf.control import publishing
@@ -21,3 +61,15 @@ def report(run: RunArgument, results: ResultsOption = RESULTS) -> None:
     print_places(store)
     if problems:
         raise EnvironmentLacks("not everything could be made:\n" + "\n".join(problems))
+
+
+def _of_many(runs: list[str], output: Path, labels: list[str] | None, results: Path) -> None:
+    from sfcperf.cli.labels import open_runs
+    from sfcperf.errors import InputError
+    from sfcperf.visualization.many_report import write_report
+
+    data = open_runs(runs, results, labels)
+    if not output.resolve().parent.is_dir() or output.is_dir():
+        raise InputError("this cannot be written", where=str(output), allowed="a file in a folder")
+    write_report(data, output)
+    print(output)

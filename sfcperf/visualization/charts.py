@@ -56,6 +56,8 @@ class Chart:
     missing: tuple[str, ...]
     """Scenarios without any number, in words."""
     fits: tuple[FitRow, ...]
+    without: tuple[str, ...]
+    """Of many runs, those that did not measure this."""
     primary: bool
     files: tuple[str, ...]
     """Figure files, relative to the report."""
@@ -113,6 +115,7 @@ def chart(
             if point.state == "missing"
         ),
         tuple(_fit_row(plot, name, fit) for name, fit in fits.items()),
+        (),
         any(row.primary for row in plot.summaries),
         tuple(files),
         chart_table(plot),

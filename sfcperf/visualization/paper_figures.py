@@ -50,7 +50,7 @@ def write_figures(
     index = TrialIndex(results.trials)
     files = []
     for spec in chosen_figures(runs, results, names, wish):
-        plot = resolve(spec, results.summaries, results.scenarios, index)
+        plot = resolve(spec, results.summaries, results.scenarios_of(spec), index)
         fits = _fits(runs, plot)
         files += write_figure(
             plot, fits, folder, page.formats,

@@ -68,6 +68,22 @@ class Results:
     summaries: list[Summary]
     scenarios: list[Levels]
     trials: list[TrialRecord]
+    runs: tuple[str, ...] = ()
+    """Labels, when there are many."""
+
+    def scenarios_of(self, spec: FigureSpec) -> list[Levels]:
+        """Scenarios of the runs that measured what a figure shows."""
+        without = self.without(spec)
+        return [levels for levels in self.scenarios if levels.get(RUN) not in without]
+
+    def without(self, spec: FigureSpec) -> list[str]:
+        """Labels of the runs that measured nothing of what a figure shows."""
+        have = {
+            row.scenario.get(RUN)
+            for row in self.summaries
+            if (row.label, row.metric) == (spec.probe, spec.metric)
+        }
+        return [label for label in self.runs if label not in have]
 
 
 def load_workflow(store: RunStore) -> tuple[Workflow | None, str | None]:
@@ -109,6 +125,7 @@ def side_by_side(runs: Sequence[RunData]) -> Results:
         [replace(row, scenario=_with(run, row.scenario)) for run in runs for row in run.summaries],
         [_with(run, levels) for run in runs for levels in run.scenarios],
         [replace(r, scenario=_with(run, r.scenario)) for run in runs for r in run.trials],
+        tuple(run.label for run in runs),
     )
 
 

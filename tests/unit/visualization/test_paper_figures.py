@@ -1,0 +1,319 @@
+"""`sfcperf figures`: what is drawn, how it is set, and that it is always the same."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.runs import RunOptions, build_run
+from typer.testing import CliRunner
+
+from sfcperf.cli.app import app
+from sfcperf.errors import InputError
+from sfcperf.results.store import RunStore
+from sfcperf.visualization import distribution, palette
+from sfcperf.visualization.figure_choice import Wish, chosen_figures
+from sfcperf.visualization.latex import escape
+from sfcperf.visualization.page_styles import STYLES
+from sfcperf.visualization.paper_figures import Page, write_figures
+from sfcperf.visualization.run_data import RunData, label_runs, letter_of, side_by_side
+
+SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
+BOX = {
+    "name": "boxes", "probe": "ping", "metric": "rtt_us", "x": "chain_length",
+    "series": "topology", "y_label": "RTT [us]", "kind": "box",
+}  # fmt: skip
+ECDF = {**BOX, "name": "distribution", "kind": "ecdf"}
+
+
+@pytest.fixture(scope="module")
+def later(tmp_path_factory: pytest.TempPathFactory) -> RunStore:
+    """A longer run of the same kind, with boxes and distributions."""
+    options = RunOptions(name="later", rounds=6, chain_lengths=(0, 1, 4), figures=(BOX, ECDF))
+    return build_run(tmp_path_factory.mktemp("runs") / "later", options)
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+def words(svg: Path) -> str:
+    """Strings of a figure: matplotlib leaves each as a comment beside its letters."""
+    return " ".join(re.findall(r"<!-- (.*?) -->", svg.read_text()))
+
+
+def test_the_same_bytes_elsewhere_and_another_day(run: RunStore, tmp_path: Path) -> None:
+    """In another folder with a `matplotlibrc` of its own, for another user, with other hashes, an
+    hour that is not ours, and a copy of the run under another path."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    options = ["--format", "svg,pdf,png"]
+    subprocess.run(
+        [SFCPERF, "figures", run.folder, "-o", here, *options], check=True, capture_output=True
+    )
+    copy = shutil.copytree(run.folder, tmp_path / "elsewhere" / run.folder.name)
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "matplotlibrc").write_text("axes.facecolor: red\nlines.linewidth: 7\nfont.size: 30\n")
+    env = {
+        "PATH": os.environ["PATH"], "HOME": str(home), "PYTHONHASHSEED": "4711", "USER": "nobody",
+        "LC_ALL": "C", "TZ": "Asia/Tokyo", "SOURCE_DATE_EPOCH": "1", "MPLCONFIGDIR": str(home),
+    }  # fmt: skip
+    subprocess.run(
+        [SFCPERF, "figures", copy, "-o", there, *options],
+        check=True, capture_output=True, cwd=home, env=env,
+    )  # fmt: skip
+    names = sorted(path.name for path in here.iterdir())
+    assert names == sorted(path.name for path in there.iterdir())
+    assert len(names) == 2 * 6
+    for name in names:
+        assert (here / name).read_bytes() == (there / name).read_bytes(), name
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("width", ["column", "page", "120"])
+def test_width(run: RunStore, tmp_path: Path, style: str, width: str) -> None:
+    look = STYLES[style]
+    page = Page(look, look.width_mm(width), ("png", "svg"))
+    write_figures([RunData(run, "a")], ["fig8b"], Wish(), page, tmp_path)
+    wanted_mm = {"column": look.column_mm, "page": look.page_mm, "120": 120.0}[width]
+    pixels = struct.unpack(">I", (tmp_path / "fig8b.png").read_bytes()[16:20])[0]
+    assert pixels == pytest.approx(wanted_mm / 25.4 * look.png_dpi, abs=1)
+    points = float(re.search(r'<svg [^>]*width="([\d.]+)pt"', (tmp_path / "fig8b.svg").read_text())[1])  # type: ignore[index]  # fmt: skip  # noqa: E501
+    assert points == pytest.approx(wanted_mm / 25.4 * 72, abs=0.01)
+
+
+@pytest.mark.parametrize("width", ["0", "-5", "nan", "inf", "1e9", "wide"])
+def test_a_width_that_is_none(width: str) -> None:
+    with pytest.raises(InputError, match="is not a width"):
+        STYLES["paper"].width_mm(width)
+
+
+@pytest.mark.parametrize("kind", ["line", "bar", "box", "ecdf"])
+def test_fonts_are_embedded_as_truetype(run: RunStore, tmp_path: Path, kind: str) -> None:
+    page = Page(formats=("pdf",))
+    write_figures([RunData(run, "a")], ["fig8b"], Wish(kind=kind, name="f"), page, tmp_path)
+    if not (tool := shutil.which("pdffonts")):
+        content = (tmp_path / "f.pdf").read_bytes()
+        assert b"/FontFile2" in content
+        assert b"/Type3" not in content
+        return
+    listing = subprocess.run([tool, tmp_path / "f.pdf"], capture_output=True, text=True, check=True)
+    fonts = listing.stdout.splitlines()[2:]
+    assert fonts
+    for font in fonts:
+        assert "TrueType" in font
+        assert re.search(r"\byes\s+yes\b", font), "embedded, subset"
+
+
+def test_every_trial_is_beside_the_figure(run: RunStore, tmp_path: Path) -> None:
+    write_figures([RunData(run, "a")], ["fig8b", "fig8c"], Wish(), Page(formats=("svg",)), tmp_path)
+    for name, probe, metric in (("fig8b", "ping", "rtt_us"), ("fig8c", "iperf3-udp", "rate_pps")):
+        found = {row["trial"]: row for row in rows(tmp_path / f"{name}.trials.csv")}
+        records = [r for r in run.trials() if r.label == probe]
+        assert set(found) == {r.trial_id for r in records}
+        for record in records:
+            values = [s["value"] for s in record.samples if s["metric"] == metric]
+            row = found[record.trial_id]
+            assert float(row["value"]) == pytest.approx(fmean(values), rel=1e-12)
+            assert int(row["samples"]) == len(values)
+            assert row["status"] == record.status
+    # The means follow from the trials that count.
+    means = {
+        tuple(r[f] for f in ("topology", "chain_length")): r for r in rows(tmp_path / "fig8c.csv")
+    }
+    for key, row in means.items():
+        valid = [
+            float(t["value"])
+            for t in rows(tmp_path / "fig8c.trials.csv")
+            if (t["topology"], t["chain_length"]) == key and t["status"] == "valid"
+        ]
+        assert float(row["mean"]) == pytest.approx(fmean(valid), rel=1e-12)
+        assert int(row["n"]) == len(valid)
+
+
+def test_samples_of_a_distribution(later: RunStore, tmp_path: Path) -> None:
+    write_figures([RunData(later, "a")], ["distribution"], Wish(), Page(formats=("svg",)), tmp_path)
+    found = rows(tmp_path / "distribution.samples.csv")
+    assert len(found) == 6 * 6 * 20
+    assert "Distribution of all samples" in words(tmp_path / "distribution.svg")
+
+
+def test_boxes_say_what_they_are(later: RunStore, run: RunStore, tmp_path: Path) -> None:
+    page = Page(formats=("svg",))
+    write_figures([RunData(later, "a")], ["boxes"], Wish(), page, tmp_path)
+    text = words(tmp_path / "boxes.svg")
+    assert "95 % confidence interval" in text
+    assert "quartiles and median" in text
+    assert "no box for fewer" not in text
+    write_figures([RunData(run, "a")], ["fig8b"], Wish(kind="box", name="few"), page, tmp_path)
+    assert "no box for fewer than 5" in words(tmp_path / "few.svg")
+
+
+def test_runs_are_series(run: RunStore, later: RunStore, tmp_path: Path) -> None:
+    runs = label_runs([run, later], {"A": "before", "later": "after"})
+    write_figures(runs, ["ping-rtt_us"], Wish(), Page(formats=("svg",)), tmp_path)
+    found = rows(tmp_path / "ping-rtt_us.csv")
+    assert {row["run"] for row in found} == {"before", "after"}
+    assert {row["series"] for row in found} == {
+        f"{run}, topology {topology}" for run in ("before", "after") for topology in ("T1", "T3")
+    }
+    # A scenario that a run did not plan is not missing from it.
+    assert {row["chain_length"] for row in found if row["run"] == "after"} == {"0", "1", "4"}
+    assert not [row for row in found if row["state"] == "missing"]
+
+
+def test_each_run_has_its_own_fitted_line(run: RunStore, later: RunStore, tmp_path: Path) -> None:
+    runs = label_runs([run, later], {"A": "before", "B": "after"})
+    wish = Wish(fit="linear")
+    write_figures(runs, ["ping-rtt_us"], wish, Page(formats=("svg",)), tmp_path)
+    text = words(tmp_path / "ping-rtt_us.svg")
+    assert len(set(re.findall(r"(\w+, topology \w+) \(R² = 0\.9", text))) == 4
+
+
+def test_runs_stand_on_the_axis_when_they_alone_differ(tmp_path: Path) -> None:
+    options = RunOptions(topologies=("T1",), chain_lengths=(1,), telemetry=False, figures=())
+    stores = [build_run(tmp_path / name, replace(options, name=name)) for name in ("mon", "tue")]
+    runs = label_runs(stores, {})
+    results = side_by_side(runs)
+    figures = chosen_figures(runs, results, (), Wish())
+    assert {figure.x for figure in figures} == {"run"}
+    assert {figure.series for figure in figures} == {None}
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    (["--figure", "fig9"], "fig8b"),
+    (["--metric", "rtt"], "rtt_us"),
+    (["--metric", "rate_bps"], "iperf3-tcp, iperf3-udp"),
+    (["--probe", "pong"], "ping"),
+    (["--metric", "rtt_us", "--x", "length"], "chain_length"),
+    (["--metric", "rtt_us", "--x", "topology", "--fit", "linear"], "not all numbers"),
+    (["--metric", "rtt_us", "--kind", "box", "--fit", "linear"], "line"),
+    (["--style", "poster"], "paper, acm, slides"),
+    (["--format", "svg,gif"], "svg, pdf, png"),
+    (["--format", ""], "svg, pdf, png"),
+    (["--width", "3in"], "millimetres"),
+    (["--label", "before"], "A=text"),
+    (["--label", "C=before"], "A ("),
+    (["--name", "../x"], "plain file name"),
+])  # fmt: skip
+def test_mistakes_are_told_with_what_there_is(
+    run: RunStore, tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    target = tmp_path / "out"
+    done = subprocess.run(
+        [SFCPERF, "figures", run.folder, "-o", target, *arguments], capture_output=True, text=True
+    )
+    assert done.returncode == 2, done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not target.exists()
+
+
+def test_one_metric_without_touching_the_workflow(run: RunStore, tmp_path: Path) -> None:
+    arguments = ["figures", str(run.folder), "-o", str(tmp_path), "--format", "svg"]
+    wish = ["--probe", "ping", "--x", "topology", "--series", "chain_length", "--kind", "bar"]
+    done = CliRunner().invoke(app, [*arguments, *wish], catch_exceptions=False)
+    assert done.exit_code == 0
+    name = "ping-rtt_us-bar-by-topology-per-chain_length"
+    files = {Path(line).name for line in done.stdout.split()}
+    assert files == {f"{name}.{ending}" for ending in ("svg", "csv", "trials.csv", "tex")}
+    assert {row["series"] for row in rows(tmp_path / f"{name}.csv")} == {
+        f"chain length {n}" for n in (0, 1, 2)
+    }
+    assert "[µs]" in words(tmp_path / f"{name}.svg")
+
+
+def test_other_styles_do_not_replace_the_runs_own_figures(new_run: RunStore) -> None:
+    arguments = ["figures", str(new_run.folder), "--format", "svg"]
+    CliRunner().invoke(app, arguments, catch_exceptions=False)
+    own = (new_run.figures / "fig8b.svg").read_bytes()
+    CliRunner().invoke(app, [*arguments, "--style", "slides"], catch_exceptions=False)
+    assert (new_run.figures / "fig8b.svg").read_bytes() == own
+    assert (new_run.figures / "slides-160mm" / "fig8b.svg").is_file()
+
+
+def test_without_results(tmp_path: Path) -> None:
+    store = build_run(tmp_path / "run", RunOptions(status="interrupted", trials=0, summaries=False))
+    done = CliRunner().invoke(app, ["figures", str(store.folder)])
+    assert isinstance(done.exception, InputError)
+    assert "sfcperf report" in str(done.exception)
+
+
+def test_latex_compiles_in_the_mind_of_tex(run: RunStore, tmp_path: Path) -> None:
+    write_figures([RunData(run, "a")], ["fig8c"], Wish(title="50 % & more_"), Page(), tmp_path)
+    text = (tmp_path / "fig8c.tex").read_text()
+    assert "{50\\,\\% \\& more\\_. Error bars: 95\\,\\% confidence interval" in text
+    assert "\\includegraphics[width=88.9mm]{fig8c.pdf}" in text
+    page = Page(STYLES["acm"], STYLES["acm"].page_mm, ("png",), with_note=False)
+    write_figures([RunData(run, "a")], ["fig8c"], Wish(), page, tmp_path)
+    assert "\\begin{figure*}" in (tmp_path / "fig8c.tex").read_text()
+    assert "{fig8c.png}" in (tmp_path / "fig8c.tex").read_text()
+
+
+@given(st.text())
+def test_no_text_breaks_out_of_a_caption(text: str) -> None:
+    """Each special character is escaped: none is left once the escapes are taken away."""
+    bare = re.sub(
+        r"\\(text\w+|ldots)\{2?\}|\$\\(times|mu|pm|leq|geq)\$|\\[{}$&#_%,]", "", escape(text)
+    )
+    assert not set(bare) & set("\\{}$&#_%~^")
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=60))
+def test_steps_are_the_share_of_values_not_above(values: list[float]) -> None:
+    x, y = distribution.steps(values)
+    assert y[0] == 0
+    for at, share in zip(x[1:], y[1:], strict=True):
+        below = sum(value <= at for value in values) / len(values)
+        assert share <= below + 1e-12
+    assert y[-1] == 1
+    assert x == sorted(x)
+
+
+@given(st.lists(st.floats(-1e9, 1e9), max_size=200), st.integers(2, 50))
+def test_thinning_keeps_the_ends_and_the_shape(values: list[float], most: int) -> None:
+    kept = distribution.thinned(values, most)
+    assert len(kept) == min(len(values), most)
+    if values:
+        assert (kept[0], kept[-1]) == (min(values), max(values))
+        for value in kept:
+            whole = sum(v <= value for v in values) / len(values)
+            thin = sum(v <= value for v in kept) / len(kept)
+            assert abs(whole - thin) <= 1 / (len(kept) - 1 or 1) + 1e-9
+
+
+def test_styles_differ_without_colour() -> None:
+    looks = [palette.style(index) for index in range(len(palette._STYLES))]
+    for cue in ("colour", "marker", "line", "dash", "hatch", "symbol"):
+        assert len({getattr(look, cue) for look in looks}) == len(looks), cue
+    all_of_them = {(s.colour, s.marker) for s in map(palette.style, range(49))}
+    assert len(all_of_them) == 49
+
+
+def test_letters() -> None:
+    assert [letter_of(n) for n in (0, 1, 25, 26, 27, 701, 702)] == [
+        "A", "B", "Z", "AA", "AB", "ZZ", "AAA",
+    ]  # fmt: skip
+
+
+def test_labels_of_many_runs(tmp_path: Path) -> None:
+    options = RunOptions(topologies=("T1",), rounds=1, telemetry=False, trials=4)
+    stores = [build_run(tmp_path / name, options) for name in ("one", "two")]
+    assert [run.label for run in label_runs(stores, {})] == ["one", "two"]
+    manifest = stores[1].manifest()
+    stores[1].write_manifest({**manifest, "started_at": "2026-01-02T03:04:05.000000+00:00"})
+    assert label_runs(stores, {})[1].label == "fig8-short 2026-01-02 03:04"
+    with pytest.raises(InputError, match="the label 'x'"):
+        label_runs(stores, {"A": "x", "B": "x"})
+    assert label_runs(stores, {"two": "y"})[1].label == "y"
