@@ -31,6 +31,7 @@ from sfcperf.workflow.model import Scenario
 ENTRY_POINTS = """
 [sfcperf.drivers]
 fake = support.fakes:FakeDriver
+other-fake = support.fakes:OtherDriver
 [sfcperf.vnfs]
 fake = support.fakes:FakeFunction
 [sfcperf.probes]
@@ -121,6 +122,7 @@ class FakeDriver(Driver):
     """Resources are files named TAG-DEPLOYMENT-PART in a folder."""
 
     name = "fake"
+    kind = "file"
     title = "A folder that stands for an infrastructure"
     parameters: ClassVar[Mapping[str, Any]] = {
         "type": "object",
@@ -161,7 +163,7 @@ class FakeDriver(Driver):
         fault = self.context.config["faults"].get(str(number))
         self._held[name] = []
         for part in ("net", "client", "server"):
-            resource = Resource("file", str(self._folder / f"{self.context.tag}-{name}-{part}"))
+            resource = Resource(self.kind, str(self._folder / f"{self.context.tag}-{name}-{part}"))
             self.context.journal.intend([resource])
             self._held[name].append(resource)
             Path(resource.name).touch()
@@ -230,6 +232,9 @@ class FakeDriver(Driver):
 
     @classmethod
     def undo(cls, resources: Sequence[Resource], *, dry_run: bool) -> list[str]:
+        foreign = [resource for resource in resources if resource.kind != cls.kind]
+        if foreign:
+            raise DeploymentError(f"these are not of {cls.name}: {foreign}")
         there = [resource for resource in resources if Path(resource.name).exists()]
         if any(Path(resource.name).with_name("stuck").exists() for resource in there):
             raise DeploymentError("it is stuck")
@@ -237,6 +242,14 @@ class FakeDriver(Driver):
             for resource in there:
                 Path(resource.name).unlink()
         return [f"file {resource.name}" for resource in there]
+
+
+class OtherDriver(FakeDriver):
+    """Another infrastructure; neither removes what the other made."""
+
+    name = "other-fake"
+    kind = "other file"
+    title = "Another folder"
 
 
 class FakeFunction(NetworkFunction):

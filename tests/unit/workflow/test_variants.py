@@ -28,7 +28,7 @@ def test_each_combination_of_levels_is_there_in_each_variant(load: Any) -> None:
         (f"s{index:03d}", {"variant": variant, "n": n})
         for index, (variant, n) in enumerate((v, n) for v in SLOW for n in (1, 2, 3))
     ]
-    assert {list(scenario.levels)[0] for scenario in workflow.scenarios} == {"variant"}
+    assert {next(iter(scenario.levels)) for scenario in workflow.scenarios} == {"variant"}
     engines = {
         s.levels["variant"]: s.chain.functions[0].knobs["engine"] for s in workflow.scenarios
     }

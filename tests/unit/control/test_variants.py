@@ -1,0 +1,297 @@
+"""Variants on several infrastructures: each trial once, nothing left, whatever dies when.
+
+The two fake drivers refuse to undo what the other has made, so a resource that is given to the
+wrong one would stay, and be found.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.engine import Bench, die_at, in_child
+from support.manifests import VERSIONS
+from support.schemas import violations
+
+import sfcperf.control.run as engine
+from sfcperf.control.events import Listener
+from sfcperf.control.state import StateDir
+from sfcperf.drivers.base import Resource
+from sfcperf.errors import EnvironmentLacks, InputError, WorkflowError
+from sfcperf.results.store import RunStore
+from sfcperf.workflow.load import load_document
+
+SAMPLE = 12
+
+
+@pytest.fixture(autouse=True)
+def fast_facts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asking each tool for its version takes longer than the whole fake run."""
+    monkeypatch.setattr(engine, "versions", lambda: VERSIONS)
+
+
+def three(bench: Bench, **changes: Any) -> dict[str, Any]:
+    """Two drivers, one of them in two configurations."""
+    return {
+        "factors": {"chain_length": [0, 1]},
+        "probes": [{"probe": "fake", "name": "a"}],
+        "design": {"rounds": 2, "warmup_rounds": 1, "max_retries": 1},
+        "variants": {
+            "here": {},
+            "there": {
+                "infrastructure.driver": "other-fake",
+                "infrastructure.config.folder": str(bench.resources),
+            },
+            "tuned": {"infrastructure.config.deploy_s": 0.0001},
+        },
+        **changes,
+    }
+
+
+def test_each_variant_is_built_by_its_own_driver(bench: Bench) -> None:
+    bench.start(**three(bench))
+    assert bench.leftovers() == []
+    assert [record.trial_id for record in bench.trials()] == bench.planned(**three(bench))
+    assert {record.status for record in bench.trials()} == {"valid"}
+    # A driver numbers its deployments: 2 chain lengths, a warm-up round and 2 rounds each.
+    for name in ("here", "there", "tuned"):
+        mine = [r for r in bench.trials() if r.scenario["variant"] == name]
+        assert sorted(record.deployment["facts"]["number"] for record in mine) == [3, 4, 5, 6]
+    assert violations(bench.folder()) == []
+
+
+def test_the_manifest_says_who_built_what(bench: Bench) -> None:
+    bench.start(**three(bench))
+    manifest = bench.manifest()
+    assert manifest["variants"] == [
+        {"name": name, "changes": changes} for name, changes in three(bench)["variants"].items()
+    ]
+    assert manifest["infrastructure"] == {"fake": True}
+    described = [(i["driver"], i["variants"], i["facts"]) for i in manifest["infrastructures"]]
+    assert described == [
+        ("fake", ["here"], {"fake": True}),
+        ("other-fake", ["there"], {"fake": True}),
+        ("fake", ["tuned"], {"fake": True}),
+    ]
+    (session,) = manifest["sessions"]
+    assert session["tags"] == [entry["tag"] for entry in manifest["infrastructures"]]
+    assert (session["tag"], len(set(session["tags"]))) == (session["tags"][0], 3)
+    raw = {path.name for path in (bench.folder() / "raw" / "driver").iterdir()}
+    assert raw == {"1-fake", "2-other-fake", "3-fake"}
+
+
+def test_variants_on_one_infrastructure_share_its_driver(bench: Bench) -> None:
+    knob = {"a": {}, "b": {"probes.0.packets": 20}}
+    bench.start(**three(bench, variants=knob))
+    assert {record.packets.get("sf-1") for record in bench.trials()} == {None, 10, 20}
+    manifest = bench.manifest()
+    assert "infrastructures" not in manifest
+    assert "tags" not in manifest["sessions"][0]
+    assert list((bench.folder() / "raw" / "driver").iterdir()) == []
+
+
+def test_the_state_of_a_living_run_names_all_of_its_drivers(bench: Bench) -> None:
+    seen: dict[str, Any] = {}
+
+    class Look(Listener):
+        def trial_ended(self, *_: object) -> None:
+            (run_id,) = StateDir().run_ids()
+            folder = bench.state / "runs" / run_id
+            seen.update(json.loads((folder / "run.json").read_text()))
+            lines = (folder / "journal.jsonl").read_text().splitlines()
+            seen["owners"] = {json.loads(line).get("owner", 0) for line in lines}
+
+    bench.start(Look(), **three(bench))
+    assert seen["driver"] == "fake"
+    assert [entry["driver"] for entry in seen["further"]] == ["other-fake", "fake"]
+    assert seen["further"][1]["config"]["deploy_s"] == 0.0001
+    assert seen["owners"] == {0, 1, 2}
+
+
+def test_stopping_waits_for_all_variants_of_a_block(bench: Bench) -> None:
+    """One variant is known at once, the other never: both are measured to the last round."""
+    stop = {"relative_half_width": 0.001, "max_rounds": 5}
+    design = {"rounds": 2, "warmup_rounds": 0, "stop_when": stop}
+    variants = {"steady": {"probes.0.spread": 0}, "noisy": {"probes.0.spread": 50}}
+    bench.start(**three(bench, variants=variants, design=design))
+    rounds = {(r.scenario["variant"], r.scenario["chain_length"], r.round) for r in bench.trials()}
+    assert rounds == {(v, n, r) for v in variants for n in (0, 1) for r in range(1, 6)}
+    assert len(bench.manifest()["stopping"]) == 4
+
+
+def test_what_one_driver_cannot_build_is_told_at_its_variant(bench: Bench) -> None:
+    variants = {"a": {}, "b": {"chain.functions.0.count": 6}}
+    changes = three(bench, variants=variants, factors={})
+    changes["chain"] = {"functions": [{"vnf": "sf", "count": 1}]}
+    with pytest.raises(WorkflowError, match="longer than a fake chain") as caught:
+        bench.start(**changes)
+    assert caught.value.where == "/variants/b/chain.functions.0.count"
+    assert bench.leftovers() == [] and list(bench.results.iterdir()) == []
+
+
+def test_a_requirement_of_any_driver_is_asked_for(bench: Bench) -> None:
+    changes = three(bench)
+    changes["variants"]["tuned"] = {"infrastructure.config.missing": True}
+    with pytest.raises(EnvironmentLacks, match="fake-tool"):
+        bench.start(**changes)
+
+
+@pytest.mark.parametrize("broken", ["here", "there", "tuned"])
+def test_a_driver_that_cannot_be_released_does_not_keep_the_others(
+    bench: Bench, broken: str
+) -> None:
+    changes = three(bench)
+    changes["variants"][broken] = {
+        **changes["variants"][broken],
+        "infrastructure.config.stuck": True,
+    }
+    # `close` of the stuck one fails; what the journal says is removed for it all the same.
+    outcome = bench.start(**changes)
+    assert outcome.exit_code == 0
+    assert bench.leftovers() == []
+
+
+def test_a_resume_on_other_infrastructure_is_refused(bench: Bench) -> None:
+    run_until(bench, 120)
+    applied = bench.folder() / "workflow.applied.json"
+    document = json.loads(applied.read_text())
+    document["variants"]["tuned"]["infrastructure.config.deploy_s"] = 0.0002
+    applied.write_text(json.dumps(document))
+    with pytest.raises(
+        InputError, match=r"infrastructure/config/deploy_s was 0\.0001 and is 0\.0002"
+    ):
+        bench.resume()
+    bench.clean()
+    assert bench.leftovers() == []
+
+
+def run_until(bench: Bench, point: int) -> int:
+    """Start a run that dies at this point; gives its exit status."""
+
+    def run() -> None:
+        die_at(point)
+        bench.start(**three(bench))
+
+    return in_child(run)
+
+
+def points(action: Callable[[], object]) -> int:
+    """How many points there are: counted in a process that survives."""
+    reader, writer = os.pipe()
+
+    def run() -> None:
+        count = die_at(-1)
+        action()
+        os.write(writer, str(count()).encode())
+
+    assert in_child(run) == 0
+    os.close(writer)
+    with os.fdopen(reader) as result:
+        return int(result.read())
+
+
+def check(bench: Bench) -> None:
+    """Each planned trial exactly once, a complete run, and nothing left."""
+    assert bench.leftovers() == []
+    for folder in bench.results.iterdir():
+        if not (folder / "run.json").exists():
+            assert not (folder / "trials.jsonl").exists()
+            continue
+        store = RunStore(folder)
+        planned = bench.planned(**three(bench))
+        assert sorted(record.trial_id for record in store.trials()) == sorted(planned)
+        assert store.manifest()["status"] == "complete"
+        assert store.manifest()["trials"]["valid"] == len(planned) == 12
+
+
+def sample(total: int) -> list[int]:
+    if os.environ.get("SFCPERF_CRASH_POINTS") == "all":
+        return list(range(1, total + 1))
+    return [1 + index * total // SAMPLE for index in range(SAMPLE)]
+
+
+def test_killed_at_any_point_it_is_resumed_to_its_end(bench: Bench, tmp_path: Path) -> None:
+    total = points(lambda: bench.start(**three(bench)))
+    for point in sample(total):
+        bench.results = tmp_path / f"results-{point}"
+        bench.results.mkdir()
+        assert run_until(bench, point) == -signal.SIGKILL or point > 0.9 * total
+        folders = list(bench.results.iterdir())
+        if folders and (folders[0] / "run.json").exists():
+            try:
+                bench.resume()
+            except InputError as error:
+                assert "complete" in error.message
+        bench.clean()
+        check(bench)
+
+
+def test_killed_again_while_it_resumes(bench: Bench, tmp_path: Path) -> None:
+    for first, second in ((60, 5), (110, 30), (170, 70), (230, 100)):
+        bench.results = tmp_path / f"results-{first}"
+        bench.results.mkdir()
+        assert run_until(bench, first) == -signal.SIGKILL
+
+        def resume(point: int = second) -> None:
+            die_at(point)
+            bench.resume()
+
+        assert in_child(resume) == -signal.SIGKILL
+        bench.resume()
+        bench.clean()
+        check(bench)
+
+
+def test_a_killed_run_is_cleaned_on_all_infrastructures(bench: Bench) -> None:
+    class DieOnceAllHaveBuilt(Listener):
+        def trial_ended(self, *_: object) -> None:
+            made = {path.name.split("-")[0] for path in bench.resources.iterdir()}
+            left.update(made)
+            if len(left) == 3:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    left: set[str] = set()
+    # Nothing is taken away: each driver's chains stand when the run dies.
+    faults = {"infrastructure.config.faults": {str(n): "teardown" for n in range(1, 9)}}
+    changes = three(bench)
+    changes["variants"] = {
+        name: {**change, **faults} for name, change in changes["variants"].items()
+    }
+    status = in_child(lambda: bench.start(DieOnceAllHaveBuilt(), **changes))
+    assert status == -signal.SIGKILL
+    assert len({path.name.split("-")[0] for path in bench.resources.iterdir()}) == 3
+    assert bench.clean() == ["removed"]
+    assert bench.leftovers() == []
+
+
+def test_what_one_driver_cannot_undo_does_not_keep_the_others_leftovers(bench: Bench) -> None:
+    workflow = load_document(bench.document(**three(bench)), bench.results)
+    state, run_id, tag = StateDir().create("w")
+    tags = [tag, *StateDir().further_tags(tag, 2)]
+    store = RunStore.create(bench.results / run_id)
+    engine._write_info(state, workflow, store, tags)
+    journal = state.journal()
+    for owner, kind in ((0, "file"), (1, "file"), (2, "file")):
+        path = bench.resources / f"{tags[owner]}-d1-net"
+        journal.of(owner).intend([Resource(kind, str(path))])
+        path.touch()
+    state.release()
+    # The second driver refuses a kind that it does not know.
+    assert bench.clean() == ["failed"]
+    assert [path.name for path in bench.resources.iterdir()] == [f"{tags[1]}-d1-net"]
+    assert StateDir().run_ids() == [run_id]
+
+
+def test_tags_of_all_drivers_of_a_dead_run_are_taken(bench: Bench) -> None:
+    run_until(bench, 120)
+    (run_id,) = StateDir().run_ids()
+    info = json.loads((bench.state / "runs" / run_id / "run.json").read_text())
+    tags = {info["tag"], *(entry["tag"] for entry in info["further"])}
+    assert len(tags) == 3
+    assert tags <= StateDir()._tags()
+    bench.clean()
