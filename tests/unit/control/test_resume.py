@@ -317,3 +317,40 @@ def test_what_a_killed_writer_left_goes(bench: Bench) -> None:
     stale.touch()
     bench.resume()
     assert not stale.exists()
+
+
+def allow_publishing(bench: Bench) -> None:
+    """The server is back."""
+    applied = bench.folder() / "workflow.applied.json"
+    document = json.loads(applied.read_text())
+    document["publish"] = [{"to": "fake"}]
+    applied.write_text(json.dumps(document))
+
+
+def test_what_is_published_in_the_end_is_no_problem_any_more(bench: Bench) -> None:
+    bench.start(publish=[{"to": "fake", "fail": True}])
+    first = bench.manifest()
+    assert any("the server is down" in problem for problem in first["problems"])
+    assert first["not_made"] == first["problems"]
+    outcome = bench.resume()
+    assert outcome.exit_code is ExitCode.ENVIRONMENT
+    assert bench.manifest()["problems"] == first["problems"]
+    allow_publishing(bench)
+    assert bench.resume().exit_code is ExitCode.OK
+    assert bench.manifest()["problems"] == []
+    assert "not_made" not in bench.manifest()
+    assert bench.manifest()["state"] == "done"
+    # What was said at the time stays in the log.
+    assert "the server is down" in (bench.folder() / "run.log").read_text()
+
+
+def test_other_problems_stay_when_it_is_published_in_the_end(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.start(publish=[{"to": "fake", "fail": True}])
+    allow_publishing(bench)
+    other = {**VERSIONS, "python": "0.9"}
+    monkeypatch.setattr(engine, "versions", lambda: other)
+    bench.resume()
+    (problem,) = bench.manifest()["problems"]
+    assert "another version of python" in problem

@@ -1,0 +1,140 @@
+"""VNF descriptors in the run folder: the same content, at the same places to each other."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.engine import Bench
+from support.schemas import violations
+
+from sfcperf.errors import InputError
+from sfcperf.results.store import RunStore
+from sfcperf.results.vnfds import keep_descriptors
+from sfcperf.workflow.vnfd import read_descriptor
+
+DESCRIPTOR = """tosca_definitions_version: tosca_simple_profile_for_nfv_1_0_0
+topology_template:
+  node_templates:
+    VDU1:
+      type: tosca.nodes.nfv.VDU
+      capabilities: {host: {properties: {num_cpus: 3}}}
+"""
+TYPES = """tosca_definitions_version: tosca_simple_profile_for_nfv_1_0_0
+node_types: {}
+"""
+
+
+def importing(*imports: str) -> str:
+    listed = "".join(f"  - {entry}\n" for entry in imports)
+    return DESCRIPTOR.replace("topology_template", f"imports:\n{listed}topology_template", 1)
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_a_copy_is_the_file(tmp_path: Path) -> None:
+    file = write(tmp_path / "source" / "fw.yaml", DESCRIPTOR)
+    (entry,) = keep_descriptors(tmp_path / "run" / "vnfds", {"../source/fw.yaml": file})
+    copy = tmp_path / "run" / entry["file"]
+    assert copy.read_bytes() == file.read_bytes()
+    assert entry["path"] == "../source/fw.yaml"
+    assert entry["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert entry["not_kept"] == []
+
+
+def test_what_it_imports_is_found_from_the_copy(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    write(source / "types.yaml", TYPES)
+    write(source / "deep" / "more.yaml", importing("{file: ../types.yaml}", "more.yaml"))
+    file = write(source / "own" / "fw.yaml", importing("../types.yaml", "named: ../deep/more.yaml"))
+    (entry,) = keep_descriptors(tmp_path / "run" / "vnfds", {"own/fw.yaml": file})
+    copy = tmp_path / "run" / entry["file"]
+    kept = {p.relative_to(copy.parents[1]).as_posix() for p in copy.parents[1].rglob("*.yaml")}
+    assert kept == {"types.yaml", "deep/more.yaml", "own/fw.yaml"}
+    for name in kept:
+        assert (copy.parents[1] / name).read_bytes() == (source / name).read_bytes()
+
+
+def test_the_parser_reads_the_copy_alone(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    types = write(source / "types.yaml", TYPES)
+    file = write(source / "own" / "fw.yaml", importing("../types.yaml"))
+    (entry,) = keep_descriptors(tmp_path / "run" / "vnfds", {"fw.yaml": file})
+    before = read_descriptor(file)
+    types.unlink()
+    file.unlink()
+    assert read_descriptor(tmp_path / "run" / entry["file"]) == before
+
+
+def test_an_import_by_an_absolute_path_is_named(tmp_path: Path) -> None:
+    types = write(tmp_path / "types.yaml", TYPES)
+    file = write(tmp_path / "fw.yaml", importing(str(types)))
+    (entry,) = keep_descriptors(tmp_path / "run" / "vnfds", {"fw.yaml": file})
+    assert entry["not_kept"] == [str(types)]
+
+
+def test_files_of_one_name_do_not_meet(tmp_path: Path) -> None:
+    files = {
+        "a/fw.yaml": write(tmp_path / "a" / "fw.yaml", DESCRIPTOR),
+        "b/fw.yaml": write(tmp_path / "b" / "fw.yaml", DESCRIPTOR + "# another\n"),
+        "c/fw.yaml": write(tmp_path / "c" / "fw.yaml", DESCRIPTOR),
+    }
+    entries = keep_descriptors(tmp_path / "run" / "vnfds", files)
+    by_path = {entry["path"]: tmp_path / "run" / entry["file"] for entry in entries}
+    assert {p: f.read_text() for p, f in by_path.items()} == {
+        p: f.read_text() for p, f in files.items()
+    }
+
+
+def test_none_makes_nothing(tmp_path: Path) -> None:
+    assert keep_descriptors(tmp_path / "vnfds", {}) == []
+    assert not (tmp_path / "vnfds").exists()
+
+
+def with_descriptor(bench: Bench) -> dict[str, Any]:
+    write(bench.results.parent / "vnfd" / "sf.yaml", DESCRIPTOR)
+    return {"vnfs": {"sf": {"type": "fake", "vnfd": "vnfd/sf.yaml"}}}
+
+
+def test_a_run_folder_holds_the_descriptors_of_its_workflow(bench: Bench) -> None:
+    bench.start(**with_descriptor(bench))
+    store = RunStore(bench.folder())
+    assert violations(store.folder) == []
+    (copy,) = store.descriptors().values()
+    assert list(store.descriptors()) == ["vnfd/sf.yaml"]
+    assert copy.read_text() == DESCRIPTOR
+    assert store.owns(copy)
+    hashes = {
+        function["vnfd"]["sha256"]
+        for scenario in store.resolved().values()
+        for function in scenario["chain"]["functions"]
+    }
+    assert hashes == {hashlib.sha256(copy.read_bytes()).hexdigest()}
+
+
+def test_each_variant_and_level_has_its_descriptor(bench: Bench) -> None:
+    changes = with_descriptor(bench)
+    for name in ("one", "two", "three"):
+        write(bench.results.parent / f"{name}.yaml", DESCRIPTOR + f"# {name}\n")
+    changes["vnfs"]["sf"]["vnfd"] = "${file}.yaml"
+    changes["factors"] = {"chain_length": [0, 2], "file": ["one", "two"]}
+    # The variant's own file takes the place of the factor's in one of two VNFs.
+    changes["vnfs"]["extra"] = {"type": "fake", "vnfd": "one.yaml"}
+    variants = {"a": {}, "b": {"vnfs.extra.vnfd": "three.yaml"}}
+    bench.start(**changes, variants=variants)
+    assert sorted(RunStore(bench.folder()).descriptors()) == ["one.yaml", "three.yaml", "two.yaml"]
+
+
+def test_a_changed_descriptor_is_still_noticed(bench: Bench) -> None:
+    changes = with_descriptor(bench)
+    changes["publish"] = [{"to": "fake", "fail": True}]
+    bench.start(**changes)
+    write(bench.results.parent / "vnfd" / "sf.yaml", DESCRIPTOR.replace("3", "2"))
+    with pytest.raises(InputError, match="means something else"):
+        bench.resume()
