@@ -1,10 +1,156 @@
-"""`sfcperf index`."""
+"""`sfcperf index RUN...`: runs as documents in Elasticsearch."""
 
 from __future__ import annotations
 
-from sfcperf.errors import EnvironmentLacks
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfcperf.cli.arguments import RESULTS, ResultsOption
+
+if TYPE_CHECKING:
+    from sfcperf.results.elasticsearch.target import Target
+    from sfcperf.results.store import RunStore
+
+Runs = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[RUN]...", help="Run folders, or their names in --results.", show_default=False
+    ),
+]
+Urls = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--url",
+        envvar="SFCPERF_ES_URL",
+        help="Server, https://HOST:PORT; repeat it for more nodes of one cluster. [default: what "
+        "the run's workflow publishes to]",
+        show_default=False,
+    ),
+]
+Ca = Annotated[
+    Path | None,
+    typer.Option("--ca", metavar="FILE", help="Certificates of trusted authorities (PEM)."),
+]
+Fingerprint = Annotated[
+    str | None,
+    typer.Option(metavar="SHA256", help="Trust the server's certificate with this fingerprint."),
+]
+Prefix = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Before the data streams' names. [default: sfcperf]"),
+]
+Insecure = Annotated[
+    bool,
+    typer.Option(
+        "--insecure", help="Do not check who the server is; let secrets go over plain HTTP."
+    ),
+]
+Pending = Annotated[bool, typer.Option("--pending", help="Send the runs that wait for a server.")]
+Verify = Annotated[
+    bool,
+    typer.Option(
+        "--verify", help="Only compare: is each document of the run there, once, as it should be?"
+    ),
+]
+Patience = Annotated[
+    float, typer.Option(metavar="S", min=0, help="Seconds to try again while a server is away.")
+]
 
 
-def index() -> None:
-    """Send runs to Elasticsearch."""
-    raise EnvironmentLacks("not there yet")
+def index(
+    runs: Runs = None,
+    url: Urls = None,
+    ca: Ca = None,
+    fingerprint: Fingerprint = None,
+    prefix: Prefix = None,
+    insecure: Insecure = False,
+    pending: Pending = False,
+    verify: Verify = False,
+    patience: Patience = 30.0,
+    results: ResultsOption = RESULTS,
+) -> None:
+    """Send runs to Elasticsearch; what is there already is not sent again.
+
+    Secrets come from SFCPERF_ES_API_KEY, or SFCPERF_ES_USER and SFCPERF_ES_PASSWORD, or the
+    system's keyring. Exit code of --verify: 1 when something differs.
+    """
+    from sfcperf.cli.inputs import open_run
+    from sfcperf.errors import InputError
+    from sfcperf.results.elasticsearch.target import of_run
+
+    if pending == bool(runs) or (pending and verify):
+        raise InputError(
+            "say what to send", allowed="run folders, or --pending alone; --verify needs folders"
+        )
+    if pending:
+        _send_waiting(patience)
+        return
+    stores = [open_run(run, results) for run in runs or ()]
+    given = {"prefix": prefix, "ca": ca, "fingerprint": fingerprint, "insecure": insecure}
+    chosen = {name: value for name, value in given.items() if value}
+    places = [(store, of_run(store, url or (), chosen)) for store in stores]
+    if verify:
+        _verify(places, patience)
+    else:
+        for store, place in places:
+            _send(store, place, patience)
+
+
+def _send(store: RunStore, target: Target, patience_s: float) -> None:
+    from sfcperf.cli.sending import sending_bar, show_sent
+    from sfcperf.results.elasticsearch.connection import ServerAway
+    from sfcperf.results.elasticsearch.delivery import deliver
+    from sfcperf.results.elasticsearch.spool import Spool
+
+    with sending_bar() as progress:
+        sent = deliver(
+            store,
+            target,
+            spool=Spool(),
+            progress=progress,
+            patience_s=patience_s,
+            keep=ServerAway,
+        )
+    show_sent(store.run_id, target, sent)
+
+
+def _send_waiting(patience_s: float) -> None:
+    """Each is tried; one that fails does not keep the others waiting."""
+    from sfcperf.cli.sending import sending_bar, show_sent
+    from sfcperf.cli.text import count_text
+    from sfcperf.errors import EnvironmentLacks, SfcperfError
+    from sfcperf.results.elasticsearch.delivery import deliver_waiting
+    from sfcperf.results.elasticsearch.spool import Spool
+
+    spool, left = Spool(), []
+    waiting = spool.waiting()
+    if not waiting:
+        print("nothing waits to be sent")
+    for entry in waiting:
+        try:
+            with sending_bar() as progress:
+                sent = deliver_waiting(entry, spool=spool, progress=progress, patience_s=patience_s)
+        except SfcperfError as error:
+            left += error.lines()
+        else:
+            show_sent(entry.run_id, entry.target, sent)
+    if left:
+        still = count_text(len(spool.waiting()), "run")
+        raise EnvironmentLacks("\n".join([f"not all could be sent; still waiting: {still}", *left]))
+
+
+def _verify(places: Sequence[tuple[RunStore, Target]], patience_s: float) -> None:
+    from sfcperf.cli.sending import show_findings
+    from sfcperf.errors import ExitCode
+    from sfcperf.results.elasticsearch.verify import verify
+
+    good = True
+    for store, target in places:
+        findings = verify(store, target, patience_s=patience_s)
+        show_findings(store.run_id, target, findings)
+        good &= all(found.good for found in findings)
+    if not good:
+        raise typer.Exit(ExitCode.SOME_TRIALS_BAD)

@@ -63,9 +63,12 @@ def explaining(target: Target) -> Iterator[None]:
     """
     from elastic_transport import TlsError
     from elasticsearch import ApiError, TransportError, UnsupportedProductError
+    from elasticsearch.helpers import BulkIndexError, ScanError
 
     try:
         yield
+    except (BulkIndexError, ScanError) as error:
+        raise EnvironmentLacks(f"the server refuses: {_text(error)}", where=target.name) from error
     except UnsupportedProductError as error:
         raise EnvironmentLacks("what answers is not Elasticsearch", where=target.name) from error
     except ApiError as error:
@@ -111,5 +114,6 @@ def _of_status(status: int, text: str, target: Target) -> EnvironmentLacks:
 
 
 def _text(error: Exception) -> str:
-    """First line of what went wrong; the causes that the client collects say it again."""
-    return str(getattr(error, "message", error)).splitlines()[0]
+    """First line of what went wrong, without the name of the connection's class before it; the
+    causes that the client collects say it again."""
+    return str(getattr(error, "message", error)).splitlines()[0].rpartition("): ")[2]

@@ -73,7 +73,7 @@ class Documents:
                 "probe": {"name": record.probe, "label": record.label},
             }
             chain = {**common.get("chain", {}), **_chain(record)}
-            metrics = _metrics(record)
+            metrics: list[dict[str, Any] | None] = [*_metrics(record)]
             for number, metric in enumerate(metrics or [None]):
                 trial = _trial(record, first=number == 0)
                 content = {**common, "chain": chain, "trial": trial}

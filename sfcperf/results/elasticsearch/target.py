@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from sfcperf.errors import InputError
 from sfcperf.results.elasticsearch.mappings import PREFIX
+from sfcperf.results.store import RunStore
 
 _PREFIX = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}")
 _FINGERPRINT = re.compile(r"(?:[0-9a-fA-F]{2}:?){32}")
@@ -74,6 +75,34 @@ def target(
         ca=None if ca is None else str(ca.resolve()),
         fingerprint=None if fingerprint is None else fingerprint.replace(":", "").lower(),
         insecure=insecure,
+    )
+
+
+def of_parameters(parameters: Mapping[str, Any], base: Path) -> Target:
+    """A target from the publisher's parameters; relative paths start at `base`."""
+    url, ca = parameters["url"], parameters.get("ca")
+    return target(
+        [url] if isinstance(url, str) else url,
+        prefix=parameters.get("prefix", PREFIX),
+        ca=None if ca is None else base / ca,
+        fingerprint=parameters.get("fingerprint"),
+        insecure=parameters.get("insecure", False),
+    )
+
+
+def of_run(store: RunStore, urls: Sequence[str], chosen: Mapping[str, Any]) -> Target:
+    """The target that a user chose; without URLs that of the run's workflow, with what was chosen
+    otherwise. Raises InputError when neither says where to."""
+    if urls:
+        return target(urls, **chosen)
+    document, base = store.workflow()
+    for entry in document.get("publish", []):
+        if entry.get("to") == "elasticsearch":
+            return of_parameters({**entry, **chosen}, base)
+    raise InputError(
+        "no server is named, and the workflow of this run publishes to none",
+        where=str(store.folder),
+        hint="name one: --url https://HOST:9200",
     )
 
 

@@ -1,0 +1,60 @@
+"""What a user sees while runs go to a server, and of what is there."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from sfcperf.results.elasticsearch.send import Sent
+from sfcperf.results.elasticsearch.target import Target
+from sfcperf.results.elasticsearch.verify import Findings
+
+SHOWN = 5
+"""Ids that a finding names."""
+
+
+@contextmanager
+def sending_bar() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar per data stream on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda _stream, _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        tasks: dict[str, int] = {}
+
+        def show(stream: str, done: int, total: int) -> None:
+            if stream not in tasks:
+                tasks[stream] = progress.add_task(stream, total=total)
+            progress.update(tasks[stream], completed=done)  # type: ignore[arg-type]
+
+        yield show
+
+
+def show_sent(run_id: str, target: Target, sent: Mapping[str, Sent]) -> None:
+    """What became of the documents: `sfcperf-trials  143 documents: 140 new, 3 there already`."""
+    print(f"{run_id} -> {target.name}")
+    width = max(map(len, sent))
+    for stream, counts in sent.items():
+        kinds = {"new": counts.new, "changed": counts.changed, "there already": counts.there}
+        parts = [f"{number} {kind}" for kind, number in kinds.items() if number]
+        print(f"  {stream:{width}}  {counts.total:>8} documents: {', '.join(parts) or 'none'}")
+
+
+def show_findings(run_id: str, target: Target, findings: Sequence[Findings]) -> None:
+    """What was compared, and each difference with the first ids."""
+    print(f"{run_id} -> {target.name}")
+    width = max(len(found.stream) for found in findings)
+    for found in findings:
+        verdict = "all there, once" if found.good else "DIFFERS"
+        print(f"  {found.stream:{width}}  {found.found:>8} of {found.expected}: {verdict}")
+        for what in ("missing", "extra", "twice", "changed"):
+            ids: tuple[str, ...] = getattr(found, what)
+            if ids:
+                more = f", and {len(ids) - SHOWN} more" if len(ids) > SHOWN else ""
+                print(f"    {len(ids)} {what}: {', '.join(ids[:SHOWN])}{more}")
+    if not all(found.good for found in findings):
+        print("  `sfcperf index` sends what is missing, changed or twice; extra measurements stay")
