@@ -13,13 +13,14 @@ VENV_STAMP := $(VENV)/.installed-$(call digest,pyproject.toml setup.py)
 HOST_STAMP := $(CURDIR)/build/stamps/host-$(call digest,playbooks/host.yml)
 
 SOURCES_C = $(shell find vnfs drivers -name '*.[ch]')
+ELASTICSEARCH := 8.19.0
 FOLDERS  := drivers vnfs schemas workflows playbooks
 
 Q := $(if $(V),,@)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup venv host dataplanes run test lint format types typing bench docs clean distclean
+.PHONY: help setup venv host dataplanes servers run test lint format types typing bench docs clean distclean
 
 help: ## This text
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,7 +30,7 @@ setup: dataplanes ## Virtual environment, system packages, compiled data planes 
 run: setup ## Run workflows/quickstart.json (another: WORKFLOW=...)
 	$(Q)$(BIN)/sfcperf run $(WORKFLOW)
 
-test: setup ## All tests (root: namespaces, servers); ARGS="tests/unit -k name" narrows
+test: setup servers ## All tests (root: namespaces, servers); ARGS="tests/unit -k name" narrows
 	$(Q)$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS) </dev/null
 
 lint: venv ## ruff, mypy --strict, clang-format, playbooks
@@ -44,7 +45,7 @@ format: venv ## Format Python and C, mend what ruff can mend
 	$(Q)$(BIN)/ruff check --fix .
 	$(Q)$(if $(SOURCES_C),$(BIN)/clang-format -i $(SOURCES_C))
 
-bench: setup ## Every benchmark; each prints its figure and its budget
+bench: setup servers ## Every benchmark; each prints its figure and its budget
 	$(Q)status=0; for file in $$(ls benchmarks/[a-z]*.py benchmarks/[a-z]*.sh 2>/dev/null); do \
 	    echo "== $$file"; \
 	    case $$file in *.py) $(BIN)/python $$file ;; *) sh $$file ;; esac || status=1; \
@@ -86,6 +87,9 @@ $(HOST_STAMP).new:
 
 dataplanes: host
 	$(Q)$(MAKE) --no-print-directory $(if $(V),,--silent) -C vnfs
+
+servers: host
+	$(Q)playbooks/elasticsearch.sh $(CURDIR)/build/servers $(ELASTICSEARCH)
 
 # mypy and editors do not follow setuptools' mapping of folders into the package (docs/decisions/
 # 0001): they get the package as a folder of links.
