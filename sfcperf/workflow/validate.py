@@ -215,7 +215,9 @@ def _shown(value: Any) -> str:
         return "an object"
     if isinstance(value, list):
         return "a list"
-    return _shortened(json.dumps(value, ensure_ascii=False))
+    # Who gave a password in a URL does not want it on the screen as well.
+    hidden = re.sub(r"(://)[^/?#\"]*@", r"\1***@", json.dumps(value, ensure_ascii=False))
+    return _shortened(hidden)
 
 
 def _shortened(text: str, most: int = 80) -> str:
