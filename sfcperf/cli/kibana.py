@@ -2,8 +2,92 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
 app = typer.Typer(
     help="Data views and dashboards for Kibana.", no_args_is_help=True, rich_markup_mode=None
 )
+
+PrefixOption = Annotated[
+    str,
+    typer.Option("--prefix", metavar="NAME", help="What the names of the data streams begin with."),
+]
+
+
+@app.command("export")
+def export(
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="File to write [default: stdout]."),
+    ] = None,
+    prefix: PrefixOption = "sfcperf",
+) -> None:
+    """Write data views and dashboards as NDJSON, as Kibana's own import takes it."""
+    content = _content(prefix)
+    if output is None:
+        print(content, end="")
+        return
+    from sfcperf.errors import InputError
+    from sfcperf.results.files import replace_file
+
+    try:
+        replace_file(output, content)
+    except OSError as error:
+        raise InputError(
+            f"the file cannot be written: {error.strerror}", where=str(output)
+        ) from error
+    print(output)
+
+
+@app.command("import")
+def import_(
+    url: Annotated[
+        str, typer.Option("--url", metavar="URL", help="Kibana, e.g. https://kibana:5601.")
+    ],
+    space: Annotated[
+        str | None,
+        typer.Option("--space", metavar="NAME", help="Space to import into [default: default]."),
+    ] = None,
+    overwrite: Annotated[
+        bool,
+        typer.Option(
+            "--overwrite/--no-overwrite", help="Replace objects of an earlier import, or keep them."
+        ),
+    ] = True,
+    ca: Annotated[
+        Path | None,
+        typer.Option("--ca", metavar="FILE", help="Certificates of authorities to trust (PEM)."),
+    ] = None,
+    insecure: Annotated[bool, typer.Option("--insecure", help="Do not check who answers.")] = False,
+    prefix: PrefixOption = "sfcperf",
+) -> None:
+    """Bring data views and dashboards into a Kibana; doing it again replaces them.
+
+    Secrets come from the environment or the keyring, as for `sfcperf index`.
+    """
+    from sfcperf.errors import EnvironmentLacks, InputError
+    from sfcperf.results.elasticsearch.target import target
+    from sfcperf.visualization.kibana.client import import_objects
+
+    if space is not None and not space.replace("-", "").replace("_", "").isalnum():
+        raise InputError(
+            f"{space!r} is no name of a space", where="--space", allowed="a-z, 0-9, _ and -"
+        )
+    kibana = target([url], prefix=prefix, ca=ca, insecure=insecure)
+    done = import_objects(kibana, _content(prefix), space=space, overwrite=overwrite)
+    print(f"{done.count} objects imported into {kibana.name}")
+    if done.errors:
+        raise EnvironmentLacks("not everything was imported:\n" + "\n".join(done.errors))
+
+
+def _content(prefix: str) -> str:
+    from sfcperf.results.elasticsearch.target import target
+    from sfcperf.visualization.kibana.dashboards import saved_objects
+    from sfcperf.visualization.kibana.saved_objects import ndjson
+
+    # Checks the prefix, which is part of names on the server.
+    target(["http://127.0.0.1:9200"], prefix=prefix)
+    return ndjson(saved_objects(prefix))

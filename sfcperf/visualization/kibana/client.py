@@ -1,0 +1,160 @@
+"""Import into a Kibana by its saved-objects API.
+
+https://www.elastic.co/docs/api/doc/kibana/v8/group/endpoint-saved-objects: `POST
+/api/saved_objects/_import`, multipart, with the header `kbn-xsrf`; in a space below `/s/SPACE`.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sfcperf.errors import EnvironmentLacks, InputError
+from sfcperf.results.elasticsearch.secrets import API_KEY, PASSWORD, USER, credentials
+from sfcperf.results.elasticsearch.target import Target
+
+if TYPE_CHECKING:
+    import requests
+
+TIMEOUT_S = 60.0
+WAIT_S = 120.0
+"""How long a Kibana that starts is waited for."""
+_BUSY = frozenset({429, 502, 503, 504})
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What Kibana says of an import."""
+
+    count: int
+    """Objects that were written."""
+    errors: tuple[str, ...]
+    """For each object that was not: which, and why."""
+
+
+def import_objects(
+    target: Target,
+    content: str,
+    *,
+    space: str | None = None,
+    overwrite: bool = True,
+    wait_s: float = WAIT_S,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Imported:
+    """Send saved objects (NDJSON) to a Kibana; waits while it starts or is busy.
+
+    `target`: URL of Kibana, with its certificates. Secrets as for Elasticsearch, which Kibana asks
+    about them. Raises EnvironmentLacks when it does not answer, refuses, or is no Kibana.
+    """
+    with _session(target) as session:
+        path = f"{target.name}{f'/s/{space}' if space else ''}/api/saved_objects/_import"
+
+        def post() -> requests.Response:
+            return session.post(
+                path,
+                params={"overwrite": "true"} if overwrite else {},
+                files={"file": ("sfcperf.ndjson", content.encode(), "application/ndjson")},
+                timeout=TIMEOUT_S,
+                # A way to some login page is no answer, and secrets follow nobody.
+                allow_redirects=False,
+            )
+
+        response = _retried(post, target, wait_s, sleep)
+    if response.status_code == 404 and space:
+        raise InputError(f"this Kibana has no space {space!r}", where=target.name)
+    if response.status_code != 200:
+        raise _refused(response, target)
+    return _imported(_json(response, target))
+
+
+def _session(target: Target) -> requests.Session:
+    import requests
+
+    session = requests.Session()
+    # Neither a proxy's address nor a .netrc of the environment may send secrets elsewhere.
+    session.trust_env = False
+    session.headers["kbn-xsrf"] = "sfcperf"
+    session.verify = target.ca or not target.insecure
+    known = credentials(target)
+    if "api_key" in known:
+        session.headers["Authorization"] = f"ApiKey {known['api_key']}"
+    elif "basic_auth" in known:
+        session.auth = known["basic_auth"]
+    return session
+
+
+def _retried(
+    post: Callable[[], requests.Response],
+    target: Target,
+    wait_s: float,
+    sleep: Callable[[float], None],
+) -> requests.Response:
+    """An import is repeatable: the same objects have the same ids."""
+    import requests
+
+    pause_s, waited_s = 1.0, 0.0
+    while True:
+        try:
+            response = post()
+            if response.status_code not in _BUSY:
+                return response
+            reason = f"it answers {response.status_code}"
+        except requests.exceptions.SSLError as error:
+            raise EnvironmentLacks(
+                "Kibana's certificate is not trusted",
+                where=target.name,
+                hint="name the authority's certificate with --ca",
+            ) from error
+        except requests.exceptions.RequestException as error:
+            reason = f"it does not answer ({type(error).__name__})"
+        if waited_s >= wait_s:
+            raise EnvironmentLacks(
+                f"Kibana is not there: {reason}", where=target.name, hint="is it running?"
+            )
+        sleep(pause := pause_s * random.uniform(0.5, 1.0))
+        waited_s += pause
+        pause_s = min(2 * pause_s, 16.0)
+
+
+def _refused(response: requests.Response, target: Target) -> EnvironmentLacks:
+    if response.status_code == 401:
+        return EnvironmentLacks(
+            "Kibana wants to know who asks, or does not accept the secret",
+            where=target.name,
+            hint=f"set {API_KEY}, or {USER} and {PASSWORD}",
+        )
+    message = _json(response, target).get("message", response.reason)
+    return EnvironmentLacks(
+        f"Kibana refuses ({response.status_code}): {message}", where=target.name
+    )
+
+
+def _json(response: requests.Response, target: Target) -> Mapping[str, Any]:
+    try:
+        document = response.json()
+    except ValueError:
+        document = None
+    if not isinstance(document, dict):
+        raise EnvironmentLacks("what answers is not Kibana", where=target.name)
+    return document
+
+
+def _imported(document: Mapping[str, Any]) -> Imported:
+    errors = tuple(_error(entry) for entry in document.get("errors", ()))
+    return Imported(int(document.get("successCount", 0)), errors)
+
+
+def _error(entry: Mapping[str, Any]) -> str:
+    error = entry.get("error", {})
+    kind = error.get("type", "unknown")
+    title = entry.get("meta", {}).get("title") or entry.get("title") or entry.get("id")
+    name = f"{entry.get('type')} {title!r}"
+    if kind == "conflict":
+        return f"{name}: is there already; --overwrite replaces it"
+    if kind == "missing_references":
+        missing = ", ".join(f"{r['type']} {r['id']}" for r in error.get("references", ()))
+        return f"{name}: needs {missing}, which this Kibana does not have"
+    return f"{name}: {error.get('message') or kind}"
