@@ -76,9 +76,10 @@ def print_verdict(verdict: Verdict) -> None:
     from sfcperf.cli.text import count_text, levels_text
 
     table = Table(box=None, pad_edge=False)
-    table.add_column("scenario")
-    table.add_column("metric", no_wrap=True)
-    for name in ("packaged", "here", "difference", "margin", "n"):
+    table.add_column("scenario", overflow="fold", min_width=20)
+    table.add_column("metric", overflow="fold")
+    centre = "mean" if verdict.comparison.options.test == "t" else "median"
+    for name in (f"packaged\n{centre}", "here", "difference", "margin", "n"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     for j in verdict.judgements:
@@ -97,7 +98,8 @@ def print_verdict(verdict: Verdict) -> None:
         print(f"{count_text(len(judgements), 'metric')} {reason}")
     needed = [j.rounds_needed for j in verdict.judgements if j.rounds_needed is not None]
     if needed:
-        print(f"about {max(needed)} rounds on both sides would decide most of the undecided")
+        metrics = count_text(len(needed), "undecided metric")
+        print(f"about {max(needed)} rounds on both sides would decide {metrics}")
     _print_differences(verdict)
     counts = verdict.counts()
     print(", ".join(f"{number} {outcome}" for outcome, number in counts.items()))
@@ -134,7 +136,7 @@ def _difference(judgement: Judgement) -> str:
     text = f"{100 * judgement.relative:+.1f} %"
     if judgement.relative_low is None or judgement.relative_high is None:
         return text
-    return f"{text} ({100 * judgement.relative_low:+.1f} to {100 * judgement.relative_high:+.1f})"
+    return f"{text} ({100 * judgement.relative_low:+.3g}, {100 * judgement.relative_high:+.3g})"
 
 
 def _margin(judgement: Judgement) -> str:

@@ -31,9 +31,9 @@ class Judgement:
     outcome: Outcome
     reason: str
     packaged: float | None
-    """Median of the packaged run's trials, in the unit."""
+    """Of the packaged run's trials, in the unit: their median, or by a t test their mean."""
     here: float | None
-    """Median of the replay's trials."""
+    """The same of the replay's."""
     n_packaged: int
     n_here: int
     relative: float | None
@@ -76,7 +76,8 @@ class Verdict:
 def judge(comparison: Comparison) -> Verdict:
     """From a comparison whose baseline is the packaged run. What was not measured here at all is
     undecided too."""
-    judgements = [_judgement(row) for row in comparison.rows]
+    mean = comparison.options.test == "t"
+    judgements = [_judgement(row, mean=mean) for row in comparison.rows]
     judgements += [
         _unmeasured(u.scenario, u.label, u.metric, u.reason)
         for u in comparison.unmatched
@@ -85,7 +86,7 @@ def judge(comparison: Comparison) -> Verdict:
     return Verdict(tuple(judgements), comparison)
 
 
-def _judgement(row: Row) -> Judgement:
+def _judgement(row: Row, *, mean: bool) -> Judgement:
     outcome, reason = _outcome(row)
     relative = row.relative
     return Judgement(
@@ -95,8 +96,8 @@ def _judgement(row: Row) -> Judgement:
         unit=row.unit,
         outcome=outcome,
         reason=reason,
-        packaged=row.a.median,
-        here=row.b.median,
+        packaged=row.a.mean if mean else row.a.median,
+        here=row.b.mean if mean else row.b.median,
         n_packaged=row.n_a,
         n_here=row.n_b,
         relative=relative.value if relative else None,

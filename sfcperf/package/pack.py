@@ -19,6 +19,7 @@ from sfcperf.package.pack_document import PackedRun, PackOptions, doubts, packag
 from sfcperf.package.readme import readme_text
 from sfcperf.package.run_files import run_files
 from sfcperf.package.scan import Finding, scan
+from sfcperf.package.signature import signature_files
 from sfcperf.package.sources import workflow_files
 from sfcperf.results.files import replacing
 from sfcperf.results.store import WORKFLOW_BASE, RunStore
@@ -71,6 +72,8 @@ def pack(
             raise InputError(
                 f"this cannot be packed: {error.message}", where=str(target), hint=error.hint
             ) from error
+    for stale in signature_files(target).values():
+        stale.unlink(missing_ok=True)
     return PackResult(target, len(added), sum(f.bytes for f in added.values()), tuple(warnings))
 
 

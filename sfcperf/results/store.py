@@ -58,6 +58,8 @@ OWN = frozenset(
         CORRELATIONS,
         TAGS,
         "lock",
+        "package.zip",
+        "replay.json",
         "run.log",
         "errors.log",
     }

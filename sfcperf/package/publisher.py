@@ -1,0 +1,58 @@
+"""PackagePublisher: the run as a package, in its own folder, as soon as it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sfcperf.results.store import RunStore
+from sfcperf.visualization.base import Publisher
+
+
+class PackagePublisher(Publisher):
+    """Writes package.zip into the run folder. Signing is left to `sfcperf pack --sign`: a key's
+    password is asked for where somebody can answer."""
+
+    name: ClassVar[str] = "package"
+    title: ClassVar[str] = "Reproducibility package (RO-Crate) of the run, in the run folder"
+    parameters: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "properties": {
+            "license": {
+                "description": "SPDX identifier of the package's licence. Default: none is given.",
+                "type": "string",
+                "pattern": "^[A-Za-z0-9][A-Za-z0-9.+-]*$",
+            },
+            "authors": {
+                "description": "Who made it, each `Name` or `Name <ORCID>`.",
+                "type": "array",
+                "items": {"type": "string", "minLength": 1},
+                "default": [],
+            },
+            "captures": {
+                "description": "Whether packet captures go in; else their SHA-256 alone.",
+                "type": "boolean",
+                "default": True,
+            },
+        },
+        "additionalProperties": False,
+    }
+
+    def publish(self, run: RunStore) -> list[Path]:
+        """Pack the run; publishers that the workflow names before this one have done their part.
+
+        Raises as `sfcperf.package.pack.pack`.
+        """
+        from sfcperf.package.pack import pack
+        from sfcperf.package.pack_document import PackOptions
+        from sfcperf.package.people import author
+        from sfcperf.package.run_files import PACKAGE
+
+        options = PackOptions(
+            license=self.parameters.get("license"),
+            authors=tuple(map(author, self.parameters.get("authors", ()))),
+            captures=self.parameters.get("captures", True),
+            overwrite=True,
+        )
+        return [pack([run], run.folder / PACKAGE, options, own_lock=True).path]
