@@ -55,7 +55,7 @@ def test_spearman_is_scipys(points: list[tuple[float, float]]) -> None:
 
 def test_exact_p_is_that_of_all_permutations() -> None:
     rng = np.random.default_rng(1)
-    for n, ties in ((4, False), (5, True), (6, False), (7, True)):
+    for n, ties in ((4, False), (5, True), (6, True)):
         x = rng.normal(size=n)
         y = np.round(rng.normal(size=n)) if ties else rng.normal(size=n)
         if len(set(y)) < 2:
