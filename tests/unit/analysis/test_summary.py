@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
@@ -174,3 +175,72 @@ def test_trials_told_twice_are_refused(tmp_path: Path) -> None:
     store = run_folder(tmp_path / "run", [record, record])
     with pytest.raises(InputError, match=r"trials.jsonl:2.*twice, first in line 1"):
         SummaryAnalysis({}).analyse(store)
+
+
+def test_a_trial_that_was_measured_again_is_listed_and_spoils_nothing(tmp_path: Path) -> None:
+    noisy = trial(2, values=[900], status="untrusted", reasons=("noise gate: steal 0.12 > 0.05",))
+    again = trial(2, values=[101], trial_id="r002.1-s000-ping", rerun_of=noisy.trial_id)
+    trials = [trial(1), noisy, trial(3), again]
+    [row] = summarise(run_folder(tmp_path / "run", trials, **planned("s000")))
+    assert (row.n, row.planned, row.valid, row.reasons) == (3, 3, True, ())
+    assert row.excluded == (noisy.trial_id,)
+    assert row.trials == ("r001-s000-ping", "r002.1-s000-ping", "r003-s000-ping")
+
+
+def test_a_trial_that_is_no_better_when_measured_again_spoils_the_row(tmp_path: Path) -> None:
+    first = trial(2, status="untrusted")
+    again = trial(2, status="untrusted", trial_id="r002.1-s000-ping", rerun_of=first.trial_id)
+    store = run_folder(tmp_path / "run", [trial(1), first, again, trial(3)], **planned("s000"))
+    [row] = summarise(store)
+    assert not row.valid
+    assert row.excluded == (first.trial_id, again.trial_id)
+    assert [reason.split()[0] for reason in row.reasons] == [first.trial_id, again.trial_id]
+
+
+def test_after_sequential_stopping_the_interval_is_that_for_repeated_looks(tmp_path: Path) -> None:
+    trials = [trial(n, values=[float(n)]) for n in (1, 2, 3, 4)]
+    stop_when = {"relative_half_width": 0.05, "max_rounds": 4}
+    manifest = planned("s000", design={**THREE_ROUNDS, "stop_when": stop_when})
+    [row] = summarise(run_folder(tmp_path / "run", trials, **manifest))
+    per_look = 1 - 0.05 * 3 / 5.5
+    expected = scipy.stats.t.interval(per_look, 3, loc=2.5, scale=scipy.stats.sem([1, 2, 3, 4]))
+    assert (row.ci_low, row.ci_high) == pytest.approx(expected)
+    assert (row.method, row.confidence) == ("t (mean, repeated looks)", 0.95)
+
+
+def test_a_single_look_is_a_fixed_number_of_rounds(tmp_path: Path) -> None:
+    stop_when = {"relative_half_width": 0.05, "max_rounds": 3}
+    manifest = planned("s000", design={**THREE_ROUNDS, "stop_when": stop_when})
+    [row] = summarise(run_folder(tmp_path / "run", [trial(n) for n in (1, 2, 3)], **manifest))
+    assert row.method == "t (mean)"
+
+
+def test_what_a_row_says_of_its_trials(tmp_path: Path) -> None:
+    """A drift, an outlier, and percentiles, as a reader of summary.json finds them."""
+    values = [100.0 + n + (n % 3) / 10 for n in range(1, 25)]
+    values[7] = 500.0
+    trials = [
+        trial(n, values=[value], started_at=f"2026-01-31T12:{n:02d}:00.000000+00:00")
+        for n, value in enumerate(values, 1)
+    ]
+    [row] = summarise(run_folder(tmp_path / "run", trials, **planned("s000")))
+    assert row.outliers == ("r008-s000-ping",)
+    assert row.n == 24
+    assert row.centre == "median"
+    assert row.p5 is not None and row.p95 is not None and row.p5 < row.p95
+    drift, outlying = row.warnings
+    assert drift.startswith("The trials drift with time: the last third of the rounds is")
+    assert outlying == "1 of 24 trials marked as outlying, but counted: r008-s000-ping."
+
+
+def test_a_folder_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    """Its rows say nothing of what was not looked at."""
+    store = run_folder(tmp_path / "run", [trial(1), trial(2)], **planned("s000"))
+    SummaryAnalysis({}).analyse(store)
+    path = store.folder / "summary.json"
+    document = json.loads(path.read_text())
+    known = [field.name for field in fields(Summary) if field.default is MISSING]
+    document["summaries"] = [{key: document["summaries"][0][key] for key in known}]
+    path.write_text(json.dumps(document))
+    [row] = store.summaries()
+    assert (row.n, row.centre, row.warnings, row.steady_p) == (2, "mean", (), None)
