@@ -18,6 +18,7 @@ pytestmark = [pytest.mark.root, pytest.mark.slow]
 
 SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 FIGURES = {
+    "compare-encapsulation": {"rtt", "tcp-rate"},
     "quickstart": {"rtt", "tcp-rate", "udp-loss", "http-rate"},
     "sfcperf-fig8": {"fig8a", "fig8b", "fig8c"},
     "sfcperf-fig8d": {"fig8d"},
@@ -76,6 +77,17 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+def figures_of(folder: Path) -> list[dict[str, Any]]:
+    """The figures that a run's workflow asks for."""
+    found: list[dict[str, Any]] = json.loads((folder / "workflow.json").read_text())["figures"]
+    return found
+
+
+def test_all_that_are_shipped_are_run() -> None:
+    shipped = Path(__file__).parents[2] / "workflows"
+    assert {path.stem for path in shipped.glob("*.json")} == set(FIGURES)
+
+
 @pytest.mark.parametrize("workflow", sorted(FIGURES))
 def test_short_variant(workflow: str, tmp_path: Path) -> None:
     folder = run(workflow, tmp_path)
@@ -94,14 +106,16 @@ def test_short_variant(workflow: str, tmp_path: Path) -> None:
     for trial in trials:
         assert trial["deployment"]["traversal"]["proven"] is True
         length = trial["scenario"].get("chain_length", 1)
-        assert trial["deployment"]["encapsulation"] == ("nsh-eth" if length else "none")
+        asked = trial["scenario"].get("variant", "nsh-eth")
+        assert trial["deployment"]["encapsulation"] == (asked if length else "none")
         assert len(trial["packets"]) == length
         assert all(packets > 0 for packets in trial["packets"].values())
     drawn = {path.name for path in (folder / "figures").iterdir()}
     assert drawn == {
         f"{name}.{ending}" for name in FIGURES[workflow] for ending in ("svg", "pdf", "png", "csv")
     }
-    assert "R²" in (folder / "report.html").read_text() or workflow == "sfcperf-fig8d"
+    fits = any(figure.get("fit") for figure in figures_of(folder))
+    assert ("R²" in (folder / "report.html").read_text()) is fits
     links = Links((folder / "report.html").read_text())
     assert broken(folder, links) == []
     # Each trial that has a value is a point, which leads to its row, which leads to its raw files.
