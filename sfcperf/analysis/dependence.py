@@ -70,8 +70,9 @@ def dependence(values: Sequence[float]) -> Dependence:
 def _lag_one(rows: NDArray[float64]) -> NDArray[float64]:
     """r(1) of each row: sum of products of neighbours' deviations over the sum of squares."""
     centred = rows - rows.mean(axis=1, keepdims=True)
-    products: NDArray[float64] = (centred[:, :-1] * centred[:, 1:]).sum(axis=1)
-    return products / (centred * centred).sum(axis=1)
+    products = (centred[:, :-1] * centred[:, 1:]).sum(axis=1)
+    coefficients: NDArray[float64] = products / (centred * centred).sum(axis=1)
+    return coefficients
 
 
 def _drift(values: Sequence[float]) -> float | None:

@@ -54,7 +54,8 @@ def _shuffled(repetitions: NDArray[float64], tried: int) -> NDArray[float64]:
     for number, values in enumerate(repetitions):
         chosen = (np.arange(tried) + number * _STEP) % _MANY
         sums += values[orders[chosen]]
-    return sums / count
+    means: NDArray[float64] = sums / count
+    return means
 
 
 @cache
