@@ -78,8 +78,7 @@ def print_verdict(verdict: Verdict) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("scenario", overflow="fold", min_width=20)
     table.add_column("metric", overflow="fold")
-    centre = "mean" if verdict.comparison.options.test == "t" else "median"
-    for name in (f"packaged\n{centre}", "here", "difference", "margin", "n"):
+    for name in ("packaged", "here", "difference", "margin", "n"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     for j in verdict.judgements:
@@ -94,6 +93,9 @@ def print_verdict(verdict: Verdict) -> None:
             j.outcome,
         )
     console().print(table)
+    print("packaged, here: medians of the trials, whose numbers are n")
+    for method in dict.fromkeys(j.method for j in verdict.judgements if j.method):
+        print(f"difference: {method}")
     for reason, judgements in _by_reason(verdict).items():
         print(f"{count_text(len(judgements), 'metric')} {reason}")
     needed = [j.rounds_needed for j in verdict.judgements if j.rounds_needed is not None]

@@ -31,7 +31,7 @@ class Judgement:
     outcome: Outcome
     reason: str
     packaged: float | None
-    """Of the packaged run's trials, in the unit: their median, or by a t test their mean."""
+    """Median of the packaged run's trials, in the unit."""
     here: float | None
     """The same of the replay's."""
     n_packaged: int
@@ -41,6 +41,8 @@ class Judgement:
     relative_low: float | None
     relative_high: float | None
     """Its confidence interval."""
+    method: str
+    """How difference and interval were made; empty when they could not be."""
     margin: float | None
     """A ratio, or in the unit with `margin_absolute`."""
     margin_absolute: bool
@@ -76,8 +78,7 @@ class Verdict:
 def judge(comparison: Comparison) -> Verdict:
     """From a comparison whose baseline is the packaged run. What was not measured here at all is
     undecided too."""
-    mean = comparison.options.test == "t"
-    judgements = [_judgement(row, mean=mean) for row in comparison.rows]
+    judgements = [_judgement(row) for row in comparison.rows]
     judgements += [
         _unmeasured(u.scenario, u.label, u.metric, u.reason)
         for u in comparison.unmatched
@@ -86,7 +87,7 @@ def judge(comparison: Comparison) -> Verdict:
     return Verdict(tuple(judgements), comparison)
 
 
-def _judgement(row: Row, *, mean: bool) -> Judgement:
+def _judgement(row: Row) -> Judgement:
     outcome, reason = _outcome(row)
     relative = row.relative
     return Judgement(
@@ -96,13 +97,14 @@ def _judgement(row: Row, *, mean: bool) -> Judgement:
         unit=row.unit,
         outcome=outcome,
         reason=reason,
-        packaged=row.a.mean if mean else row.a.median,
-        here=row.b.mean if mean else row.b.median,
+        packaged=row.a.median,
+        here=row.b.median,
         n_packaged=row.n_a,
         n_here=row.n_b,
         relative=relative.value if relative else None,
         relative_low=relative.low if relative else None,
         relative_high=relative.high if relative else None,
+        method=relative.method if relative else "",
         margin=row.margin,
         margin_absolute=row.margin_absolute,
         rounds_needed=row.n_needed if outcome == "undecided" else None,
@@ -143,6 +145,7 @@ def _unmeasured(scenario: Mapping[str, Any], label: str, metric: str, reason: st
         relative=None,
         relative_low=None,
         relative_high=None,
+        method="",
         margin=None,
         margin_absolute=False,
         rounds_needed=None,
