@@ -96,10 +96,10 @@ def _spec(
                 "mark": {"type": "point", "filled": True, "size": 60},
                 "encoding": {
                     "y": {"field": names["summary.mean"], **y},
-                    "shape": {**apart, "legend": None},
+                    "shape": _shape(by),
                     "opacity": {
                         "condition": {"test": f"datum.{names['summary.valid']}", "value": 1},
-                        "value": 0.35,
+                        "value": 0.5,
                     },
                     "tooltip": [
                         {"field": names[name], "title": label}
@@ -121,6 +121,14 @@ def _spec(
         ],
         "config": {"axis": {"labelFontSize": 12, "titleFontSize": 12}},
     }
+
+
+def _shape(by: str) -> dict[str, Any]:
+    """Colour is never the only cue; where it tells runs apart, shapes tell what is within one."""
+    if by == "series":
+        return {"field": by, "type": "nominal", "legend": None}
+    legend = {"orient": "bottom", "columns": 2, "labelLimit": 400}
+    return {"field": "series", "type": "nominal", "title": "series", "legend": legend}
 
 
 def _calculated(names: Mapping[str, str]) -> list[dict[str, str]]:
