@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfcperf.cli.arguments import DriverOption, SetOption, WorkflowArgument
 
 if TYPE_CHECKING:
-    from sfcperf.workflow.model import Workflow
+    from sfcperf.workflow.model import Scenario, Workflow
 
 
 def plan(workflow: WorkflowArgument, driver: DriverOption = None, set_: SetOption = None) -> None:
@@ -22,7 +21,7 @@ def print_plan(workflow: Workflow) -> None:
     """Scenarios, order of the trials, and estimated time, on stdout."""
     from sfcperf.cli.text import count_text, duration_text, levels_text
     from sfcperf.workflow.estimate import workflow_s
-    from sfcperf.workflow.plan import visits, without_variant
+    from sfcperf.workflow.plan import visits
     from sfcperf.workflow.variants import LEVEL
 
     design = workflow.design
@@ -30,15 +29,16 @@ def print_plan(workflow: Workflow) -> None:
     for scenario in workflow.scenarios:
         functions = " -> ".join(function.name for function in scenario.chain.functions)
         print(f"  {scenario.id}  {levels_text(scenario.levels)}: {functions or 'no chain'}")
+    _print_variants(workflow)
     rounds = [(True, number + 1) for number in range(design.warmup_rounds)]
     rounds += [(False, number + 1) for number in range(design.rounds)]
     print(f"order ({design.order}, seed {design.seed}):")
     for warmup, number in rounds:
         print(f"  {'warm-up' if warmup else 'round'} {number}")
-        block: Mapping[str, Any] | None = None
+        block = ""
         for visit in visits(workflow, number, warmup=warmup):
-            if workflow.variants and block != (block := without_variant(visit.scenario)):
-                print(f"    block {levels_text(block)}")
+            if workflow.variants and block != (block := _block(visit.scenario)):
+                print(f"    {block}")
             labels = ", ".join(trial.probe.label for trial in visit.trials)
             name = f"  {visit.scenario.levels[LEVEL]} " if workflow.variants else ""
             print(f"    {name}{visit.scenario.id}: {labels}")
@@ -51,3 +51,26 @@ def print_plan(workflow: Workflow) -> None:
     per_round = sum(len(scenario.probes) for scenario in workflow.scenarios)
     trials = count_text(per_round * design.rounds, "trial")
     print(f"{trials}, about {duration_text(workflow_s(workflow))} with deployments and warm-up")
+
+
+def _print_variants(workflow: Workflow) -> None:
+    """What is compared, and what each variant changes."""
+    import json
+
+    for number, variant in enumerate(workflow.variants):
+        changes = ", ".join(
+            f"{path} = {json.dumps(value, ensure_ascii=False)}"
+            for path, value in variant.changes.items()
+        )
+        if number == 0:
+            print("variants, the first is the baseline:")
+        print(f"  {variant.name}: {changes or 'the workflow as it is'}")
+
+
+def _block(scenario: Scenario) -> str:
+    """What the variants that are visited back to back have in common."""
+    from sfcperf.cli.text import levels_text
+    from sfcperf.workflow.plan import without_variant
+
+    shared = without_variant(scenario)
+    return f"block {levels_text(shared)}" if shared else "block of all variants"

@@ -134,6 +134,18 @@ def test_what_is_missing_is_named_with_its_remedy(
     assert "install fakes" in err
 
 
+def test_plan_shows_the_blocks_of_variants(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
+    variants = {"first": {}, "second": {"vnfs.sf.node": "node1", "probes.0.packets": 20}}
+    assert sfcperf("plan", bench.write(**SMALL, variants=variants)) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert "first: the workflow as it is" in lines
+    assert 'second: vnfs.sf.node = "node1", probes.0.packets = 20' in lines
+    at = [index for index, line in enumerate(lines) if line.startswith("block ")]
+    assert len(at) == len(bench.planned(**SMALL, variants=variants)) // 2
+    for index in at:
+        assert {line.split()[0] for line in lines[index + 1 : index + 3]} == {"first", "second"}
+
+
 @pytest.mark.parametrize("verb", ["run", "validate", "plan"])
 @pytest.mark.parametrize("kind", ["missing", "folder", "binary", "empty"])
 def test_a_workflow_that_is_no_workflow(
