@@ -105,7 +105,7 @@ def write_outputs(
     csv: Path | None,
 ) -> None:
     """Files that were asked for, and their paths on stdout."""
-    text = json.dumps(comparison.document(), indent=2, allow_nan=False, default=_plain) + "\n"
+    text = json.dumps(comparison.document(), indent=2, allow_nan=False) + "\n"
     if json_ == "-":
         print(text, end="")
     elif json_ is not None:
@@ -142,9 +142,3 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text)
     else:
         replace_file(path, text)
-
-
-def _plain(value: Any) -> Any:
-    from sfcperf.results.documents import plain
-
-    return plain(value)

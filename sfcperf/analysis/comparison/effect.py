@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import atanh, isfinite, sqrt, tanh
-from statistics import fmean, stdev, variance
+from statistics import fmean
 
 from sfcperf.analysis.comparison.exact import doubled_midranks
 from sfcperf.analysis.comparison.result import Estimate
+from sfcperf.analysis.comparison.spread import stdev, variance
 
 CLIFF = "Cliff's delta (Newcombe's interval)"
 BISERIAL = "matched-pairs rank-biserial (Fisher's z)"

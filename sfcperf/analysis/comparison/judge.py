@@ -48,14 +48,17 @@ class _Tested:
     tost: float | None
 
 
-def judge(cases: Sequence[Case], options: Options) -> list[Row]:
+def judge(cases: Sequence[Case], options: Options, *, sizes: bool = True) -> list[Row]:
     """Rows in the order of the cases. Primary metrics are one family of Holm's correction, the
-    others are another."""
+    others are another. Without `sizes` nobody is told how many trials would decide, which takes
+    longer than all the rest."""
     tested = [_test(case, options) for case in cases]
     rows: list[Row | None] = [None] * len(tested)
     for primary in (True, False):
         family = [i for i, one in enumerate(tested) if one.case.metric.primary is primary]
-        for index, row in zip(family, _family([tested[i] for i in family], options), strict=True):
+        for index, row in zip(
+            family, _family([tested[i] for i in family], options, sizes), strict=True
+        ):
             rows[index] = row
     return [row for row in rows if row is not None]
 
@@ -84,13 +87,19 @@ def _bound(case: Case, scale: Scale, ranks: bool) -> ShiftTest | None:
     return PairedT(a, b) if case.paired else WelchT(a, b)
 
 
-def _family(tested: Sequence[_Tested], options: Options) -> list[Row]:
+def _family(tested: Sequence[_Tested], options: Options, sizes: bool) -> list[Row]:
     p_values = [_p(one, options.alpha) for one in tested]
     members = [i for i, p in enumerate(p_values) if p is not None]
     corrected = dict(zip(members, holm([p for p in p_values if p is not None]), strict=True))
     step = options.alpha / max(1, sum(one.test is not None for one in tested))
     return [
-        _row(one, options, corrected.get(i), len(members) if i in corrected else 0, step)
+        _row(
+            one,
+            options,
+            corrected.get(i),
+            len(members) if i in corrected else 0,
+            step if sizes else None,
+        )
         for i, one in enumerate(tested)
     ]
 
@@ -102,13 +111,17 @@ def _p(one: _Tested, alpha: float) -> float | None:
     return one.test.p
 
 
-def _row(one: _Tested, options: Options, p_holm: float | None, family: int, step: float) -> Row:
+def _row(
+    one: _Tested, options: Options, p_holm: float | None, family: int, step: float | None
+) -> Row:
     case, test, alpha = one.case, one.test, options.alpha
     found = verdict_of(test, one.tost, p_holm, case.metric.better, alpha)
     confidence, ranks = 1 - alpha, options.test == "rank"
     shift = _estimate(case, one.scale, confidence, ranks)
     raw = _estimate(case, Scale(False, one.scale.centre), confidence, ranks)
-    more = Needed(None, "") if found.verdict != "undecided" else _needed(one, options, step)
+    more = Needed(None, "")
+    if found.verdict == "undecided" and step is not None:
+        more = _needed(one, options, step)
     return Row(
         candidate=case.candidate,
         scenario=case.scenario,

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, comb, pi, sqrt
-from statistics import stdev, variance
 from typing import Literal
 
 from sfcperf.analysis.comparison.rank_power import MOST_SIMULATED, rank_power
+from sfcperf.analysis.comparison.spread import stdev, variance
 
 POWER = 0.8
 MOST = 10_000
@@ -149,7 +149,7 @@ def _for_equivalence(seen: Observed) -> int | None:
 def _spread(seen: Observed) -> float:
     """Standard deviation of a trial, or of a pair's difference."""
     if seen.paired:
-        return stdev(y - x for x, y in zip(seen.a, seen.b, strict=True))
+        return stdev([y - x for x, y in zip(seen.a, seen.b, strict=True)])
     return sqrt((variance(seen.a) + variance(seen.b)) / 2)
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import sqrt
-from statistics import fmean, variance
+from statistics import fmean
 from typing import ClassVar
 
 from sfcperf.analysis.comparison.shift import ShiftTest
+from sfcperf.analysis.comparison.spread import variance
 
 
 class _Student(ShiftTest):

@@ -1,0 +1,69 @@
+"""Simulated comparisons with a known truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean, median
+
+import numpy as np
+
+from sfcperf.active.base import Metric
+from sfcperf.analysis.comparison.judge import Case, judge
+from sfcperf.analysis.comparison.options import Options
+from sfcperf.analysis.comparison.result import Row, Sample
+
+RTT = Metric("rtt_us", "us", "round-trip time", "lower", True)
+
+Noise = Callable[[np.random.Generator, int], np.ndarray]
+
+NOISE: Mapping[str, Noise] = {
+    "normal": lambda random, n: random.normal(1, 0.03, n),
+    "lognormal": lambda random, n: random.lognormal(0, 0.3, n),
+    # Where a thread lands decides: a tenth slower, or not.
+    "bimodal": lambda random, n: (
+        np.where(random.random(n) < 0.5, 1.0, 1.1) + random.normal(0, 0.004, n)
+    ),
+}
+"""Factors of the true value, one per trial."""
+
+
+def sample(values: Sequence[float]) -> Sample:
+    """Trials r001, r002, ... with these values."""
+    numbers = tuple(map(float, values))
+    ids = tuple(f"r{number:03d}" for number in range(1, len(numbers) + 1))
+    if not numbers:
+        return Sample((), (), None, None, ())
+    return Sample(ids, numbers, float(median(numbers)), fmean(numbers), ())
+
+
+def case(
+    a: Sequence[float], b: Sequence[float], *, paired: bool = False, metric: Metric = RTT
+) -> Case:
+    """A row to be judged."""
+    return Case("candidate", {}, "ping", metric, sample(a), sample(b), paired)
+
+
+def row(
+    a: Sequence[float], b: Sequence[float], options: Options | None = None, **more: object
+) -> Row:
+    """A family of one."""
+    return judge([case(a, b, **more)], options or Options())[0]  # type: ignore[arg-type]
+
+
+def family(
+    random: np.random.Generator,
+    noise: str,
+    n: int,
+    ratios: Sequence[float],
+    *,
+    paired: bool,
+    options: Options | None = None,
+) -> list[Row]:
+    """Rows with n trials per side and these true ratios of candidate to baseline; paired trials
+    share the state that the machine is in during their round."""
+    cases = []
+    for ratio in ratios:
+        a, b = (100 * NOISE[noise](random, n) for _ in range(2))
+        state = random.lognormal(0, 0.1, n) if paired else 1.0
+        cases.append(case(a * state, b * state * ratio, paired=paired))
+    return judge(cases, options or Options(), sizes=False)
