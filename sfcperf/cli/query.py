@@ -133,6 +133,7 @@ def _answer(
 ) -> None:
     import sys
 
+    from sfcperf.cli.streams import drop_stdout
     from sfcperf.errors import InputError
     from sfcperf.results.export import check_target
     from sfcperf.results.files import replacing
@@ -141,8 +142,13 @@ def _answer(
     if output is None:
         if format_ is Format.PARQUET:
             raise InputError("Parquet is not for a terminal", where="--format", hint="-o FILE")
-        with database.ask(sql) as rows:
-            write_text(rows, format_.value, sys.stdout)
+        try:
+            with database.ask(sql) as rows:
+                write_text(rows, format_.value, sys.stdout)
+                sys.stdout.flush()
+        except BrokenPipeError:
+            # A reader that has seen enough (`| head`) is no error.
+            drop_stdout()
         return
     for store in stores:
         check_target(store, output)

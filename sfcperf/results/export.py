@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 Format = Literal["csv", "parquet"]
 
+TAG_PREFIX = "tag_"
+"""Before a tag's name, as `factor_` before a factor's."""
+
 _TRIAL_COLUMNS = tuple(f.name for f in fields(TrialRecord) if f.name not in ("scenario", "samples"))
 _SAMPLE_COLUMNS = ("sample", "metric", "unit", "value")
 
@@ -27,7 +30,7 @@ def export(store: RunStore, format: Format, target: Path) -> list[Path]:
     """Write all samples of the run to `target`; gives the files that were written.
 
     Columns: `run_id`, the fields of TrialRecord (reasons, deployment, packets and notes as JSON
-    text), a column `factor_NAME` per factor, and `sample` (from 0 within the trial), `metric`,
+    text), a column `factor_NAME` per factor, a column `tag_NAME` per tag (analysis `enrich`), and `sample` (from 0 within the trial), `metric`,
     `unit`, `value`. Trials of every status are there: filter on `status`. A trial without samples
     has one row whose sample columns are empty, so that failures do not vanish from a table. When
     the run has telemetry it goes, with the same factor columns, to `telemetry_target(target)`.
@@ -40,7 +43,7 @@ def export(store: RunStore, format: Format, target: Path) -> list[Path]:
             f"there is no export format {format!r}", allowed=", ".join(get_args(Format))
         )
     trials = store.trials()
-    tables = {target: _samples_table(store.run_id, trials)}
+    tables = {target: _samples_table(store.run_id, trials, _tags(store, "trial"))}
     if store.telemetry_path.is_file():
         tables[telemetry_target(target)] = _telemetry_table(store, trials)
     for path in tables:
@@ -55,7 +58,18 @@ def telemetry_target(target: Path) -> Path:
     return target.with_name(f"{target.stem}-telemetry{target.suffix}")
 
 
-def _samples_table(run_id: str, trials: Sequence[TrialRecord]) -> pyarrow.Table:
+def _tags(store: RunStore, subject: str) -> dict[str, dict[str, Any]]:
+    """Tag -> trial id or source -> value."""
+    found: dict[str, dict[str, Any]] = {}
+    for tag in (store.tags() or {}).get("tags", []):
+        if tag["subject"] == subject:
+            found.setdefault(tag["tag"], {})[tag["id"]] = tag["value"]
+    return found
+
+
+def _samples_table(
+    run_id: str, trials: Sequence[TrialRecord], tags: Mapping[str, Mapping[str, Any]]
+) -> pyarrow.Table:
     import pyarrow
 
     rows = [(record, row) for record in trials for row in _sample_rows(record)]
@@ -65,6 +79,8 @@ def _samples_table(run_id: str, trials: Sequence[TrialRecord]) -> pyarrow.Table:
         columns[name] = pyarrow.array([values[r.trial_id] for r, _ in rows], _type(name))
     for factor in factor_names(record.scenario for record in trials):
         columns[PREFIX + factor] = level_array([r.scenario.get(factor) for r, _ in rows])
+    for tag, by_trial in tags.items():
+        columns[TAG_PREFIX + tag] = level_array([by_trial.get(r.trial_id) for r, _ in rows])
     for name in _SAMPLE_COLUMNS:
         columns[name] = pyarrow.array([row.get(name) for _, row in rows], _type(name))
     return pyarrow.table(columns)
@@ -94,6 +110,10 @@ def _telemetry_table(store: RunStore, trials: Sequence[TrialRecord]) -> pyarrow.
     for factor in factor_names(levels.values()):
         column = level_array([scenario.get(factor) for scenario in known]).take(scenarios.indices)
         table = table.append_column(PREFIX + factor, column)
+    sources = table["source"].combine_chunks().dictionary_encode()
+    for tag, by_source in _tags(store, "source").items():
+        known_tags = [by_source.get(name) for name in sources.dictionary.to_pylist()]
+        table = table.append_column(TAG_PREFIX + tag, level_array(known_tags).take(sources.indices))
     return table.add_column(0, "run_id", pyarrow.repeat(store.run_id, table.num_rows))
 
 

@@ -119,6 +119,8 @@ def _csv_cell(value: Any) -> Any:
 
 def _json_value(value: Any) -> Any:
     """What JSON can say: NaN and infinities are null."""
+    if isinstance(value, bool):
+        return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Decimal):

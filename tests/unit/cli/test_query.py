@@ -1,0 +1,275 @@
+"""`sfcperf query`: SQL of one run or many, and nothing else."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+from support.runs import RunOptions, build_run
+from support.trials import run_folder, trial
+from typer.testing import CliRunner
+
+from sfcperf.analysis.merge import MergeAnalysis
+from sfcperf.results.query import VIEWS
+
+Ask = Callable[..., "Answer"]
+
+
+@dataclass
+class Answer:
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def ask(sfcperf: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> Ask:
+    def asked(*words: object) -> Answer:
+        status = sfcperf("query", *words)
+        out, err = capsys.readouterr()
+        return Answer(status, out, err)
+
+    return asked
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    store = build_run(tmp_path_factory.mktemp("it's") / "one")
+    MergeAnalysis({}).analyse(store)
+    return store.folder
+
+
+def rows(answer: Answer) -> list[list[str]]:
+    assert answer.status == 0, answer.err
+    return list(csv.reader(io.StringIO(answer.out)))[1:]
+
+
+def test_without_sql_views_and_columns_are_listed(ask: Ask, run: Path) -> None:
+    answer = ask(run)
+    assert answer.status == 0
+    for view in VIEWS:
+        assert f"\n{view}: " in "\n" + answer.out
+    assert "factor_chain_length" in answer.out
+
+
+def test_the_numbers_are_those_of_the_record(ask: Ask, run: Path) -> None:
+    lines = (run / "trials.jsonl").read_text().splitlines()
+    trials = [json.loads(line) for line in lines]
+    sql = (
+        "select trial_id, factor_topology, factor_chain_length, sum(value), count(*) from samples "
+        "where metric = 'rtt_us' group by all order by trial_id"
+    )
+    found = rows(ask(run, sql, "--format", "csv"))
+    wanted = {}
+    for record in trials:
+        values = [s["value"] for s in record["samples"] if s["metric"] == "rtt_us"]
+        if values:
+            levels = record["scenario"]
+            wanted[record["trial_id"]] = (
+                levels["topology"],
+                str(levels["chain_length"]),
+                pytest.approx(sum(values)),
+                str(len(values)),
+            )
+    assert {row[0]: (row[1], row[2], float(row[3]), row[4]) for row in found} == wanted
+    assert len(wanted) == 18
+
+
+def test_telemetry_is_joined_with_trials(ask: Ask, run: Path) -> None:
+    sql = (
+        "select count(*), count(distinct t.trial_id), min(t.time) >= min(s.started_at) "
+        "from telemetry t join trials s using (run_id, trial_id)"
+    )
+    (row,) = rows(ask(run, sql, "--format", "csv"))
+    table = pyarrow.parquet.read_table(run / "telemetry.parquet")
+    assert row == [str(table.num_rows), str(len(table["trial_id"].unique())), "true"]
+
+
+def test_several_runs_are_one_table(ask: Ask, run: Path, tmp_path: Path) -> None:
+    other = run_folder(
+        tmp_path / "results" / "other",
+        [trial(scenario={"chain_length": "none", 'odd "name"; --': [1]})],
+    )
+    sql = 'select run_id, factor_chain_length, "factor_odd ""name""; --" from trials order by 1, 2'
+    found = rows(ask(run, other.folder, sql, "--format", "csv"))
+    assert len(found) == 73
+    # Levels of one factor that are numbers here and text there are text.
+    assert ["other", "none", "[1]"] in found
+    empty = "select count(*) from telemetry where run_id = 'other'"
+    assert rows(ask(run, other.folder, empty, "--format", "csv")) == [["0"]]
+    by_name = ask("o*", "select count(*) n from trials", "--results", tmp_path / "results")
+    assert by_name.out.split() == ["n", "─", "1"]
+    every = ask("--all", "select count(*) n from trials", "--results", tmp_path / "results")
+    assert every.out == by_name.out
+
+
+def test_a_run_of_which_little_is_there(ask: Ask, tmp_path: Path) -> None:
+    store = build_run(tmp_path / "r", RunOptions(trials=0, telemetry=False, summaries=False))
+    for view in VIEWS:
+        assert ask(store.folder, f"select * from {view}").status == 0
+    assert "(no rows)" in ask(store.folder, "from joined").out
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select * from read_text('/etc/hostname')",
+        "select * from read_csv('{secret}')",
+        "select * from '{secret}'",
+        "select * from read_parquet('{secret}')",
+        "select * from glob('/etc/*')",
+        "select * from read_text('https://localhost:1/x')",
+        "copy trials to '{target}'",
+        "copy (select 1) to '{target}' (format csv)",
+        "export database '{target}'",
+        "attach '{target}'",
+        "install httpfs",
+        "load httpfs",
+        "set enable_external_access = true",
+        "reset lock_configuration",
+        "pragma enable_profiling",
+        "drop table trials",
+        "update trials set status = 'valid'",
+        "create table t as select 1",
+        "select 1; drop table trials",
+        "call pragma_version()",
+        "select secret from opened",
+    ],
+)
+def test_nothing_but_the_runs_is_in_reach(ask: Ask, run: Path, tmp_path: Path, sql: str) -> None:
+    secret, target = tmp_path / "secret.csv", tmp_path / "target"
+    secret.write_text("password\nhunter2\n")
+    before = {file: file.read_bytes() for file in run.rglob("*") if file.is_file()}
+    answer = ask(run, sql.format(secret=secret, target=target))
+    assert answer.status == 2, answer
+    assert answer.err.startswith("SQL: ")
+    assert "Traceback" not in answer.err
+    assert "hunter2" not in answer.out + answer.err
+    assert not target.exists()
+    assert {file: file.read_bytes() for file in run.rglob("*") if file.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("selct 1 from trials", "syntax error"),
+        ("select * from trails", 'Did you mean "trials"'),
+        ("select statuss from trials", "status"),
+        ("select 1 ; select 2", "2 statements"),
+        ("select cast('x' as int) from trials", "convert"),
+        ("/* nothing */", "0 statements"),
+        ("  ", "empty"),
+    ],
+)
+def test_wrong_sql_is_explained(ask: Ask, run: Path, sql: str, words: str) -> None:
+    answer = ask(run, sql)
+    assert answer.status == 2
+    assert words.lower() in answer.err.lower()
+
+
+def test_what_names_no_run_is_refused(ask: Ask, run: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    for words, text in (
+        ((), "no run is named"),
+        (("select 1",), "no run is named"),
+        (("absent", "select 1"), "no such run"),
+        (("absent",), "no such run"),
+        (("x*", "select 1", "--results", tmp_path), "no run has such a name"),
+        ((run, "--all", "select 1"), "one or the other"),
+        ((run, copy, "select 1"), "again"),
+    ):
+        answer = ask(*words)
+        assert answer.status == 2, words
+        assert text in answer.err, words
+
+
+def test_json_is_json_whatever_the_values(ask: Ask, run: Path) -> None:
+    sql = (
+        "select 'a\"b' t, 'nan'::double n, [1, null] l, {'a': 1.5} s, null u, true b, "
+        "sum(round) big, 1.5::decimal(9, 2) d, timestamp '2026-01-31 12:00:00' w from trials"
+    )
+    (row,) = json.loads(ask(run, sql, "--format", "json").out)
+    rounds = sum(json.loads(x)["round"] for x in (run / "trials.jsonl").read_text().splitlines())
+    assert row == {
+        "t": 'a"b',
+        "n": None,
+        "l": [1, None],
+        "s": {"a": 1.5},
+        "u": None,
+        "b": True,
+        "big": rounds,
+        "d": 1.5,
+        "w": "2026-01-31T12:00:00",
+    }
+    assert json.loads(ask(run, "select 1 a where false", "--format", "json").out) == []
+
+
+def test_parquet_goes_to_a_file_with_its_types(ask: Ask, run: Path, tmp_path: Path) -> None:
+    target = tmp_path / "t.parquet"
+    sql = "select trial_id, started_at, round from trials"
+    answer = ask(run, sql, "--format", "parquet", "-o", target)
+    assert (answer.status, answer.out) == (0, f"{target}\n")
+    read = pyarrow.parquet.read_table(target)
+    assert read.num_rows == 72
+    assert [str(kind) for kind in read.schema.types] == ["string", "timestamp[us]", "int64"]
+    assert ask(run, sql, "--format", "parquet").status == 2
+
+
+def test_the_record_is_never_replaced(ask: Ask, run: Path) -> None:
+    before = (run / "trials.jsonl").read_bytes()
+    answer = ask(run, "select 1 a", "--format", "csv", "-o", run / "trials.jsonl")
+    assert answer.status == 2
+    assert (run / "trials.jsonl").read_bytes() == before
+    assert ask(run, "select 1 a", "-o", run / "no" / "such" / "folder.csv").status == 2
+
+
+def test_a_failing_query_leaves_no_file(ask: Ask, run: Path, tmp_path: Path) -> None:
+    sql = "select cast(case when i < 50000 then '1' else 'x' end as int) from range(60000) r(i)"
+    target = tmp_path / "t.csv"
+    assert ask(run, sql, "--format", "csv", "-o", target).status == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_query_may_come_from_stdin_and_the_reader_may_go(run: Path) -> None:
+    command = [str(Path(sys.executable).with_name("sfcperf")), "query", str(run), "-"]
+    with subprocess.Popen(
+        [*command, "--format", "csv"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "COLUMNS": "80"},
+    ) as process:
+        assert process.stdin and process.stdout and process.stderr
+        process.stdin.write(b"select i from range(2000000) r(i)")
+        process.stdin.close()
+        assert process.stdout.readline() == b"i\n"
+        process.stdout.close()
+        assert process.wait(timeout=60) == 0
+        assert process.stderr.read() == b""
+
+
+def test_control_characters_do_not_reach_the_terminal(ask: Ask, run: Path) -> None:
+    answer = ask(run, "select chr(27) || '[2J' || chr(10) || 'x' as t")
+    assert "\x1b" not in answer.out
+    assert len(answer.out.splitlines()) == 3
+
+
+def test_help_needs_no_database() -> None:
+    from sfcperf.cli.app import app
+
+    shown = CliRunner().invoke(app, ["query", "--help"])
+    assert shown.exit_code == 0
+    assert "SQL" in shown.output
+    code = "import sys, sfcperf.cli.query; assert not {'duckdb', 'pyarrow'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
