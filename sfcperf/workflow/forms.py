@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf import plugins
+from sfcperf.errors import WorkflowError
 from sfcperf.workflow.expand import MAX_SCENARIOS, Level
 from sfcperf.workflow.findings import Findings, listing
 from sfcperf.workflow.model import Infrastructure, ProbeSpec, Scenario
-from sfcperf.workflow.pointer import to_pointer
 from sfcperf.workflow.variants import LEVEL
 
 
@@ -48,33 +48,36 @@ def merge(forms: Mapping[str, Form]) -> Form:
     )
 
 
-def check_comparable(forms: Mapping[str, Form], findings: Findings) -> None:
-    """Each scenario is measured in all variants, by probes of the same labels and metrics. (The
-    scenarios themselves are the same, since factors are.)"""
+def check_comparable(forms: Mapping[str, Form]) -> dict[str, WorkflowError]:
+    """Each scenario is measured in all variants, by probes of the same labels and metrics; gives
+    what keeps a variant from being compared with the first. (The scenarios themselves are the
+    same, since factors are.) Raises WorkflowError when there are too many of them together."""
     (_, baseline), *others = forms.items()
     count = sum(len(form.scenarios) for form in forms.values())
     if count > MAX_SCENARIOS:
-        findings.add(
-            "/variants",
+        raise WorkflowError(
             f"{len(forms)} variants of {len(baseline.scenarios)} scenarios are {count} scenarios",
+            where="/variants",
             allowed=f"up to {MAX_SCENARIOS} scenarios in one workflow",
         )
     expected = [_reported(scenario.probes) for scenario in baseline.scenarios]
+    errors: dict[str, WorkflowError] = {}
     for name, form in others:
+        findings = Findings()
         for wanted, scenario in zip(expected, form.scenarios, strict=True):
-            _check_probes(name, wanted, _reported(scenario.probes), findings)
+            _check_probes(wanted, _reported(scenario.probes), findings)
+        # Each scenario says the same again: once is enough.
+        if first := next(iter(findings), None):
+            errors[name] = first
+    return errors
 
 
 def _check_probes(
-    name: str,
-    wanted: Mapping[str, frozenset[Any]],
-    given: Mapping[str, frozenset[Any]],
-    findings: Findings,
+    wanted: Mapping[str, frozenset[Any]], given: Mapping[str, frozenset[Any]], findings: Findings
 ) -> None:
-    where = to_pointer(("variants", name))
     if wanted.keys() != given.keys():
         findings.add(
-            where,
+            "/probes",
             f"its probes are {listing(given)}, and those of the first variant {listing(wanted)}: "
             "they cannot be compared",
             hint="give a probe whose parameters differ the same `name` in all variants",
@@ -83,7 +86,7 @@ def _check_probes(
     for label, metrics in wanted.items():
         if given[label] != metrics:
             findings.add(
-                where,
+                "/probes",
                 f"the probe {label!r} reports {_names(given[label])}, and that of the first "
                 f"variant {_names(metrics)}: they cannot be compared",
                 hint="give it another `name` in all variants, or the same parameters",

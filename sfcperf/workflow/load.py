@@ -125,11 +125,10 @@ def _forms(
             wrong.raise_any()
         except WorkflowError as error:
             errors[variant.name] = error
-    if errors:
-        for finding in blame(document, variants, errors):
-            findings.take(finding)
-    findings.raise_any()
-    check_comparable(forms, findings)
+    if not findings and not errors:
+        errors = check_comparable(forms)
+    for finding in blame(document, variants, errors):
+        findings.take(finding)
     findings.raise_any()
     return forms
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support.workflow_plugins import findings_at, pointers
+from support.workflow_plugins import Stream, findings_at, pointers
 
 from sfcperf.control.resolved import resolved
 from sfcperf.errors import InputError, WorkflowError
@@ -186,11 +186,25 @@ def test_a_factor_may_not_have_the_name_of_the_variants_level(refused: Refused) 
     assert error.where == "/factors/variant"
 
 
-def test_probes_are_the_same_in_all_variants(refused: Refused, load: Any) -> None:
+def test_probes_are_the_same_in_all_variants(
+    refused: Refused, load: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stream = {"probe": "stream", "protocol": "udp"}
     error = refused(variants={"a": {}, "b": {"probes": [stream]}})
-    assert error.where == "/variants/b"
+    assert error.where == "/variants/b/probes"
     assert "stream-udp" in error.message and "echo" in error.message
+    error = refused(
+        probes=[stream],
+        variants={"a": {}, "b": {"probes.0.protocol": "tcp", "chain.spi": 2}},
+    )
+    assert error.where == "/variants/b/probes.0.protocol"
+    monkeypatch.setattr(Stream, "metrics", classmethod(lambda cls, parameters: ()))
+    error = refused(
+        probes=[{"probe": "echo", "name": "p"}],
+        variants={"a": {}, "b": {"probes.0.probe": "stream"}},
+    )
+    assert error.where == "/variants/b/probes.0.probe"
+    assert "loss_ratio (1), rtt_us (us)" in error.message
     named = {"a": {}, "b": {"probes": [{"probe": "echo", "count": 5, "name": "echo"}]}}
     assert {s.probes[0].parameters["count"] for s in load(variants=named).scenarios} == {20, 5}
 
