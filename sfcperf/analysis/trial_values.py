@@ -24,12 +24,12 @@ def trial_means(record: TrialRecord) -> dict[str, float]:
 
 def trial_series(record: TrialRecord, metric: str) -> Sequence[float]:
     """What the trial's number was made of, in order of time and in the metric's unit: the series
-    that the probe kept, else its samples when there are several; empty otherwise."""
-    kept = record.series.get(metric)
-    if isinstance(kept, Sequence):
-        return [value for value in kept if _is_number(value)]
-    values = [sample["value"] for sample in record.samples if sample["metric"] == metric]
-    return values if len(values) > 1 else []
+    that the probe kept, else its samples; empty when that is but one number."""
+    values = record.series.get(metric)
+    if not isinstance(values, Sequence):
+        values = [sample["value"] for sample in record.samples if sample["metric"] == metric]
+    numbers = [value for value in values if _is_number(value)]
+    return numbers if len(numbers) > 1 else []
 
 
 def _is_number(value: object) -> bool:
