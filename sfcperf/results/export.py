@@ -30,10 +30,11 @@ def export(store: RunStore, format: Format, target: Path) -> list[Path]:
     """Write all samples of the run to `target`; gives the files that were written.
 
     Columns: `run_id`, the fields of TrialRecord (reasons, deployment, packets and notes as JSON
-    text), a column `factor_NAME` per factor, a column `tag_NAME` per tag (analysis `enrich`), and `sample` (from 0 within the trial), `metric`,
-    `unit`, `value`. Trials of every status are there: filter on `status`. A trial without samples
-    has one row whose sample columns are empty, so that failures do not vanish from a table. When
-    the run has telemetry it goes, with the same factor columns, to `telemetry_target(target)`.
+    text), a column `factor_NAME` per factor, a column `tag_NAME` per tag (analysis `enrich`), and
+    `sample` (from 0 within the trial), `metric`, `unit`, `value`. Trials of every status are there:
+    filter on `status`. A trial without samples has one row whose sample columns are empty, so that
+    failures do not vanish from a table. When the run has telemetry it goes, with the same factor
+    columns and the tags of its sources, to `telemetry_target(target)`.
 
     Raises InputError for an unknown format, a damaged run, or a target that cannot be written or
     that is part of the run's own record.

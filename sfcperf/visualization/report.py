@@ -17,6 +17,7 @@ from sfcperf.results.telemetry import monitor_cpu_s
 from sfcperf.visualization import chain, figures, rows, series, telemetry_charts
 from sfcperf.visualization.base import Publisher
 from sfcperf.visualization.charts import Chart, chart
+from sfcperf.visualization.correlations import correlations
 from sfcperf.visualization.fit_words import fits_by_series
 from sfcperf.visualization.page import environment, page_parts
 from sfcperf.visualization.run_data import load_workflow, planned_scenarios
@@ -34,6 +35,9 @@ _RUN_FILES = (
     ("summary.json", "results as JSON"),
     ("summary.csv", "results as CSV"),
     ("telemetry.parquet", "time series of the monitors"),
+    ("joined.parquet", "metrics of trials beside telemetry"),
+    ("correlations.json", "correlations of metrics with telemetry"),
+    ("tags.json", "tags of trials and sources, from files of the user"),
     ("figures", "figures as SVG, PDF, PNG and CSV"),
     ("raw", "what each tool printed, captures"),
 )
@@ -90,6 +94,7 @@ def _context(run: RunStore, workflow: Workflow | None, problem: str | None) -> d
     drawn = {c.id: c.data for c in telemetry if not c.constant}
     return {
         "run_id": run.run_id,
+        "correlations": correlations(run),
         "manifest": manifest,
         "workflow": workflow,
         "workflow_problem": problem,
