@@ -1,0 +1,75 @@
+"""Packages for tests: a made-up run as `sfcperf run` leaves it, packed; and zips of all kinds."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from sfcperf.control.publishing import publish_report
+from sfcperf.control.resolved import resolved
+from sfcperf.package.pack import pack
+from sfcperf.package.pack_document import PackOptions
+from sfcperf.package.people import Author
+from sfcperf.results.manifest import counts
+from sfcperf.results.store import RunStore
+from sfcperf.workflow.load import load_document
+from sfcperf.workflow.plan_document import plan_document
+from support.runs import RunOptions, build_run
+
+ADA = Author("Ada Lovelace", "0000-0002-1825-0097")
+OPTIONS = PackOptions(license="CC-BY-4.0", authors=(ADA,))
+SHORT = RunOptions(topologies=("T1",), chain_lengths=(0, 1), rounds=3, failed=frozenset())
+
+
+def finished_run(folder: Path, options: RunOptions = SHORT) -> RunStore:
+    """A run folder with plan, report and figures."""
+    store = build_run(folder, options)
+    workflow = load_document(*store.workflow())
+    store.write_plan({**plan_document(workflow), "resolved": resolved(workflow)})
+    manifest = {k: v for k, v in store.manifest().items() if k != "schema_version"}
+    trials = counts(store.trials())
+    store.write_manifest({**manifest, "trials": trials, "driver": workflow.driver})
+    assert publish_report(store) == []
+    return store
+
+
+def packed(folder: Path, name: str = "paper.zip", options: PackOptions = OPTIONS) -> Path:
+    """A package of such a run, beside it."""
+    store = finished_run(folder / "run-1")
+    return pack([store], folder / name, replace(options, overwrite=True)).path
+
+
+def contents(package: Path) -> dict[str, bytes]:
+    """Name -> content, as the standard library reads it."""
+    with zipfile.ZipFile(package) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def write_zip(path: Path, files: Mapping[str | zipfile.ZipInfo, bytes]) -> Path:
+    """A zip of these files."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return path
+
+
+def changed(package: Path, target: Path, name: str, content: bytes | None) -> Path:
+    """A copy with one file's content changed, the file added, or (None) left out."""
+    files: dict[str | zipfile.ZipInfo, bytes] = {**contents(package)}
+    if content is None:
+        del files[name]
+    else:
+        files[name] = content
+    return write_zip(target, files)
+
+
+def sealed(package: Path, target: Path, name: str, content: bytes) -> Path:
+    """As `changed`, with a list of hashes that fits: what a forger would do."""
+    import hashlib
+
+    files = contents(package) | {name: content}
+    listed = sorted(set(files) - {"manifest-sha256.txt"})
+    lines = [f"{hashlib.sha256(files[n]).hexdigest()}  {n}\n" for n in listed]
+    return write_zip(target, {**files, "manifest-sha256.txt": "".join(lines).encode()})

@@ -1,0 +1,12 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.packages import packed
+
+
+@pytest.fixture(scope="session")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A good package; beside it the run folder `run-1`. Not to be changed."""
+    return packed(tmp_path_factory.mktemp("package"))

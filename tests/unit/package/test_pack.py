@@ -1,0 +1,230 @@
+"""pack: what goes in, what stays out, the same bytes each time."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.packages import OPTIONS, contents, finished_run
+from support.runs import RunOptions, build_run, workflow_document
+
+from sfcperf.control.lock import held
+from sfcperf.control.resolved import resolved
+from sfcperf.errors import InputError
+from sfcperf.package.pack import pack
+from sfcperf.package.run_files import run_files
+from sfcperf.package.unpack import unpack
+from sfcperf.results.store import RunStore
+from sfcperf.workflow.load import load_document
+from sfcperf.workflow.plan_document import plan_document
+
+
+def copy_of(package: Path, target: Path) -> RunStore:
+    """The run that the package was made of, to be changed."""
+    shutil.copytree(package.parent / "run-1", target)
+    return RunStore.open(target)
+
+
+def test_anyone_can_check_it_with_common_tools(package: Path, tmp_path: Path) -> None:
+    subprocess.run(["unzip", "-q", str(package), "-d", str(tmp_path)], check=True)
+    done = subprocess.run(
+        ["sha256sum", "--strict", "--quiet", "-c", "manifest-sha256.txt"], cwd=tmp_path, check=False
+    )
+    assert done.returncode == 0
+    listed = (tmp_path / "manifest-sha256.txt").read_text().splitlines()
+    files = [p for p in tmp_path.rglob("*") if p.is_file()]
+    assert len(listed) == len(files) - 1
+
+
+def test_the_run_folder_is_in_it_whole(package: Path) -> None:
+    run = package.parent / "run-1"
+    files = contents(package)
+    for path in run.rglob("*"):
+        name = path.relative_to(run).as_posix()
+        if path.is_file() and name not in ("lock", "workflow-base.json"):
+            assert files[f"runs/run-1/{name}"] == path.read_bytes()
+
+
+def test_the_same_input_gives_the_same_bytes(package: Path, tmp_path: Path) -> None:
+    again = copy_of(package, tmp_path / "elsewhere" / "run-1")
+    for path in again.folder.rglob("*"):
+        os.utime(path, (0, 0))
+    made = pack([again], tmp_path / "again.zip", OPTIONS).path
+    assert made.read_bytes() == package.read_bytes()
+
+
+def test_no_folder_of_this_machine_is_left_in_what_a_reader_needs(package: Path) -> None:
+    base = json.loads(contents(package)["runs/run-1/workflow-base.json"])
+    assert base == {"folder": "."}
+
+
+def test_a_living_run_is_refused(package: Path, tmp_path: Path) -> None:
+    store = copy_of(package, tmp_path / "run-1")
+    with held(store.folder, "run-1"), pytest.raises(InputError, match="is being executed"):
+        pack([store], tmp_path / "p.zip")
+    assert not (tmp_path / "p.zip").exists()
+
+
+def test_an_incomplete_run_is_refused_or_said_to_be(tmp_path: Path) -> None:
+    store = build_run(tmp_path / "run-1", RunOptions(status="interrupted", trials=5))
+    workflow = load_document(*store.workflow())
+    store.write_plan({**plan_document(workflow), "resolved": resolved(workflow)})
+    with pytest.raises(InputError, match="its status is interrupted") as refused:
+        pack([store], tmp_path / "p.zip")
+    assert "--allow-incomplete" in (refused.value.hint or "")
+    done = pack([store], tmp_path / "p.zip", replace(OPTIONS, allow_incomplete=True))
+    assert any("incomplete" in warning for warning in done.warnings)
+    document = json.loads(contents(done.path)["package.json"])
+    assert document["runs"][0]["incomplete"] == ["its status is interrupted"]
+
+
+def test_a_damaged_run_is_refused(package: Path, tmp_path: Path) -> None:
+    store = copy_of(package, tmp_path / "run-1")
+    with (store.folder / "trials.jsonl").open("a") as file:
+        file.write("{}\n")
+    with pytest.raises(InputError, match="damaged"):
+        pack([store], tmp_path / "p.zip")
+
+
+def test_a_link_in_the_run_folder_is_refused(package: Path, tmp_path: Path) -> None:
+    store = copy_of(package, tmp_path / "run-1")
+    (store.folder / "raw" / "passwd").symlink_to("/etc/passwd")
+    with pytest.raises(InputError, match="a link or a device"):
+        pack([store], tmp_path / "p.zip")
+
+
+def test_an_existing_file_is_not_replaced_unasked(package: Path, tmp_path: Path) -> None:
+    target = tmp_path / "p.zip"
+    target.write_text("mine")
+    store = copy_of(package, tmp_path / "run-1")
+    with pytest.raises(InputError, match="already"):
+        pack([store], target)
+    assert target.read_text() == "mine"
+
+
+def test_captures_may_be_left_out_and_are_still_known(package: Path, tmp_path: Path) -> None:
+    store = copy_of(package, tmp_path / "run-1")
+    capture = store.folder / "raw" / "r001" / "a.pcapng"
+    capture.parent.mkdir()
+    capture.write_bytes(b"\x0a\x0d\x0d\x0a" * 99)
+    done = pack([store], tmp_path / "p.zip", replace(OPTIONS, captures=False))
+    files = contents(done.path)
+    assert not [name for name in files if name.endswith(".pcapng")]
+    (left,) = json.loads(files["package.json"])["runs"][0]["left_out"]
+    assert left == {
+        "file": "raw/r001/a.pcapng",
+        "bytes": 396,
+        "sha256": hashlib.sha256(capture.read_bytes()).hexdigest(),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("-----BEGIN OPENSSH PRIVATE KEY-----", "a private key"),
+        ('{"password": "hunter2hunter2"}', "a password or token"),
+        ("GET https://me:secret@example.org/", "a URL with a password"),
+        ("Authorization: Bearer abcdefghijkl", "an authorization header"),
+    ],
+)
+def test_what_looks_like_a_secret_is_not_packed(
+    package: Path, tmp_path: Path, text: str, what: str
+) -> None:
+    store = copy_of(package, tmp_path / "run-1")
+    (store.folder / "notes.txt").write_text(f"before\n{text}\nafter\n")
+    with pytest.raises(InputError, match=what) as refused:
+        pack([store], tmp_path / "p.zip")
+    assert "runs/run-1/notes.txt" in refused.value.message
+    # The secret itself is not told again.
+    assert text not in str(refused.value)
+    done = pack([store], tmp_path / "p.zip", replace(OPTIONS, allow_secrets=True))
+    assert any("notes.txt" in warning for warning in done.warnings)
+
+
+def test_a_secret_of_the_environment_is_found(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = copy_of(package, tmp_path / "run-1")
+    monkeypatch.setenv("SFCPERF_ES_API_KEY", "q1w2e3r4t5")
+    (store.folder / "run.log").write_text("sent with q1w2e3r4t5\n")
+    with pytest.raises(InputError, match="SFCPERF_ES_API_KEY"):
+        pack([store], tmp_path / "p.zip")
+
+
+def test_folders_of_the_machine_are_told(package: Path, tmp_path: Path) -> None:
+    store = copy_of(package, tmp_path / "run-1")
+    (store.folder / "run.log").write_text("reading /home/ada/lab/vnfd.yaml\n")
+    done = pack([store], tmp_path / "p.zip", OPTIONS)
+    assert any("/home/ada" in warning for warning in done.warnings)
+
+
+VNFD = (Path(__file__).resolve().parents[3] / "vnfs" / "forwarder" / "vnfd.yaml").read_text()
+
+
+def with_vnfd(folder: Path) -> RunStore:
+    """A run of a workflow that refers to `../vnfds/small.yaml`."""
+    (folder / "lab" / "vnfds").mkdir(parents=True)
+    (folder / "lab" / "workflows").mkdir()
+    (folder / "lab" / "vnfds" / "small.yaml").write_text(VNFD)
+    store = finished_run(folder / "run-1")
+    document = workflow_document(RunOptions(topologies=("T1",), chain_lengths=(0, 1)))
+    document["vnfs"]["fwd"]["vnfd"] = "../vnfds/small.yaml"
+    base = folder / "lab" / "workflows"
+    store.write_workflow(document, base)
+    workflow = load_document(document, base)
+    store.write_plan({**plan_document(workflow), "resolved": resolved(workflow)})
+    return store
+
+
+def test_vnf_descriptors_are_found_where_the_workflow_says(tmp_path: Path) -> None:
+    made = pack([with_vnfd(tmp_path)], tmp_path / "p.zip", OPTIONS).path
+    target = tmp_path / "elsewhere"
+    target.mkdir()
+    unpack(made, target)
+    shutil.rmtree(tmp_path / "lab")
+    store = RunStore.open(target / "runs" / "run-1")
+    workflow = load_document(*store.workflow())
+    (vnfd,) = {f.vnfd for s in workflow.scenarios for f in s.chain.functions}
+    assert vnfd is not None
+    assert vnfd.is_relative_to(target.resolve() / "workflow-files" / "run-1")
+    assert resolved(workflow) == store.resolved()
+
+
+def test_a_descriptor_that_changed_since_makes_the_run_incomplete(tmp_path: Path) -> None:
+    store = with_vnfd(tmp_path)
+    vnfd = tmp_path / "lab" / "vnfds" / "small.yaml"
+    vnfd.write_text(f"{vnfd.read_text()}# another line\n")
+    with pytest.raises(InputError, match=r"small\.yaml was changed"):
+        pack([store], tmp_path / "p.zip")
+
+
+def test_the_publisher_packs_the_run_that_it_belongs_to(tmp_path: Path) -> None:
+    from sfcperf.package.publisher import PackagePublisher
+    from sfcperf.package.verify import verify
+
+    store = finished_run(tmp_path / "run-1")
+    publisher = PackagePublisher({"license": "CC0-1.0", "authors": ["Ada"], "captures": True})
+    with held(store.folder, "run-1"):
+        (first,) = publisher.publish(store)
+        before = first.read_bytes()
+        (again,) = publisher.publish(store)
+    assert again.read_bytes() == before
+    assert verify(first).holds
+    assert "package.zip" not in run_files(store).files
+
+
+def test_several_runs_go_into_one_package(package: Path, tmp_path: Path) -> None:
+    first = RunStore.open(package.parent / "run-1")
+    second = copy_of(package, tmp_path / "run-2")
+    manifest = json.loads((second.folder / "run.json").read_text())
+    (second.folder / "run.json").write_text(json.dumps({**manifest, "run_id": "run-2"}))
+    with pytest.raises(InputError, match="named twice"):
+        pack([first, first], tmp_path / "p.zip")
+    files = contents(pack([first, RunStore.open(second.folder)], tmp_path / "p.zip").path)
+    assert {"runs/run-1/run.json", "runs/run-2/run.json"} <= files.keys()
