@@ -1,4 +1,4 @@
-"""A third party adds a probe and a driver from a package of its own (tests/examples)."""
+"""A third party adds a probe, a driver and an analysis from a package of its own (tests/examples)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ def sfcperf(installed: Path, *arguments: str, status: int = 0) -> subprocess.Com
     return done
 
 
-@pytest.mark.parametrize(("kind", "name"), [("probes", "tcp-connect"), ("drivers", "veth-pair")])
+@pytest.mark.parametrize(
+    ("kind", "name"), [("probes", "tcp-connect"), ("drivers", "veth-pair"), ("analyses", "spread")]
+)
 def test_it_is_listed(installed: Path, kind: str, name: str) -> None:
     assert name in sfcperf(installed, "list", kind).stdout
 
@@ -78,6 +80,15 @@ def test_its_parameters_are_part_of_the_workflow_schema(installed: Path, tmp_pat
     assert "Traceback" not in refused.stderr
 
 
+def test_its_analysis_is_checked_too(installed: Path, tmp_path: Path) -> None:
+    document = json.loads(WORKFLOW.read_text())
+    document["analyses"][0]["limit"] = 0.5
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text(json.dumps(document))
+    refused = sfcperf(installed, "validate", str(wrong), status=2)
+    assert "/analyses/0/limit" in refused.stderr
+
+
 def test_its_driver_refuses_what_it_cannot_build(installed: Path, tmp_path: Path) -> None:
     results = tmp_path / "results"
     refused = sfcperf(
@@ -100,6 +111,11 @@ def test_it_runs(installed: Path, tmp_path: Path, state_dir: Path) -> None:
         times = [s["value"] for s in trial["samples"] if s["metric"] == "connect_time_us"]
         assert len(times) == 10
         assert all(0 < time < 5e6 for time in times)
+
+    spread = json.loads((run / "spread.json").read_text())
+    assert spread["limit"] == 2
+    times_us = [row for row in spread["rows"] if row["metric"] == "connect_time_us"]
+    assert len(times_us) == 1 and times_us[0]["ratio"] >= 1
 
     summaries = json.loads((run / "summary.json").read_text())["summaries"]
     assert any(row["metric"] == "connect_time_us" and row["n"] == 2 for row in summaries)
