@@ -30,8 +30,8 @@ class Steadiness:
     """What was found of a series."""
 
     state: Literal["", "steady", "warm-up", "never"]
-    """Empty for too few observations. `warm-up`: steady from `after` on. `never`: the truncation
-    point lies in the second half, or what is left moves on: too short to become steady."""
+    """Empty for too few observations. `warm-up`: steady from `after` on. `never`: there is no such
+    place in the first half, or what is left moves on: too short to become steady."""
     after: int | None
     """Observations of the warm-up; 0 for a steady series, None otherwise."""
     bias_ratio: float | None
@@ -53,9 +53,10 @@ def steadiness(series: Sequence[Sequence[float]]) -> Steadiness:
     output, Operations Research 30, 1982), judged by shuffling each series. *Where does it end?*
     MSER-5 (White, An effective truncation heuristic for bias reduction in simulation output,
     Simulation 69, 1997) on the mean of the series at each place (Welch 1983): of the means of
-    batches of five, those are cut off at the start that make the standard error of the rest
-    smallest. MSER alone cuts something off white noise as well, hence the first question.
-    Batches are smaller for fewer than 50 observations, and larger for more than 1000.
+    batches of five, those are cut off at the start, half of them at most, that make the standard
+    error of the rest smallest. MSER alone cuts something off every other series of white noise,
+    hence the first question. Batches are smaller for fewer than 50 observations, and larger for
+    more than 1000.
     """
     import numpy as np
 
@@ -72,8 +73,10 @@ def steadiness(series: Sequence[Sequence[float]]) -> Steadiness:
     p = None if batches is None else _p_of_moving(batches)
     if batches is None or p is None or p >= ALPHA:
         return Steadiness("steady", 0, None, method, p)
-    cut = int(_errors(batches.mean(axis=0)).argmin())
-    if not 0 < cut <= count / 2 or _p_of_moving(batches[:, cut:]) < ALPHA:
+    half = count // 2
+    cut = int(_errors(batches.mean(axis=0))[: half + 1].argmin())
+    # At the bound, the smallest error lies beyond it.
+    if not 0 < cut < half or _p_of_moving(batches[:, cut:]) < ALPHA:
         return Steadiness("never", None, None, method, p)
     after = cut * size
     rest = float(array[:, after:].mean())
