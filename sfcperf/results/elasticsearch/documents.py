@@ -122,7 +122,8 @@ class Documents:
 def document_id(run_id: str, stream: mappings.Stream, key: tuple[str, ...]) -> str:
     """SHA-256 of run, stream and key, base64url (RFC 4648 section 5) without padding."""
     text = "\0".join((run_id, stream.name, *key))
-    return urlsafe_b64encode(hashlib.sha256(text.encode()).digest())[:43].decode()
+    digest = hashlib.sha256(text.encode(errors="surrogatepass")).digest()
+    return urlsafe_b64encode(digest)[:43].decode()
 
 
 def declared_metrics(manifest: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:

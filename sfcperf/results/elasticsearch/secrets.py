@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from ipaddress import ip_address
 from typing import Any
+from urllib.parse import urlsplit
 
 from sfcperf.errors import InputError
 from sfcperf.results.elasticsearch.target import Target
@@ -71,5 +73,13 @@ def _from_keyring(name: str) -> str | None:
 
 
 def _in_the_clear(url: str) -> bool:
-    local = ("http://127.", "http://localhost:", "http://[::1]:")
-    return url.startswith("http://") and not url.startswith(local)
+    parts = urlsplit(url)
+    return parts.scheme == "http" and not _is_here(parts.hostname or "")
+
+
+def _is_here(host: str) -> bool:
+    """A literal loopback address, or the one name that RFC 6761 reserves for it."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
