@@ -19,8 +19,8 @@ from sfcperf.analysis.comparison.options import Options
 from sfcperf.analysis.comparison.result import Row
 
 ROWS = 12
-FAMILIES = 100
-SINGLE = 400
+FAMILIES = 300
+SINGLE = 1000
 ALPHA = 0.05
 SEED = 1
 TRIALS = (3, 5, 10, 30)
@@ -82,7 +82,8 @@ def _kinds() -> list[tuple[str, bool]]:
 
 
 def _any_alarm(noise: str, n: int, paired: bool, test: str) -> float:
-    random, options = numpy.random.default_rng(SEED), Options(test=test)  # type: ignore[arg-type]
+    random = _random(noise, n)
+    options = Options(test=test)  # type: ignore[arg-type]
     alarms = [
         any(
             row.p_holm is not None and row.p_holm <= ALPHA
@@ -94,19 +95,25 @@ def _any_alarm(noise: str, n: int, paired: bool, test: str) -> float:
 
 
 def _share(noise: str, n: int, paired: bool, ratio: float, seen: Callable[[Row], bool]) -> float:
-    rows = family(numpy.random.default_rng(SEED), noise, n, [ratio] * SINGLE, paired=paired)
+    rows = family(_random(noise, n), noise, n, [ratio] * SINGLE, paired=paired)
     return sum(map(seen, rows)) / SINGLE
 
 
 def _decided(n: int, ratio: float, rows: int, test: str, seen: str) -> float:
-    random, options = numpy.random.default_rng(SEED), Options(test=test)  # type: ignore[arg-type]
-    families = 120 // rows
+    random = _random("normal", n)
+    options = Options(test=test)  # type: ignore[arg-type]
+    families = 360 // rows
     verdicts = [
         row.verdict
         for _ in range(families)
         for row in family(random, "normal", n, [ratio] * rows, paired=False, options=options)
     ]
     return verdicts.count(seen) / len(verdicts)
+
+
+def _random(noise: str, n: int) -> numpy.random.Generator:
+    """The same for both tests, so that they see the same trials."""
+    return numpy.random.default_rng([SEED, list(NOISE).index(noise), n])
 
 
 def _equivalent(row: Row) -> bool:

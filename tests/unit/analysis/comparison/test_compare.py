@@ -1,0 +1,199 @@
+"""Comparison of run folders: matching, pairing, what is said of both sides."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.compared_runs import LOSS, ping_run, variants_run
+from support.manifests import HOST, VERSIONS
+from support.schemas import validator
+from support.trials import RTT
+
+from sfcperf.analysis.comparison import Comparison, Options, Side, compare, compare_all
+from sfcperf.errors import InputError
+from sfcperf.results.store import RunStore
+
+
+def side(store: RunStore, variant: str | None = None) -> Side:
+    return Side(variant or store.run_id, store, variant)
+
+
+def compared(a: RunStore, b: RunStore, **options: Any) -> Comparison:
+    return compare(side(a), side(b), Options(**options))
+
+
+def test_a_slower_run_is_worse_in_every_scenario(tmp_path: Path) -> None:
+    found = compared(ping_run(tmp_path / "a"), ping_run(tmp_path / "b", ratio=1.1, seed=2))
+    assert [(r.scenario, r.metric, r.verdict) for r in found.rows] == [
+        ({"chain_length": 0}, "rtt_us", "worse"),
+        ({"chain_length": 1}, "rtt_us", "worse"),
+    ]
+    for row in found.rows:
+        assert row.relative is not None
+        assert row.relative.value == pytest.approx(0.1, abs=0.02)
+        assert (row.n_a, row.n_b, row.paired, row.test) == (8, 8, False, "Wilcoxon rank-sum")
+        assert row.a.trials[0] == f"r001-s00{row.scenario['chain_length']}-ping"
+
+
+def test_scenarios_are_matched_by_levels_not_by_ids(tmp_path: Path) -> None:
+    a = ping_run(tmp_path / "a", [{"chain_length": 1, "vcpus": 2}, {"chain_length": 0, "vcpus": 2}])
+    b = ping_run(
+        tmp_path / "b", [{"vcpus": 2.0, "chain_length": 0}, {"vcpus": 2, "chain_length": 1}]
+    )
+    rows = compared(a, b).rows
+    assert [r.verdict for r in rows] == ["equivalent", "equivalent"]
+    assert [r.scenario["chain_length"] for r in rows] == [1, 0]
+
+
+def test_what_has_no_counterpart_is_listed_with_the_reason(tmp_path: Path) -> None:
+    a = ping_run(tmp_path / "a", [{"chain_length": 0}, {"chain_length": 3}])
+    b = ping_run(tmp_path / "b", metrics=[RTT])
+    found = compared(a, b, all_metrics=True)
+    assert [r.scenario["chain_length"] for r in found.rows] == [0, 0]
+    reasons = {(u.side, u.metric, u.scenario["chain_length"]): u.reason for u in found.unmatched}
+    assert reasons == {
+        ("a", "", 3): "chain_length is 3, and 0, 1 in b",
+        ("b", "", 1): "chain_length is 1, and 0, 3 in a",
+    }
+
+
+def test_a_unit_that_changed_is_not_compared(tmp_path: Path) -> None:
+    other = {**LOSS, "unit": "%"}
+    found = compared(
+        ping_run(tmp_path / "a"), ping_run(tmp_path / "b", metrics=[RTT, other]), all_metrics=True
+    )
+    assert {r.metric for r in found.rows} == {"rtt_us"}
+    assert {u.reason for u in found.unmatched} == {"its unit is 1, and % in b"}
+
+
+def test_a_constant_factor_of_one_side_is_no_obstacle(tmp_path: Path) -> None:
+    a = ping_run(tmp_path / "a")
+    b = ping_run(tmp_path / "b", [{"chain_length": n, "engine": "ebpf"} for n in (0, 1)])
+    found = compared(a, b)
+    assert len(found.rows) == 2
+    assert any("only b has the factor engine (always ebpf)" in text for text in found.warnings)
+
+
+def test_a_factor_that_both_hold_at_another_level_must_be_ignored_by_name(tmp_path: Path) -> None:
+    a, b = (
+        ping_run(tmp_path / engine, [{"chain_length": n, "engine": engine} for n in (0, 1)])
+        for engine in ("ebpf", "userspace")
+    )
+    with pytest.raises(InputError, match="--ignore engine compares across it"):
+        compared(a, b)
+    assert len(compared(a, b, ignore=("engine",)).rows) == 2
+    assert len(compared(a, b, match=("chain_length",)).rows) == 2
+    with pytest.raises(InputError, match="no run has the factor 'colour'"):
+        compared(a, b, ignore=("colour",))
+
+
+def test_ignoring_a_factor_that_varies_pools_and_says_so(tmp_path: Path) -> None:
+    found = compared(ping_run(tmp_path / "a"), ping_run(tmp_path / "b"), ignore=("chain_length",))
+    (row,) = found.rows
+    assert (row.n_a, row.n_b) == (16, 16)
+    assert "a: trials of 2 scenarios were put together" in row.warnings
+
+
+def test_only_valid_trials_count(tmp_path: Path) -> None:
+    bad = {(2, "s000"): "untrusted", (3, "s000"): "failed"}
+    found = compared(ping_run(tmp_path / "a"), ping_run(tmp_path / "b", bad=bad))
+    row = found.rows[0]
+    assert (row.n_a, row.n_b) == (8, 6)
+    assert row.b.excluded == ("r002-s000-ping", "r003-s000-ping")
+    assert row.warnings == ("2 of 8 trials of b do not count",)
+    assert found.rows[1].warnings == ()
+
+
+def test_variants_are_compared_round_by_round(tmp_path: Path) -> None:
+    run = variants_run(tmp_path / "run", bad={(4, "s002"): "untrusted"})
+    found = compare(side(run, "ovs"), side(run, "ebpf"))
+    assert [(r.scenario, r.verdict) for r in found.rows] == [
+        ({"chain_length": 0}, "better"),
+        ({"chain_length": 1}, "better"),
+    ]
+    first = found.rows[0]
+    assert first.paired
+    assert first.test == "Wilcoxon signed-rank"
+    # Round 4 has no valid trial of one variant: the other's does not count either.
+    assert first.n_a == first.n_b == 11
+    assert first.a.excluded == ("r004-s000-ping",)
+    assert first.b.excluded == ("r004-s002-ping",)
+    assert [(d.kind, d.name, d.value) for d in found.differences] == [
+        ("variant", "infrastructure.config.dataplane", "ebpf")
+    ]
+    with pytest.raises(InputError, match="no variant 'xdp'"):
+        compare(side(run, "ovs"), side(run, "xdp"))
+
+
+def test_all_candidates_are_one_family(tmp_path: Path) -> None:
+    runs = [ping_run(tmp_path / name, seed=seed) for seed, name in enumerate("abcd")]
+    found = compare_all(side(runs[0]), [side(run) for run in runs[1:]])
+    assert [row.candidate for row in found.rows] == ["b", "b", "c", "c", "d", "d"]
+    assert {row.family for row in found.rows} == {6}
+
+
+def test_three_rounds_are_called_too_few(tmp_path: Path) -> None:
+    found = compared(
+        ping_run(tmp_path / "a", rounds=3), ping_run(tmp_path / "b", rounds=3, ratio=2, seed=2)
+    )
+    assert {row.verdict for row in found.rows} == {"undecided"}
+    (text,) = found.warnings
+    assert "cannot go below p = 0.1" in text
+    assert "5 rounds can decide" in text
+
+
+def test_secondary_metrics_are_asked_for(tmp_path: Path) -> None:
+    a, b = ping_run(tmp_path / "a"), ping_run(tmp_path / "b")
+    assert {r.metric for r in compared(a, b, all_metrics=True).rows} == {"rtt_us", "loss_ratio"}
+    assert {r.metric for r in compared(a, b, metrics=("ping/loss_ratio",)).rows} == {"loss_ratio"}
+    with pytest.raises(InputError, match="no metric 'rtt'"):
+        compared(a, b, metrics=("rtt",))
+    with pytest.raises(InputError, match="no metric 'rate_bps'"):
+        compared(a, b, margins={"rate_bps": 0.1})
+
+
+def test_circumstances_that_differ_are_named(tmp_path: Path) -> None:
+    host = json.loads(json.dumps(HOST))
+    host["kernel"]["release"] = "7.0.0"
+    host["load"]["load_1min"] = 9.0
+    host["memory"]["total_bytes"] += 4096
+    versions = {**VERSIONS, "tools": {**VERSIONS["tools"], "iperf3": "iperf 3.20"}}
+    a = ping_run(tmp_path / "a")
+    b = ping_run(tmp_path / "b", host=host, versions=versions, driver="openstack")
+    assert {(d.kind, d.name, d.value) for d in compared(a, b).differences} == {
+        ("host", "kernel.release", "7.0.0"),
+        ("versions", "tools.iperf3", "iperf 3.20"),
+        ("infrastructure", "driver", "openstack"),
+    }
+
+
+def test_a_run_that_did_not_end_is_named(tmp_path: Path) -> None:
+    found = compared(ping_run(tmp_path / "a"), ping_run(tmp_path / "b", status="interrupted"))
+    assert any("b is interrupted" in text for text in found.warnings)
+
+
+def test_sides_need_names_of_their_own(tmp_path: Path) -> None:
+    run = ping_run(tmp_path / "a")
+    with pytest.raises(InputError, match="twice"):
+        compare(side(run), side(run))
+
+
+def test_runs_that_share_nothing(tmp_path: Path) -> None:
+    a, b = ping_run(tmp_path / "a"), ping_run(tmp_path / "b", [{"chain_length": 7}])
+    with pytest.raises(InputError, match=r"nothing of a, b can be matched"):
+        compared(a, b)
+
+
+@pytest.mark.parametrize("test", ["rank", "t"])
+def test_the_document_is_as_its_schema_says(tmp_path: Path, test: str) -> None:
+    a = ping_run(tmp_path / "a", bad={(1, "s000"): "failed"})
+    b = ping_run(tmp_path / "b", [{"chain_length": 0}, {"chain_length": 2}], driver="other")
+    found = compared(a, b, all_metrics=True, test=test, margins={"rtt_us": 0.1})
+    document = found.document()
+    validator("comparison").validate(document)
+    assert json.loads(json.dumps(document)) == document
+    assert sum(document["counts"].values()) == len(document["rows"]) == len(found.rows)
+    validator("comparison").check_schema(validator("comparison").schema)

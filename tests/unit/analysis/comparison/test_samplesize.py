@@ -1,0 +1,79 @@
+"""Sample sizes: an experiment of the size that was named, simulated with scipy, decides in about
+four of five cases."""
+
+from __future__ import annotations
+
+from math import log1p
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from sfcperf.analysis.comparison.rank_power import rank_power
+from sfcperf.analysis.comparison.samplesize import Observed, least_for, needed
+
+BOUNDS = (log1p(-0.05), log1p(0.05))
+
+
+def observed(shift: float, paired: bool, ranks: bool) -> Observed:
+    """Trials with exactly this shift and a standard deviation of 0.03 (of the differences)."""
+    z = stats.norm.ppf((np.arange(12) + 0.5) / 12)
+    z = 0.03 * z / z.std(ddof=1)
+    a = np.zeros(12) if paired else z
+    return Observed(a, shift + z, paired, ranks, shift, 0.01, 0.05, BOUNDS)
+
+
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("ranks", [False, True])
+@pytest.mark.parametrize("shift", [0.08, 0.06])
+def test_enough_for_a_difference(shift: float, ranks: bool, paired: bool) -> None:
+    seen = observed(shift, paired, ranks)
+    found = needed(Observed(*[*vars(seen).values()][:2], paired, ranks, shift, 0.01, 0.05, None))
+    assert found.purpose == "difference"
+    n = found.n or 0
+    random = np.random.default_rng(1)
+    b = random.normal(shift, 0.03, (2000, n))
+    a = np.zeros_like(b) if paired else random.normal(0, 0.03, (2000, n))
+    if ranks:
+        p = (stats.wilcoxon(b - a, axis=1, method="exact") if paired
+             else stats.mannwhitneyu(b, a, axis=1, method="exact")).pvalue  # fmt: skip
+    else:
+        p = (stats.ttest_rel if paired else stats.ttest_ind)(b, a, axis=1).pvalue
+    # Never fewer than the 13 that were not enough.
+    assert np.mean(p <= 0.01) >= 0.76
+    if n > 13:
+        assert np.mean(p <= 0.01) <= 0.9
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_enough_for_equivalence(paired: bool) -> None:
+    found = needed(observed(0.02, paired, ranks=False))
+    assert found.purpose == "equivalence"
+    n = found.n or 0
+    random = np.random.default_rng(2)
+    b = random.normal(0.02, 0.03, (2000, n))
+    a = np.zeros_like(b) if paired else random.normal(0, 0.03, (2000, n))
+    test = stats.ttest_rel if paired else stats.ttest_ind
+    above = test(b, a + BOUNDS[0], axis=1, alternative="greater").pvalue
+    below = test(b, a + BOUNDS[1], axis=1, alternative="less").pvalue
+    power = np.mean(np.maximum(above, below) <= 0.05)
+    assert power >= 0.76
+    if n > 13:
+        assert power <= 0.9
+    by_ranks = needed(observed(0.02, paired, ranks=True))
+    assert n <= (by_ranks.n or 0) <= 1.2 * n + 1
+
+
+@pytest.mark.parametrize(
+    ("alpha", "paired", "n"),
+    [(0.05, False, 4), (0.05, True, 6), (0.05 / 12, False, 6), (0.05 / 12, True, 9)],
+)
+def test_the_least_that_a_rank_test_can_do_with(alpha: float, paired: bool, n: int) -> None:
+    assert least_for(alpha, paired) == n
+    assert rank_power(n - 1, 100, alpha, paired) == 0
+    assert rank_power(n, 100, alpha, paired) == 1
+
+
+def test_no_difference_and_no_margin_cannot_be_decided() -> None:
+    same = np.array([1.0, 2.0, 3.0, 4.0])
+    assert needed(Observed(same, same, False, True, 0.0, 0.05, 0.05, None)).n is None

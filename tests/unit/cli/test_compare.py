@@ -1,0 +1,114 @@
+"""`sfcperf compare` as a user types it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.compared_runs import ping_run, variants_run
+from support.schemas import validator
+
+from sfcperf.results.store import RunStore
+
+Command = Callable[..., int]
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    ping_run(tmp_path / "old")
+    ping_run(tmp_path / "new", ratio=1.1, seed=2)
+    variants_run(tmp_path / "both")
+    return tmp_path
+
+
+def test_a_table_a_verdict_an_exit_code(sfcperf: Command, runs: Path, capsys: Capture) -> None:
+    assert sfcperf("compare", "old", "new", "--results", runs) == 0
+    shown = capsys.readouterr().out
+    assert "new against old" in shown
+    assert shown.count("▼ worse") == 2
+    assert "2 rows: 2 worse" in shown
+    assert "Wilcoxon rank-sum, Holm over 2 rows" in shown
+    assert sfcperf("compare", "old", "new", "--results", runs, "--fail-on", "undecided,worse") == 1
+    assert sfcperf("compare", "old", "new", "--results", runs, "--fail-on", "better") == 0
+    assert (
+        sfcperf(
+            "compare", "old", "new", "--results", runs, "--baseline", "new", "--fail-on", "better"
+        )
+        == 1
+    )
+    assert (
+        sfcperf("compare", "old", "new", "--results", runs, "--margin", "20%", "--fail-on", "worse")
+        == 0
+    )
+
+
+def test_variants_of_one_run(sfcperf: Command, runs: Path, capsys: Capture) -> None:
+    assert sfcperf("compare", runs / "both", "--fail-on", "worse") == 0
+    shown = capsys.readouterr().out
+    assert "ebpf against ovs" in shown
+    assert "signed-rank" in shown
+    assert "runs at different times" not in shown
+    assert sfcperf("compare", runs / "both", "--baseline", "ebpf", "--fail-on", "worse") == 1
+
+
+def test_json_alone_on_stdout(sfcperf: Command, runs: Path, capsys: Capture) -> None:
+    assert sfcperf("compare", "old", "new", "--results", runs, "--json", "-") == 0
+    document = json.loads(capsys.readouterr().out)
+    validator("comparison").validate(document)
+    assert document["counts"]["worse"] == 2
+
+
+def test_files(sfcperf: Command, runs: Path, capsys: Capture) -> None:
+    files = [runs / name for name in ("c.json", "c.csv", "c.html")]
+    options = [item for file in files for item in (f"--{file.suffix[1:]}", file)]
+    assert sfcperf("compare", "old", "new", "--results", runs, "--all", *options) == 0
+    assert all(f"wrote {file}" in capsys.readouterr().out or file.is_file() for file in files)
+    rows = list(csv.DictReader(files[1].open()))
+    assert [row["metric"] for row in rows] == ["rtt_us", "loss_ratio"] * 2
+    assert [row["factor_chain_length"] for row in rows] == ["0", "0", "1", "1"]
+    document = json.loads(files[0].read_text())
+    assert float(rows[0]["relative"]) == document["rows"][0]["relative"]["value"]
+    assert "<!doctype html>" in files[2].read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["old"], "without variants has nothing"),
+        (["old", "old"], "given twice"),
+        (["old", "nothing"], "no such run"),
+        (["old", "new", "--margin", "5"], "'5' is no margin"),
+        (["old", "new", "--margin", "rtt_us=x"], "is no margin"),
+        (["old", "new", "--margin", "200%"], "below 100 %"),
+        (["old", "new", "--alpha", "0.7"], "below 0.5"),
+        (["old", "new", "--fail-on", "worst"], "no verdict 'worst'"),
+        (["old", "new", "--baseline", "middle"], "no 'middle'"),
+        (["old", "new", "--metric", "speed"], "no metric 'speed'"),
+        (["old", "new", "--html", "missing/c.html"], "no such folder"),
+        (["old", "new", "--json", "{runs}/old/trials.jsonl"], "document of the run"),
+    ],
+)
+def test_bad_input_is_2(
+    sfcperf: Command, runs: Path, arguments: list[str], said: str, capsys: Capture
+) -> None:
+    before = (runs / "old" / "trials.jsonl").read_bytes()
+    assert sfcperf("compare", *(a.format(runs=runs) for a in arguments), "--results", runs) == 2
+    shown = capsys.readouterr()
+    assert said in shown.err
+    assert shown.out == ""
+    assert (runs / "old" / "trials.jsonl").read_bytes() == before
+
+
+def test_copies_of_a_run_are_told_apart_by_folder(
+    sfcperf: Command, runs: Path, capsys: Capture
+) -> None:
+    copy = runs / "copy"
+    ping_run(copy, seed=5)
+    manifest = RunStore.open(copy).manifest()
+    RunStore(copy).write_manifest({**manifest, "run_id": "old"})
+    assert sfcperf("compare", "old", "copy", "--results", runs) == 0
+    assert "copy against" in capsys.readouterr().out
