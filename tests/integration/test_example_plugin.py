@@ -1,4 +1,4 @@
-"""A third party adds a probe, a driver and an analysis from a package of its own (tests/examples)."""
+"""A third party adds a probe, a driver and an analysis from its own package (tests/examples)."""
 
 from __future__ import annotations
 
