@@ -1,0 +1,99 @@
+"""Pairs: a metric of a probe against a telemetry series, one point per valid trial."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from sfcperf.analysis.joined.merge import joined
+from sfcperf.results.store import RunStore
+
+
+@dataclass
+class Pair:
+    """Points of a pair, in the order of trials.jsonl."""
+
+    label: str
+    metric: str
+    unit: str
+    source: str
+    series: str
+    series_unit: str
+    trials: list[str] = field(default_factory=list)
+    scenarios: list[str] = field(default_factory=list)
+    """Scenario id of each trial."""
+    metric_values: list[float] = field(default_factory=list)
+    """Mean of the metric's samples in each trial, in `unit`."""
+    series_values: list[float] = field(default_factory=list)
+    """Aggregate of the series during each trial, in `series_unit`."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which pairs, and how a series becomes one number per trial."""
+
+    metrics: Mapping[str, Sequence[str]]
+    """Probe label -> its metrics."""
+    series: Sequence[str]
+    sources: Sequence[str]
+    """Patterns with `*` and `?`."""
+    aggregate: str
+    """Column of joined.parquet: mean, max, p95 or sum."""
+    min_coverage: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """Pairs by label, metric, source and series, and what they leave out."""
+
+    pairs: tuple[Pair, ...]
+    little_covered: tuple[str, ...]
+    """Trials in which a wanted series covers too little, with its source and name."""
+
+
+def find_pairs(store: RunStore, wanted: Wanted) -> Found:
+    """Points of all pairs that were asked for. Raises InputError when the run is damaged."""
+    import pyarrow.compute as compute
+
+    pairs: dict[tuple[str, ...], Pair] = {}
+    little: dict[str, None] = {}
+    with joined(store) as batches:
+        for batch in batches:
+            chosen = batch.filter(
+                compute.and_(
+                    compute.equal(batch["status"], "valid"),
+                    compute.is_in(batch["series"], _strings(wanted.series)),
+                )
+            )
+            for row in chosen.to_pylist():
+                if not _is_wanted(row, wanted) or row[wanted.aggregate] is None:
+                    continue
+                if row["coverage"] is not None and row["coverage"] < wanted.min_coverage:
+                    little[f"{row['trial_id']}: {row['source']} {row['series']}"] = None
+                    continue
+                _add(pairs, row, row[wanted.aggregate])
+    return Found(tuple(pairs[key] for key in sorted(pairs)), tuple(little))
+
+
+def _strings(values: Sequence[str]) -> Any:
+    import pyarrow
+
+    return pyarrow.array(values, pyarrow.string())
+
+
+def _is_wanted(row: Mapping[str, Any], wanted: Wanted) -> bool:
+    return row["metric"] in wanted.metrics.get(row["label"], ()) and any(
+        fnmatchcase(row["source"], pattern) for pattern in wanted.sources
+    )
+
+
+def _add(pairs: dict[tuple[str, ...], Pair], row: Mapping[str, Any], value: float) -> None:
+    names = ("label", "metric", "unit", "source", "series", "series_unit")
+    key = tuple(row[name] for name in names)
+    pair = pairs.setdefault(key, Pair(*key))
+    pair.trials.append(row["trial_id"])
+    pair.scenarios.append(row["scenario_id"])
+    pair.metric_values.append(row["value"])
+    pair.series_values.append(value)
