@@ -103,7 +103,7 @@ def _check_runs(runs: Sequence[PackedRun], options: PackOptions) -> None:
         if names.count(name) > 1:
             raise InputError(f"the run {name} is named twice")
     for run in runs:
-        reasons = (*run.run.incomplete, *run.sources.missing)
+        reasons = run.incomplete
         if reasons and not options.allow_incomplete:
             raise InputError(
                 f"the run is not complete: {'; '.join(reasons)}",

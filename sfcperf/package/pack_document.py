@@ -42,6 +42,11 @@ class PackedRun:
     used: frozenset[tuple[str, str]]
 
     @property
+    def incomplete(self) -> list[str]:
+        """What is not as it should be for a package; empty when all is well."""
+        return [*self.run.incomplete, *(f"it lacks {what}" for what in self.sources.missing)]
+
+    @property
     def folder(self) -> str:
         """Its run folder in the package."""
         return f"{layout.RUNS}/{self.run.store.run_id}"
@@ -96,7 +101,7 @@ def _run_document(run: PackedRun) -> dict[str, Any]:
     return {
         **{name: manifest[name] for name in facts},
         "folder": run.folder,
-        "incomplete": [*run.run.incomplete, *run.sources.missing],
+        "incomplete": run.incomplete,
         "workflow_files": [f"{run.base}/{name}" for name in run.sources.files],
         "left_out": [
             {"file": name, "bytes": packed.bytes, "sha256": packed.sha256}
@@ -127,10 +132,8 @@ def doubts(runs: Sequence[PackedRun]) -> list[str]:
     warnings = []
     for run in runs:
         name, manifest = run.run.store.run_id, run.run.manifest
-        if run.run.incomplete or run.sources.missing:
-            warnings.append(
-                f"{name} is incomplete: {'; '.join([*run.run.incomplete, *run.sources.missing])}"
-            )
+        if run.incomplete:
+            warnings.append(f"{name} is incomplete: {'; '.join(run.incomplete)}")
         if manifest["sfcperf_version"] != sfcperf.__version__:
             warnings.append(
                 f"{name} was made with SFCPerf {manifest['sfcperf_version']}, and packed with "

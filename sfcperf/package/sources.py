@@ -1,14 +1,18 @@
-"""Files that a run's workflow refers to: VNF descriptors, and what those import."""
+"""Files that a run's workflow refers to: VNF descriptors, and what those import.
+
+The run folder has copies (sfcperf.results.vnfds), sorted by content. A replay needs them where the
+workflow's relative paths lead, so that factor levels which are part of a path stay what they are.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfcperf.errors import InputError
 from sfcperf.results.store import RunStore
 
 
@@ -22,40 +26,49 @@ class WorkflowFiles:
     files: Mapping[str, Path]
     """Path relative to the folder of the run's workflow files -> the file."""
     missing: tuple[str, ...] = ()
-    """What cannot be packed, and why."""
+    """What a replay elsewhere would lack."""
 
 
 def workflow_files(store: RunStore) -> WorkflowFiles:
-    """The files of a run's workflow, as they were when the run began.
-
-    Raises InputError when the workflow cannot be loaded here: its plug-ins are missing.
-    """
-    from sfcperf.workflow.load import load_document
-
-    document, base = store.workflow()
-    if not _names_files(document):
-        return WorkflowFiles(".", {})
-    workflow = load_document(document, base)
-    vnfds = {f.vnfd for s in workflow.scenarios for f in s.chain.functions if f.vnfd is not None}
-    wanted = {path for vnfd in vnfds for path in (vnfd, *_imports(vnfd))}
-    missing = [
-        f"{vnfd.name} was changed after the run, or is gone"
-        for vnfd in sorted(vnfds)
-        if _sha256(vnfd) not in _hashes(store.resolved())
-    ]
-    top = _common(base.resolve(), wanted)
+    """The files of a run's workflow, as they were when the run began."""
+    document, folder = store.workflow()
+    base = Path(os.path.normpath(folder.absolute()))
+    entries = store.manifest().get("vnfds")
+    if entries is None:
+        missing = ("copies of its VNF descriptors",) if _names_files(document) else ()
+        return WorkflowFiles(".", {}, missing)
+    missing = tuple(reason for entry in entries for reason in _missing(store, entry))
+    places: dict[Path, Path] = {}
+    for entry in entries:
+        places |= _places(store, base, entry)
+    top = _common(base, set(places))
     if top is None:
-        names = ", ".join(sorted(path.name for path in wanted))
-        return WorkflowFiles(
-            ".",
-            {},
-            (
-                *missing,
-                f"{names} is too far from the workflow's folder",
-            ),
-        )
-    files = {str(path.relative_to(top)): path for path in sorted(wanted)}
-    return WorkflowFiles(str(base.resolve().relative_to(top)), files, tuple(missing))
+        far = ", ".join(entry["path"] for entry in entries)
+        return WorkflowFiles(".", {}, (*missing, f"a VNF descriptor near the workflow: {far}"))
+    files = {str(place.relative_to(top)): places[place] for place in sorted(places)}
+    return WorkflowFiles(str(base.relative_to(top)), files, missing)
+
+
+def _missing(store: RunStore, entry: Mapping[str, Any]) -> list[str]:
+    name = entry["path"]
+    found = [f"{file}, which {name} imports" for file in entry["not_kept"]]
+    if Path(name).is_absolute():
+        found.append(f"a relative path to the VNF descriptor {name}")
+    if _sha256(store.folder / entry["file"]) != entry["sha256"]:
+        found.append(f"an unchanged copy of the VNF descriptor {name}")
+    return found
+
+
+def _places(store: RunStore, base: Path, entry: Mapping[str, Any]) -> dict[Path, Path]:
+    """Where a descriptor, and what it imports, was -> the copies."""
+    copy = Path(entry["file"])
+    # vnfds/<digest>/<place of the descriptor among its imports>
+    root, inside = Path(*copy.parts[:2]), copy.parts[2:]
+    original = Path(os.path.normpath(base / entry["path"]))
+    original_root = original.parents[len(inside) - 1] if inside else original
+    copies = store.folder / root
+    files = (path for path in sorted(copies.rglob("*")) if path.is_file())
+    return {original_root / path.relative_to(copies): path for path in files}
 
 
 def _names_files(value: Any) -> bool:
@@ -73,46 +86,8 @@ def _common(base: Path, files: set[Path]) -> Path | None:
     return top if len(top.parts) > 2 or top == base else None
 
 
-def _imports(vnfd: Path, seen: frozenset[Path] = frozenset()) -> Iterator[Path]:
-    """Local files that a TOSCA template imports, and those that they do."""
-    import yaml
-
-    try:
-        tree = yaml.safe_load(vnfd.read_bytes())
-    except (OSError, yaml.YAMLError) as error:
-        raise InputError("the VNF descriptor cannot be read", where=str(vnfd)) from error
-    imports = tree.get("imports") if isinstance(tree, dict) else None
-    for entry in imports if isinstance(imports, list) else []:
-        for name in _import_names(entry):
-            path = (vnfd.parent / name).resolve()
-            if path.is_file() and path not in seen:
-                yield path
-                yield from _imports(path, seen | {vnfd, path})
-
-
-def _import_names(entry: Any) -> list[str]:
-    """TOSCA Simple Profile 1.3, section 3.6.8: a name, `file: name`, or `title: either`."""
-    if isinstance(entry, str):
-        return [entry]
-    if not isinstance(entry, dict):
-        return []
-    if isinstance(entry.get("file"), str):
-        return [entry["file"]]
-    return [name for value in entry.values() for name in _import_names(value)]
-
-
 def _sha256(path: Path) -> str:
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:
         return ""
-
-
-def _hashes(resolved: Any) -> set[str]:
-    """SHA-256 of the VNFDs that the scenarios were resolved with."""
-    if isinstance(resolved, dict):
-        own = {resolved["sha256"]} if isinstance(resolved.get("sha256"), str) else set()
-        return own.union(*map(_hashes, resolved.values()))
-    if isinstance(resolved, list):
-        return set().union(*map(_hashes, resolved))
-    return set()

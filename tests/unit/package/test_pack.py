@@ -21,6 +21,7 @@ from sfcperf.package.pack import pack
 from sfcperf.package.run_files import run_files
 from sfcperf.package.unpack import unpack
 from sfcperf.results.store import RunStore
+from sfcperf.results.vnfds import keep_descriptors
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.plan_document import plan_document
 
@@ -179,6 +180,9 @@ def with_vnfd(folder: Path) -> RunStore:
     store.write_workflow(document, base)
     workflow = load_document(document, base)
     store.write_plan({**plan_document(workflow), "resolved": resolved(workflow)})
+    kept = keep_descriptors(store.vnfds, workflow.vnfds)
+    manifest = {k: v for k, v in store.manifest().items() if k != "schema_version"}
+    store.write_manifest({**manifest, "vnfds": kept})
     return store
 
 
@@ -196,11 +200,18 @@ def test_vnf_descriptors_are_found_where_the_workflow_says(tmp_path: Path) -> No
     assert resolved(workflow) == store.resolved()
 
 
-def test_a_descriptor_that_changed_since_makes_the_run_incomplete(tmp_path: Path) -> None:
+def test_a_descriptor_that_changed_since_is_packed_as_it_was(tmp_path: Path) -> None:
     store = with_vnfd(tmp_path)
-    vnfd = tmp_path / "lab" / "vnfds" / "small.yaml"
-    vnfd.write_text(f"{vnfd.read_text()}# another line\n")
-    with pytest.raises(InputError, match=r"small\.yaml was changed"):
+    (tmp_path / "lab" / "vnfds" / "small.yaml").write_text("something else")
+    files = contents(pack([store], tmp_path / "p.zip", OPTIONS).path)
+    assert files["workflow-files/run-1/vnfds/small.yaml"].decode() == VNFD
+
+
+def test_a_copy_that_was_changed_makes_the_run_incomplete(tmp_path: Path) -> None:
+    store = with_vnfd(tmp_path)
+    (copy,) = store.vnfds.rglob("small.yaml")
+    copy.write_text(f"{VNFD}# another line\n")
+    with pytest.raises(InputError, match="unchanged copy of the VNF descriptor"):
         pack([store], tmp_path / "p.zip")
 
 
