@@ -1,0 +1,222 @@
+"""The page of a comparison in a real browser, offline, from a file: URL."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.compared_runs import ping_run, variants_run
+
+from sfcperf.analysis.comparison import Options, Side, compare
+from sfcperf.visualization.comparison import comparison_page
+from sfcperf.visualization.report import ReportPublisher
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium (make setup)")
+
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
+
+pytestmark = pytest.mark.server
+
+FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
+    "--disable-sync",
+)  # fmt: skip
+TIMEOUT_S = 60
+
+Browser = Any
+
+
+def find(*names: str) -> str:
+    for name in names:
+        if path := shutil.which(name):
+            return path
+    pytest.skip(f"needs {' or '.join(names)} (make setup)")
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs, the first with a report, in another folder than the page."""
+    folder = tmp_path_factory.mktemp("compared")
+    old = ping_run(folder / "runs" / "old", bad={(2, "s001"): "untrusted"})
+    new = ping_run(folder / "runs" / "new", ratio=1.1, seed=2)
+    ReportPublisher({"formats": ["svg"]}).publish(old)
+    sides = [Side("old", old), Side("new", new)]
+    target = folder / "comparison.html"
+    found = compare(*sides, Options(all_metrics=True))
+    target.write_text(comparison_page(found, sides, target))
+    return target
+
+
+@pytest.fixture(scope="module")
+def started() -> Iterator[Browser]:
+    options = webdriver.ChromeOptions()
+    options.binary_location = find("chromium", "chromium-browser", "google-chrome")
+    for flag in FLAGS:
+        options.add_argument(flag)
+    profile = tempfile.mkdtemp(prefix="sfcperf-chromium-")
+    options.add_argument(f"--user-data-dir={profile}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(find("chromedriver")))
+    yield driver
+    driver.quit()
+    shutil.rmtree(profile, ignore_errors=True)
+
+
+@pytest.fixture
+def browser(started: Browser) -> Browser:
+    started.get("about:blank")
+    for log in ("browser", "performance"):
+        started.get_log(log)
+    size(started, 1280, 900)
+    return started
+
+
+def size(browser: Browser, width: int, height: int) -> None:
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+
+def theme(browser: Browser, scheme: str) -> None:
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
+def wait(browser: Browser, condition: Callable[[Browser], Any]) -> Any:
+    return WebDriverWait(browser, TIMEOUT_S).until(condition)
+
+
+def draw_all(browser: Browser) -> None:
+    browser.execute_script("document.querySelectorAll('details').forEach((d) => { d.open = true })")
+    for chart in browser.find_elements(By.CLASS_NAME, "chart"):
+        browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", chart)
+        wait(browser, lambda _, c=chart: c.get_attribute("data-state") == "drawn")
+
+
+def test_everything_is_drawn_without_network_or_errors(browser: Browser, page: Path) -> None:
+    browser.get(page.as_uri())
+    draw_all(browser)
+    assert len(browser.find_elements(By.CSS_SELECTOR, ".chart .main-svg")) >= 2
+    assert browser.get_log("browser") == []
+    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    sent = [m for m in messages if m["method"] == "Network.requestWillBeSent"]
+    urls = [message["params"]["request"]["url"] for message in sent]
+    assert [u for u in urls if not u.startswith((page.as_uri(), "data:", "blob:"))] == []
+    assert "2 of 4 are worse" in browser.find_element(By.ID, "verdict").text
+
+
+def test_the_forest_is_drawn_to_scale(browser: Browser, page: Path) -> None:
+    """+10 % lies right of the margin's end at +5 %, twice as far from 0."""
+    browser.get(page.as_uri())
+    zero, margin, at = browser.execute_script(
+        """
+        const svg = document.querySelector("#row-0 svg");
+        const middle = (e) => { const b = e.getBoundingClientRect(); return b.left + b.width / 2; };
+        return [middle(svg.querySelector(".zero")),
+                svg.querySelector(".band").getBoundingClientRect().right,
+                middle(svg.querySelector("circle"))];
+        """
+    )
+    assert zero < margin < at
+    assert (at - zero) / (margin - zero) == pytest.approx(2, abs=0.4)
+
+
+def test_the_keyboard_leads_from_a_point_to_its_trial_and_its_report(
+    browser: Browser, page: Path
+) -> None:
+    browser.get(page.as_uri())
+    draw_all(browser)
+    chart = browser.find_element(By.ID, "trials-0")
+    chart.send_keys(Keys.ARROW_RIGHT)
+    assert "r00" in browser.find_element(By.ID, "announcer").get_attribute("textContent")
+    chart.send_keys(Keys.ENTER)
+    wait(browser, lambda b: b.switch_to.active_element.get_attribute("id").startswith("trial-0-r"))
+    link = browser.switch_to.active_element.find_element(By.TAG_NAME, "a")
+    address, _, anchor = link.get_attribute("href").partition("#")
+    assert address == (page.parent / "runs" / "old" / "report.html").as_uri()
+    assert f'id="{anchor}"' in (page.parent / "runs" / "old" / "report.html").read_text()
+
+
+def test_links_lead_somewhere(browser: Browser, page: Path) -> None:
+    browser.get(page.as_uri())
+    dead = browser.execute_script(
+        """
+        return [...document.querySelectorAll("a[href^='#']")].map((a) => a.getAttribute("href"))
+          .filter((h) => !document.getElementById(decodeURIComponent(h.slice(1))));
+        """
+    )
+    assert dead == []
+
+
+@pytest.mark.parametrize("width", [375, 768])
+def test_a_phone_scrolls_in_one_direction(browser: Browser, page: Path, width: int) -> None:
+    size(browser, width, 800)
+    browser.get(page.as_uri())
+    draw_all(browser)
+    wide = "const e = document.documentElement; return [e.clientWidth, e.scrollWidth]"
+    visible, needed = browser.execute_script(wide)
+    assert width - 20 <= visible <= width
+    assert needed <= visible
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast(browser: Browser, page: Path, scheme: str) -> None:
+    """Text on what is behind it: at least 4.5:1 (WCAG 2.2, 1.4.3); marks of the forest 3:1."""
+    theme(browser, scheme)
+    browser.get(page.as_uri())
+    browser.execute_script("document.querySelectorAll('details').forEach((d) => { d.open = true })")
+    poor = browser.execute_script(
+        """
+        const parse = (c) => c.match(/[\\d.]+/g).map(Number);
+        const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+          .map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+          .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+        const ratio = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+        const ground = (e) => {
+          for (; e; e = e.parentElement) {
+            const c = parse(getComputedStyle(e).backgroundColor);
+            if (c.length === 3 || c[3] > 0) return c;
+          }
+          return [255, 255, 255];
+        };
+        const words = (e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+        const text = [...document.querySelectorAll("body *:not(svg *)")]
+          .filter((e) => e.offsetParent && words(e))
+          .map((e) => [ratio(light(parse(getComputedStyle(e).color)), light(ground(e))), 4.5,
+                       e.textContent.slice(0, 30)]);
+        const marks = [...document.querySelectorAll(".forest svg")]
+          .filter((s) => s.querySelector("circle"))
+          .map((s) => {
+            const band = s.querySelector(".band");
+            const behind = band ? parse(getComputedStyle(band).fill) : ground(s.parentElement);
+            const point = parse(getComputedStyle(s.querySelector("circle")).fill);
+            return [ratio(light(point), light(behind)), 3, "mark"];
+          });
+        return [...text, ...marks].filter(([found, least]) => found < least);
+        """
+    )
+    theme(browser, "light")
+    assert poor == []
+
+
+def test_hostile_words_run_nothing(browser: Browser, tmp_path: Path) -> None:
+    hostile = "<img src=x onerror=x></script><script>document.title='owned'</script>"
+    run = variants_run(tmp_path / "run")
+    manifest = run.manifest()
+    manifest["variants"][1]["changes"] = {hostile: hostile}
+    run.write_manifest(manifest)
+    sides = [Side("ovs", run, "ovs"), Side(hostile, run, "ebpf")]
+    target = tmp_path / "page.html"
+    target.write_text(comparison_page(compare(*sides), sides, target))
+    browser.get(target.as_uri())
+    draw_all(browser)
+    assert "owned" not in browser.title.partition(" against")[2]
+    assert browser.execute_script("return document.querySelectorAll('img').length") == 0
+    assert browser.get_log("browser") == []
