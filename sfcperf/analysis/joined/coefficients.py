@@ -99,9 +99,7 @@ def _coefficient(
         p, how = _exact_p(left, right), "exact p"
     else:
         p, how = _t_p(r, n - 2), "t"
-    return Coefficient(
-        r, float(np.tanh(z - half)), float(np.tanh(z + half)), p, f"Fisher z, {how}"
-    )
+    return Coefficient(r, float(np.tanh(z - half)), float(np.tanh(z + half)), p, f"Fisher z, {how}")
 
 
 def _ranks(values: numpy.ndarray) -> numpy.ndarray:

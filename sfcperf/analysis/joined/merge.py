@@ -8,9 +8,10 @@ Seconds that the probe measured but left out of its samples (`omit_s`) are left 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from sfcperf.analysis.joined.kinds import kind_of
@@ -60,12 +61,12 @@ _QUERY = """
 with observed as (
   select o.trial_id, o.source, o.metric, o.unit, o.time_ns,
          case when isfinite(o.value) then o.value end as value
-  from telemetry o semi join trials using (trial_id)
+  from telemetry o semi join trials using (trial_id) semi join kinds using (metric)
 ),
 watched as (
   select trial_id, greatest(min(time_ns), any_value(started_ns)) + any_value(omit_ns) as from_ns,
          least(max(time_ns), any_value(ended_ns)) as to_ns
-  from observed join trials using (trial_id) group by trial_id
+  from telemetry join trials using (trial_id) group by trial_id
 ),
 counted as (
   select o.*, from_ns, to_ns,
@@ -111,25 +112,31 @@ def schema() -> pyarrow.Schema:
 
 
 @contextmanager
-def joined(store: RunStore) -> Iterator[pyarrow.RecordBatchReader]:
+def joined(
+    store: RunStore, series: Collection[str] | None = None
+) -> Iterator[pyarrow.RecordBatchReader]:
     """Rows as `schema` says, in batches: memory does not grow with the run's telemetry.
 
     One row per trial, metric of it, and telemetry series (source, metric, unit) of the trial; a
     trial without telemetry has one row per metric, with the series' columns empty. In the order
-    of trials.jsonl. Raises InputError when the run folder is damaged.
+    of trials.jsonl. Of all series, or of those with a name in `series`. Raises InputError when the
+    run folder is damaged.
     """
     import duckdb
     import pyarrow
 
     trials = store.trials()
-    connection = duckdb.connect()
+    # What does not fit into memory goes there meanwhile, not into the current folder.
+    spill = TemporaryDirectory(prefix="sfcperf-merge-")
+    connection = duckdb.connect(config={"temp_directory": spill.name})
     try:
         # One thread: sums are then added in one order, and the file is the same each time.
         connection.execute("set threads = 1")
         connection.register("trials", _trials(store, trials))
         connection.register("trial_values", _values(trials))
         _register_telemetry(connection, store)
-        names = [row[0] for row in connection.execute(_NAMES).fetchall()]
+        found = [row[0] for row in connection.execute(_NAMES).fetchall()]
+        names = [name for name in found if series is None or name in series]
         kinds = pyarrow.table(
             {
                 "metric": pyarrow.array(names, pyarrow.string()),
@@ -146,6 +153,7 @@ def joined(store: RunStore) -> Iterator[pyarrow.RecordBatchReader]:
         raise damaged(str(error), str(store.telemetry_path)) from error
     finally:
         connection.close()
+        spill.cleanup()
 
 
 _NAMES = "select distinct metric from telemetry order by metric"

@@ -59,12 +59,11 @@ def find_pairs(store: RunStore, wanted: Wanted) -> Found:
 
     pairs: dict[tuple[str, ...], Pair] = {}
     little: dict[str, None] = {}
-    with joined(store) as batches:
+    with joined(store, wanted.series) as batches:
         for batch in batches:
             chosen = batch.filter(
                 compute.and_(
-                    compute.equal(batch["status"], "valid"),
-                    compute.is_in(batch["series"], _strings(wanted.series)),
+                    compute.equal(batch["status"], "valid"), compute.is_valid(batch["series"])
                 )
             )
             for row in chosen.to_pylist():
@@ -75,12 +74,6 @@ def find_pairs(store: RunStore, wanted: Wanted) -> Found:
                     continue
                 _add(pairs, row, row[wanted.aggregate])
     return Found(tuple(pairs[key] for key in sorted(pairs)), tuple(little))
-
-
-def _strings(values: Sequence[str]) -> Any:
-    import pyarrow
-
-    return pyarrow.array(values, pyarrow.string())
 
 
 def _is_wanted(row: Mapping[str, Any], wanted: Wanted) -> bool:
