@@ -1,0 +1,107 @@
+"""docs/tutorial/paper-figure.md: every command of it, in order, on real chains."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.local import traces
+
+pytestmark = [pytest.mark.root, pytest.mark.slow]
+
+PAGE = Path(__file__).parents[2] / "docs" / "tutorial" / "paper-figure.md"
+FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(language: str) -> list[str]:
+    """Fenced blocks of the page, in order."""
+    return [text for found, text in FENCED.findall(PAGE.read_text()) if found == language]
+
+
+def verbs() -> list[str]:
+    """Verbs in the order in which the page uses them."""
+    return [verb for block in blocks("bash") for verb in re.findall(r"^sfcperf (\w+)", block, re.M)]
+
+
+def test_the_page_goes_all_the_way() -> None:
+    steps = ["validate", "plan", "run", "compare", "run", "compare", "report", "figures"]
+    assert [verb for n, verb in enumerate(verbs()) if n < len(steps)] == steps
+    assert verbs()[-2:] == ["pack", "verify"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An empty folder with the page's workflow, made shorter: what is run is the page's, how much
+    of it is the test's."""
+    (workflow,) = (json.loads(text) for text in blocks("json"))
+    ping, tcp = workflow["probes"]
+    ping["count"] = 3
+    tcp["duration_s"] = 1
+    workflow["factors"]["chain_length"] = [1]
+    workflow["design"] |= {"rounds": 2, "warmup_rounds": 0}
+    (tmp_path / "encap.json").write_text(json.dumps(workflow))
+    return tmp_path
+
+
+def test_every_command(folder: Path) -> None:
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "COLUMNS": "160",
+    }
+    environment.pop("SFCPERF_RESULTS", None)
+    said = {}
+    for block in blocks("bash"):
+        command = block.replace("design.rounds=8", "design.rounds=3")
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", command],
+            cwd=folder, env=environment, capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+        said[block] = done.stdout
+    for run in (*folder.glob("pilot/*"), *folder.glob("final/*")):
+        assert traces(run.name.rpartition("-")[2]) == []
+
+    figures = folder / "paper" / "figures"
+    names = {path.name for path in figures.iterdir()}
+    listed = next(text for text in blocks("text") if text.startswith("paper/figures/"))
+    assert {Path(line).name for line in listed.split()} <= names
+    assert {"tcp-rate_bps-box.pdf", "ping-rtt_us-ecdf.pdf"} <= names
+    assert list((folder / "talk").glob("*.png"))
+    for name in ("runs.html", "encap.html", "encap.csv", "encap.zip"):
+        assert (folder / name).stat().st_size > 100, name
+
+    series = {row["series"] for row in csv.DictReader((figures / "rtt.csv").open())}
+    assert series == {"ethernet", "vxlan-gpe"}
+    # The caption that is shown on the page, but for n.
+    shown = next(text for text in blocks("text") if "\\includegraphics" in text)
+    assert (figures / "rtt.tex").read_text() == shown.replace("n = 8", "n = 3")
+    verified = [text for block, text in said.items() if "verify" in block][-1]
+    assert re.search(r"summaries: +ok", verified)
+    assert re.search(r"figures: +ok", verified)
+
+
+def test_latex_takes_the_figure(folder: Path) -> None:
+    """Where there is a TeX: what `figures` writes is what it understands."""
+    tex = shutil.which("pdflatex")
+    if tex is None:
+        pytest.skip("needs pdflatex (texlive-latex-base)")
+    from support.runs import build_run
+
+    store = build_run(folder / "run")
+    verb = [Path(sys.executable).with_name("sfcperf"), "figures", store.folder, "-o", folder]
+    subprocess.run(verb, check=True, capture_output=True)
+    (folder / "main.tex").write_text(
+        "\\documentclass{article}\\usepackage{graphicx}\n"
+        "\\begin{document}\\input{fig8b}\\input{fig8c}\\end{document}\n"
+    )
+    command = [tex, "-interaction=nonstopmode", "-halt-on-error", "main.tex"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
