@@ -100,7 +100,7 @@ class FileJournal:
                 resource = Resource(entry["kind"], entry["name"], entry["detail"])
                 intended = {"intend": True, "removed": False}[entry["op"]]
                 owner = int(entry.get("owner", 0))
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError, OverflowError) as error:
                 raise InputError(
                     f"line {number} of the journal is damaged",
                     where=str(self.path),

@@ -25,7 +25,7 @@ from sfcperf.results.manifest import new_manifest, resumed
 from sfcperf.results.modules import modules_of
 from sfcperf.results.store import RunStore
 from sfcperf.results.versions import versions
-from sfcperf.results.vnfds import keep_descriptors
+from sfcperf.results.vnfds import check_descriptors, keep_descriptors
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Workflow
 from sfcperf.workflow.plan_document import plan_document
@@ -107,7 +107,12 @@ def resume(folder: Path, *, command: Sequence[str], listener: Listener) -> Outco
             tags = _tags(states, workflow, tag)
             _write_info(state, workflow, store, tags)
             again = resumed(
-                document, tags=tags, command=command, host=host_facts(), versions=versions()
+                document,
+                tags=tags,
+                command=command,
+                host=host_facts(),
+                versions=versions(),
+                modules=modules_of(workflow),
             )
             if document["status"] == "complete" and not complete:
                 again["problems"].append(
@@ -144,6 +149,7 @@ def _workflow(store: RunStore) -> Workflow:
     """The workflow of a run, as it was when it began. Raises InputError when it changed since."""
     workflow = load_document(*store.workflow())
     check_unchanged(store.resolved(), workflow, str(store.folder))
+    check_descriptors(store.manifest().get("vnfds", ()), workflow.vnfds, str(store.folder))
     return workflow
 
 

@@ -79,6 +79,7 @@ def resumed(
     command: Sequence[str],
     host: Mapping[str, Any],
     versions: Mapping[str, Any],
+    modules: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """The manifest of an interrupted run that goes on now; its resources carry `tags` from now on.
 
@@ -90,6 +91,7 @@ def resumed(
     changes = [
         *_machine_changes(manifest["host"], host),
         *_version_changes(sessions[-1]["versions"], versions),
+        *_module_changes(manifest.get("modules", ()), modules),
     ]
     return {
         **manifest,
@@ -204,3 +206,22 @@ def _version_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[
         for name in dict.fromkeys([*old, *new])
         if old.get(name) != new.get(name)
     ]
+
+
+def _module_changes(
+    before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """Which plug-ins are not the code any more with which the run began. Those that come with
+    SFCPerf have its version."""
+    known = {(entry["kind"], entry["name"]): entry for entry in before}
+    return [
+        f"resumed with other code of the {entry['kind']} plug-in {entry['name']}"
+        for entry in now
+        if (old := known.get((entry["kind"], entry["name"]))) is not None
+        and _code(old) != _code(entry)
+    ]
+
+
+def _code(module: Mapping[str, Any]) -> tuple[Any, ...]:
+    package = None if module["release"] else module["package"]
+    return module["object"], package, module.get("files")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,23 +30,49 @@ def keep_descriptors(folder: Path, descriptors: Mapping[str, Path]) -> list[dict
     return [_keep(folder, given, file) for given, file in descriptors.items()]
 
 
+def check_descriptors(
+    kept: Sequence[Mapping[str, Any]], descriptors: Mapping[str, Path], where: str
+) -> None:
+    """Refuse to go on with a run of which a descriptor, or a file that one imports, has changed.
+
+    `kept`: what `keep_descriptors` gave when the run began. Raises InputError.
+    """
+    for entry in kept:
+        file = descriptors.get(entry["path"])
+        if file is not None and _place(file)[0] != Path(entry["file"]).parts[1]:
+            raise InputError(
+                f"the VNF descriptor {entry['path']}, or a file that it imports, is not as it was "
+                "when the run began",
+                where=where,
+                hint=f"put it back: the run folder has a copy, {entry['file']}",
+            )
+
+
 def _keep(folder: Path, given: str, descriptor: Path) -> dict[str, Any]:
     absolute: list[str] = []
-    contents = {file: _read(file) for file in dict.fromkeys(_files(descriptor, absolute, set()))}
-    root = Path(os.path.commonpath([file.parent for file in contents]))
-    relative = {file.relative_to(root): content for file, content in contents.items()}
-    copies = folder / _digest(relative)[:_DIGITS]
-    for path, content in relative.items():
+    name, inside, contents = _place(descriptor, absolute)
+    copies = folder / name
+    for path, content in contents.items():
         copy = copies / path
         copy.parent.mkdir(parents=True, exist_ok=True)
         with replacing(copy) as beside:
             beside.write_bytes(content)
     return {
         "path": given,
-        "file": str((copies / descriptor.relative_to(root)).relative_to(folder.parent)),
-        "sha256": hashlib.sha256(contents[descriptor]).hexdigest(),
+        "file": str((copies / inside).relative_to(folder.parent)),
+        "sha256": hashlib.sha256(contents[inside]).hexdigest(),
         "not_kept": absolute,
     }
+
+
+def _place(
+    descriptor: Path, absolute: list[str] | None = None
+) -> tuple[str, Path, dict[Path, bytes]]:
+    """Name of the folder of a descriptor's copy, the descriptor in it, and all that is in it."""
+    files = list(_files(descriptor, [] if absolute is None else absolute, set()))
+    root = Path(os.path.commonpath([file.parent for file in files]))
+    contents = {file.relative_to(root): _read(file) for file in files}
+    return _digest(contents)[:_DIGITS], descriptor.relative_to(root), contents
 
 
 def _files(file: Path, absolute: list[str], seen: set[Path]) -> Iterator[Path]:

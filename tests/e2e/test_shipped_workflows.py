@@ -112,7 +112,9 @@ def test_short_variant(workflow: str, tmp_path: Path) -> None:
         assert all(packets > 0 for packets in trial["packets"].values())
     drawn = {path.name for path in (folder / "figures").iterdir()}
     assert drawn == {
-        f"{name}.{ending}" for name in FIGURES[workflow] for ending in ("svg", "pdf", "png", "csv")
+        f"{name}.{ending}"
+        for name in FIGURES[workflow]
+        for ending in ("svg", "pdf", "png", "csv", "trials.csv")
     }
     fits = any(figure.get("fit") for figure in figures_of(folder))
     assert ("R²" in (folder / "report.html").read_text()) is fits

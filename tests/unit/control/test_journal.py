@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfcperf.control.journal import FileJournal
+from sfcperf.control.state import RunInfo, StateDir
+from sfcperf.control.undo import undo_dead
 from sfcperf.drivers.base import Resource
 from sfcperf.errors import InputError
 
@@ -90,3 +92,52 @@ def test_a_line_that_cannot_be_written_leaves_no_half_line(
             journal.intend([resource("b")])
     journal.intend([resource("c")])
     assert [r.name for r in FileJournal(path).outstanding()] == ["c", "a"]
+
+
+shared = st.lists(
+    st.tuples(st.integers(0, 2), st.sampled_from(["intend", "removed"]), names), max_size=20
+)
+
+
+@given(history=shared)
+def test_each_owner_has_its_own_resources(
+    tmp_path_factory: pytest.TempPathFactory, history: list[tuple[int, str, str]]
+) -> None:
+    """One journal for three drivers is to each of them as a journal of its own, also when they
+    give their resources the same names."""
+    path = tmp_path_factory.mktemp("journal") / "journal.jsonl"
+    journal = FileJournal(path)
+    for owner, op, name in history:
+        getattr(journal.of(owner), op)([resource(name)])
+    alone = {
+        owner: outstanding([(op, name) for mine, op, name in history if mine == owner])
+        for owner in range(3)
+    }
+    for known in (journal, FileJournal(path)):
+        for owner, expected in alone.items():
+            assert [found.name for found in known.of(owner).outstanding()] == expected
+        assert known.owners() == [owner for owner in (2, 1, 0) if alone[owner]]
+        assert len(known.outstanding()) == sum(map(len, alone.values()))
+
+
+def test_the_first_owner_writes_what_a_single_driver_always_wrote(tmp_path: Path) -> None:
+    journal = FileJournal(tmp_path / "journal.jsonl")
+    journal.of(0).intend([resource("a")])
+    journal.of(1).intend([resource("a")])
+    first, second = (tmp_path / "journal.jsonl").read_text().splitlines()
+    assert "owner" not in first
+    assert '"owner": 1' in second
+
+
+@pytest.mark.parametrize("owner", ["1", "-1", "null", '"x"', "1e999"])
+def test_an_owner_that_the_run_does_not_have_is_damage(
+    tmp_path: Path, state_dir: Path, owner: str
+) -> None:
+    state, run_id, tag = StateDir().create("w")
+    state.write_info(RunInfo(run_id, tag, "fake", {}, "/nowhere", 1))
+    line = f'{{"op": "intend", "kind": "file", "name": "x", "detail": null, "owner": {owner}}}\n'
+    (state.folder / "journal.jsonl").write_text(line)
+    with pytest.raises(InputError, match="damaged"):
+        undo_dead(state, dry_run=False)
+    assert state.folder.is_dir()
+    state.release()

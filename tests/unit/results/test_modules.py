@@ -64,6 +64,19 @@ def test_drivers_of_all_variants_are_there(bench: Bench) -> None:
     assert drivers == ["fake", "other-fake"]
 
 
+def test_a_resume_with_other_code_says_so(bench: Bench) -> None:
+    bench.start(publish=[{"to": "fake", "fail": True}])
+    path = bench.folder() / "run.json"
+    document = json.loads(path.read_text())
+    for entry in document["modules"]:
+        if entry["kind"] == "probe":
+            entry["files"][0]["sha256"] = "0" * 64
+    path.write_text(json.dumps(document))
+    bench.resume()
+    changed = [p for p in bench.manifest()["problems"] if "other code" in p]
+    assert changed == ["resumed with other code of the probe plug-in fake"]
+
+
 SCRIPT = """
 import json, sys
 from pathlib import Path

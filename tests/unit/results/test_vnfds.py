@@ -138,3 +138,20 @@ def test_a_changed_descriptor_is_still_noticed(bench: Bench) -> None:
     write(bench.results.parent / "vnfd" / "sf.yaml", DESCRIPTOR.replace("3", "2"))
     with pytest.raises(InputError, match="means something else"):
         bench.resume()
+
+
+def test_a_changed_import_is_noticed_too(bench: Bench) -> None:
+    folder = bench.results.parent / "vnfd"
+    types = write(folder / "types.yaml", TYPES)
+    write(folder / "sf.yaml", importing("types.yaml"))
+    changes = {"vnfs": {"sf": {"type": "fake", "vnfd": "vnfd/sf.yaml"}}}
+    bench.start(**changes, publish=[{"to": "fake", "fail": True}])
+    types.write_text(TYPES + "# changed\n")
+    with pytest.raises(InputError, match="or a file that it imports") as caught:
+        bench.resume()
+    # The copy that the error names is what has to be put back.
+    copy = RunStore(bench.folder()).descriptors()["vnfd/sf.yaml"]
+    assert caught.value.hint is not None
+    assert str(copy.relative_to(bench.folder())) in caught.value.hint
+    types.write_bytes(copy.with_name("types.yaml").read_bytes())
+    bench.resume()
