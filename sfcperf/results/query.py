@@ -29,6 +29,7 @@ VIEWS: Mapping[str, str] = {
     "correlations": "of metrics with telemetry (analysis `correlate`)",
     "tags": "of trials and sources (analysis `enrich`)",
     "warmup": "warm-up trials, which count nowhere",
+    "gate": "what the noise gate read, and which trials it marked",
 }
 """Name -> what it has."""
 

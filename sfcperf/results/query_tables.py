@@ -48,6 +48,27 @@ _SAMPLES = {
     "unit": "string",
     "value": "float64",
 }
+_GATE_FILE = "gate.jsonl"
+_GATE = {
+    "kind": "string",
+    "reading_id": "string",
+    "round": "int64",
+    "started_at": "time",
+    "ended_at": "time",
+    "probe": "string",
+    "metric": "string",
+    "unit": "string",
+    "value": "float64",
+    "reference": "float64",
+    "change_ratio": "float64",
+    "allowed_ratio": "float64",
+    "departed": "bool_",
+    "block": "string",
+    "problem": "string",
+    "at": "time",
+    "trials": "string",
+    "reason": "string",
+}
 _TAGS = {"subject": "string", "id": "string", "tag": "string", "value": "string", "file": "string"}
 
 
@@ -62,6 +83,7 @@ class RunDocuments:
     summaries: Sequence[Summary]
     tags: Sequence[Mapping[str, Any]]
     correlations: Sequence[Mapping[str, Any]]
+    gate: Sequence[Mapping[str, Any]]
 
 
 def read_run(store: RunStore) -> RunDocuments:
@@ -76,6 +98,7 @@ def read_run(store: RunStore) -> RunDocuments:
         store.summaries(),
         (store.tags() or {}).get("tags", []),
         (store.correlations() or {}).get("correlations", []),
+        [row for _, row in jsonl.read(store.folder / _GATE_FILE)],
     )
 
 
@@ -109,6 +132,11 @@ def tables(runs: Sequence[RunDocuments]) -> dict[str, pyarrow.Table]:
         "correlations": _table(
             _correlation_columns(),
             [{"run_id": _id(run), **row} for run in runs for row in run.correlations],
+            (),
+        ),
+        "gate": _table(
+            {"run_id": "string", **_GATE},
+            [{"run_id": _id(run), **row} for run in runs for row in run.gate],
             (),
         ),
         "scenarios": _table(

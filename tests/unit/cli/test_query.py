@@ -120,6 +120,21 @@ def test_a_run_of_which_little_is_there(ask: Ask, tmp_path: Path) -> None:
     assert "(no rows)" in ask(store.folder, "from joined").out
 
 
+def test_the_noise_gates_readings_are_there(ask: Ask, tmp_path: Path) -> None:
+    store = build_run(tmp_path / "r", RunOptions(trials=2, telemetry=False))
+    lines = [
+        {"kind": "reading", "reading_id": "c001", "round": 0, "value": 1.5, "departed": False},
+        {"kind": "mark", "reading_id": "r001-b01", "trials": ["x"], "reason": "noise gate: it"},
+    ]
+    text = "".join(json.dumps({"schema_version": 1, **line}) + "\n" for line in lines)
+    (store.folder / "gate.jsonl").write_text(text)
+    sql = "select kind, reading_id, value, departed, trials from gate order by kind desc"
+    assert rows(ask(store.folder, sql, "--format", "csv")) == [
+        ["reading", "c001", "1.5", "false", ""],
+        ["mark", "r001-b01", "", "", '["x"]'],
+    ]
+
+
 @pytest.mark.parametrize(
     "sql",
     [

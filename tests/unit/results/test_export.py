@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow.parquet
 import pytest
+from support.runs import build_run
 from support.trials import run_folder, trial
 
 from sfcperf.errors import InputError
@@ -107,3 +109,25 @@ def test_a_target_that_cannot_be_written_is_named(tmp_path: Path) -> None:
             export(store, "csv", target)
         assert caught.value.where == str(target)
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_tags_are_columns(tmp_path: Path) -> None:
+    store = build_run(tmp_path / "run")
+    trials = [record.trial_id for record in store.trials()]
+    found = [("trial", trials[0], "year", 2024), ("source", "sff@node1", "role", "forwarder")]
+    tags = [
+        {"subject": subject, "id": id, "tag": tag, "value": value, "file": "t.csv"}
+        for subject, id, tag, value in found
+    ]
+    store.write_tags({"run_id": store.run_id, "files": [], "tags": tags})
+    samples, telemetry = export(store, "parquet", tmp_path / "t.parquet")
+    rows = pyarrow.parquet.read_table(samples).to_pylist()
+    assert {(row["trial_id"], row["tag_year"]) for row in rows if row["tag_year"]} == {
+        (trials[0], 2024)
+    }
+    roles = {
+        (row["source"], row["tag_role"])
+        for row in pyarrow.parquet.read_table(telemetry).to_pylist()
+    }
+    assert ("sff@node1", "forwarder") in roles
+    assert ("fwd-1", None) in roles
