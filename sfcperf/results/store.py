@@ -38,6 +38,7 @@ REPORT = "report.html"
 JOINED = "joined.parquet"
 CORRELATIONS = "correlations.json"
 TAGS = "tags.json"
+STEADY = "steady.json"
 OWN = frozenset(
     {
         MANIFEST,
@@ -57,6 +58,7 @@ OWN = frozenset(
         JOINED,
         CORRELATIONS,
         TAGS,
+        STEADY,
         "lock",
         "package.zip",
         "replay.json",
@@ -281,6 +283,14 @@ class RunStore:
     def correlations(self) -> dict[str, Any] | None:
         """correlations.json; None when the run's workflow asked for none."""
         return self._read_versioned(CORRELATIONS) if self._has(CORRELATIONS) else None
+
+    def write_steady(self, document: Mapping[str, Any]) -> None:
+        """steady.json."""
+        self._write(STEADY, {"schema_version": SCHEMA_VERSION, **document})
+
+    def steady(self) -> dict[str, Any] | None:
+        """steady.json; None when the run's workflow asked for none."""
+        return self._read_versioned(STEADY) if self._has(STEADY) else None
 
     def write_tags(self, document: Mapping[str, Any]) -> None:
         """tags.json."""

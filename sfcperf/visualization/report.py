@@ -21,6 +21,7 @@ from sfcperf.visualization.correlations import correlations
 from sfcperf.visualization.fit_words import fits_by_series
 from sfcperf.visualization.page import environment, page_parts
 from sfcperf.visualization.run_data import load_workflow, planned_scenarios
+from sfcperf.visualization.steadiness import unsteady
 from sfcperf.visualization.trial_index import TrialIndex
 from sfcperf.visualization.verdict import judge
 from sfcperf.workflow.model import FigureSpec, Workflow
@@ -37,6 +38,7 @@ _RUN_FILES = (
     ("telemetry.parquet", "time series of the monitors"),
     ("joined.parquet", "metrics of trials beside telemetry"),
     ("correlations.json", "correlations of metrics with telemetry"),
+    ("steady.json", "whether telemetry is steady within the trials"),
     ("tags.json", "tags of trials and sources, from files of the user"),
     ("figures", "figures as SVG, PDF, PNG and CSV"),
     ("raw", "what each tool printed, captures"),
@@ -95,6 +97,7 @@ def _context(run: RunStore, workflow: Workflow | None, problem: str | None) -> d
     return {
         "run_id": run.run_id,
         "correlations": correlations(run),
+        "unsteady": unsteady(run),
         "manifest": manifest,
         "workflow": workflow,
         "workflow_problem": problem,

@@ -45,7 +45,8 @@ def judge(
 
     Trustworthy means: the run is complete, every planned trial is there and valid, every chain was
     proven to be traversed, every number has an interval, and each primary one rests on LEAST_TRIALS
-    or more, with a relative half-width of at most WIDEST_RELATIVE_HALF_WIDTH.
+    or more, with a relative half-width of at most WIDEST_RELATIVE_HALF_WIDTH, and does not depend
+    on time.
     """
     count = Counter(record.status for record in trials)
     missing = len(_planned(manifest) - {(r.scenario_id, r.label, r.round) for r in trials})
