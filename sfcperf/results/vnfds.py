@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def check_descriptors(
     """
     for entry in kept:
         file = descriptors.get(entry["path"])
-        if file is not None and _place(file)[0] != Path(entry["file"]).parts[1]:
+        if file is not None and _gather(file).name != Path(entry["file"]).parts[1]:
             raise InputError(
                 f"the VNF descriptor {entry['path']}, or a file that it imports, is not as it was "
                 "when the run began",
@@ -48,31 +49,47 @@ def check_descriptors(
             )
 
 
-def _keep(folder: Path, given: str, descriptor: Path) -> dict[str, Any]:
-    absolute: list[str] = []
-    name, inside, contents = _place(descriptor, absolute)
-    copies = folder / name
-    for path, content in contents.items():
+@dataclass(frozen=True)
+class _Gathered:
+    """A descriptor with all that it imports."""
+
+    descriptor: Path
+    """Relative to the folder that holds all of them."""
+    contents: Mapping[Path, bytes]
+    absolute: tuple[str, ...]
+    """Imports by an absolute path, which are not among them."""
+
+    @property
+    def name(self) -> str:
+        """Of a folder for exactly these files."""
+        digest = hashlib.sha256()
+        for path, content in sorted(self.contents.items()):
+            digest.update(f"{path}\0{len(content)}\0".encode() + content)
+        return digest.hexdigest()[:_DIGITS]
+
+
+def _keep(folder: Path, given: str, file: Path) -> dict[str, Any]:
+    found = _gather(file)
+    copies = folder / found.name
+    for path, content in found.contents.items():
         copy = copies / path
         copy.parent.mkdir(parents=True, exist_ok=True)
         with replacing(copy) as beside:
             beside.write_bytes(content)
     return {
         "path": given,
-        "file": str((copies / inside).relative_to(folder.parent)),
-        "sha256": hashlib.sha256(contents[inside]).hexdigest(),
-        "not_kept": absolute,
+        "file": str((copies / found.descriptor).relative_to(folder.parent)),
+        "sha256": hashlib.sha256(found.contents[found.descriptor]).hexdigest(),
+        "not_kept": list(found.absolute),
     }
 
 
-def _place(
-    descriptor: Path, absolute: list[str] | None = None
-) -> tuple[str, Path, dict[Path, bytes]]:
-    """Name of the folder of a descriptor's copy, the descriptor in it, and all that is in it."""
-    files = list(_files(descriptor, [] if absolute is None else absolute, set()))
+def _gather(descriptor: Path) -> _Gathered:
+    absolute: list[str] = []
+    files = list(_files(descriptor, absolute, set()))
     root = Path(os.path.commonpath([file.parent for file in files]))
     contents = {file.relative_to(root): _read(file) for file in files}
-    return _digest(contents)[:_DIGITS], descriptor.relative_to(root), contents
+    return _Gathered(descriptor.relative_to(root), contents, tuple(absolute))
 
 
 def _files(file: Path, absolute: list[str], seen: set[Path]) -> Iterator[Path]:
@@ -103,13 +120,6 @@ def _imports(file: Path) -> Iterator[str]:
             named = value.get("file") if isinstance(value, dict) else value
             if isinstance(named, str):
                 yield named
-
-
-def _digest(contents: Mapping[Path, bytes]) -> str:
-    digest = hashlib.sha256()
-    for path, content in sorted(contents.items()):
-        digest.update(f"{path}\0{len(content)}\0".encode() + content)
-    return digest.hexdigest()
 
 
 def _read(file: Path) -> bytes:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support.engine import Bench
+from support.manifests import run_manifest
 from support.schemas import violations
 
 from sfcperf.errors import InputError
@@ -155,3 +156,14 @@ def test_a_changed_import_is_noticed_too(bench: Bench) -> None:
     assert str(copy.relative_to(bench.folder())) in caught.value.hint
     types.write_bytes(copy.with_name("types.yaml").read_bytes())
     bench.resume()
+
+
+@pytest.mark.parametrize("file", ["/etc/passwd", "vnfds/../../x", "vnfds/a/..", "vnfds/", "raw/x"])
+def test_a_manifest_cannot_lead_out_of_the_folder(tmp_path: Path, file: str) -> None:
+    entry = {"path": "x.yaml", "file": file, "sha256": "0" * 64, "not_kept": []}
+    store = RunStore.create(tmp_path / "run")
+    store.write_manifest({**run_manifest("run"), "vnfds": [entry]})
+    with pytest.raises(InputError, match="damaged"):
+        store.descriptors()
+    store.write_manifest({**run_manifest("run"), "vnfds": [{**entry, "file": "vnfds/a/b..c"}]})
+    assert store.descriptors() == {"x.yaml": store.folder / "vnfds/a/b..c"}
