@@ -10,7 +10,7 @@ from typing import Any
 
 from sfcperf.errors import InputError
 from sfcperf.package import layout
-from sfcperf.package.archive import Archive, hash_list
+from sfcperf.package.archive import Archive, hash_file, hash_list
 from sfcperf.package.crate import crate_text
 from sfcperf.package.environment import python_packages, system_packages
 from sfcperf.package.hostile import inspect
@@ -60,7 +60,7 @@ def pack(
     files = _files(runs, modules)
     findings = scan(files)
     _check_secrets(findings, options)
-    warnings = [*doubts(runs), *_folders_told(findings)]
+    warnings = [*doubts(runs), *_changed_modules(runs, modules), *_folders_told(findings)]
     with replacing(target) as beside:
         with Archive(beside) as archive:
             document = package_document(runs, modules, options, warnings)
@@ -168,6 +168,19 @@ def _base(run: PackedRun) -> str:
 
 def _json(document: Mapping[str, Any]) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _changed_modules(runs: Sequence[PackedRun], modules: Sequence[Module]) -> list[str]:
+    """Files of plug-ins that are not what they were when a run began."""
+    here = {name: path for module in modules for name, path in module.files.items()}
+    changed = {
+        file["path"]
+        for run in runs
+        for module in run.run.manifest.get("modules", ())
+        for file in module.get("files", ())
+        if file["path"] in here and hash_file(here[file["path"]]).sha256 != file["sha256"]
+    }
+    return [f"{name} was changed after a run had used it" for name in sorted(changed)]
 
 
 def _folders_told(findings: Sequence[Finding]) -> list[str]:

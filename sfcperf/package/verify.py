@@ -42,7 +42,7 @@ class Verification:
             "schema_version": FORMAT,
             "package": self.package.name,
             "holds": self.holds,
-            "checks": [asdict(check) for check in self.checks],
+            "checks": [{**asdict(c), "findings": list(c.findings)} for c in self.checks],
             "warnings": list(self.warnings),
         }
 

@@ -1,0 +1,273 @@
+"""verify: what it finds, and that it runs nothing."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rocrate.rocrate import ROCrate
+from support.packages import changed, contents, sealed, write_zip
+from support.schemas import validator
+
+from sfcperf.errors import InputError
+from sfcperf.package.hashes import check_hashes
+from sfcperf.package.strict_json import parse_json
+from sfcperf.package.unpack import unpack, unpacked
+from sfcperf.package.verify import Verification, verify
+
+RUN = "runs/run-1"
+
+
+def states(verification: Verification) -> dict[str, str]:
+    return {check.name: check.state for check in verification.checks}
+
+
+def findings(verification: Verification, name: str) -> str:
+    (check,) = (check for check in verification.checks if check.name == name)
+    assert check.state == "failed"
+    return "\n".join((check.detail, *check.findings))
+
+
+def edited(content: bytes, edit: Callable[[Any], None]) -> bytes:
+    document = json.loads(content)
+    edit(document)
+    return json.dumps(document).encode()
+
+
+def test_a_good_package_holds(package: Path) -> None:
+    verification = verify(package)
+    assert verification.holds
+    assert states(verification) == {
+        "hashes": "ok",
+        "signature": "absent",
+        "RO-Crate": "ok",
+        "documents": "ok",
+        "summaries": "ok",
+        "figures": "ok",
+    }
+
+
+def test_documents_of_a_package_fit_their_schemas(package: Path) -> None:
+    assert not list(validator("package").iter_errors(json.loads(contents(package)["package.json"])))
+    assert not list(validator("verification").iter_errors(verify(package).document()))
+
+
+def test_every_changed_file_is_found(package: Path, tmp_path: Path) -> None:
+    for number, name in enumerate(sorted(contents(package))[::7]):
+        if name == "manifest-sha256.txt":
+            continue
+        path = changed(package, tmp_path / f"{number}.zip", name, b"something else")
+        with unpacked(path) as folder:
+            check = check_hashes(folder, sorted(contents(path)))
+        assert check.findings == (f"{name} was changed",)
+
+
+def test_files_that_were_added_or_taken_away_are_found(package: Path, tmp_path: Path) -> None:
+    added = changed(package, tmp_path / "a.zip", f"{RUN}/notes.txt", b"x")
+    assert "notes.txt is not in the list" in findings(verify(added), "hashes")
+    gone = changed(package, tmp_path / "b.zip", f"{RUN}/summary.csv", None)
+    assert "summary.csv is missing" in findings(verify(gone), "hashes")
+
+
+def test_a_forged_summary_is_found_though_its_hash_fits(package: Path, tmp_path: Path) -> None:
+    def better(document: Any) -> None:
+        document["summaries"][0]["mean"] *= 0.9
+
+    name = f"{RUN}/summary.json"
+    path = sealed(package, tmp_path / "p.zip", name, edited(contents(package)[name], better))
+    verification = verify(path)
+    assert states(verification)["hashes"] == "ok"
+    assert "mean is" in findings(verification, "summaries")
+
+
+def test_a_forged_table_is_found_though_its_hash_fits(package: Path, tmp_path: Path) -> None:
+    name = f"{RUN}/summary.csv"
+    rows = list(csv.reader(contents(package)[name].decode().splitlines()))
+    rows[1][rows[0].index("mean")] = "1.5"
+    text = "\n".join(",".join(row) for row in rows) + "\n"
+    path = sealed(package, tmp_path / "p.zip", name, text.encode())
+    assert "summary.csv" in findings(verify(path), "summaries")
+
+
+def test_a_forged_figure_is_found_though_its_hash_fits(package: Path, tmp_path: Path) -> None:
+    files = contents(package)
+    name = next(n for n in files if n.startswith(f"{RUN}/figures/") and n.endswith(".csv"))
+    path = sealed(package, tmp_path / "p.zip", name, files[name].replace(b"3", b"4"))
+    assert name.rpartition("/")[2] in findings(verify(path), "figures")
+
+
+def test_a_forged_trial_shows_in_the_summary(package: Path, tmp_path: Path) -> None:
+    name = f"{RUN}/trials.jsonl"
+    lines = contents(package)[name].splitlines()
+    row = json.loads(lines[0])
+    row["samples"][0]["value"] *= 2
+    lines[0] = json.dumps(row).encode()
+    path = sealed(package, tmp_path / "p.zip", name, b"\n".join(lines) + b"\n")
+    assert "by the trials" in findings(verify(path), "summaries")
+
+
+def test_drawings_of_another_matplotlib_are_a_note(package: Path, tmp_path: Path) -> None:
+    """Their data still have to be the same."""
+
+    def older(document: Any) -> None:
+        document["sessions"][-1]["versions"]["packages"]["matplotlib"] = "3.0.0"
+
+    name = f"{RUN}/run.json"
+    files = contents(package)
+    path = sealed(package, tmp_path / "p.zip", name, edited(files[name], older))
+    drawing = next(n for n in files if n.endswith(".svg"))
+    path = sealed(path, tmp_path / "q.zip", drawing, files[drawing] + b"<!-- -->")
+    (check,) = (c for c in verify(path).checks if c.name == "figures")
+    assert check.state == "ok"
+    assert "3.0.0" in check.findings[0]
+
+
+def test_a_damaged_document_is_found(package: Path, tmp_path: Path) -> None:
+    def without_seed(document: Any) -> None:
+        del document["seed"]
+
+    name = f"{RUN}/run.json"
+    path = sealed(package, tmp_path / "p.zip", name, edited(contents(package)[name], without_seed))
+    verification = verify(path)
+    assert "seed" in findings(verification, "documents")
+    assert states(verification)["summaries"] == "not checked"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NaN",
+        "[1e999]",
+        "[-1e999]",
+        "9" * 5000,
+        "9" * 40,
+        "[" * 100_000,
+        '{"a": 1',
+        "\ud800".encode("utf-16", "surrogatepass").decode("latin-1"),
+    ],
+)
+def test_json_that_is_a_trap(text: str) -> None:
+    with pytest.raises(InputError, match="not JSON"):
+        parse_json(text.encode("latin-1"), "x.json")
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"seed": ' + "9" * 5000 + "}", "\x00", ""])
+def test_a_trap_in_a_run_is_a_finding_not_a_traceback(
+    package: Path, tmp_path: Path, text: str
+) -> None:
+    for name in ("run.json", "trials.jsonl", "summary.json", "workflow-base.json"):
+        path = sealed(package, tmp_path / f"{name}.zip", f"{RUN}/{name}", text.encode())
+        verification = verify(path)
+        if name != "trials.jsonl" or text:
+            assert states(verification)["documents"] == "failed"
+
+
+def test_telemetry_that_is_none_is_found(package: Path, tmp_path: Path) -> None:
+    name = f"{RUN}/telemetry.parquet"
+    path = sealed(package, tmp_path / "p.zip", name, b"PAR1" + b"x" * 100 + b"PAR1")
+    assert "telemetry.parquet" in findings(verify(path), "documents")
+
+
+def test_a_newer_package_is_refused(package: Path, tmp_path: Path) -> None:
+    def newer(document: Any) -> None:
+        document["schema_version"] = 2
+
+    content = edited(contents(package)["package.json"], newer)
+    path = sealed(package, tmp_path / "p.zip", "package.json", content)
+    with pytest.raises(InputError, match="newer SFCPerf"):
+        verify(path)
+
+
+@pytest.mark.parametrize(
+    "folder", ["runs/../../etc", "/etc", "runs/a/b", "runs/..", "modules/x", "runs/none"]
+)
+def test_a_run_elsewhere_is_refused(package: Path, tmp_path: Path, folder: str) -> None:
+    def elsewhere(document: Any) -> None:
+        document["runs"][0]["folder"] = folder
+
+    content = edited(contents(package)["package.json"], elsewhere)
+    path = sealed(package, tmp_path / "p.zip", "package.json", content)
+    with pytest.raises(InputError, match="damaged"):
+        verify(path)
+
+
+def test_a_zip_of_something_else_is_no_package(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not a package"):
+        verify(write_zip(tmp_path / "p.zip", {"a": b"x"}))
+
+
+def test_the_crate_is_read_by_the_ro_crate_library(package: Path, tmp_path: Path) -> None:
+    unpack(package, tmp_path)
+    crate = ROCrate(tmp_path)
+    root = crate.root_dataset
+    assert crate.metadata["conformsTo"] == "https://w3id.org/ro/crate/1.1"
+    assert root["license"].id == "https://spdx.org/licenses/CC-BY-4.0"
+    assert root["author"]["name"] == "Ada Lovelace"
+    assert root["author"].id == "https://orcid.org/0000-0002-1825-0097"
+    assert root["datePublished"] == "2025-06-15"
+    assert root["mentions"].type == "CreateAction"
+    for part in root["hasPart"]:
+        assert (tmp_path / part.id).exists()
+
+
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    [
+        (lambda g: [e.pop("license", None) for e in g], "no license"),
+        (lambda g: [e.update({"@id": "gone.txt"}) for e in g if e["@id"] == "README.md"], "gone"),
+        (lambda g: [e.pop("@type") for e in g if e["@id"] == "README.md"], "no @type"),
+        (lambda g: [e.update(conformsTo=[]) for e in g], "conform"),
+        (lambda g: [e.update(hasPart=[]) for e in g if e["@id"] == "./"], "no part"),
+    ],
+)
+def test_a_crate_that_is_none(
+    package: Path, tmp_path: Path, edit: Callable[[Any], object], told: str
+) -> None:
+    document = json.loads(contents(package)["ro-crate-metadata.json"])
+    edit(document["@graph"])
+    content = json.dumps(document).encode()
+    path = sealed(package, tmp_path / "p.zip", "ro-crate-metadata.json", content)
+    assert re.search(told, findings(verify(path), "RO-Crate"))
+
+
+def test_nothing_of_a_package_is_imported_or_run(package: Path, tmp_path: Path) -> None:
+    """A plug-in in the package leaves a trace as soon as it is imported."""
+    trace = tmp_path / "trace"
+    module = f"open({str(trace)!r}, 'w')\n".encode()
+    folder = "modules/evil-1.0"
+    document = json.loads(contents(package)["package.json"])
+    document["modules"] = [
+        {
+            "distribution": "evil",
+            "version": "1.0",
+            "folder": folder,
+            "provides": [{"kind": "probe", "name": "ping"}],
+            "requires": [],
+        }
+    ]
+    path = package
+    files = {
+        "package.json": json.dumps(document).encode(),
+        f"{folder}/evil.py": module,
+        f"{folder}/sitecustomize.py": module,
+        f"{folder}/evil-1.0.dist-info/METADATA": b"Metadata-Version: 2.1\nName: evil\n",
+        f"{folder}/evil-1.0.dist-info/entry_points.txt": b"[sfcperf.probes]\nping = evil:Ping\n",
+        "sitecustomize.py": module,
+        "conftest.py": module,
+    }
+    for number, (name, content) in enumerate(files.items()):
+        path = sealed(path, tmp_path / f"{number}.zip", name, content)
+    command = str(Path(sys.executable).with_name("sfcperf"))
+    for verb in ("verify", "replay"):
+        done = subprocess.run([command, verb, str(path)], cwd=tmp_path, capture_output=True)
+        assert done.returncode == 0, done.stderr.decode()
+    assert b"module evil 1.0 from the package: probe ping" in done.stdout
+    assert b"Nothing was executed." in done.stdout
+    assert not trace.exists()
