@@ -224,14 +224,20 @@ def _paradoxes(rows: Sequence[Row]) -> Iterator[str]:
         numbers = f"r = {whole.r:.2f} over all trials, {row.r:.2f} within scenarios"
         if _apart_from_0(row) and whole.r * row.r < 0:
             yield f"{what}: the sign turns round (Simpson's paradox): {numbers}"
-        elif not _apart_from_0(row):
+        elif not _apart_from_0(row) and not _holds(row, whole.r):
             yield (
-                f"{what}: {numbers}, whose interval holds 0: the factors may be the cause of both"
+                f"{what}: {numbers}, whose interval holds 0 and not the former: "
+                "the factors may be the cause of both"
             )
 
 
 def _apart_from_0(row: Row) -> bool:
     return row.ci_low is not None and row.ci_high is not None and row.ci_low * row.ci_high > 0
+
+
+def _holds(row: Row, r: float) -> bool:
+    """Whether the row's interval holds r: then few trials, not the factors, may be the cause."""
+    return row.ci_low is not None and row.ci_high is not None and row.ci_low <= r <= row.ci_high
 
 
 def _pair(row: Row) -> tuple[str, ...]:

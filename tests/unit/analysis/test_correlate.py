@@ -104,6 +104,18 @@ def test_a_correlation_that_the_factor_makes_is_named(tmp_path: Path) -> None:
     assert any("the factors may be the cause" in note for note in document["notes"])
 
 
+def test_too_few_trials_within_scenarios_are_no_disagreement(tmp_path: Path) -> None:
+    rng = np.random.default_rng(8)
+
+    def numbers(scenario: int, _: int) -> tuple[float, float]:
+        cores = scenario / 2 + rng.normal()
+        return 100 + 5 * cores + 2 * rng.normal(), cores
+
+    document = correlate(run_of(tmp_path, 3, 4, numbers))
+    assert rows(document, scope="all trials", coefficient="pearson")[0]["ci_low"] > 0
+    assert document["notes"] == []
+
+
 def test_one_scenario_has_one_scope(tmp_path: Path) -> None:
     rng = np.random.default_rng(6)
     document = correlate(run_of(tmp_path, 1, 7, lambda s, _: (rng.normal(), rng.normal())))
