@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     import pyarrow
 
+
 def write_text(rows: pyarrow.RecordBatchReader, format: str, out: TextIO) -> None:
     """As a `table` for people, `csv` with a header, or a `json` array of objects."""
     _WRITERS[format](rows, out)
