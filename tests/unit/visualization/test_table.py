@@ -52,3 +52,37 @@ def test_a_single_trial_has_no_interval(summaries: list[Summary]) -> None:
     text = printed([replace(summaries[0], n=1, ci_low=None, ci_high=None)])
     assert "±" not in text
     assert "–" in text
+
+
+def test_rounds_that_were_not_run_are_counted(summaries: list[Summary]) -> None:
+    row = replace(summaries[0], n=2, planned=3, valid=False, reasons=("round 3 was not run",))
+    assert "2 of 3 ✗" in printed([row])
+    assert "2 ✗" in printed([replace(row, planned=0, excluded=())])
+
+
+def test_the_median_is_shown_and_named_where_it_describes_the_trials_better(
+    summaries: list[Summary],
+) -> None:
+    row = replace(
+        summaries[0],
+        unit="us",
+        metric="rtt_us",
+        centre="median",
+        median=312.0,
+        median_ci_low=300.0,
+        median_ci_high=340.0,
+    )
+    text = printed([row])
+    assert "mean or median" in text
+    assert "median 312 µs" in text
+    assert "[300, 340]" in text
+    assert "±" not in text
+    # Without an interval of its own it is no better.
+    assert "median" not in printed([replace(row, median_ci_low=None, median_ci_high=None)])
+
+
+def test_rows_with_warnings_are_marked_and_the_mark_is_explained(summaries: list[Summary]) -> None:
+    text = printed([replace(summaries[0], warnings=("The trials drift with time.",)), summaries[1]])
+    assert text.count("✓ !") == 1
+    assert "!: a warning, see `sfcperf report`" in text
+    assert "!" not in printed(summaries[:2])

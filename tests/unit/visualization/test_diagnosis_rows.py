@@ -1,0 +1,72 @@
+"""What the report says of a row's trials beyond mean and interval."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from support.runs import RunOptions, build_run
+
+from sfcperf.analysis.telemetry_steady import SteadyAnalysis
+from sfcperf.passive.base import Observation
+from sfcperf.results.records import Summary
+from sfcperf.results.store import RunStore
+from sfcperf.visualization.diagnosis import details
+from sfcperf.visualization.report import ReportPublisher
+from sfcperf.visualization.rows import results
+from sfcperf.visualization.steadiness import unsteady
+from sfcperf.visualization.units import Scale
+
+MS = Scale(1e-3, "ms")
+
+
+def test_every_number_has_its_unit(run: RunStore) -> None:
+    rtt = next(row for row in run.summaries() if row.metric == "rtt_us")
+    told = dict(details(replace(rtt, p5=100.0, p95=900.0, bca_ci_low=1e2, bca_ci_high=9e2), MS))
+    assert told["percentiles of the 60 samples"].endswith(" ms")
+    assert told["percentiles of the trials"].startswith("p5 ")
+    assert told["percentiles of the trials"].endswith(" ms")
+
+
+def test_only_what_is_known_is_said(run: RunStore) -> None:
+    rtt = run.summaries()[0]
+    bare = Summary(**{name: getattr(rtt, name) for name in OLD})
+    assert details(bare, MS) == ()
+
+
+OLD = (
+    *("scenario", "scenario_id", "probe", "label", "metric", "unit", "n", "mean", "median"),
+    *("stdev", "min", "max", "ci_low", "ci_high", "confidence", "method", "valid", "reasons"),
+    *("trials", "excluded", "better", "primary", "stop_reason"),
+)
+
+
+def test_the_picked_centre_and_the_warnings_reach_the_report(run: RunStore) -> None:
+    first = replace(run.summaries()[0], centre="median", warnings=("The trials drift.",))
+    run.write_summary([first, *run.summaries()[1:]])
+    table = next(t for t in results(run.summaries()) if t.metric == first.metric)
+    assert (table.rows[0].picked, table.rows[0].warnings) == ("median", first.warnings)
+    ReportPublisher({"formats": []}).publish(run)
+    page = run.report.read_text()
+    assert "the better centre" in page
+    assert '<div class="reason">The trials drift.</div>' in page
+
+
+def test_telemetry_that_moves_is_in_the_report(tmp_path_factory: pytest.TempPathFactory) -> None:
+    options = RunOptions(telemetry=False, topologies=("T1",), chain_lengths=(1,))
+    store = build_run(tmp_path_factory.mktemp("steady") / "run", options)
+    for record in store.trials():
+        observations = [
+            Observation(10**9 * record.round + place, "fwd-1", "cpu_cores", "1", float(place > 9))
+            for place in range(40)
+        ]
+        store.write_trial_telemetry(record, observations)
+    store.merge_telemetry()
+    assert unsteady(store) is None
+    SteadyAnalysis({}).analyse(store)
+    found = unsteady(store)
+    assert found is not None
+    assert {row.series for row in found.rows} == {"fwd-1 cpu_cores"}
+    assert found.judged == len(found.rows) == 4
+    ReportPublisher({"formats": []}).publish(store)
+    assert "Steady within the trials?" in store.report.read_text()
