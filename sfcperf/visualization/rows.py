@@ -133,10 +133,13 @@ def trial_row(record: TrialRecord, folder: Path) -> TrialRow:
 
 def proofs(trials: Iterable[TrialRecord], folder: Path) -> list[ProofRow]:
     """The proof of each deployment that trials ran on."""
-    groups: dict[str, list[TrialRecord]] = {}
+    # A deployment's id is unique to its driver; a run may have several, and several sessions.
+    groups: dict[tuple[str, str], list[TrialRecord]] = {}
     for record in trials:
-        groups.setdefault(str(record.deployment.get("id", "")), []).append(record)
-    return [_proof(identity, group, folder) for identity, group in groups.items() if identity]
+        evidence = str(traversal(record).get("evidence") or "")
+        key = (str(record.deployment.get("id", "")), evidence)
+        groups.setdefault(key, []).append(record)
+    return [_proof(identity, group, folder) for (identity, _), group in groups.items() if identity]
 
 
 def run_facts(manifest: Mapping[str, Any], trials: Sequence[TrialRecord]) -> list[tuple[str, str]]:
@@ -149,7 +152,7 @@ def run_facts(manifest: Mapping[str, Any], trials: Sequence[TrialRecord]) -> lis
         {str(r.deployment.get("encapsulation", "")) for r in trials} - {"", "none"}
     )
     facts = [
-        ("Driver", str(manifest.get("driver") or "")),
+        ("Driver", ", ".join(_drivers(manifest))),
         ("Encapsulation", ", ".join(encapsulations)),
         ("Started", started[:19].replace("T", " ") + " UTC" if started else ""),
         ("Duration", f"{_duration(started, str(ended))} s" if started and ended else ""),
@@ -159,6 +162,12 @@ def run_facts(manifest: Mapping[str, Any], trials: Sequence[TrialRecord]) -> lis
         ("Seed", str(manifest.get("seed", ""))),
     ]
     return [(name, value) for name, value in facts if value and value != "None"]
+
+
+def _drivers(manifest: Mapping[str, Any]) -> list[str]:
+    """Each driver that the run was built by, once."""
+    several = [entry.get("driver") for entry in manifest.get("infrastructures") or ()]
+    return [str(name) for name in dict.fromkeys(several or [manifest.get("driver")]) if name]
 
 
 def monitors(
