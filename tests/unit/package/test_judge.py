@@ -1,0 +1,152 @@
+"""Reproduced, not reproduced, undecided: what a comparison says of a replay."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.packages import SHORT, finished_run
+from support.schemas import validator
+
+from sfcperf.analysis.comparison import Estimate, Options, Row, Sample, Side, compare
+from sfcperf.package.judge import judge
+from sfcperf.package.replay import verdict_document
+from sfcperf.results.store import RunStore
+
+
+def sample(*values: float) -> Sample:
+    trials = tuple(f"r{n:03d}" for n in range(len(values)))
+    return Sample(trials, values, values[0], values[0], ())
+
+
+def estimate(value: float, low: float, high: float) -> Estimate:
+    return Estimate(value, low, high, 0.95, "test")
+
+
+ROW = Row(
+    candidate="here",
+    scenario={"chain_length": 1},
+    label="ping",
+    metric="rtt_us",
+    unit="us",
+    better="lower",
+    primary=True,
+    paired=False,
+    a=sample(100.0, 101.0),
+    b=sample(110.0, 111.0),
+    difference=estimate(10, 6, 14),
+    relative=estimate(0.1, 0.06, 0.14),
+    mean_difference=None,
+    effect=None,
+    hedges_g=None,
+    test="rank",
+    p=0.001,
+    p_holm=0.01,
+    p_least=0.001,
+    family=1,
+    margin=0.05,
+    margin_absolute=False,
+    tost_p=0.9,
+    verdict="worse",
+    n_needed=None,
+    n_needed_for="",
+    warnings=(),
+)
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunStore, RunStore]:
+    folder = tmp_path_factory.mktemp("judge")
+    rounds = replace(SHORT, rounds=20)
+    return finished_run(folder / "run-1", rounds), finished_run(folder / "run-2", rounds)
+
+
+def outcome(stores: tuple[RunStore, RunStore], row: Row) -> tuple[str, str]:
+    a, b = stores
+    comparison = compare(Side("packaged", a), Side("here", b))
+    verdict = judge(replace(comparison, rows=(row,), unmatched=()))
+    (judgement,) = verdict.judgements
+    assert verdict.reproduced is (judgement.outcome == "reproduced")
+    return judgement.outcome, judgement.reason
+
+
+def test_within_the_margin(stores: tuple[RunStore, RunStore]) -> None:
+    assert outcome(stores, replace(ROW, verdict="equivalent"))[0] == "reproduced"
+
+
+@pytest.mark.parametrize("verdict", ["better", "worse", "different"])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_beyond_the_margin(stores: tuple[RunStore, RunStore], verdict: str, sign: int) -> None:
+    """A better result is no reproduction either."""
+    low, high = sorted((sign * 0.06, sign * 0.14))
+    row = replace(ROW, verdict=verdict, relative=estimate(sign * 0.1, low, high))  # type: ignore[arg-type]
+    assert outcome(stores, row)[0] == "not reproduced"
+
+
+def test_different_and_perhaps_within_the_margin(stores: tuple[RunStore, RunStore]) -> None:
+    row = replace(ROW, relative=estimate(0.1, 0.02, 0.18))
+    assert outcome(stores, row) == ("undecided", "it differs, perhaps by less than the margin")
+
+
+def test_a_margin_in_the_unit(stores: tuple[RunStore, RunStore]) -> None:
+    assert outcome(stores, replace(ROW, margin=5, margin_absolute=True))[0] == "not reproduced"
+    assert outcome(stores, replace(ROW, margin=7, margin_absolute=True))[0] == "undecided"
+
+
+def test_a_difference_from_nothing(stores: tuple[RunStore, RunStore]) -> None:
+    row = replace(ROW, relative=None, margin=None)
+    assert outcome(stores, row)[0] == "not reproduced"
+
+
+def test_too_few_trials(stores: tuple[RunStore, RunStore]) -> None:
+    row = replace(ROW, verdict="undecided", relative=estimate(0.3, -0.4, 0.9), n_needed=40)
+    assert outcome(stores, row)[0] == "undecided"
+
+
+def test_what_was_not_measured_here_is_undecided(
+    stores: tuple[RunStore, RunStore], tmp_path: Path
+) -> None:
+    a, _ = stores
+    shorter = finished_run(tmp_path / "run-3", replace(SHORT, rounds=20, chain_lengths=(0,)))
+    verdict = judge(compare(Side("packaged", a), Side("here", shorter)))
+    lacking = [j for j in verdict.judgements if j.scenario.get("chain_length") == 1]
+    assert lacking
+    assert all(j.outcome == "undecided" and j.reason for j in lacking)
+    assert not verdict.reproduced
+
+
+def scaled(store: RunStore, ratio: float, seed: int) -> None:
+    """Every round-trip time times `ratio`, with 0.5 % of noise per trial, in the record."""
+    rng = random.Random(seed)
+    path = store.folder / "trials.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    for row in rows:
+        for found in row["samples"]:
+            if found["metric"] == "rtt_us":
+                length = row["scenario"]["chain_length"]
+                found["value"] = ratio * (180 + 95 * length) * rng.gauss(1, 0.005)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.mark.parametrize(
+    ("ratio", "expected"), [(1.0, "reproduced"), (1.3, "not reproduced"), (0.7, "not reproduced")]
+)
+def test_from_trials_to_the_verdict(tmp_path: Path, ratio: float, expected: str) -> None:
+    """Two runs of known truth; the documents are as their schema says."""
+    a = finished_run(tmp_path / "run-1", replace(SHORT, rounds=12))
+    b = finished_run(tmp_path / "run-2", replace(SHORT, rounds=12))
+    scaled(a, 1.0, 1)
+    scaled(b, ratio, 2)
+    package = tmp_path / "p.zip"
+    package.write_bytes(b"x")
+    options = Options(metrics=("ping/rtt_us",), margin=0.05)
+    verdict = judge(compare(Side("packaged", a), Side("here", b), options))
+    assert {judgement.outcome for judgement in verdict.judgements} == {expected}
+    assert len(verdict.judgements) == 2
+    document = json.loads(json.dumps(verdict_document(verdict, package, a, b)))
+    assert not list(validator("replay").iter_errors(document))
+    assert document["counts"][expected] == 2
+    assert document["reproduced"] is (expected == "reproduced")
