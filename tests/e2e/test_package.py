@@ -1,0 +1,168 @@
+"""From a run to a package, to another place, to a verdict: real namespaces, real tools."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from support.schemas import validator, violations
+
+pytestmark = [pytest.mark.root, pytest.mark.slow]
+
+EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "sfcperf-example-plugin"
+COMMAND = str(Path(sys.executable).with_name("sfcperf"))
+
+
+def sfcperf(
+    folder: Path, *arguments: object, path: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run the command in `folder`; `path` is where third-party plug-ins are installed."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    if path is not None:
+        environment["PYTHONPATH"] = str(path)
+    return subprocess.run(
+        [COMMAND, *map(str, arguments)],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+    )
+
+
+def leftovers() -> list[str]:
+    return [path.name for path in Path("/run/netns").glob("veth-pair-*")]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example plug-in, installed into a folder of its own."""
+    folder = tmp_path_factory.mktemp("site")
+    shutil.copytree(EXAMPLE, folder / "source")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "install"]
+    offline = ["--no-index", "--no-deps", "--no-build-isolation"]
+    target = ["--target", str(folder / "site"), str(folder / "source")]
+    subprocess.run([*pip, *offline, *target], check=True, capture_output=True, timeout=120)
+    return folder / "site"
+
+
+@pytest.fixture(scope="module")
+def paper(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A package of a real run that used the plug-in, signed; where it was made is gone."""
+    folder = tmp_path_factory.mktemp("author")
+    state = folder / "state"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SFCPERF_STATE_DIR", str(state))
+        workflow = EXAMPLE / "tcp-connect.json"
+        options = ("--set", "design.rounds=3", "--results", folder / "results", "--quiet")
+        done = sfcperf(folder, "run", workflow, *options, path=site)
+        assert done.returncode == 0, done.stderr
+        run = Path(done.stdout.strip())
+        assert not violations(run)
+        make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "key")]
+        subprocess.run(make, check=True)
+        author = "Ada Lovelace <0000-0002-1825-0097>"
+        more = ("--license", "CC-BY-4.0", "--author", author, "--sign", f"ssh:{folder / 'key'}")
+        done = sfcperf(folder, "pack", run, "-o", "paper.zip", *more, path=site)
+        assert done.returncode == 0, done.stderr
+    public = (folder / "key.pub").read_text().split()[:2]
+    (folder / "allowed").write_text(f"ada@lab {' '.join(public)}\n")
+    shutil.rmtree(folder / "results")
+    return folder / "paper.zip"
+
+
+def test_it_holds_in_a_fresh_place(paper: Path, tmp_path: Path) -> None:
+    for name in ("paper.zip", "paper.zip.sig", "allowed"):
+        shutil.copy(paper.with_name(name), tmp_path)
+    done = sfcperf(tmp_path, "verify", "paper.zip", "--allowed-signers", "allowed", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+    assert checks["signature"]["state"] == "ok"
+    assert checks["summaries"]["state"] == "ok"
+
+    raw = bytearray((tmp_path / "paper.zip").read_bytes())
+    raw[len(raw) // 2] ^= 1
+    (tmp_path / "paper.zip").write_bytes(raw)
+    done = sfcperf(tmp_path, "verify", "paper.zip", "--allowed-signers", "allowed")
+    assert done.returncode in (1, 2)
+    assert "Traceback" not in done.stderr
+
+
+def test_it_is_replayed_where_its_plug_in_is_not_installed(paper: Path, tmp_path: Path) -> None:
+    assert "tcp-connect" not in sfcperf(tmp_path, "list", "probes").stdout
+
+    shown = sfcperf(tmp_path, "replay", paper)
+    assert shown.returncode == 0, shown.stderr
+    assert "driver veth-pair, probe tcp-connect" in shown.stdout
+    assert not (tmp_path / "results").exists()
+
+    options = ("--set", "design.rounds=3", "--test", "t", "--margin", "90%")
+    done = sfcperf(tmp_path, "replay", paper, "--trust", *options)
+    assert done.returncode in (0, 1), done.stderr
+    assert "tcp-connect connect_time_us" in done.stdout
+    (run,) = (path.parent for path in (tmp_path / "results").glob("*/run.json"))
+    verdict = json.loads((run / "replay.json").read_text())
+    assert not list(validator("replay").iter_errors(verdict))
+    assert not violations(run)
+    assert (done.returncode == 0) is verdict["reproduced"]
+    (metric,) = verdict["metrics"]
+    assert (metric["n_packaged"], metric["n_here"]) == (3, 3)
+    trials = [json.loads(line) for line in (run / "trials.jsonl").read_text().splitlines()]
+    assert [trial["status"] for trial in trials] == ["valid"] * 3
+    assert leftovers() == []
+
+    # Judged once more, with another margin: nothing is run.
+    again = sfcperf(tmp_path, "replay", paper, "--trust", "--run", run, "--margin", "1%")
+    assert again.returncode in (0, 1), again.stderr
+    assert len((run / "trials.jsonl").read_text().splitlines()) == 3
+
+    # A result of this replay can be packed again, plug-in and all.
+    kept = next((tmp_path / "results").glob("package-*/modules/*"))
+    packed = sfcperf(tmp_path, "pack", run, "-o", "again.zip", path=kept)
+    assert packed.returncode == 0, packed.stderr
+    assert sfcperf(tmp_path, "verify", "again.zip").returncode == 0
+
+
+def test_an_interrupted_replay_goes_on(paper: Path, tmp_path: Path) -> None:
+    arguments = ["--trust", "--set", "design.rounds=30", "--test", "t"]
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    child = subprocess.Popen(
+        [COMMAND, "replay", str(paper), *arguments],
+        cwd=tmp_path,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        deadline = time.monotonic() + 120
+        while not list((tmp_path / "results").glob("*/trials.jsonl")):
+            assert child.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        child.send_signal(signal.SIGTERM)
+        _, err = child.communicate(timeout=120)
+    finally:
+        child.kill()
+        child.wait()
+    assert child.returncode == 130, err
+    assert "Traceback" not in err
+    assert leftovers() == []
+    (run,) = (path.parent for path in (tmp_path / "results").glob("*/run.json"))
+    assert json.loads((run / "run.json").read_text())["status"] == "interrupted"
+
+    done = sfcperf(tmp_path, "replay", paper, "--trust", "--run", run, "--test", "t")
+    assert done.returncode in (0, 1), done.stderr
+    assert json.loads((run / "run.json").read_text())["status"] == "complete"
+    assert len((run / "trials.jsonl").read_text().splitlines()) == 30
+    assert (run / "replay.json").is_file()
