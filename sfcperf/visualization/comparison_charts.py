@@ -68,7 +68,8 @@ def _chart(identity: str, comparison: Comparison, group: Sequence[Row]) -> Chart
         f"{first.label}: {name}",
         f"{data['yLabel']}, {len(values)} trials of {1 + len(comparison.candidates)} sides.",
         f"Small marks are trials that count, large ones medians with their "
-        f"{100 * (1 - comparison.options.alpha):g} % interval (six trials or more)."
+        f"{100 * (1 - comparison.options.alpha):g} % interval (six trials or more; "
+        "hollow: some trials do not count)."
         + (" 0 % is the median of the baseline's trials." if relative else ""),
         first.primary,
         data,

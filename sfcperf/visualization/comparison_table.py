@@ -52,7 +52,7 @@ def _table(comparison: Comparison, candidate: str, rows: list[Row]) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     level = f"{100 * (1 - comparison.options.alpha):g} % CI"
     table.add_column(level, justify="right", no_wrap=True)
-    table.add_column("p", justify="right", no_wrap=True)
+    table.add_column("p (Holm)", justify="right", no_wrap=True)
     table.add_column("n", justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     if any(row.n_needed is not None for row in rows):
@@ -75,14 +75,13 @@ def _cells(row: Row, comparison: Comparison) -> list[Text]:
 
     scale = words.scale_of(row, comparison.rows)
     n = f"{row.n_a}" if row.paired or row.n_a == row.n_b else f"{row.n_a}/{row.n_b}"
-    shown = row.p if row.p_holm is None else row.p_holm
     verdict = f"{words.MARKS[row.verdict]} {row.verdict}"
     return [
         Text(words.centre(row.a.median, scale, row.b.median)),
         Text(words.centre(row.b.median, scale, row.a.median)),
         Text(words.relative_text(row.relative)),
         Text(words.interval_text(row.relative)),
-        Text(words.p_text(shown)),
+        Text(words.p_text(row.p_holm)),
         Text(n),
         Text(verdict, style=_STYLES[row.verdict]),
         Text(words.needed_text(row)),
@@ -104,7 +103,7 @@ def comparison_texts(comparison: Comparison) -> Iterator[str]:
         ],
     )
     for title, texts in words.grouped_differences(comparison):
-        yield from _listed(f"{title} differs", texts)
+        yield from _listed(f"differs in {title}", texts)
     caution = words.caution(comparison)
     if caution:
         yield f"note: {caution}"

@@ -1,0 +1,92 @@
+"""The page of a comparison, its forest and its words, without a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from support.compared_runs import ping_run
+from support.comparisons import row
+
+from sfcperf.analysis.comparison import Options, Side, compare_all
+from sfcperf.visualization import comparison_words as words
+from sfcperf.visualization.comparison import comparison_page
+from sfcperf.visualization.comparison_forest import axis_of, mark
+
+LOW = [98.0, 99, 100, 101, 102, 100.5, 99.5, 101.5]
+
+
+def shifted(ratio: float) -> list[float]:
+    return [value * ratio for value in LOW]
+
+
+def test_a_mark_is_where_its_number_is() -> None:
+    found = row(LOW, shifted(1.1))
+    axis = axis_of([found])
+    drawn = mark(found, axis)
+    assert drawn is not None
+    assert drawn.band is not None
+    start, width = drawn.band
+    assert start + width / 2 == pytest.approx(50)
+    assert (drawn.x - 50) / (width / 2) == pytest.approx(2, abs=0.05)
+    assert drawn.low is not None
+    assert drawn.high is not None
+    assert drawn.low < drawn.x < drawn.high
+    assert not drawn.above
+
+
+def test_what_is_far_out_ends_in_an_arrow_and_does_not_shrink_the_others() -> None:
+    rows = [*(row(LOW, shifted(1 + n / 100)) for n in range(8)), row(LOW, shifted(9))]
+    axis = axis_of(rows)
+    assert axis.limit < 1
+    far = mark(rows[-1], axis)
+    assert far is not None
+    assert far.above
+    assert far.x == axis.x(axis.limit)
+
+
+@pytest.mark.parametrize("margin", [0.001, 0.05, 0.4])
+def test_the_margin_always_fits(margin: float) -> None:
+    for ratio in (1.0, 1.001, 1.5):
+        found = row(LOW, shifted(ratio), Options(margin=margin))
+        drawn = mark(found, axis_of([found]))
+        assert drawn is not None
+        assert drawn.band is not None
+        assert drawn.band[0] > 2
+
+
+def test_a_baseline_of_0_is_not_drawn() -> None:
+    found = row([0.0] * 8, [0.0] * 8)
+    assert mark(found, axis_of([found])) is None
+
+
+def test_digits_follow_the_interval() -> None:
+    found = row(LOW, shifted(1.1))
+    assert words.relative_text(found.relative) == "+10.0 %"
+    assert re.fullmatch(r"\[\+\d+\.\d, \+\d+\.\d\]", words.interval_text(found.relative))
+    assert words.p_text(0.00001) == "<0.0001"
+    assert words.p_text(None) == "–"
+
+
+def test_the_page_says_all_of_the_rows(tmp_path: Path) -> None:
+    ratios = {"a": 1.0, "b": 1.1, "c": 1.0}
+    runs = [
+        ping_run(tmp_path / name, ratio=ratio, seed=seed)
+        for seed, (name, ratio) in enumerate(ratios.items())
+    ]
+    sides = [Side(run.run_id, run) for run in runs]
+    found = compare_all(sides[0], sides[1:], Options(all_metrics=True))
+    page = comparison_page(found, sides, tmp_path / "page.html")
+    rows = re.findall(r'<tr id="row-\d+">', page)
+    assert len(rows) == len(found.rows) == 8
+    for trial in found.rows[0].b.trials:
+        assert f'href="#trial-1-{trial}"' in page
+        assert f'id="trial-1-{trial}"' in page
+    data = json.loads(re.findall(r'id="report-data">(.*?)</script>', page, re.S)[0])
+    rtt = data["trials-0"]
+    assert [series["name"] for series in rtt["series"]] == ["a", "b", "c"]
+    assert rtt["yLabel"] == "rtt against the baseline [%]"
+    # b is a tenth slower, relative to the baseline's median.
+    assert all(8 < point["y"] < 12 for point in rtt["series"][1]["points"])
