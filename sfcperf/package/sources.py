@@ -35,8 +35,8 @@ def workflow_files(store: RunStore) -> WorkflowFiles:
     base = Path(os.path.normpath(folder.absolute()))
     entries = store.manifest().get("vnfds")
     if entries is None:
-        missing = ("copies of its VNF descriptors",) if _names_files(document) else ()
-        return WorkflowFiles(".", {}, missing)
+        lacks = _names_files(document)
+        return WorkflowFiles(".", {}, ("copies of its VNF descriptors",) if lacks else ())
     missing = tuple(reason for entry in entries for reason in _missing(store, entry))
     places: dict[Path, Path] = {}
     for entry in entries:
