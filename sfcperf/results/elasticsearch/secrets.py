@@ -42,9 +42,13 @@ def credentials(target: Target, environment: Mapping[str, str] | None = None) ->
 
 
 def _found(target: Target, env: Mapping[str, str]) -> dict[str, Any]:
-    user, password = env.get(USER), env.get(PASSWORD)
-    if env.get(API_KEY):
-        return {"api_key": env[API_KEY]}
+    user, password, key = env.get(USER), env.get(PASSWORD), env.get(API_KEY)
+    if key:
+        if not (key.isascii() and key.isprintable()) or " " in key:
+            raise InputError(
+                "this is not an API key", where=API_KEY, allowed="`encoded` as the server gave it"
+            )
+        return {"api_key": key}
     if user:
         password = password or _from_keyring(f"{user}@{target.name}")
         if not password:

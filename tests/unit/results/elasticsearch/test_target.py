@@ -124,6 +124,13 @@ def test_half_a_secret_is_an_error_and_no_keyring_is_none(ring: Ring) -> None:
     assert secrets.credentials(place, {}) == {}
 
 
+@pytest.mark.parametrize("key", ["a key", "key\n", "schlüssel"])
+def test_what_no_header_can_hold_is_no_key(key: str) -> None:
+    with pytest.raises(InputError, match="not an API key") as refused:
+        secrets.credentials(target(["https://es.lab:9200"]), {secrets.API_KEY: key})
+    assert key not in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("url", "refused"),
     [
