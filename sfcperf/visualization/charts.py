@@ -107,7 +107,7 @@ def chart(
         spec.title,
         f"{spec.y_label} against {spec.x_label}, {len(plot.series)} series, "
         f"{len(of_probe)} trials.",
-        note(plot, ()),
+        note(plot, (), printed=False),
         tuple(record.trial_id for record, means in of_probe if spec.metric not in means),
         tuple(
             scenario_text(point.scenario) or "the scenario"

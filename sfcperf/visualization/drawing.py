@@ -126,7 +126,7 @@ def _draw_series(axes: Axes, plot: Plot, fits: Mapping[str, LineFit]) -> None:
     if plot.spec.kind == "ecdf":
         distribution_marks(axes, plot)
         axes.set_xlabel(printable(plot.spec.y_label))
-        axes.set_ylabel("Share of samples not above [1]")
+        axes.set_ylabel("Share of samples [1]")
         axes.set_ylim(0, 1.01)
         return
     for index, series in enumerate(plot.series):

@@ -14,12 +14,18 @@ _BOX = (
 )
 
 
-def note(plot: Plot, fits: Collection[object]) -> str:
-    """The note under a figure, also its caption's."""
+def note(plot: Plot, fits: Collection[object], *, printed: bool = True) -> str:
+    """The note under a figure, also its caption's; on the screen (not `printed`) distributions have
+    no lines of single trials."""
     parts = [plot.interval_note]
     if plot.spec.kind == "box" and plot.summaries:
         enough = all(len(p.valid_trials) >= FEWEST_FOR_A_BOX for p in plot.points)
         parts.append(_BOX + ("." if enough else f" (no box for fewer than {FEWEST_FOR_A_BOX})."))
+    if plot.spec.kind == "ecdf" and printed:
+        parts.append("Thin lines: single trials.")
+    medians = sum(row.centre == "median" for row in plot.summaries)
+    if medians and plot.spec.kind in ("line", "bar"):
+        parts.append(f"Trials are not normal at {_points(medians)}: the report has medians.")
     if fits:
         parts.append("Lines: least-squares fits to the trials.")
     if plot.untrusted:

@@ -44,6 +44,11 @@ _RUN_FILES = (
     ("raw", "what each tool printed, captures"),
 )
 
+MOST_ROWS_AT_ONCE = 1000
+"""Trials (and proofs) in one table; more are in several of ROWS_PER_BATCH, which a browser lays out
+as they come near the screen, without the details of valid trials."""
+ROWS_PER_BATCH = 250
+
 
 class ReportPublisher(Publisher):
     """Writes the figures and report.html into the run folder."""
@@ -96,6 +101,8 @@ def _context(run: RunStore, workflow: Workflow | None, problem: str | None) -> d
     drawn = {c.id: c.data for c in telemetry if not c.constant}
     return {
         "run_id": run.run_id,
+        "most_at_once": MOST_ROWS_AT_ONCE,
+        "batch": ROWS_PER_BATCH,
         "correlations": correlations(run),
         "unsteady": unsteady(run),
         "manifest": manifest,
@@ -145,5 +152,5 @@ def _charts(run: RunStore, workflow: Workflow | None, trials: Sequence[TrialReco
 
 
 def _figure_files(run: RunStore, spec: FigureSpec) -> list[str]:
-    names = [f"{spec.name}.{ending}" for ending in (*figures.FORMATS, "csv")]
+    names = [f"{spec.name}.{ending}" for ending in (*figures.FORMATS, "csv", "trials.csv")]
     return [f"figures/{name}" for name in names if (run.figures / name).is_file()]

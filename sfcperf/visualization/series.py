@@ -134,7 +134,7 @@ class Plot:
         counts = sorted({row.n for row in rows})
         trials = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
         if self.spec.kind == "ecdf":
-            return f"Distribution of all samples; thin: single trials ({trials} each)."
+            return f"Distribution of all samples of the valid trials ({trials} each)."
         if all(row.ci_low is None for row in rows):
             return f"No error bars: an interval needs two valid trials ({trials})."
         levels = " / ".join(f"{100 * level:g} %" for level in sorted({r.confidence for r in rows}))

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 from support.runs import RunOptions, build_run
 
+from sfcperf.visualization.many_report import write_report
 from sfcperf.visualization.report import ReportPublisher
+from sfcperf.visualization.run_data import label_runs
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium (make setup)")
 
@@ -55,6 +57,30 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = build_run(tmp_path_factory.mktemp("runs") / "20260101-120000-fig8-short-abc123")
     ReportPublisher({}).publish(run)
     return run.report
+
+
+KINDS = tuple(
+    {
+        "name": kind, "probe": "ping", "metric": "rtt_us", "x": "chain_length", "kind": kind,
+        "series": "topology", "y_label": "RTT [us]",
+    }
+    for kind in ("line", "bar", "box", "ecdf")
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page over two runs, the second with figures of every kind."""
+    folder = tmp_path_factory.mktemp("many")
+    small = RunOptions(name="first", rounds=2, figures=())
+    stores = [
+        build_run(folder / "first", small),
+        build_run(folder / "second", RunOptions(name="second", rounds=6, figures=KINDS)),
+    ]
+    for store in stores:
+        ReportPublisher({"formats": ["svg"]}).publish(store)
+    write_report(label_runs(stores, {}), folder / "runs.html")
+    return folder / "runs.html"
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +166,57 @@ def test_everything_is_drawn_without_network_or_errors(browser: Browser, report:
     assert browser.get_log("browser") == []
     own = report.as_uri()
     assert [url for url in requests(browser) if not url.startswith((own, "data:", "blob:"))] == []
+
+
+@pytest.mark.parametrize("page", ["runs.html", "second/report.html"])
+def test_many_runs_and_every_kind_are_drawn(browser: Browser, many: Path, page: str) -> None:
+    size(browser, 375, 800)
+    browser.get((many.parent / page).as_uri())
+    draw_all(browser)
+    # What is drawn says its units on both axes, or counts what has none.
+    titles = browser.execute_script(
+        """
+        return [...document.querySelectorAll(".chart")].map((c) =>
+          [c.id, c._fullLayout.xaxis.title.text, c._fullLayout.yaxis.title.text]);
+        """
+    )
+    assert titles
+    for chart, x, y in titles:
+        assert x, chart
+        assert y.endswith("]") or y.endswith(")"), (chart, y)
+    visible, needed = browser.execute_script(
+        "const e = document.documentElement; return [e.clientWidth, e.scrollWidth]"
+    )
+    assert needed <= visible
+    assert browser.get_log("browser") == []
+
+
+def test_a_point_of_many_runs_opens_its_own_report(browser: Browser, many: Path) -> None:
+    browser.get(many.as_uri())
+    chart = show(browser, "metric-0")
+    chart.send_keys(Keys.ARROW_RIGHT)
+    chart.send_keys(Keys.ENTER)
+    wait(browser, lambda b: "/report.html#trial-" in b.current_url)
+    anchor = browser.current_url.rpartition("#")[2]
+    wait(browser, lambda b: b.switch_to.active_element.get_attribute("id") == anchor)
+
+
+def test_focus_is_always_seen(browser: Browser, report: Path) -> None:
+    """From the top with the Tab key: each stop is visible and marked, and tables that are wider
+    than the page are among them."""
+    size(browser, 375, 800)
+    browser.get(report.as_uri())
+    reached = set()
+    for _ in range(40):
+        browser.switch_to.active_element.send_keys(Keys.TAB)
+        stop = browser.switch_to.active_element
+        look = browser.execute_script(
+            "const s = getComputedStyle(arguments[0]); return [s.outlineStyle, s.outlineWidth]",
+            stop,
+        )
+        assert look == ["solid", "3px"], stop.get_attribute("outerHTML")[:200]
+        reached.add((stop.get_attribute("class") or "").split(" ")[0])
+    assert {"skip", "scroll", "chart"} <= reached
 
 
 def test_clicking_a_point_leads_to_its_trial(browser: Browser, report: Path) -> None:

@@ -69,7 +69,7 @@
       ...common, type: "scatter", mode: chart.joined ? "lines+markers" : "markers",
       line: { color: shade, dash: series.style.dash, width: 1.8 },
       marker: {
-        color: shade, size: 10, line: { width: 1.5, color: shade },
+        color: shade, size: chart.kind === "box" ? 6 : 10, line: { width: 1.5, color: shade },
         symbol: points.map((p) => series.style.symbol + (p.trusted ? "" : "-open")),
       },
     };
@@ -170,7 +170,7 @@
       dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
       hoverlabel: { align: "left", bgcolor: colour("--panel"), bordercolor: colour("--soft"), font: { color: colour("--text") } },
       showlegend: named, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, bgcolor: "rgba(0,0,0,0)" },
-      xaxis: x, yaxis: { ...axis(ecdf ? "Share of samples not above [1]" : chart.yLabel), rangemode: chart.kind === "box" || chart.zero === false ? "normal" : "tozero" },
+      xaxis: x, yaxis: { ...axis(ecdf ? "Share of samples [1]" : chart.yLabel), rangemode: chart.kind === "box" || chart.zero === false ? "normal" : "tozero" },
     };
   };
 
@@ -267,6 +267,7 @@
   // Filters of the trials.
   const form = document.getElementById("filters");
   const rows = [...document.querySelectorAll("tr.trial")];
+  const parts = document.querySelectorAll(".batch");
   const filter = () => {
     const data = new FormData(form);
     const statuses = data.getAll("status");
@@ -278,6 +279,7 @@
         (text !== "" && !row.textContent.toLowerCase().includes(text));
     }
     const shown = rows.filter((row) => !row.hidden).length;
+    for (const part of parts) part.hidden = !part.querySelector("tr.trial:not([hidden])");
     document.getElementById("shown").value = `${shown} of ${rows.length} trials`;
   };
   if (form) {

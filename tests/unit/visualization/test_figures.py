@@ -67,7 +67,9 @@ def test_labels_carry_units_and_the_interval_is_named(
     run: RunStore, workflow: Workflow, summaries: list[Summary], tmp_path: Path
 ) -> None:
     plot = plots(workflow, summaries)[0]
-    (svg,) = drawing.draw(plot, fits_by_series(plot, fit_lines(run, plot.spec)), tmp_path / "figure", ["svg"])
+    (svg,) = drawing.draw(
+        plot, fits_by_series(plot, fit_lines(run, plot.spec)), tmp_path / "figure", ["svg"]
+    )
     # Text is drawn as paths; matplotlib leaves each string as a comment.
     text = svg.read_text()
     for words in ("Round-trip time [ms]", "95 % confidence interval", "T1 (R² = 0.9"):

@@ -13,6 +13,7 @@ import pytest
 from support.runs import RunOptions, build_run
 
 from sfcperf.results.store import RunStore
+from sfcperf.visualization import report
 from sfcperf.visualization.report import ReportPublisher
 
 HOSTILE = "</script><img src=x onerror=alert(1)>'\"&{{7*7}}<!--"
@@ -26,6 +27,7 @@ class Page(HTMLParser):
         self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.content: dict[str, list[str]] = {"script": [], "text": []}
         self._inside = "text"
+        self.html = text
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -114,6 +116,32 @@ def test_every_trial_is_a_point_that_leads_to_its_row(page: Page) -> None:
 def test_no_chart_without_units(page: Page) -> None:
     for chart in page.data.values():
         assert re.search(r"\[.+\]", chart["yLabel"])
+
+
+def test_every_chart_has_its_numbers_as_a_table(page: Page) -> None:
+    """For those who cannot see it: as many rows as there are points."""
+    charts = [chart for chart in page.data.values() if chart["kind"] != "time"]
+    captions = re.findall(r'<table class="small">\s*<caption', page.html)
+    assert len(captions) == len(charts)
+    tables = re.findall(r'<caption class="sr">.*?</table>', page.html, re.DOTALL)
+    for chart, table in zip(charts, tables, strict=True):
+        head, body = table.split("<tbody>")
+        assert re.search(r"[\[(].+[\])]", head), "units"
+        assert body.count("<tr>") == len(chart["ticks"]) * len(chart["series"])
+
+
+def test_many_trials_come_in_batches(new_run: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every trial has its row still; only those of trials that do not count have details."""
+    monkeypatch.setattr(report, "MOST_ROWS_AT_ONCE", 10)
+    monkeypatch.setattr(report, "ROWS_PER_BATCH", 7)
+    page = publish(new_run)
+    trials = new_run.trials()
+    rows = [a["id"] for tag, a in page.elements if tag == "tr" and "data-status" in a]
+    assert len(rows) == len(set(rows)) == len(trials) == 24
+    parts = [a for _, a in page.elements if "batch" in (a.get("class") or "").split()]
+    assert [part["aria-label"] for part in parts] == [
+        f"Table of trials, part {n} of 4" for n in (1, 2, 3, 4)
+    ]
 
 
 def test_what_never_changed_is_one_line_of_the_telemetry(page: Page) -> None:
