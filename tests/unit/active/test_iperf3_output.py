@@ -25,6 +25,7 @@ def test_reads_tcp(version: str, rate_bps: float) -> None:
     seen = parse(golden("tcp", version))
     end = json.loads(golden("tcp", version))["end"]
     assert seen.received_bps == pytest.approx(end["sum_received"]["bits_per_second"])
+    assert seen.received_each_bps == pytest.approx([seen.received_bps], rel=0.01)
     assert seen.sent_bps == pytest.approx(end["sum_sent"]["bits_per_second"])
     assert seen.sent_bps >= rate_bps * 0.98  # two streams; iperf3 sends whole blocks
     assert seen.retransmits == end["sum_sent"]["retransmits"]
