@@ -45,6 +45,7 @@ def test_defaults(load: Any) -> None:
         ({"series": "n"}, "/figures/0/series", "on the x axis already", ""),
         ({"x": "t", "series": "n", "fit": "linear"}, "/figures/0/fit", "not all numbers", ""),
         ({"series": None, "fit": "linear"}, "/figures/0/fit", "mix the levels of t", ""),
+        ({"series": "t", "fit": "linear", "kind": "box"}, "/figures/0/fit", "no fitted line", ""),
     ],
 )
 def test_mistakes(
