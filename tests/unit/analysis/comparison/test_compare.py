@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -197,3 +198,17 @@ def test_the_document_is_as_its_schema_says(tmp_path: Path, test: str) -> None:
     assert json.loads(json.dumps(document)) == document
     assert sum(document["counts"].values()) == len(document["rows"]) == len(found.rows)
     validator("comparison").check_schema(validator("comparison").schema)
+
+
+def test_a_rerun_stands_in_for_the_trial_that_the_noise_gate_marked(tmp_path: Path) -> None:
+    run = variants_run(tmp_path / "run", bad={(4, "s002"): "untrusted"})
+    (marked,) = (r for r in run.trials() if r.trial_id == "r004-s002-ping")
+    again = replace(
+        marked, trial_id="r004.1-s002-ping", status="valid", reasons=(), rerun_of=marked.trial_id
+    )
+    run.append_trial(again)
+    first = compare(side(run, "ovs"), side(run, "ebpf")).rows[0]
+    assert first.n_a == first.n_b == 12
+    assert first.b.trials[3] == "r004.1-s002-ping"
+    assert first.b.excluded == ("r004-s002-ping",)
+    assert first.a.excluded == ()
