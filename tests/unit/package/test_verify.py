@@ -169,6 +169,17 @@ def test_a_trap_in_a_run_is_a_finding_not_a_traceback(
             assert states(verification)["documents"] == "failed"
 
 
+@pytest.mark.parametrize("wrong", [1e101, -1e101, "12", None, True])
+def test_one_wrong_sample_among_many_is_found(package: Path, tmp_path: Path, wrong: object) -> None:
+    name = f"{RUN}/trials.jsonl"
+    lines = contents(package)[name].splitlines()
+    row = json.loads(lines[0])
+    row["samples"].insert(5, {**row["samples"][0], "value": wrong})
+    lines[0] = json.dumps(row).encode()
+    path = sealed(package, tmp_path / "p.zip", name, b"\n".join(lines) + b"\n")
+    assert "trials.jsonl:1" in findings(verify(path), "documents")
+
+
 def test_telemetry_that_is_none_is_found(package: Path, tmp_path: Path) -> None:
     name = f"{RUN}/telemetry.parquet"
     path = sealed(package, tmp_path / "p.zip", name, b"PAR1" + b"x" * 100 + b"PAR1")
