@@ -62,7 +62,11 @@ def values(result: ProbeResult) -> dict[str, float]:
 
 
 def test_ping(wire: Cable, tmp_path: Path) -> None:
-    seen = values(measure_in_peace(wire, tmp_path, Ping, count=10, interval_s=0.02))
+    result = measure_in_peace(wire, tmp_path, Ping, count=10, interval_s=0.02)
+    seen = values(result)
+    echoes = result.series["rtt_us"]
+    assert len(echoes) == 10
+    assert sum(echoes) / 10 == pytest.approx(seen["rtt_us"], rel=0.02, abs=1)
     assert seen["loss_ratio"] == 0
     assert 0 < seen["rtt_min_us"] <= seen["rtt_median_us"] <= seen["rtt_max_us"] < 1e6
     assert seen["rtt_min_us"] <= seen["rtt_us"] <= seen["rtt_max_us"]
@@ -76,6 +80,7 @@ def test_iperf3_tcp_at_a_rate(wire: Cable, tmp_path: Path) -> None:
     )
     seen = values(result)
     assert seen["rate_bps"] == pytest.approx(20e6, rel=0.1)
+    assert result.series["rate_bps"] == pytest.approx([seen["rate_bps"]], rel=0.2)
     assert result.notes["congestion_control"] == "reno"
     assert set(seen) == {"rate_bps", "sent_bps", "retransmits"}
 
