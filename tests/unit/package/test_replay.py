@@ -1,0 +1,126 @@
+"""replay: what is handed to the process that runs it, and what is kept for a resumed one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support.packages import OPTIONS, contents, finished_run, sealed
+from support.runs import RunOptions, workflow_document
+
+from sfcperf.control.resolved import resolved
+from sfcperf.errors import InputError
+from sfcperf.package.opened import open_package
+from sfcperf.package.pack import pack
+from sfcperf.package.replay import ReplayOptions, _spec, keep_for_later, run_or_resume
+from sfcperf.package.unpack import unpacked
+from sfcperf.results.store import RunStore
+from sfcperf.results.vnfds import keep_descriptors
+from sfcperf.workflow.load import load_document
+from sfcperf.workflow.plan_document import plan_document
+
+VNFD = Path(__file__).resolve().parents[3] / "vnfs" / "forwarder" / "vnfd.yaml"
+
+
+@pytest.fixture
+def with_files(tmp_path: Path) -> Path:
+    """A package whose workflow names a VNF descriptor, and asks for a server and an analysis."""
+    lab = tmp_path / "lab"
+    (lab / "vnfds").mkdir(parents=True)
+    (lab / "workflows").mkdir()
+    (lab / "vnfds" / "own.yaml").write_text(VNFD.read_text())
+    store = finished_run(tmp_path / "run-1")
+    document = workflow_document(RunOptions(topologies=("T1",), chain_lengths=(0, 1)))
+    document["vnfs"]["fwd"]["vnfd"] = "../vnfds/own.yaml"
+    document["publish"] = [{"to": "report"}, {"to": "package"}]
+    store.write_workflow(document, lab / "workflows")
+    workflow = load_document(document, lab / "workflows")
+    store.write_plan({**plan_document(workflow), "resolved": resolved(workflow)})
+    manifest = {k: v for k, v in store.manifest().items() if k != "schema_version"}
+    kept = keep_descriptors(store.vnfds, workflow.vnfds)
+    store.write_manifest({**manifest, "vnfds": kept})
+    made = pack([store], tmp_path / "p.zip", OPTIONS).path
+    (lab / "vnfds" / "own.yaml").unlink()
+    return made
+
+
+def test_the_workflow_finds_its_files_after_the_package_is_closed(
+    with_files: Path, tmp_path: Path
+) -> None:
+    options = ReplayOptions(tmp_path / "results", overrides=("design.rounds=7",))
+    with unpacked(with_files) as folder:
+        package = open_package(folder)
+        (packaged,) = package.runs
+        kept = keep_for_later(package, with_files, options.results)
+        spec = _spec(package, packaged, kept, options, tmp_path)
+        before = packaged.resolved()
+    workflow = load_document(spec.document, Path(spec.base), overrides=spec.overrides)
+    assert resolved(workflow) == before
+    assert workflow.design.rounds == 7
+    (vnfd,) = {f.vnfd for s in workflow.scenarios for f in s.chain.functions}
+    assert vnfd is not None
+    assert vnfd.is_relative_to(options.results)
+
+
+def test_nothing_is_sent_to_anyone(with_files: Path, tmp_path: Path) -> None:
+    with unpacked(with_files) as folder:
+        package = open_package(folder)
+        options = ReplayOptions(tmp_path / "results")
+        spec = _spec(package, package.runs[0], tmp_path / "kept", options, tmp_path)
+    assert spec.document["publish"] == [{"to": "report"}]
+    assert "analyses" not in spec.document
+
+
+def test_what_was_kept_is_used_again_unless_it_was_changed(
+    with_files: Path, tmp_path: Path
+) -> None:
+    with unpacked(with_files) as folder:
+        package = open_package(folder)
+        kept = keep_for_later(package, with_files, tmp_path / "results")
+        assert keep_for_later(package, with_files, tmp_path / "results") == kept
+        (file,) = kept.rglob("own.yaml")
+        file.write_text(f"{file.read_text()}# changed\n")
+        with pytest.raises(InputError, match="was changed"):
+            keep_for_later(package, with_files, tmp_path / "results")
+
+
+@pytest.mark.parametrize("base", ["../../..", "/", "../../../../../etc"])
+def test_a_base_outside_the_package_is_refused(with_files: Path, tmp_path: Path, base: str) -> None:
+    content = json.dumps({"folder": base}).encode()
+    path = sealed(with_files, tmp_path / "q.zip", "runs/run-1/workflow-base.json", content)
+    with unpacked(path) as folder:
+        package = open_package(folder)
+        options = ReplayOptions(tmp_path / "results")
+        with pytest.raises(InputError, match="outside the package"):
+            _spec(package, package.runs[0], tmp_path / "kept", options, tmp_path)
+
+
+def test_what_a_packaged_plug_in_needs_is_asked_for(with_files: Path, tmp_path: Path) -> None:
+    document = json.loads(contents(with_files)["package.json"])
+    document["modules"] = [
+        {
+            "distribution": "acme",
+            "version": "1",
+            "folder": "modules/acme-1",
+            "provides": [],
+            "requires": ["no-such-distribution>=2"],
+        }
+    ]
+    path = sealed(with_files, tmp_path / "q.zip", "package.json", json.dumps(document).encode())
+    with unpacked(path) as folder:
+        package = open_package(folder)
+        options = ReplayOptions(tmp_path / "results")
+        with pytest.raises(Exception, match="not installed here") as lacks:
+            run_or_resume(package, package.runs[0], tmp_path / "kept", options)
+    assert "no-such-distribution>=2" in str(lacks.value)
+
+
+def test_a_run_of_something_else_is_no_replay(with_files: Path, tmp_path: Path) -> None:
+    other = finished_run(tmp_path / "run-2", RunOptions(name="other", failed=frozenset()))
+    with unpacked(with_files) as folder:
+        package = open_package(folder)
+        options = ReplayOptions(tmp_path / "results", resume=other.folder)
+        with pytest.raises(InputError, match="workflow other"):
+            run_or_resume(package, package.runs[0], tmp_path / "kept", options)
+    assert not (RunStore.open(other.folder).folder / "replay.json").exists()
