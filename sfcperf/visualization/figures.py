@@ -55,7 +55,7 @@ def write_figure(
 ) -> list[Path]:
     """Draw a figure into a folder, with the CSV files of its points and trials (of a distribution
     also of its samples) beside it; gives the files."""
-    target = folder / _file_name(plot.spec)
+    target = folder / file_name(plot.spec)
     folder.mkdir(parents=True, exist_ok=True)
     files = draw(plot, fits, target, formats, style=style, width_mm=width_mm, with_note=with_note)
     tables = {".csv": data_csv(plot), ".trials.csv": trials_csv(plot)}
@@ -76,7 +76,8 @@ def fits_of(run: RunStore, spec: FigureSpec) -> list[LineFit]:
     return fit_lines(run, spec)
 
 
-def _file_name(spec: FigureSpec) -> str:
+def file_name(spec: FigureSpec) -> str:
+    """Name of a figure's files, without ending. Raises InputError when it leaves its folder."""
     if spec.name in ("", ".", "..") or Path(spec.name).name != spec.name:
         raise InputError(
             f"the figure name {spec.name!r} is not a plain file name",

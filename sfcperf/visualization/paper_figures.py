@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sfcperf.errors import InputError
 from sfcperf.results.store import replace_file
 from sfcperf.visualization.figure_choice import Wish, chosen_figures
-from sfcperf.visualization.figures import fits_of, write_figure
+from sfcperf.visualization.figures import file_name, fits_of, write_figure
 from sfcperf.visualization.fit_words import fits_by_series
 from sfcperf.visualization.latex import latex
 from sfcperf.visualization.levels import varying
@@ -49,7 +50,11 @@ def write_figures(
     results = side_by_side(runs)
     index = TrialIndex(results.trials)
     files = []
-    for spec in chosen_figures(runs, results, names, wish):
+    specs = chosen_figures(runs, results, names, wish)
+    for spec in specs:
+        file_name(spec)
+    _make(folder)
+    for spec in specs:
         plot = resolve(spec, results.summaries, results.scenarios_of(spec), index)
         fits = _fits(runs, plot)
         files += write_figure(
@@ -66,6 +71,15 @@ def write_figures(
         replace_file(snippet := folder / f"{spec.name}.tex", text)
         files.append(snippet)
     return files
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"this folder cannot be made: {error.strerror}", where=str(folder)
+        ) from error
 
 
 def _included(name: str, formats: Sequence[str]) -> str:

@@ -220,6 +220,13 @@ def test_mistakes_are_told_with_what_there_is(
     assert not target.exists()
 
 
+def test_a_folder_that_cannot_be_made(run: RunStore, tmp_path: Path) -> None:
+    (file := tmp_path / "file").write_text("mine")
+    done = CliRunner().invoke(app, ["figures", str(run.folder), "-o", str(file)])
+    assert isinstance(done.exception, InputError)
+    assert file.read_text() == "mine"
+
+
 def test_one_metric_without_touching_the_workflow(run: RunStore, tmp_path: Path) -> None:
     arguments = ["figures", str(run.folder), "-o", str(tmp_path), "--format", "svg"]
     wish = ["--probe", "ping", "--x", "topology", "--series", "chain_length", "--kind", "bar"]
