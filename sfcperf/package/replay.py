@@ -19,7 +19,7 @@ from typing import Any
 
 from sfcperf.analysis.comparison import Options, Side, compare
 from sfcperf.control.interrupts import Interrupted
-from sfcperf.errors import EnvironmentLacks, ExitCode, InputError
+from sfcperf.errors import EnvironmentLacks, ExitCode, InputError, InterruptedRun
 from sfcperf.package import layout
 from sfcperf.package.archive import hash_file
 from sfcperf.package.child import Spec
@@ -114,8 +114,15 @@ def run_or_resume(
         if not answer.is_file():
             return code or ExitCode.INTERNAL
         found = RunStore.open(Path(answer.read_text()))
+    if found.manifest()["status"] != "complete":
+        if code == ExitCode.INTERRUPTED:
+            raise InterruptedRun(
+                "the replay was interrupted, and nothing was judged",
+                hint=f"the same command with `--run {found.folder}` goes on with it",
+            )
+        return code or ExitCode.INTERNAL
     # Trials that failed, or a report that could not be made, do not keep from judging the others.
-    return found if found.manifest()["status"] == "complete" else code or ExitCode.INTERNAL
+    return found
 
 
 def _is_done(store: RunStore) -> bool:

@@ -160,6 +160,7 @@ def test_an_interrupted_replay_goes_on(paper: Path, tmp_path: Path) -> None:
     assert leftovers() == []
     (run,) = (path.parent for path in (tmp_path / "results").glob("*/run.json"))
     assert json.loads((run / "run.json").read_text())["status"] == "interrupted"
+    assert f"--run results/{run.name}" in err
 
     done = sfcperf(tmp_path, "replay", paper, "--trust", "--run", run, "--test", "t")
     assert done.returncode in (0, 1), done.stderr
