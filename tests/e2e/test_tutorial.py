@@ -82,7 +82,9 @@ def test_every_command(folder: Path) -> None:
     assert series == {"ethernet", "vxlan-gpe"}
     # The caption that is shown on the page, but for n.
     shown = next(text for text in blocks("text") if "\\includegraphics" in text)
-    assert (figures / "rtt.tex").read_text() == shown.replace("n = 8", "n = 3")
+    skewed = re.compile(r" Trials are not normal at \d+ points?: the report has medians\.")
+    drawn = (figures / "rtt.tex").read_text()
+    assert skewed.sub("", drawn) == skewed.sub("", shown).replace("n = 8", "n = 3")
     verified = [text for block, text in said.items() if "verify" in block][-1]
     assert re.search(r"summaries: +ok", verified)
     assert re.search(r"figures: +ok", verified)
