@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _EXACT_UP_TO = 7
 """5040 orders: all of them are tried."""
-_FEW, _ENOUGH_HITS = 199, 20
+_FEW, _ENOUGH_HITS = 99, 10
 _MANY = 1999
 _STEP = 613
 """Between the random orders of one repetition and the next; prime to _MANY, so that all differ."""
@@ -28,7 +28,7 @@ def permutation_p(
     `repetitions` (r, n): series that repeat each other, each shuffled on its own, so that what
     they have in common at a place does not look like chance. `statistic` maps their means over
     the repetitions, one series per row (m, n), to m numbers. One series of up to seven values is
-    tried in all orders; otherwise 199 random ones, and 1999 unless 20 of these were as extreme
+    tried in all orders; otherwise 99 random ones, and 1999 unless 10 of these were as extreme
     already (Besag & Clifford 1991: what is clearly insignificant need not be known exactly). The
     random orders are the same in every run: the same trials give the same p.
     """
