@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.elasticsearch import Server, elasticsearch, elasticsearch_server
+from support.elasticsearch import Server
 from support.http_proxy import Fault, Proxy, Request
 from support.runs import RunOptions, build_run
 
@@ -26,8 +26,6 @@ from sfcperf.results.elasticsearch.target import target
 from sfcperf.results.elasticsearch.verify import verify
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.model import PublishSpec
-
-__all__ = ["elasticsearch", "elasticsearch_server"]
 
 pytestmark = [
     pytest.mark.server,

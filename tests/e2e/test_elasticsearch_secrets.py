@@ -11,13 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from support.elasticsearch import Server, elasticsearch, elasticsearch_server
+from support.elasticsearch import Server
 from support.http_proxy import Proxy, Request, fingerprint, make_certificate
 from support.runs import RunOptions, build_run
 
 from sfcperf.results.store import RunStore
-
-__all__ = ["elasticsearch", "elasticsearch_server"]
 
 pytestmark = [
     pytest.mark.server,

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from elasticsearch import Elasticsearch
 from support import lens
-from support.elasticsearch import Server, elasticsearch, elasticsearch_server
+from support.elasticsearch import Server
 from support.kibana import parse, used_fields
 from support.runs import build_run
 
@@ -28,7 +28,6 @@ from sfcperf.visualization.kibana.dashboards import saved_objects
 from sfcperf.visualization.kibana.data_views import data_view_id
 from sfcperf.visualization.kibana.saved_objects import ndjson
 
-__all__ = ["elasticsearch", "elasticsearch_server"]
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.xdist_group("elasticsearch")]
 
 PREFIX = "kibana-panels"

@@ -37,8 +37,9 @@ class Server:
     """A single node on a free port of 127.0.0.1; its data outlives `kill` until `remove`."""
 
     def __init__(self, home: Path) -> None:
-        self._home = home
         self._folder = Path(tempfile.mkdtemp(prefix="sfcperf-es-"))
+        # A tree in somebody's home is not for others to read, and the server is not root.
+        self._home = home if _is_public(home) else shutil.copytree(home, self._folder / "home")
         self._ports = _free_ports(2)
         self._process: subprocess.Popen[bytes] | None = None
         self._prepare()
@@ -144,6 +145,12 @@ class Server:
                     time.sleep(0.5)
         said = (self._folder / "output").read_text(errors="replace")[-3000:]
         raise AssertionError(f"Elasticsearch did not start:\n{said}")
+
+
+def _is_public(path: Path) -> bool:
+    return os.geteuid() != 0 or all(
+        p.stat().st_mode & 0o005 == 0o005 for p in [path, *path.parents]
+    )
 
 
 def _free_ports(number: int) -> list[int]:

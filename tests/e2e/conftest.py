@@ -1,0 +1,7 @@
+"""Servers of the end-to-end tests: one of each for the whole session."""
+
+from __future__ import annotations
+
+from support.elasticsearch import elasticsearch, elasticsearch_server
+
+__all__ = ["elasticsearch", "elasticsearch_server"]
