@@ -23,7 +23,11 @@ def confidence_of(store: RunStore) -> float:
 def first_look_of(store: RunStore) -> int | None:
     """Rounds after which sequential stopping looked at the run for the first time; None for a run
     whose number of rounds was fixed."""
-    design = _design(store)
+    return first_look_in(_design(store))
+
+
+def first_look_in(design: Mapping[str, Any]) -> int | None:
+    """The same, of a design as it stands in run.json."""
     stop_when = design.get("stop_when")
     if not isinstance(stop_when, dict):
         return None

@@ -140,7 +140,7 @@ class _Drawing:
             "y": self.y(row, sample.median),
             "low": None if interval is None else self.y(row, interval.low),
             "high": None if interval is None else self.y(row, interval.high),
-            "trusted": not sample.excluded,
+            "trusted": not sample.missing,
             "text": text,
         }
 

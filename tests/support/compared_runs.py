@@ -29,6 +29,7 @@ def ping_run(
     seed: int = 1,
     metrics: Sequence[Mapping[str, Any]] = (RTT, LOSS),
     bad: Mapping[tuple[int, str], str] | None = None,
+    design: Mapping[str, Any] | None = None,
     **manifest: Any,
 ) -> RunStore:
     """RTTs of 100 us * (1 + chain length) * ratio, 1 % dispersion; `bad`: (round, scenario id) ->
@@ -45,7 +46,7 @@ def ping_run(
         records,
         probes=[{"probe": "ping", "label": "ping", "scenarios": ids, "metrics": list(metrics)}],
         scenarios=[{"id": i, "levels": dict(s)} for i, s in zip(ids, scenarios, strict=True)],
-        design={"rounds": rounds},
+        design={"rounds": rounds, **(design or {})},
         **manifest,
     )
 

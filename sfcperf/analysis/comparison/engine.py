@@ -79,10 +79,10 @@ def _case(base: Measured, other: Measured, one: Match) -> Case:
     paired = len(folders) == 1 and not one.pooled
     a, b = samples(one, paired)
     missing = [
-        f"{len(sample.excluded)} of {len(sample.excluded) + len(sample.trials)} trials of "
+        f"{sample.missing} of {sample.missing + len(sample.trials)} trials of "
         f"{side.name} do not count"
         for side, sample in ((base, a), (other, b))
-        if sample.excluded
+        if sample.missing
     ]
     return Case(
         candidate=other.name,

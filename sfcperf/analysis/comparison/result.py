@@ -38,7 +38,10 @@ class Sample:
     """Both in the metric's unit; None without a trial."""
     excluded: tuple[str, ...]
     """Ids of trials that were run and do not count: untrusted, failed, without a pair, without a
-    sample of the metric."""
+    sample of the metric, or measured again."""
+    missing: int = 0
+    """Rounds (of each scenario) that were run and left no trial that counts. A trial that was
+    measured again, and well, is excluded but not missing."""
 
 
 @dataclass(frozen=True)

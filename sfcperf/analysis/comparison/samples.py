@@ -40,10 +40,13 @@ def _sample(values: _Values, trials: Sequence[TrialRecord]) -> Sample:
     ids = tuple(record.trial_id for record, _ in values)
     numbers = tuple(value for _, value in values)
     counted = set(ids)
+    run = {(record.scenario_id, record.round) for record in trials}
+    known = {(record.scenario_id, record.round) for record, _ in values}
     return Sample(
         ids,
         numbers,
         float(median(numbers)) if numbers else None,
         fmean(numbers) if numbers else None,
         tuple(r.trial_id for r in trials if r.trial_id not in counted),
+        len(run - known),
     )

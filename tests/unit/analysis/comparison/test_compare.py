@@ -212,3 +212,50 @@ def test_a_rerun_stands_in_for_the_trial_that_the_noise_gate_marked(tmp_path: Pa
     assert first.b.trials[3] == "r004.1-s002-ping"
     assert first.b.excluded == ("r004-s002-ping",)
     assert first.a.excluded == ()
+    # Its round has a trial that counts: nothing is missing, and nobody is told so.
+    assert first.b.missing == 0
+    assert first.warnings == ()
+
+
+def test_a_rerun_that_is_no_better_leaves_one_round_missing(tmp_path: Path) -> None:
+    a = ping_run(tmp_path / "a")
+    b = ping_run(tmp_path / "b", bad={(2, "s000"): "untrusted", (5, "s001"): "untrusted"})
+    marked = {r.trial_id: r for r in b.trials()}
+    for trial_id, status in (("r002-s000-ping", "untrusted"), ("r005-s001-ping", "valid")):
+        again = trial_id.replace("-", ".1-", 1)
+        b.append_trial(
+            replace(marked[trial_id], trial_id=again, status=status, rerun_of=trial_id)  # type: ignore[arg-type]
+        )
+    worse, mended = compared(a, b).rows
+    assert worse.b.excluded == ("r002-s000-ping", "r002.1-s000-ping")
+    assert worse.warnings == ("1 of 8 trials of b do not count",)
+    assert (mended.n_a, mended.n_b, mended.b.missing, mended.warnings) == (8, 8, 0, ())
+
+
+STOPPING = {"rounds": 3, "stop_when": {"relative_half_width": 0.05, "max_rounds": 20}}
+
+
+def test_rounds_that_ended_by_their_results_are_told(tmp_path: Path) -> None:
+    a, b = (ping_run(tmp_path / name, design=STOPPING) for name in "ab")
+    told = [text for text in compared(a, b).warnings if "stop_when" in text]
+    assert len(told) == 1
+    assert "a, b" in told[0]
+    assert any("t test" in text for text in compared(a, b, test="t").warnings)
+    fixed = ping_run(tmp_path / "fixed")
+    (told_of_one,) = (text for text in compared(a, fixed).warnings if "stop_when" in text)
+    assert "rounds of a were" in told_of_one
+
+
+@pytest.mark.parametrize("max_rounds", [3, None])
+def test_a_single_look_is_no_sequential_stopping(tmp_path: Path, max_rounds: int | None) -> None:
+    stop = None if max_rounds is None else {**STOPPING["stop_when"], "max_rounds": max_rounds}  # type: ignore[dict-item]
+    a, b = (
+        ping_run(tmp_path / name, design={"rounds": 3, "stop_when": stop}, rounds=3)
+        for name in "ab"
+    )
+    assert not any("stop_when" in text for text in compared(a, b).warnings)
+
+
+def test_variants_that_stopped_together_need_no_word(tmp_path: Path) -> None:
+    run = variants_run(tmp_path / "run", design=STOPPING)
+    assert not any("stop_when" in t for t in compare(side(run, "ovs"), side(run, "ebpf")).warnings)
