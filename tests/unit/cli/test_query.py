@@ -159,13 +159,21 @@ def test_the_noise_gates_readings_are_there(ask: Ask, tmp_path: Path) -> None:
         "select 1; drop table trials",
         "call pragma_version()",
         "select secret from opened",
+        "explain analyze copy (select 1 a) to '{telemetry}' (use_tmp_file false)",
+        "explain (analyze) copy (select 1 a) to '{target}' (use_tmp_file false)",
+        "with a as materialized (copy (select 1 a) to '{telemetry}' (use_tmp_file false)) from a",
+        "with a as materialized (copy (select 1 a) to '{joined}' (use_tmp_file false)) from a",
+        "select * from read_parquet('{telemetry}')",
     ],
 )
 def test_nothing_but_the_runs_is_in_reach(ask: Ask, run: Path, tmp_path: Path, sql: str) -> None:
     secret, target = tmp_path / "secret.csv", tmp_path / "target"
     secret.write_text("password\nhunter2\n")
     before = {file: file.read_bytes() for file in run.rglob("*") if file.is_file()}
-    answer = ask(run, sql.format(secret=secret, target=target))
+    telemetry, joined = (
+        str(run / name).replace("'", "''") for name in ("telemetry.parquet", "joined.parquet")
+    )
+    answer = ask(run, sql.format(secret=secret, target=target, telemetry=telemetry, joined=joined))
     assert answer.status == 2, answer
     assert answer.err.startswith("SQL: ")
     assert "Traceback" not in answer.err
