@@ -76,6 +76,7 @@ def from_schema(schema: Schema, root: Schema, known_names: list[str]) -> st.Sear
         "integer": integer,
         "number": number,
         "boolean": lambda _: st.booleans(),
+        "null": lambda _: st.none(),
     }
     return build(schema)
 

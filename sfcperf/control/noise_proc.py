@@ -1,0 +1,222 @@
+"""What Linux says in /proc and /sys about who else uses the CPUs of this machine (proc(5)).
+
+Whatever is not there (an old kernel, a container, a virtual machine that hides it) is None, and is
+never guessed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from sfcperf.passive.proc import USER_HZ
+
+_STEAL = 7
+"""Columns of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal; those after it are
+contained in user and nice."""
+_IDLE = (3, 4)
+_RUN_DELAY = 7
+"""Column of a cpu line of /proc/schedstat: time that tasks waited for the CPU, ns (version 15 and
+later; Documentation/scheduler/sched-stats.rst)."""
+
+
+@dataclass(frozen=True)
+class CpuTimes:
+    """Of one CPU since boot, in clock ticks."""
+
+    total: int
+    idle: int
+    steal: int
+    """Wanted, and given to another guest by the hypervisor."""
+
+    def __sub__(self, earlier: CpuTimes) -> CpuTimes:
+        return CpuTimes(
+            self.total - earlier.total, self.idle - earlier.idle, self.steal - earlier.steal
+        )
+
+
+@dataclass(frozen=True)
+class ProcessTime:
+    """CPU time of one process since its start, clock ticks, its waited-for children included."""
+
+    started: int
+    """Clock ticks after boot: a process id is used again, this with it is not."""
+    parent: int
+    ticks: int
+
+
+class Machine:
+    """The files of the running machine, or of a copy of its /proc and /sys below `root`."""
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._proc = root / "proc"
+        self._cpus = root / "sys/devices/system/cpu"
+
+    def cpu_times(self) -> dict[int, CpuTimes]:
+        """By CPU; empty where /proc/stat is not to be had."""
+        return cpu_times(_text(self._proc / "stat") or "")
+
+    def runnable(self) -> int | None:
+        """Tasks that run or want to, on all CPUs, whoever asks included."""
+        for line in (_text(self._proc / "stat") or "").splitlines():
+            if line.startswith("procs_running "):
+                return int(line.split()[1])
+        return None
+
+    def cpu_pressure_us(self) -> int | None:
+        """Time in which some task waited for a CPU, since boot (psi.rst); None without PSI."""
+        for line in (_text(self._proc / "pressure/cpu") or "").splitlines():
+            if line.startswith("some "):
+                with suppress(ValueError):
+                    return int(line.rpartition("total=")[2])
+        return None
+
+    def run_delay_ns(self, cpus: Iterable[int]) -> int | None:
+        """Time that tasks waited on these CPUs, since boot; None without /proc/schedstat."""
+        wanted = {f"cpu{number}" for number in cpus}
+        found = None
+        for line in (_text(self._proc / "schedstat") or "").splitlines():
+            name, *columns = line.split() or [""]
+            if name in wanted and len(columns) > _RUN_DELAY:
+                found = (found or 0) + int(columns[_RUN_DELAY])
+        return found
+
+    def frequency_mhz(self, cpus: Iterable[int]) -> tuple[float | None, str]:
+        """Mean frequency of these CPUs now, and where it is from or why it is not known."""
+        numbers = list(cpus)
+        cpufreq = [
+            _number(self._cpus / f"cpu{number}/cpufreq/scaling_cur_freq") for number in numbers
+        ]
+        known = [khz / 1000 for khz in cpufreq if khz is not None]
+        if known:
+            return sum(known) / len(known), "cpufreq"
+        sections = list(_cpuinfo(_text(self._proc / "cpuinfo") or ""))
+        if any("hypervisor" in section.get("flags", "").split() for section in sections):
+            return None, "not available: a virtual machine is not told its frequency"
+        known = [
+            float(section["cpu MHz"])
+            for section in sections
+            if "cpu MHz" in section and int(section.get("processor", -1)) in numbers
+        ]
+        if known:
+            return sum(known) / len(known), "/proc/cpuinfo"
+        return None, "not available: neither cpufreq nor /proc/cpuinfo says it"
+
+    def throttle_events(self, cpus: Iterable[int]) -> int | None:
+        """How often these CPUs were slowed down for heat, since boot; None where not counted."""
+        folders = (self._cpus / f"cpu{number}/thermal_throttle" for number in cpus)
+        counts = [_number(folder / "core_throttle_count") for folder in folders]
+        known = [count for count in counts if count is not None]
+        return sum(known) if known else None
+
+    def processes(self, most: int) -> dict[int, ProcessTime] | None:
+        """All processes that can be seen, without kernel threads; None when there are more than
+        `most`."""
+        found = {}
+        names = [name for name in _names(self._proc) if name.isdigit()]
+        for name in names if len(names) <= most else ():
+            time = process_time(_text(self._proc / name / "stat") or "")
+            if time is not None:
+                found[int(name)] = time
+        return found or None
+
+    def running_tasks(self, pids: Iterable[int]) -> int:
+        """Threads of these processes that run or want to."""
+        running = 0
+        for pid in pids:
+            tasks = self._proc / str(pid) / "task"
+            for task in _names(tasks):
+                stat = _text(tasks / task / "stat") or ""
+                running += stat.rpartition(")")[2].split()[:1] == ["R"]
+        return running
+
+
+def cpu_times(stat: str) -> dict[int, CpuTimes]:
+    """/proc/stat: CPU number -> times."""
+    times = {}
+    for line in stat.splitlines():
+        name, *columns = line.split() or [""]
+        if name.startswith("cpu") and name[3:].isdigit() and len(columns) > _STEAL:
+            ticks = [int(column) for column in columns[: _STEAL + 1]]
+            idle = sum(ticks[column] for column in _IDLE)
+            times[int(name[3:])] = CpuTimes(sum(ticks), idle, ticks[_STEAL])
+    return times
+
+
+def process_time(stat: str) -> ProcessTime | None:
+    """/proc/PID/stat; None for a process that has ended and for a kernel thread, which may work
+    for the run (ksoftirqd carries its packets)."""
+    fields = stat.rpartition(")")[2].split()
+    if len(fields) < 20 or int(fields[6]) & _KERNEL_THREAD:
+        return None
+    return ProcessTime(int(fields[19]), int(fields[1]), sum(map(int, fields[11:15])))
+
+
+_KERNEL_THREAD = 0x00200000
+"""PF_KTHREAD of include/linux/sched.h."""
+
+
+def descendants(processes: Mapping[int, ProcessTime], root: int) -> set[int]:
+    """A process and all that it started, and that these did."""
+    children: dict[int, list[int]] = {}
+    for pid, time in processes.items():
+        children.setdefault(time.parent, []).append(pid)
+    found: set[int] = set()
+    todo = [root]
+    while todo:
+        pid = todo.pop()
+        if pid not in found:
+            found.add(pid)
+            todo += children.get(pid, [])
+    return found
+
+
+def cpu_s_between(
+    before: Mapping[int, ProcessTime], after: Mapping[int, ProcessTime], besides: set[int]
+) -> float:
+    """CPU time that processes used from one look to the other, without those of `besides`.
+
+    What began and ended in between is seen when its parent, which waited for it, is seen in both.
+    """
+    ticks = 0
+    for pid, time in after.items():
+        if pid not in besides:
+            earlier = before.get(pid)
+            same = earlier is not None and earlier.started == time.started
+            # A parent's time jumps by that of a child when it waits for it: what the child had
+            # used before the first look is taken off again.
+            ticks += time.ticks - (earlier.ticks if same and earlier is not None else 0)
+    for pid, time in before.items():
+        parent = time.parent
+        if pid not in after and pid not in besides and parent in after and parent not in besides:
+            ticks -= time.ticks
+    return max(0, ticks) / USER_HZ
+
+
+def _cpuinfo(text: str) -> Iterator[dict[str, str]]:
+    for section in text.split("\n\n"):
+        pairs = (line.partition(":") for line in section.splitlines())
+        yield {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _names(folder: Path) -> list[str]:
+    """What is in a folder; nothing when it is gone."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return None
+
+
+def _number(path: Path) -> int | None:
+    text = (_text(path) or "").strip()
+    return int(text) if text.isdigit() else None

@@ -1,0 +1,90 @@
+"""The noise gate of a workflow's design: its limits, and the sentinel chain that it measures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import ceil
+from typing import Any
+
+from sfcperf import plugins
+from sfcperf.workflow.defaults import with_defaults
+from sfcperf.workflow.findings import Findings, did_you_mean, listing
+from sfcperf.workflow.model import NoiseGate, ProbeSpec, Scenario, SentinelSpec, Workflow
+from sfcperf.workflow.schema import parameters_of
+
+SENTINEL_ID = "sentinel"
+"""Stands where a scenario's id does, in names of deployments."""
+DEFAULT_PROBE: Mapping[str, Any] = {"probe": "ping", "count": 50, "interval_s": 0.01}
+DEFAULT_METRIC = "rtt_median_us"
+"""Of the default probe: a few late echoes do not move it."""
+_WHERE = "/design/noise_gate/sentinel"
+
+
+def sentinel_probe(document: Mapping[str, Any]) -> Any:
+    """What a document, which may be wrong anywhere, gives as the sentinel's probe; else None."""
+    value: Any = document
+    for key in ("design", "noise_gate", "sentinel", "probe"):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def build_noise_gate(values: Mapping[str, Any] | None, findings: Findings) -> NoiseGate | None:
+    """The gate from its keys, which fit the schema and have their defaults; None for none."""
+    if values is None:
+        return None
+    limits = dict(values)
+    sentinel = limits.pop("sentinel", None)
+    return NoiseGate(
+        **limits, sentinel=None if sentinel is None else _sentinel(sentinel, findings)
+    )
+
+
+def sentinel_scenario(workflow: Workflow) -> Scenario | None:
+    """Topology and endpoints of the first scenario without a chain; None without a sentinel."""
+    gate = workflow.design.noise_gate
+    if gate is None or gate.sentinel is None:
+        return None
+    first = workflow.scenarios[0]
+    return replace(
+        first,
+        id=SENTINEL_ID,
+        levels={"sentinel": True},
+        chain=replace(first.chain, functions=()),
+        probes=(gate.sentinel.probe,),
+        monitors=(),
+    )
+
+
+def blocks_of(sentinel: SentinelSpec, visits: int) -> int:
+    """Blocks, each with a reading at its end, of a round of so many visits."""
+    return ceil(visits / sentinel.every_visits)
+
+
+def _sentinel(values: Mapping[str, Any], findings: Findings) -> SentinelSpec | None:
+    rest = dict(values)
+    given, metric = rest.pop("probe", None), rest.pop("metric", None)
+    if given is None:
+        given, metric = DEFAULT_PROBE, metric or DEFAULT_METRIC
+    name = given["probe"]
+    if name not in plugins.names("probe"):
+        findings.add(_WHERE, f"its default probe {name} is not installed", hint="give a `probe`")
+        return None
+    parameters = {key: item for key, item in given.items() if key not in ("probe", "name")}
+    spec = ProbeSpec(
+        index=0,
+        probe=name,
+        label=given.get("name", SENTINEL_ID),
+        parameters=with_defaults(parameters_of("probe", name), parameters),
+    )
+    metrics = plugins.load("probe", name).metrics(spec.parameters)
+    known = [found.name for found in sorted(metrics, key=lambda found: not found.primary)]
+    if not known or metric not in (None, *known):
+        findings.add(
+            f"{_WHERE}/metric",
+            f"the probe {name} does not measure {metric!r}",
+            allowed=listing(known),
+            hint=did_you_mean(metric, known),
+        )
+        return None
+    return SentinelSpec(probe=spec, metric=metric or known[0], **rest)
