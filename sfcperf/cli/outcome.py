@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from sfcperf.cli.progress import say
 from sfcperf.cli.text import count_text
 from sfcperf.control.session import Outcome
+from sfcperf.results.gate import standing
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 
@@ -50,9 +51,10 @@ def counts_text(trials: Mapping[str, int]) -> str:
 
 
 def warnings(trials: Sequence[TrialRecord]) -> list[str]:
-    """A line for each reason why trials do not count, with the trials."""
+    """A line for each reason why trials do not count, with the trials; those that were run again
+    are counted by their reruns."""
     trials_by_reason: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for record in trials:
+    for record in standing(trials):
         if record.status != "valid":
             reason = "; ".join(record.reasons)
             trials_by_reason[record.status, reason].append(record.trial_id)

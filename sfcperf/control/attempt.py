@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sfcperf import plugins
 from sfcperf.active.base import Probe, ProbeResult
@@ -35,6 +35,8 @@ class Attempt:
     """By SF: packets that it forwarded meanwhile."""
     drops: Mapping[str, int]
     """By SF: packets that it dropped meanwhile; only those SFs that dropped some."""
+    noise: Mapping[str, Any]
+    """What the machine did meanwhile: TrialRecord.noise."""
 
 
 def health(driver: Driver, deployment: Deployment) -> list[str]:
@@ -107,13 +109,17 @@ def _measure(
     with run.phases("preparing"):
         try:
             with run.interrupts.allowed:
+                # Before the probe starts anything: what runs now is not of this trial.
+                watch = run.watch.trial(deployment)
                 probe.prepare(deployment, raw_dir)
             before = _counters(deployment)
+            watch.begin()
             result, observations = _observe(run, trial, probe, deployment, raw_dir, ends)
+            noise = watch.end()
             forwarded, dropped = _differences(before, _counters(deployment))
         finally:
             ends.end(trial.probe.label, probe.cleanup)
-    return Attempt(result, observations, forwarded, dropped)
+    return Attempt(result, observations, forwarded, dropped, noise)
 
 
 def _observe(

@@ -10,6 +10,7 @@ from typing import Any
 from sfcperf.control.drivers import Drivers
 from sfcperf.control.events import Listener
 from sfcperf.control.interrupts import Interrupts
+from sfcperf.control.noise import NoiseWatch
 from sfcperf.control.phases import Phases
 from sfcperf.drivers.base import Driver
 from sfcperf.results.store import RunStore
@@ -39,6 +40,7 @@ class RunContext:
     listener: Listener
     interrupts: Interrupts
     phases: Phases
+    watch: NoiseWatch
     problems: list[str] = field(default_factory=list)
     """For the manifest: what went wrong beside the trials."""
 

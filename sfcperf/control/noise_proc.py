@@ -6,7 +6,6 @@ never guessed.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -205,7 +204,7 @@ def _cpuinfo(text: str) -> Iterator[dict[str, str]]:
 def _names(folder: Path) -> list[str]:
     """What is in a folder; nothing when it is gone."""
     try:
-        return os.listdir(folder)
+        return [path.name for path in folder.iterdir()]
     except OSError:
         return []
 

@@ -14,6 +14,7 @@ from sfcperf.control.events import Listener
 from sfcperf.control.faults import describe, keep_traceback
 from sfcperf.control.interrupts import Interrupted, Interrupts
 from sfcperf.control.journal import FileJournal
+from sfcperf.control.noise import NoiseWatch
 from sfcperf.control.phases import Phases
 from sfcperf.control.rounds import Rounds
 from sfcperf.control.state import RunState
@@ -94,7 +95,13 @@ class Session:
     def _measure(self) -> None:
         drivers = Drivers(self.workflow)
         run = RunContext(
-            drivers, self.store, self.manifest, self.listener, self.interrupts, self.phases
+            drivers,
+            self.store,
+            self.manifest,
+            self.listener,
+            self.interrupts,
+            self.phases,
+            NoiseWatch(self.store.trials(), self.store.run_id),
         )
         try:
             drivers.open(

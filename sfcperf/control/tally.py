@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from sfcperf import plugins
 from sfcperf.analysis.stopping import stop_reason
 from sfcperf.analysis.trial_values import trial_means
+from sfcperf.control.reruns import due
 from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.model import Scenario, Workflow
 from sfcperf.workflow.plan import PlannedTrial, Visit, scenario_blocks, visits
@@ -23,12 +24,15 @@ class Tally:
         }
         """Scenario -> (label, metric) -> round and value of each valid trial."""
         self._recorded: set[str] = set()
+        self.records: list[TrialRecord] = []
+        """In the order in which they ended."""
         for record in records:
             self.take(record)
 
     def take(self, record: TrialRecord) -> None:
         """Note a recorded trial; only valid ones count for stopping, as they do in summaries."""
         self._recorded.add(record.trial_id)
+        self.records.append(record)
         if record.status != "valid":
             return
         wanted = self._values.get(record.scenario_id, {})
@@ -65,6 +69,11 @@ class Tally:
             if reason is not None and name not in going_on
         }
 
+    def due(self, number: int) -> list[TrialRecord]:
+        """Trials of a round that the noise gate wants to be run again."""
+        gate = self._workflow.design.noise_gate
+        return [] if gate is None else due(self.records, number, gate, self.planned()[0])
+
     def planned(self) -> tuple[int, int]:
         """Trials that are planned (warm-up and further rounds left out), and those of them that
         are recorded."""
@@ -79,7 +88,7 @@ class Tally:
         number = 0
         while active:
             number += 1
-            if self.missing(number, active):
+            if self.missing(number, active) or self.due(number):
                 return False
             stopped = self.stopping(number, active)
             active = [name for name in active if name not in stopped]

@@ -12,8 +12,10 @@ from sfcperf.control.attempt import Attempt, attempt, health, now
 from sfcperf.control.chain import Chain, Standing
 from sfcperf.control.context import RunContext
 from sfcperf.control.faults import describe, keep_traceback
+from sfcperf.control.gate import outside
 from sfcperf.results.documents import trial_document
 from sfcperf.results.records import TrialRecord
+from sfcperf.workflow.model import NoiseGate
 from sfcperf.workflow.plan import PlannedTrial, Visit
 
 
@@ -30,13 +32,16 @@ class _Tries:
 class VisitRunner:
     """Runs the trials of one visit and records each exactly once."""
 
-    def __init__(self, run: RunContext, visit: Visit, max_retries: int) -> None:
+    def __init__(
+        self, run: RunContext, visit: Visit, max_retries: int, gate: NoiseGate | None = None
+    ) -> None:
         self._run = run
         self._store = run.store
         self._listener = run.listener
         self._visit = visit
         # A warm-up trial counts nowhere: what fails there will be retried where it counts.
         self._tries_allowed = 1 if visit.warmup else 1 + max_retries
+        self._gate = None if visit.warmup else gate
         self._chain = Chain(run, visit)
         self._failed_deployments: list[str] = []
 
@@ -78,7 +83,7 @@ class VisitRunner:
             done = attempt(self._run, trial, standing.deployment, folder)
             # What cannot be written (a sample that is no number, notes that are no JSON) is no
             # result; better an attempt that failed than a record that is refused.
-            trial_document(_record(trial, tries, done))
+            trial_document(_record(trial, tries, done, self._gate))
             return done
         except Exception as error:
             tries.reasons.append(f"attempt {tries.count}: {describe(error)}")
@@ -105,7 +110,7 @@ class VisitRunner:
 
     def _record(self, trial: PlannedTrial, tries: _Tries, done: Attempt | None) -> TrialRecord:
         """Keep the trial: from here on it is done, and no resumed run repeats it."""
-        record = _record(trial, tries, done)
+        record = _record(trial, tries, done, self._gate)
         if done is not None and not trial.warmup:
             self._store.write_trial_telemetry(record, done.observations)
         self._store.append_trial(record, warmup=trial.warmup)
@@ -115,13 +120,15 @@ class VisitRunner:
         return record
 
 
-def _record(trial: PlannedTrial, tries: _Tries, done: Attempt | None) -> TrialRecord:
+def _record(
+    trial: PlannedTrial, tries: _Tries, done: Attempt | None, gate: NoiseGate | None
+) -> TrialRecord:
     status: Literal["valid", "untrusted", "failed"] = "failed"
     reasons = tuple(tries.reasons)
     notes: dict[str, Any] = {}
     if done is not None:
-        status = "untrusted" if done.result.untrusted else "valid"
-        reasons = done.result.untrusted
+        reasons = (*done.result.untrusted, *(outside(done.noise, gate) if gate else ()))
+        status = "untrusted" if reasons else "valid"
         notes = dict(done.result.notes)
         if tries.reasons:
             notes["failed_attempts"] = tries.reasons
@@ -145,4 +152,6 @@ def _record(trial: PlannedTrial, tries: _Tries, done: Attempt | None) -> TrialRe
         notes=notes,
         series={} if done is None else {k: list(v) for k, v in done.result.series.items()},
         raw=f"raw/{trial.trial_id}",
+        rerun_of=trial.rerun_of,
+        noise={} if done is None else dict(done.noise),
     )

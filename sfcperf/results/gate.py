@@ -1,11 +1,8 @@
-"""gate.jsonl: what the sentinel read, and which trials its readings mark (schemas/gate.schema.json).
+"""gate.jsonl: what the sentinel read, and which trials its readings make untrusted
+(schemas/gate.schema.json).
 
-The file is appended to, and a line is on disk before the run goes on. Lines of two kinds:
-
-- `reading`: one measurement of the sentinel chain, compared with the good ones before it;
-- `mark`: trials that are not to be trusted because of a reading.
-
-A trial's line in trials.jsonl never changes: readers get the record with its marks applied
+The file is appended to, and a line is on disk before the run goes on. A trial's line in
+trials.jsonl never changes: readers get the record with the marks of the readings applied
 (RunStore.trials).
 """
 
@@ -14,13 +11,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, TypeVar
+from typing import Any
 
-from sfcperf.results.documents import damaged
+from sfcperf.results.documents import check_version, damaged
 from sfcperf.results.records import SCHEMA_VERSION, TrialRecord
 
 GATE_REASON = "noise gate: "
-"""With this begins each reason of a trial that the gate, and nothing else, distrusts."""
+"""With this begins each reason for which the gate distrusts a trial."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +25,8 @@ class Reading:
     """One measurement of the sentinel chain."""
 
     reading_id: str
-    """`c001` before the first trial; `r001-b02` after the second block of round 1; `r001.1-b01`
-    after the first reruns of round 1."""
+    """`c001` before the first trial; `r002-b001` closes the first block of round 2, `r002-b001.1`
+    is the first look after it whether the machine is quiet again."""
     round: int
     """0 for calibration."""
     started_at: str
@@ -46,9 +43,11 @@ class Reading:
     allowed_ratio: float | None
     """The change that the readings before it allow; None while they are too few to judge by."""
     departed: bool
-    """Farther from the reference than allowed."""
+    """Farther from the reference than allowed, or not to be measured at all."""
     block: tuple[str, ...]
-    """Trials between the last good reading and this one."""
+    """Trials since the reading before it."""
+    marks: str = ""
+    """Why the trials of the block are not to be trusted; empty when they are."""
     problem: str = ""
     noise: Mapping[str, Any] = field(default_factory=dict)
     """As TrialRecord.noise."""
@@ -59,45 +58,33 @@ class Reading:
         return self.value is not None and not self.departed
 
 
-@dataclass(frozen=True)
-class Mark:
-    """Trials that a reading makes untrusted."""
-
-    reading_id: str
-    at: str
-    """When, UTC."""
-    trials: tuple[str, ...]
-    reason: str
-
-
-GateLine = Reading | Mark
-Line = TypeVar("Line", Reading, Mark)
-
-
-def gate_document(line: GateLine) -> str:
+def gate_document(reading: Reading) -> str:
     """A line of gate.jsonl, without its end."""
-    kind = "reading" if isinstance(line, Reading) else "mark"
-    row = {"schema_version": SCHEMA_VERSION, "kind": kind, **asdict(line)}
-    return json.dumps(row, allow_nan=False)
+    return json.dumps({"schema_version": SCHEMA_VERSION, **asdict(reading)}, allow_nan=False)
 
 
-def gate_line(row: Mapping[str, Any], where: str) -> GateLine:
-    """A reading or a mark from its line. Raises InputError when it is neither."""
-    kind = row.get("kind")
-    if kind == "reading":
-        return _line(Reading, row, where)
-    if kind == "mark":
-        return _line(Mark, row, where)
-    raise damaged(f"kind is {kind!r}", where)
+def gate_line(row: Mapping[str, Any], where: str) -> Reading:
+    """A reading from its line. Raises InputError when it is none."""
+    check_version(row, where)
+    values: dict[str, Any] = {}
+    for attribute in fields(Reading):
+        name = attribute.name
+        if name not in row:
+            raise damaged(f"{name} is missing", where)
+        value, allowed = row[name], _KINDS[str(attribute.type)]
+        if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
+            raise damaged(f"{name} is {value!r}", where)
+        values[name] = tuple(map(str, value)) if isinstance(value, list) else value
+    return Reading(**values)
 
 
-def marked(records: Sequence[TrialRecord], lines: Iterable[GateLine]) -> list[TrialRecord]:
-    """The records as marks leave them: valid ones become untrusted, others get a reason more."""
+def marked(records: Sequence[TrialRecord], readings: Iterable[Reading]) -> list[TrialRecord]:
+    """The records as the readings leave them: valid ones become untrusted, others get a reason
+    more."""
     reasons: dict[str, list[str]] = {}
-    for line in lines:
-        if isinstance(line, Mark):
-            for trial_id in line.trials:
-                reasons.setdefault(trial_id, []).append(line.reason)
+    for reading in readings:
+        for trial_id in reading.block if reading.marks else ():
+            reasons.setdefault(trial_id, []).append(f"{GATE_REASON}{reading.marks}")
     return [_marked(record, reasons.get(record.trial_id, ())) for record in records]
 
 
@@ -128,16 +115,3 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "tuple[str, ...]": (list,),
     "Mapping[str, Any]": (dict,),
 }
-
-
-def _line(kind: type[Line], row: Mapping[str, Any], where: str) -> Line:
-    values: dict[str, Any] = {}
-    for attribute in fields(kind):
-        name = attribute.name
-        if name not in row:
-            raise damaged(f"{name} is missing", where)
-        value, allowed = row[name], _KINDS[str(attribute.type)]
-        if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
-            raise damaged(f"{name} is {value!r}", where)
-        values[name] = tuple(map(str, value)) if isinstance(value, list) else value
-    return kind(**values)

@@ -50,7 +50,6 @@ _SAMPLES = {
 }
 _GATE_FILE = "gate.jsonl"
 _GATE = {
-    "kind": "string",
     "reading_id": "string",
     "round": "int64",
     "started_at": "time",
@@ -64,10 +63,9 @@ _GATE = {
     "allowed_ratio": "float64",
     "departed": "bool_",
     "block": "string",
+    "marks": "string",
     "problem": "string",
-    "at": "time",
-    "trials": "string",
-    "reason": "string",
+    "noise": "string",
 }
 _TAGS = {"subject": "string", "id": "string", "tag": "string", "value": "string", "file": "string"}
 

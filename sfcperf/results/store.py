@@ -13,7 +13,7 @@ from typing import Any
 
 from sfcperf.errors import InputError
 from sfcperf.passive.base import Observation
-from sfcperf.results import documents, jsonl, telemetry
+from sfcperf.results import documents, gate, jsonl, telemetry
 from sfcperf.results.files import remove_unfinished, replace_file
 from sfcperf.results.manifest_check import check_manifest
 from sfcperf.results.records import SCHEMA_VERSION, Summary, TrialRecord
@@ -28,6 +28,7 @@ WORKFLOW_BASE = "workflow-base.json"
 PLAN = "plan.json"
 TRIALS = "trials.jsonl"
 WARMUP = "warmup.jsonl"
+GATE = "gate.jsonl"
 TELEMETRY = "telemetry.parquet"
 SUMMARY = "summary.json"
 SUMMARY_CSV = "summary.csv"
@@ -48,6 +49,7 @@ OWN = frozenset(
         PLAN,
         TRIALS,
         WARMUP,
+        GATE,
         TELEMETRY,
         SUMMARY,
         SUMMARY_CSV,
@@ -191,15 +193,11 @@ class RunStore:
 
         Raises MeasurementError, and writes nothing, when a value is not a finite number.
         """
-        name = WARMUP if warmup else TRIALS
-        if name not in self._mended:
-            jsonl.cut_torn_line(self.folder / name)
-            self._mended.add(name)
-        jsonl.append(self.folder / name, documents.trial_document(record))
+        self._append(WARMUP if warmup else TRIALS, documents.trial_document(record))
 
     def trials(self) -> list[TrialRecord]:
-        """Finished trials in the order in which they ended. A last line that a killed run did not
-        finish is not a trial.
+        """Finished trials in the order in which they ended, as the noise gate's readings leave
+        them. A last line that a killed run did not finish is not a trial.
 
         Raises InputError, naming the line, for anything else that is not a trial.
         """
@@ -217,7 +215,17 @@ class RunStore:
                 )
             lines[record.trial_id] = number
             records.append(record)
-        return records
+        return gate.marked(records, self.readings())
+
+    def append_reading(self, reading: gate.Reading) -> None:
+        """Add a reading of the noise gate's sentinel; it is on disk when this returns."""
+        self._append(GATE, gate.gate_document(reading))
+
+    def readings(self) -> list[gate.Reading]:
+        """Readings of the sentinel, in order; none without a noise gate. Raises InputError, naming
+        the line, for anything else."""
+        path = self.folder / GATE
+        return [gate.gate_line(row, f"{path}:{number}") for number, row in jsonl.read(path)]
 
     def raw(self, trial_id: str) -> Path:
         """Folder for a trial's raw output; made if it is not there."""
@@ -332,6 +340,12 @@ class RunStore:
         document = self._read(name)
         documents.check_version(document, str(self.folder / name))
         return document
+
+    def _append(self, name: str, line: str) -> None:
+        if name not in self._mended:
+            jsonl.cut_torn_line(self.folder / name)
+            self._mended.add(name)
+        jsonl.append(self.folder / name, line)
 
     def _write(self, name: str, document: Mapping[str, Any]) -> None:
         text = json.dumps(document, indent=2, allow_nan=False, default=documents.plain)
