@@ -126,7 +126,7 @@ def _telemetry_findings(path: Path) -> list[str]:
     if metadata.num_rows > _MAX_TELEMETRY_ROWS:
         return [f"{where}: it has {metadata.num_rows} rows"]
     try:
-        telemetry.monitor_cpu_s(path)
+        telemetry.read(path)
     except (OSError, pyarrow.ArrowException, InputError) as error:
         return [f"{where}: {error}"]
     return []

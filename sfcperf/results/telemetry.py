@@ -21,6 +21,10 @@ MONITOR_COST = "monitor_cpu_s"
 COLUMNS = ("trial_id", "scenario_id", "scenario", "time_ns", "source", "metric", "unit", "value")
 """Columns of telemetry.parquet (schemas/telemetry.schema.json)."""
 
+_ROWS_PER_GROUP = 100_000
+"""Rows of a merged file that readers take at a time. A group per trial would double the file and
+make every query of thousands of trials several times as slow."""
+
 
 def write(path: Path, record: TrialRecord, observations: Sequence[Observation]) -> None:
     """Write the observations of one trial."""
@@ -47,7 +51,8 @@ def write(path: Path, record: TrialRecord, observations: Sequence[Observation]) 
 
 
 def merge(parts: Sequence[Path], target: Path) -> Path | None:
-    """One file from many, a part at a time; None when there are no parts."""
+    """One file from many, some parts at a time; None when there are no parts."""
+    import pyarrow
     import pyarrow.parquet
 
     if not parts:
@@ -56,8 +61,12 @@ def merge(parts: Sequence[Path], target: Path) -> Path | None:
         replacing(target) as beside,
         pyarrow.parquet.ParquetWriter(beside, _schema()) as writer,
     ):
-        for part in parts:
-            writer.write_table(read(part))
+        waiting: list[pyarrow.Table] = []
+        for number, part in enumerate(parts, 1):
+            waiting.append(read(part))
+            if number == len(parts) or sum(map(len, waiting)) >= _ROWS_PER_GROUP:
+                writer.write_table(pyarrow.concat_tables(waiting), row_group_size=_ROWS_PER_GROUP)
+                waiting = []
     return target
 
 
@@ -94,12 +103,24 @@ def monitor_cpu_s(path: Path) -> dict[str, float]:
     """
     if not path.is_file():
         return {}
+    import pyarrow
     import pyarrow.compute
+    import pyarrow.parquet
 
-    table = read(path)
-    own = table.filter(pyarrow.compute.equal(table["metric"], MONITOR_COST))
-    sums = own.group_by("source").aggregate([("value", "sum")])
-    return dict(zip(sums["source"].to_pylist(), sums["value_sum"].to_pylist(), strict=True))
+    check(path)
+    sums: dict[str, float] = {}
+    columns = ["metric", "source", "value"]
+    try:
+        # Batch by batch: the rest of a large file need not be in memory.
+        file = pyarrow.parquet.ParquetFile(path, read_dictionary=["metric", "source"])
+        for batch in file.iter_batches(columns=columns):
+            own = batch.filter(pyarrow.compute.equal(batch["metric"], MONITOR_COST))
+            values = own["value"].cast(pyarrow.float64()).to_pylist()
+            for source, value in zip(own["source"].to_pylist(), values, strict=True):
+                sums[source] = sums.get(source, 0.0) + value
+    except (OSError, pyarrow.ArrowException) as error:
+        raise damaged(f"not readable as Parquet: {error}", str(path)) from error
+    return sums
 
 
 def _schema() -> pyarrow.Schema:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,23 +31,21 @@ _MOST_SOURCES = 24
 _FIRST = ("cpu", "memory", "drop", "error")
 _OTHER_RANK = len(_FIRST)
 
-_THINNED = """
-    WITH binned AS (
-        SELECT *, ntile(?) OVER (PARTITION BY source ORDER BY time_ns) AS bin FROM telemetry
-        WHERE metric = ? AND source IN (SELECT unnest(?)) AND isfinite(value)
-    ), extremes AS (
-        SELECT source, arg_min(time_ns, value) AS time_ns, min(value) AS value,
-               arg_min(trial_id, value) AS trial_id FROM binned GROUP BY source, bin
-        UNION
-        SELECT source, arg_max(time_ns, value), max(value),
-               arg_max(trial_id, value) FROM binned GROUP BY source, bin
-    )
-    SELECT source, time_ns, value, trial_id FROM extremes ORDER BY source, time_ns
-"""
 _USE = """
-    SELECT scenario, source, avg(value), max(value), count(*) FROM telemetry
-    WHERE metric = ? GROUP BY scenario_id, scenario, source ORDER BY scenario_id, source
+    SELECT metric, scenario_id, any_value(scenario), source, min(unit), avg(value),
+           min(value), max(value), count(*)
+    FROM telemetry WHERE metric <> ? AND isfinite(value)
+    GROUP BY metric, scenario_id, source ORDER BY metric, scenario_id, source
 """
+_THINNED = """
+    SELECT telemetry.metric, telemetry.source,
+           arg_min({'row': row, 't': time_ns, 'v': value, 'id': trial_id}, {'v': value, 'r': row}),
+           arg_max({'row': row, 't': time_ns, 'v': value, 'id': trial_id}, {'v': value, 'r': row})
+    FROM telemetry JOIN wanted USING (metric, source)
+    WHERE isfinite(value) GROUP BY telemetry.metric, telemetry.source, row * bins // ?
+"""
+"""Bins are equal shares of the file, whose rows are in the order of the trials: a pause of the run,
+or one that was resumed, takes none."""
 
 
 @dataclass(frozen=True)
@@ -68,14 +66,63 @@ class TelemetryChart:
 
 
 @dataclass(frozen=True)
+class _Use:
+    """Observations of a source in a scenario."""
+
+    scenario: str
+    """Levels as JSON."""
+    source: str
+    unit: str
+    mean: float
+    least: float
+    most: float
+    count: int
+
+
+@dataclass(frozen=True)
 class _Metric:
     name: str
-    unit: str
-    rows: int
-    largest: float
-    sources: tuple[str, ...]
-    """Largest values first."""
-    constant: bool
+    use: tuple[_Use, ...]
+
+    @property
+    def rows(self) -> int:
+        return sum(use.count for use in self.use)
+
+    @property
+    def largest(self) -> float:
+        return max(abs(use.most) for use in self.use)
+
+    @property
+    def constant(self) -> bool:
+        """Whether each source kept one value."""
+        values: dict[str, set[float]] = {}
+        for use in self.use:
+            values.setdefault(use.source, set()).update((use.least, use.most))
+        return all(len(found) == 1 for found in values.values())
+
+    @property
+    def shown(self) -> list[str]:
+        """Sources that are drawn. Largest values decide; names give the order, so that colours
+        agree between charts."""
+        most: dict[str, float] = {}
+        for use in self.use:
+            most[use.source] = max(use.most, most.get(use.source, use.most))
+        return sorted(sorted(most, key=lambda source: (-most[source], source))[:_MOST_SOURCES])
+
+    @property
+    def primary(self) -> bool:
+        return _rank(self.name) < _OTHER_RANK
+
+    def bins(self, all_rows: int) -> int:
+        """Bins of the file for each source: one per row when nothing is to be thinned."""
+        points = _POINTS_PER_CHART if self.primary else _POINTS_PER_MINOR_CHART
+        if self.rows <= points:
+            return all_rows
+        return max(_FEWEST_BINS, points // (2 * len(self.shown)))
+
+
+_Row = tuple[int, float, str]
+"""Time [ns], value, trial."""
 
 
 def telemetry_charts(path: Path) -> list[TelemetryChart]:
@@ -85,15 +132,24 @@ def telemetry_charts(path: Path) -> list[TelemetryChart]:
     import duckdb
 
     with duckdb.connect() as database:
-        relation = database.read_parquet(str(path))
-        relation.create_view("telemetry")
-        [(start_ns,)] = database.sql("SELECT coalesce(min(time_ns), 0) FROM telemetry").fetchall()
+        # Two looks at the file for all metrics together: it may have millions of rows.
+        database.read_parquet(str(path), file_row_number=True).project(
+            "*, file_row_number AS row"
+        ).create_view("telemetry")
+        start_ns, count = _extent(database)
         metrics = sorted(_metrics(database), key=lambda metric: (_rank(metric.name), metric.name))
         titles = _titles([metric.name for metric in metrics])
+        drawn = _thinned(database, [metric for metric in metrics if not metric.constant], count)
         return [
-            _chart(database, metric, titles[metric.name], f"telemetry-{index}", start_ns)
+            _chart(metric, titles[metric.name], f"telemetry-{index}", start_ns, drawn)
             for index, metric in enumerate(metrics)
         ]
+
+
+def _extent(database: duckdb.DuckDBPyConnection) -> tuple[int, int]:
+    """Time of the first observation [ns], and their number."""
+    [found] = database.sql("SELECT coalesce(min(time_ns), 0), count(*) FROM telemetry").fetchall()
+    return found[0], found[1]
 
 
 def _titles(names: Sequence[str]) -> dict[str, str]:
@@ -106,34 +162,45 @@ def _titles(names: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _metrics(database: duckdb.DuckDBPyConnection) -> Iterable[_Metric]:
-    rows = database.execute(
-        """
-        WITH sources AS (
-            SELECT metric, source, min(unit) AS unit, count(*) AS count, min(value) AS least,
-                   max(value) AS most
-            FROM telemetry WHERE metric <> ? AND isfinite(value) GROUP BY metric, source
-        )
-        SELECT metric, min(unit), sum(count), max(abs(most)),
-               list(source ORDER BY most DESC, source), bool_and(least = most)
-        FROM sources GROUP BY metric
-        """,
-        [MONITOR_COST],
-    )
-    for name, unit, count, largest, sources, constant in rows.fetchall():
-        yield _Metric(name, unit, int(count), float(largest), tuple(sources), bool(constant))
+def _metrics(database: duckdb.DuckDBPyConnection) -> list[_Metric]:
+    groups: dict[str, list[_Use]] = {}
+    for metric, _, *use in database.execute(_USE, [MONITOR_COST]).fetchall():
+        groups.setdefault(metric, []).append(_Use(*use))
+    return [_Metric(name, tuple(uses)) for name, uses in groups.items()]
+
+
+def _thinned(
+    database: duckdb.DuckDBPyConnection, metrics: Sequence[_Metric], all_rows: int
+) -> dict[tuple[str, str], list[_Row]]:
+    """(metric, source) -> what is drawn, in the order of time."""
+    wanted = [(m.name, source, m.bins(all_rows)) for m in metrics for source in m.shown]
+    lines: dict[tuple[str, str], list[_Row]] = {(name, source): [] for name, source, _ in wanted}
+    if not wanted:
+        return lines
+    database.execute("CREATE TABLE wanted (metric VARCHAR, source VARCHAR, bins BIGINT)")
+    database.executemany("INSERT INTO wanted VALUES (?, ?, ?)", wanted)
+    rows: dict[tuple[str, str], dict[int, _Row]] = {}
+    for metric, source, *extremes in database.execute(_THINNED, [all_rows]).fetchall():
+        for found in extremes:
+            row = (found["t"], found["v"], found["id"])
+            rows.setdefault((metric, source), {})[found["row"]] = row
+    for key, found in rows.items():
+        lines[key] = [
+            row for _, row in sorted(found.items(), key=lambda item: (item[1][0], item[0]))
+        ]
+    return lines
 
 
 def _chart(
-    database: duckdb.DuckDBPyConnection, metric: _Metric, title: str, identity: str, start_ns: int
+    metric: _Metric,
+    title: str,
+    identity: str,
+    start_ns: int,
+    drawn: Mapping[tuple[str, str], list[_Row]],
 ) -> TelemetryChart:
-    scale = units.scale_for([metric.largest], metric.unit, metric.name)
-    # Largest values decide who is drawn; names give the order, so that colours agree.
-    shown = sorted(metric.sources[:_MOST_SOURCES])
-    primary = _rank(metric.name) < _OTHER_RANK
-    points = _POINTS_PER_CHART if primary else _POINTS_PER_MINOR_CHART
-    bins = max(_FEWEST_BINS, points // (2 * len(shown)))
-    rows = [] if metric.constant else _thinned(database, metric.name, shown, bins)
+    scale = units.scale_for([metric.largest], metric.use[0].unit, metric.name)
+    shown = metric.shown
+    lines = [drawn.get((metric.name, source), []) for source in shown]
     data = {
         "kind": "time",
         "xLabel": "Time since the first observation [s]",
@@ -142,39 +209,31 @@ def _chart(
             {
                 "name": str(escape(source)),
                 "style": {"colour": look.colour, "dark": look.dark, "dash": look.dash},
-                **_line([row for row in rows if row[0] == source], start_ns, scale.factor),
+                **_line(rows, start_ns, scale.factor),
             }
-            for look, source in ((palette.style(i), s) for i, s in enumerate(shown))
+            for look, source, rows in zip(map(palette.style, range(len(shown))), shown, lines,
+                                          strict=True)
         ],
-    }
-    note = _note(metric, len(rows), len(shown), scale)
+    }  # fmt: skip
     return TelemetryChart(
         identity,
         title,
         scale.unit,
-        note,
+        _note(metric, sum(map(len, lines)), len(shown), scale),
         metric.constant,
-        primary,
-        _use(database, metric.name, scale),
+        metric.primary,
+        _use_rows(metric, scale),
         data,
     )
 
 
-def _thinned(
-    database: duckdb.DuckDBPyConnection, metric: str, sources: Sequence[str], bins: int
-) -> list[tuple[str, int, float, str]]:
-    return database.execute(_THINNED, [bins, metric, list(sources)]).fetchall()
-
-
-def _line(
-    rows: Sequence[tuple[str, int, float, str]], start_ns: int, factor: float
-) -> dict[str, list[Any]]:
+def _line(rows: Sequence[_Row], start_ns: int, factor: float) -> dict[str, list[Any]]:
     """Points of a source; a gap (null) where one trial ends and the next begins."""
     x: list[float | None] = []
     y: list[float | None] = []
     anchors: list[str | None] = []
     previous = None
-    for _, time_ns, value, trial_id in rows:
+    for time_ns, value, trial_id in rows:
         if previous not in (None, trial_id):
             x.append(None)
             y.append(None)
@@ -196,23 +255,20 @@ def _note(metric: _Metric, drawn: int, shown: int, scale: units.Scale) -> str:
             f"{drawn} of {metric.rows} observations: the smallest and the largest of each bin of "
             "successive ones, so that no peak is lost."
         )
-    left = len(metric.sources) - shown
+    left = len({use.source for use in metric.use}) - shown
     return note + (f" {left} sources with smaller values are not drawn." if left else "")
 
 
-def _use(
-    database: duckdb.DuckDBPyConnection, metric: str, scale: units.Scale
-) -> tuple[tuple[str, str, str, str, int], ...]:
-    rows = database.execute(_USE, [metric]).fetchall()
+def _use_rows(metric: _Metric, scale: units.Scale) -> tuple[tuple[str, str, str, str, int], ...]:
     return tuple(
         (
-            scenario_text(json.loads(scenario)) or "the scenario",
-            source,
-            units.number(mean * scale.factor),
-            units.number(largest * scale.factor),
-            count,
+            scenario_text(json.loads(use.scenario)) or "the scenario",
+            use.source,
+            units.number(use.mean * scale.factor),
+            units.number(use.most * scale.factor),
+            use.count,
         )
-        for scenario, source, mean, largest, count in rows
+        for use in metric.use
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -272,6 +273,22 @@ def test_telemetry_is_merged_in_the_order_of_trials(tmp_path: Path) -> None:
     rows = duckdb.sql(f"SELECT trial_id, time_ns FROM '{store.telemetry_path}'").fetchall()
     # Round 3 is not in trials.jsonl: its trial was not finished.
     assert rows == [("r002-s000-ping", 2)] * 2 + [("r001-s000-ping", 1)] * 2
+
+
+def test_telemetry_of_many_trials_is_in_few_groups(tmp_path: Path) -> None:
+    """A group per trial makes every reader of a large run slow; the order of trials stays."""
+    records = [trial(number) for number in range(1, 41)]
+    store = run_folder(tmp_path / "run", records)
+    for record in records:
+        many = range(40_000 if record.round == 20 else 2)
+        observed = [Observation(i, "fwd-1", "cpu_ratio", "1", record.round) for i in many]
+        store.write_trial_telemetry(record, observed)
+    store.merge_telemetry()
+    metadata = pyarrow.parquet.read_metadata(store.telemetry_path)
+    assert metadata.num_rows == 39 * 2 + 40_000
+    assert metadata.num_row_groups == 1
+    rounds = pyarrow.parquet.read_table(store.telemetry_path)["value"].to_pylist()
+    assert rounds == sorted(rounds)
 
 
 def test_what_monitors_used_is_summed(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from support.runs import RunOptions, build_run
 from sfcperf.passive.base import Observation
 from sfcperf.results.store import RunStore
 from sfcperf.results.telemetry import monitor_cpu_s
+from sfcperf.visualization.charts import trial_anchor
 from sfcperf.visualization.telemetry_charts import telemetry_charts
 
 
@@ -57,6 +58,44 @@ def test_metrics_that_differ_in_their_unit_alone_say_it(new_run: RunStore) -> No
 def test_without_telemetry(tmp_path: Path) -> None:
     assert telemetry_charts(tmp_path / "telemetry.parquet") == []
     assert monitor_cpu_s(tmp_path / "telemetry.parquet") == {}
+
+
+def test_the_same_file_gives_the_same_lines(new_run: RunStore) -> None:
+    """Also where many rows of a bin have its smallest value: it is not chance which is drawn."""
+    ids = [record.trial_id for record in new_run.trials()]
+    for number, record in enumerate(new_run.trials()):
+        observations = [
+            Observation((number * 1000 + i) * 10**6, "fwd-1", "cpu_cores", "1", float(i % 7 == 0))
+            for i in range(900)
+        ]
+        new_run.write_trial_telemetry(record, observations)
+    new_run.merge_telemetry()
+    first, *others = (telemetry_charts(new_run.telemetry_path) for _ in range(4))
+    assert all(other == first for other in others)
+    [line] = first[0].data["series"]
+    found = {trial_anchor(trial): number for number, trial in enumerate(ids)}
+    for x, anchor in zip(line["x"], line["anchors"], strict=True):
+        assert anchor is None or int(x) == found[anchor], "a point leads to another's trial"
+
+
+def test_a_pause_of_the_run_takes_no_points(new_run: RunStore) -> None:
+    """A run that was resumed a week later: its second half is drawn as finely as the first."""
+    records = new_run.trials()[:10]
+    for number, record in enumerate(new_run.trials()):
+        if number >= len(records):
+            (new_run.raw(record.trial_id) / "telemetry.parquet").unlink()
+            continue
+        start = number * 1000 + (7 * 86_400_000 if number >= 5 else 0)
+        observations = [
+            Observation((start + i) * 10**6, "fwd-1", "cpu_cores", "1", float(i * 37 % 101))
+            for i in range(1000)
+        ]
+        new_run.write_trial_telemetry(record, observations)
+    new_run.merge_telemetry()
+    [line] = telemetry_charts(new_run.telemetry_path)[0].data["series"]
+    x = [at for at in line["x"] if at is not None]
+    halves = sum(at < 86_400 for at in x), sum(at >= 86_400 for at in x)
+    assert min(halves) > 0.8 * max(halves) > 1000
 
 
 @settings(max_examples=5, deadline=None)
