@@ -7,6 +7,7 @@ nor a plug-in.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,14 +17,16 @@ from sfcperf.package.checks import Check, judged
 from sfcperf.package.opened import Package
 from sfcperf.package.sameness import same_table
 from sfcperf.results.store import RunStore
+from sfcperf.results.versions import versions
 from sfcperf.workflow.model import FigureSpec
 
 _TABLE = ".csv"
+_COMMIT_DIGITS = 12
 
 
 def check_figures(package: Package) -> Check:
-    """Figures of the workflow: drawings byte for byte where matplotlib draws them so, and their
-    data in any case."""
+    """Figures of the workflow: drawings byte for byte where the same software draws them, and
+    their data in any case."""
     findings: list[str] = []
     notes: list[str] = []
     count = 0
@@ -68,13 +71,13 @@ def _figure_findings(
     notes = []
     drawings = [file for file in different if not file.endswith(_TABLE)]
     if drawings:
-        then, now = _matplotlib(store.manifest()), _matplotlib_here()
-        if then == now:
+        then, now = _software(store.manifest()["sessions"][-1]["versions"]), _software(versions())
+        if then == now and then.is_known:
             findings += [f"{name}/figures/{file} is another when drawn again" for file in drawings]
         else:
             notes.append(
-                f"{name}: {len(drawings)} drawings differ, as matplotlib does ({then}, here {now});"
-                " their data are the same"
+                f"{name}: {len(drawings)} drawings differ, as the software does ({then}; here "
+                f"{now}); their data are the same: {', '.join(drawings)}"
             )
     others = sorted(packed.keys() - made.keys())
     if others:
@@ -112,13 +115,32 @@ def _specs(figures: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any]) ->
     return [figure_spec(f, units[f["probe"], f["metric"]]) for f in figures]
 
 
-def _matplotlib(manifest: Mapping[str, Any]) -> str:
-    """Of the process that drew: the last one that worked on the run."""
-    versions = manifest["sessions"][-1]["versions"]
-    return str(versions.get("packages", {}).get("matplotlib"))
+@dataclass(frozen=True)
+class _Software:
+    """What decides how a figure looks."""
+
+    sfcperf: str
+    commit: str
+    modified: bool
+    matplotlib: str
+
+    @property
+    def is_known(self) -> bool:
+        """A changed working tree may be any."""
+        return not self.modified
+
+    def __str__(self) -> str:
+        commit = f" at {self.commit[:_COMMIT_DIGITS]}" if self.commit else ""
+        changed = ", changed" if self.modified else ""
+        return f"SFCPerf {self.sfcperf}{commit}{changed}, matplotlib {self.matplotlib}"
 
 
-def _matplotlib_here() -> str:
-    from importlib.metadata import version
-
-    return version("matplotlib")
+def _software(versions: Mapping[str, Any]) -> _Software:
+    """From versions as run.json has them: of the last process that worked on the run."""
+    revision = versions.get("revision") or {}
+    return _Software(
+        str(versions.get("sfcperf")),
+        str(revision.get("commit") or ""),
+        bool(revision.get("modified")),
+        str((versions.get("packages") or {}).get("matplotlib")),
+    )

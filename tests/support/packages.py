@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from sfcperf.control.publishing import publish_report
 from sfcperf.control.resolved import resolved
@@ -63,6 +65,13 @@ def changed(package: Path, target: Path, name: str, content: bytes | None) -> Pa
     else:
         files[name] = content
     return write_zip(target, files)
+
+
+def edited(content: bytes, edit: Callable[[Any], None]) -> bytes:
+    """A JSON document after `edit` has changed it."""
+    document = json.loads(content)
+    edit(document)
+    return json.dumps(document).encode()
 
 
 def sealed(package: Path, target: Path, name: str, content: bytes) -> Path:

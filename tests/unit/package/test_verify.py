@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from rocrate.rocrate import ROCrate
-from support.packages import changed, contents, sealed, write_zip
+from support.packages import changed, contents, edited, sealed, write_zip
 from support.schemas import validator
 
 from sfcperf.errors import InputError
@@ -33,12 +33,6 @@ def findings(verification: Verification, name: str) -> str:
     (check,) = (check for check in verification.checks if check.name == name)
     assert check.state == "failed"
     return "\n".join((check.detail, *check.findings))
-
-
-def edited(content: bytes, edit: Callable[[Any], None]) -> bytes:
-    document = json.loads(content)
-    edit(document)
-    return json.dumps(document).encode()
 
 
 def test_a_good_package_holds(package: Path) -> None:
@@ -111,22 +105,6 @@ def test_a_forged_trial_shows_in_the_summary(package: Path, tmp_path: Path) -> N
     lines[0] = json.dumps(row).encode()
     path = sealed(package, tmp_path / "p.zip", name, b"\n".join(lines) + b"\n")
     assert "by the trials" in findings(verify(path), "summaries")
-
-
-def test_drawings_of_another_matplotlib_are_a_note(package: Path, tmp_path: Path) -> None:
-    """Their data still have to be the same."""
-
-    def older(document: Any) -> None:
-        document["sessions"][-1]["versions"]["packages"]["matplotlib"] = "3.0.0"
-
-    name = f"{RUN}/run.json"
-    files = contents(package)
-    path = sealed(package, tmp_path / "p.zip", name, edited(files[name], older))
-    drawing = next(n for n in files if n.endswith(".svg"))
-    path = sealed(path, tmp_path / "q.zip", drawing, files[drawing] + b"<!-- -->")
-    (check,) = (c for c in verify(path).checks if c.name == "figures")
-    assert check.state == "ok"
-    assert "3.0.0" in check.findings[0]
 
 
 def test_a_damaged_document_is_found(package: Path, tmp_path: Path) -> None:
