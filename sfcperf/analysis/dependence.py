@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sfcperf.analysis.permutations import permutation_p
 from sfcperf.analysis.scaling import scaled
+from sfcperf.analysis.trend import mann_kendall_p
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -52,7 +53,7 @@ def dependence(values: Sequence[float]) -> Dependence:
     Ljung-Box is not; beyond 500 values by its normal approximation (Box, Jenkins & Reinsel,
     Time Series Analysis, section 2.1.6). Trend by Mann-Kendall (Mann 1945), exact without ties.
     """
-    from scipy import special, stats
+    from scipy import special
 
     deviations = scaled(values)
     n = len(values)
@@ -63,8 +64,7 @@ def dependence(values: Sequence[float]) -> Dependence:
         p = permutation_p(deviations[None, :], _lag_one)
     else:
         p = float(special.ndtr(-(coefficient + 1 / n) * n**0.5))
-    trend_p = float(stats.kendalltau(range(n), deviations).pvalue)
-    return Dependence(coefficient, p, trend_p if isfinite(trend_p) else None, _drift(values))
+    return Dependence(coefficient, p, mann_kendall_p(deviations), _drift(values))
 
 
 def _lag_one(rows: NDArray[float64]) -> NDArray[float64]:

@@ -44,15 +44,21 @@ def mean_interval(
     `first_look`: the number of rounds after which sequential stopping first looked at the values;
     None when their number was fixed beforehand. With it, t is that of `confidence_per_look`.
     """
-    n = len(values)
-    if n < 2:
+    if len(values) < 2:
         return None
+    centre, spread = float(mean(values)), float(stdev(values))
+    return interval_around(centre, spread, len(values), confidence, first_look)
+
+
+def interval_around(
+    centre: float, spread: float, n: int, confidence: float, first_look: int | None = None
+) -> Interval:
+    """`mean_interval` of n >= 2 values whose mean and standard deviation are known already."""
     if first_look is None:
         per_look, method = confidence, MEAN_METHOD
     else:
         per_look, method = confidence_per_look(confidence, first_look), LOOKS_METHOD
-    centre = float(mean(values))
-    half_width = t_quantile(n - 1, per_look) * float(stdev(values)) / sqrt(n)
+    half_width = t_quantile(n - 1, per_look) * spread / sqrt(n)
     return Interval(centre - half_width, centre + half_width, confidence, method)
 
 

@@ -52,8 +52,12 @@ def _shuffled(repetitions: NDArray[float64], tried: int) -> NDArray[float64]:
     orders = _random(n)
     sums = np.zeros((tried, n))
     for number, values in enumerate(repetitions):
-        chosen = (np.arange(tried) + number * _STEP) % _MANY
-        sums += values[orders[chosen]]
+        first = number * _STEP % _MANY
+        if first + tried <= _MANY:
+            chosen = orders[first : first + tried]
+        else:
+            chosen = orders[(np.arange(tried) + first) % _MANY]
+        sums += values[chosen]
     means: NDArray[float64] = sums / count
     return means
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from sfcperf.active.base import Metric
@@ -29,18 +30,18 @@ class PlannedMeasurement:
     trials: tuple[TrialRecord, ...]
     """Finished ones, by round."""
 
-    @property
+    @cached_property
     def missing_rounds(self) -> tuple[int, ...]:
         """Rounds without a finished trial."""
         done = {record.round for record in self.trials}
         return tuple(number for number in range(1, self.rounds + 1) if number not in done)
 
-    @property
+    @cached_property
     def excluded(self) -> tuple[TrialRecord, ...]:
         """Trials that do not count: failed, untrusted, or measured again."""
         return tuple(record for record in self.trials if record.status != "valid")
 
-    @property
+    @cached_property
     def spoiling(self) -> tuple[TrialRecord, ...]:
         """Those of the excluded whose round has no trial that counts: what was measured again,
         and well, is not missing from the results."""

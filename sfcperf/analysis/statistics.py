@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sfcperf.analysis.bootstrap import bca_interval
 from sfcperf.analysis.intervals import (
     Interval,
-    mean_interval,
+    interval_around,
     median_interval,
     relative_half_width,
 )
@@ -52,14 +52,20 @@ def describe(
     """Describe finite values (magnitude up to 1e100), one per trial; every n, 0 included, has a
     description. `first_look` as in `mean_interval`."""
     shape = normality(values)
-    of_mean = mean_interval(values, confidence, first_look)
     of_median = median_interval(values, confidence)
+    n = len(values)
     mean = float(statistics.mean(values)) if values else None
+    stdev = float(statistics.stdev(values)) if n > 1 else None
+    of_mean = (
+        None
+        if mean is None or stdev is None
+        else interval_around(mean, stdev, n, confidence, first_look)
+    )
     return Description(
-        n=len(values),
+        n=n,
         mean=mean,
         median=float(statistics.median(values)) if values else None,
-        stdev=float(statistics.stdev(values)) if len(values) > 1 else None,
+        stdev=stdev,
         min=float(min(values)) if values else None,
         max=float(max(values)) if values else None,
         mean_interval=of_mean,
@@ -70,5 +76,5 @@ def describe(
         bca_interval=bca_interval(values, confidence) if shape.rejected else None,
         percentiles=percentiles(values, TRIAL_PERCENTILES),
         normality=shape,
-        centre=centre(shape, len(values), of_median, sequential=first_look is not None),
+        centre=centre(shape, n, of_median, sequential=first_look is not None),
     )

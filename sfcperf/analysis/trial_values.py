@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
 from statistics import fmean
 
+from sfcperf.results.documents import MAX_MAGNITUDE as MAX
+from sfcperf.results.documents import is_number
 from sfcperf.results.records import TrialRecord
 
 
@@ -27,10 +28,11 @@ def trial_series(record: TrialRecord, metric: str) -> Sequence[float]:
     that the probe kept, else its samples; empty when that is but one number."""
     values = record.series.get(metric)
     if not isinstance(values, Sequence):
+        if len(record.samples) < 2:
+            return []
         values = [sample["value"] for sample in record.samples if sample["metric"] == metric]
-    numbers = [value for value in values if _is_number(value)]
+    if len(values) < 2:
+        return []
+    # Of thousands of trials with hundreds of samples: most are plain floats, asked for first.
+    numbers = [v for v in values if (type(v) is float and -MAX <= v <= MAX) or is_number(v)]
     return numbers if len(numbers) > 1 else []
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)

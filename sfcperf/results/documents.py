@@ -23,6 +23,14 @@ def is_safe_name(name: str) -> bool:
     return _SAFE_NAME.fullmatch(name) is not None
 
 
+def is_number(value: object) -> bool:
+    """Whether it is a quantity: neither NaN nor infinite, nor larger than any there is."""
+    if not isinstance(value, (float, int)) or isinstance(value, bool):
+        return False
+    # Not true for NaN and infinities either.
+    return abs(value) <= MAX_MAGNITUDE
+
+
 def damaged(what: str, where: str) -> InputError:
     """The error for a run folder that cannot be read."""
     return InputError(
@@ -36,7 +44,7 @@ def parse(content: bytes, where: str) -> dict[str, Any]:
     """The JSON object in a file or line. Raises InputError when it is none; NaN and Infinity,
     which Python's json lets pass, are not JSON."""
     try:
-        document = json.loads(content, parse_constant=_refuse)
+        document = _DECODER.decode(content.decode(json.detect_encoding(content), "surrogatepass"))
     except (ValueError, RecursionError) as error:
         raise damaged(f"not JSON: {error}", where) from error
     if not isinstance(document, dict):
@@ -144,28 +152,47 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 def _values(record: type[TrialRecord] | type[Summary], row: Mapping[str, Any], where: str) -> Any:
     """Arguments for the record; keys that it does not know are left out."""
     values: dict[str, Any] = {}
-    for field in fields(record):
-        if field.name in row:
-            value: Any = row[field.name]
-            if not _fits(value, str(field.type)):
-                raise damaged(f"{field.name} is {value!r}", where)
-            values[field.name] = tuple(value) if isinstance(value, list) else value
-        elif field.default is MISSING and field.default_factory is MISSING:
-            raise damaged(f"{field.name} is missing", where)
+    for name, kinds, strings, required in _ATTRIBUTES[record]:
+        if name in row:
+            value: Any = row[name]
+            # What JSON gives is of these very types, and true is no number.
+            kind = type(value)
+            if kind not in kinds or (strings and not all(type(item) is str for item in value)):
+                raise damaged(f"{name} is {value!r}", where)
+            values[name] = tuple(value) if kind is list else value
+        elif required:
+            raise damaged(f"{name} is missing", where)
     return values
 
 
-def _fits(value: Any, annotation: str) -> bool:
-    kinds = _KINDS[annotation]
-    if isinstance(value, bool):
-        return bool in kinds
-    if annotation == "tuple[str, ...]":
-        return isinstance(value, list) and all(isinstance(item, str) for item in value)
-    return isinstance(value, kinds)
+_Attribute = tuple[str, tuple[type, ...], bool, bool]
+
+
+def _attributes_of(record: type[TrialRecord] | type[Summary]) -> tuple[_Attribute, ...]:
+    """Name, types of the JSON value, whether it is a list of strings, whether it must be there."""
+    return tuple(
+        (
+            field.name,
+            _KINDS[str(field.type)],
+            field.type == "tuple[str, ...]",
+            field.default is MISSING and field.default_factory is MISSING,
+        )
+        for field in fields(record)
+    )
+
+
+_ATTRIBUTES: Mapping[type, tuple[_Attribute, ...]] = {
+    TrialRecord: _attributes_of(TrialRecord),
+    Summary: _attributes_of(Summary),
+}
+"""Looked up once, not for each of thousands of lines."""
 
 
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is not a JSON number")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 
 def _sample_problem(sample: Any) -> str | None:
@@ -176,7 +203,7 @@ def _sample_problem(sample: Any) -> str | None:
     if not isinstance(sample.get("unit"), str):
         return "has no unit"
     value = sample.get("value")
-    if not isinstance(value, (float, int)) or isinstance(value, bool):
-        return "has no value"
-    # Not true for NaN and infinities either.
-    return None if abs(value) <= MAX_MAGNITUDE else "has no finite value"
+    if is_number(value):
+        return None
+    is_some = isinstance(value, (float, int)) and not isinstance(value, bool)
+    return "has no finite value" if is_some else "has no value"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 
+import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -34,3 +35,11 @@ def test_the_outermost_are_the_extremes_when_the_data_just_reach_them() -> None:
     found = percentiles(list(range(1, 20)), ASKED)
     assert (found[5], found[95], found[1], found[99]) == (1, 19, None, None)
     assert percentiles(list(range(1, 100)), ASKED)[99] == 99
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(-1e9, 1e9), min_size=3, max_size=200))
+def test_they_are_numpys_to_the_last_digit(values: list[float]) -> None:
+    for percent, value in percentiles(values, ASKED).items():
+        expected = numpy.quantile(values, percent / 100, method="weibull")
+        assert value is None or value == expected
