@@ -1,16 +1,22 @@
 """The process that runs a replay: `python -m sfcperf.package.child SPEC`.
 
 A process of its own, so that plug-ins from a package are on the module search path of the replay
-and never of the `sfcperf` that was asked for it.
+and never of the `sfcperf` that was asked for it. It ends when that one does, however that comes:
+nobody would stop it otherwise.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
+import os
+import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,8 @@ class Spec:
     quiet: bool
     answer: str
     """File to write the run folder's path to."""
+    parent: int
+    """Process that waits for this one."""
 
 
 def run(spec: Spec) -> int:
@@ -78,11 +86,23 @@ def main() -> None:
 
     signals_interrupt()
     try:
-        code = run(Spec(**json.loads(Path(sys.argv[1]).read_text())))
+        spec = Spec(**json.loads(Path(sys.argv[1]).read_text()))
+        _end_with(spec.parent)
+        code = run(spec)
     except BaseException as error:
         ignore_signals()
         code = exit_code_of(error)
     sys.exit(code)
+
+
+def _end_with(parent: int) -> None:
+    """SIGTERM, and so an orderly end, as soon as the parent is gone, also by SIGKILL: prctl(2),
+    PR_SET_PDEATHSIG. Raises Interrupted when it is gone already."""
+    from sfcperf.control.interrupts import Interrupted
+
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    if os.getppid() != parent:
+        raise Interrupted("the process that asked for the replay is gone")
 
 
 if __name__ == "__main__":

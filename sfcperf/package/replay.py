@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +20,7 @@ from typing import Any
 
 from sfcperf.analysis.comparison import Options, Side, compare
 from sfcperf.control.interrupts import Interrupted
-from sfcperf.errors import EnvironmentLacks, ExitCode, InputError, InterruptedRun
+from sfcperf.errors import EnvironmentLacks, ExitCode, InputError, InterruptedRun, SfcperfError
 from sfcperf.package import layout
 from sfcperf.package.archive import hash_file
 from sfcperf.package.child import Spec
@@ -34,6 +35,8 @@ REPLAY = "replay.json"
 """In the run folder of a replay."""
 _KEPT = (layout.MODULES, layout.WORKFLOW_FILES)
 _DIGITS = 16
+_OWN_SIGNAL_S = 3.0
+"""What a child that got Ctrl-C itself needs to remove what it built, as a rule."""
 
 
 @dataclass(frozen=True)
@@ -109,17 +112,23 @@ def run_or_resume(
         spec = _spec(package, packaged, kept, options, Path(folder))
         file = Path(folder) / "spec.json"
         file.write_text(json.dumps(asdict(spec)))
-        code = _wait(_start(file, _search_path(package, kept), quiet=options.quiet))
+        code, interrupted = _run_child(file, _search_path(package, kept), quiet=options.quiet)
         answer = Path(spec.answer)
-        if not answer.is_file():
-            return code or ExitCode.INTERNAL
-        found = RunStore.open(Path(answer.read_text()))
-    if found.manifest()["status"] != "complete":
-        if code == ExitCode.INTERRUPTED:
-            raise InterruptedRun(
-                "the replay was interrupted, and nothing was judged",
-                hint=f"the same command with `--run {found.folder}` goes on with it",
-            )
+        found = RunStore.open(Path(answer.read_text())) if answer.is_file() else None
+    # Also when the run came to its end meanwhile: whoever stops a replay wants nothing more of it,
+    # neither a verdict nor the next run.
+    if interrupted or code == ExitCode.INTERRUPTED:
+        raise InterruptedRun(
+            "the replay was interrupted, and nothing was judged",
+            hint=f"the same command with `--run {found.folder}` goes on with it" if found else None,
+        )
+    if code < 0:
+        raise SfcperfError(
+            f"the process of the replay was ended by signal {-code}",
+            where=str(found.folder) if found else None,
+            hint=f"the same command with `--run {found.folder}` goes on with it" if found else None,
+        )
+    if found is None or found.manifest()["status"] != "complete":
         return code or ExitCode.INTERNAL
     # Trials that failed, or a report that could not be made, do not keep from judging the others.
     return found
@@ -152,6 +161,7 @@ def _spec(
         command=list(sys.argv),
         quiet=options.quiet,
         answer=str(folder / "run-folder"),
+        parent=os.getpid(),
     )
 
 
@@ -161,7 +171,13 @@ def _search_path(package: Package, kept: Path) -> str:
     return os.pathsep.join([*folders, *([before] if before else [])])
 
 
-def _start(spec: Path, search_path: str, *, quiet: bool) -> subprocess.Popen[bytes]:
+def _run_child(spec: Path, search_path: str, *, quiet: bool) -> tuple[int, bool]:
+    """The exit code of the process that runs the replay (negative: minus the signal that ended
+    it), and whether we were asked to stop.
+
+    A signal to us is passed on, and the child's tear-down is waited for; a second one to the child
+    changes nothing (sfcperf.control.interrupts).
+    """
     # -P: whatever lies in the current folder is no module of ours.
     argv = [sys.executable, "-P", "-m", "sfcperf.package.child", str(spec)]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": search_path}
@@ -169,17 +185,26 @@ def _start(spec: Path, search_path: str, *, quiet: bool) -> subprocess.Popen[byt
         del environment["PYTHONPATH"]
     # Our stdout is for the verdict.
     stdout = subprocess.DEVNULL if quiet else sys.stderr.fileno()
-    return subprocess.Popen(argv, env=environment, stdout=stdout)
-
-
-def _wait(child: subprocess.Popen[bytes]) -> int:
-    """Its exit code. A signal to us is passed on, and the child's tear-down is waited for; a
-    second one to the child changes nothing (sfcperf.control.interrupts)."""
+    child = None
+    interrupted = False
     while True:
         try:
-            return child.wait()
-        except (KeyboardInterrupt, Interrupted):
-            child.terminate()
+            child = child or subprocess.Popen(argv, env=environment, stdout=stdout)
+            return child.wait(), interrupted
+        except (KeyboardInterrupt, Interrupted) as signal:
+            interrupted = True
+            if child is None:
+                raise
+            _pass_on(signal, child)
+
+
+def _pass_on(signal: BaseException, child: subprocess.Popen[bytes]) -> None:
+    """Ask a child to stop, unless it does so already: a terminal sends Ctrl-C to both of us."""
+    if str(signal) in ("", "SIGINT"):
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(_OWN_SIGNAL_S)
+            return
+    child.terminate()
 
 
 def judge_replay(packaged: RunStore, here: RunStore, options: ReplayOptions) -> Verdict:

@@ -9,10 +9,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support.schemas import validator, violations
+
+from sfcperf.control.lock import is_held
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]
 
@@ -167,3 +170,32 @@ def test_an_interrupted_replay_goes_on(paper: Path, tmp_path: Path) -> None:
     assert json.loads((run / "run.json").read_text())["status"] == "complete"
     assert len((run / "trials.jsonl").read_text().splitlines()) == 30
     assert (run / "replay.json").is_file()
+
+
+def test_a_killed_replay_leaves_nothing_that_measures(paper: Path, tmp_path: Path) -> None:
+    """Not even by SIGKILL: what runs the workflow then stops in order, and can be gone on with."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    parent = subprocess.Popen(
+        [COMMAND, "replay", str(paper), "--trust", "--set", "design.rounds=60"],
+        cwd=tmp_path,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_until(lambda: bool(list((tmp_path / "results").glob("*/trials.jsonl"))))
+    finally:
+        parent.kill()
+        parent.wait()
+    (manifest,) = (tmp_path / "results").glob("*/run.json")
+    wait_until(lambda: json.loads(manifest.read_text())["status"] == "interrupted")
+    wait_until(lambda: not is_held(manifest.parent))
+    assert leftovers() == []
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +14,7 @@ from support.packages import OPTIONS, contents, finished_run, sealed
 from support.runs import RunOptions, workflow_document
 
 from sfcperf.control.resolved import resolved
-from sfcperf.errors import InputError
+from sfcperf.errors import InputError, InterruptedRun
 from sfcperf.package.opened import open_package
 from sfcperf.package.pack import pack
 from sfcperf.package.replay import ReplayOptions, _spec, keep_for_later, run_or_resume
@@ -124,3 +128,67 @@ def test_a_run_of_something_else_is_no_replay(with_files: Path, tmp_path: Path) 
         with pytest.raises(InputError, match="workflow other"):
             run_or_resume(package, package.runs[0], tmp_path / "kept", options)
     assert not (RunStore.open(other.folder).folder / "replay.json").exists()
+
+
+def test_a_stopped_replay_judges_nothing_and_starts_no_other_run(
+    with_files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when the run came to its end before the signal had an effect."""
+    done = finished_run(tmp_path / "results" / "done")
+
+    def completes(spec: Path, *_: object, **__: object) -> tuple[int, bool]:
+        Path(json.loads(spec.read_text())["answer"]).write_text(str(done.folder))
+        return 0, True
+
+    monkeypatch.setattr("sfcperf.package.replay._run_child", completes)
+    with unpacked(with_files) as folder:
+        package = open_package(folder)
+        options = ReplayOptions(tmp_path / "results")
+        with pytest.raises(InterruptedRun, match="nothing was judged") as stopped:
+            run_or_resume(package, package.runs[0], tmp_path / "kept", options)
+    assert f"--run {done.folder}" in str(stopped.value)
+
+
+CHILD = """
+import os, signal, sys, time
+from pathlib import Path
+from sfcperf.package.child import _end_with
+
+def told(number, frame):
+    Path(sys.argv[1], "told").write_text(signal.Signals(number).name)
+    sys.exit()
+
+signal.signal(signal.SIGTERM, told)
+_end_with(int(sys.argv[2]))
+Path(sys.argv[1], "ready").touch()
+time.sleep(60)
+"""
+PARENT = """
+import os, subprocess, sys
+subprocess.run([sys.executable, "-c", sys.argv[1], sys.argv[2], str(os.getpid())])
+"""
+
+
+def test_a_replay_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
+    parent = subprocess.Popen([sys.executable, "-c", PARENT, CHILD, str(tmp_path)])
+    try:
+        wait_for(tmp_path / "ready")
+    finally:
+        parent.kill()
+        parent.wait()
+    wait_for(tmp_path / "told")
+    assert (tmp_path / "told").read_text() == "SIGTERM"
+
+
+def test_a_replay_whose_parent_is_gone_does_not_begin() -> None:
+    code = "import sys; from sfcperf.package.child import _end_with; _end_with(int(sys.argv[1]))"
+    other = [sys.executable, "-c", code, str(os.getppid())]
+    done = subprocess.run(other, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert "Interrupted: the process that asked for the replay is gone" in done.stderr
+
+
+def wait_for(path: Path) -> None:
+    deadline = time.monotonic() + 60
+    while not (path.is_file() and (path.stat().st_size or path.name == "ready")):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
