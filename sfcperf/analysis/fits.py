@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -11,6 +12,7 @@ from sfcperf.analysis.confidence import confidence_of
 from sfcperf.analysis.regression import fit_line
 from sfcperf.analysis.trial_values import trial_means
 from sfcperf.errors import InputError
+from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.model import FigureSpec
 
@@ -44,8 +46,11 @@ class LineFit:
     """Distinct values of x; with two, R^2 cannot speak of linearity."""
 
 
-def fit_lines(store: RunStore, figure: FigureSpec) -> list[LineFit]:
-    """A fit per series, in the order in which scenarios were expanded.
+def fit_lines(
+    store: RunStore, figure: FigureSpec, trials: Iterable[TrialRecord] | None = None
+) -> list[LineFit]:
+    """A fit per series, in the order in which scenarios were expanded; `trials` are those of the
+    store when they were read already.
 
     Empty when the figure asks for none; a series whose valid trials have fewer than two values of
     x has no line and is left out. Levels of factors that are neither x nor series are pooled.
@@ -57,7 +62,7 @@ def fit_lines(store: RunStore, figure: FigureSpec) -> list[LineFit]:
         return []
     confidence = confidence_of(store)
     fits = []
-    for level, x, y in _points_by_series(store, figure):
+    for level, x, y in _points_by_series(store.trials() if trials is None else trials, figure):
         line = fit_line(x, y, confidence)
         if line is None:
             continue
@@ -88,11 +93,11 @@ def _r_squared_of_means(x: list[float], y: list[float], confidence: float) -> fl
 
 
 def _points_by_series(
-    store: RunStore, figure: FigureSpec
+    trials: Iterable[TrialRecord], figure: FigureSpec
 ) -> list[tuple[Any, list[float], list[float]]]:
     """(level, x of each trial, y of each trial) per series."""
     series: dict[str, tuple[Any, list[float], list[float]]] = {}
-    records = [r for r in store.trials() if r.label == figure.probe and r.status == "valid"]
+    records = [r for r in trials if r.label == figure.probe and r.status == "valid"]
     for record in sorted(records, key=lambda r: (r.scenario_id, r.round)):
         value = trial_means(record).get(figure.metric)
         if value is None:

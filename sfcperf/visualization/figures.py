@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfcperf.errors import InputError
+from sfcperf.results.records import Summary, TrialRecord
 from sfcperf.results.store import RunStore, replace_file
 from sfcperf.visualization.drawing import draw
 from sfcperf.visualization.figure_data import data_csv, samples_csv, trials_csv
@@ -23,7 +24,7 @@ from sfcperf.workflow.model import FigureSpec, Workflow
 if TYPE_CHECKING:
     from sfcperf.analysis.fits import LineFit
 
-__all__ = ["FORMATS", "draw_figures", "fits_of", "write_figure"]
+__all__ = ["FORMATS", "draw_figures", "fits_of", "resolve_figures", "write_figure"]
 
 
 def draw_figures(run: RunStore, workflow: Workflow, formats: Sequence[str] = FORMATS) -> list[Path]:
@@ -33,14 +34,22 @@ def draw_figures(run: RunStore, workflow: Workflow, formats: Sequence[str] = FOR
     """
     if not workflow.figures:
         return []
-    files = []
-    summaries, trials = run.summaries(), TrialIndex(run.trials())
+    trials = run.trials()
+    figures = resolve_figures(run, workflow, run.summaries(), trials, TrialIndex(trials))
+    return [path for figure in figures for path in write_figure(*figure, run.figures, formats)]
+
+
+def resolve_figures(
+    run: RunStore,
+    workflow: Workflow,
+    summaries: Sequence[Summary],
+    trials: Sequence[TrialRecord],
+    index: TrialIndex,
+) -> list[tuple[Plot, dict[str, LineFit]]]:
+    """The workflow's figures with their fitted lines, from what was read of the run."""
     scenarios = [scenario.levels for scenario in workflow.scenarios]
-    for spec in workflow.figures:
-        plot = resolve(spec, summaries, scenarios, trials)
-        fits = fits_by_series(plot, fits_of(run, spec))
-        files += write_figure(plot, fits, run.figures, formats)
-    return files
+    plots = [resolve(spec, summaries, scenarios, index) for spec in workflow.figures]
+    return [(plot, fits_by_series(plot, fits_of(run, plot.spec, trials))) for plot in plots]
 
 
 def write_figure(
@@ -67,13 +76,15 @@ def write_figure(
     return files
 
 
-def fits_of(run: RunStore, spec: FigureSpec) -> list[LineFit]:
-    """Fitted lines of a figure, none when it asks for none."""
+def fits_of(
+    run: RunStore, spec: FigureSpec, trials: Sequence[TrialRecord] | None = None
+) -> list[LineFit]:
+    """Fitted lines of a figure, none when it asks for none; `trials` as in `fit_lines`."""
     if spec.fit == "none":
         return []
     from sfcperf.analysis.fits import fit_lines
 
-    return fit_lines(run, spec)
+    return fit_lines(run, spec, trials)
 
 
 def file_name(spec: FigureSpec) -> str:

@@ -18,8 +18,8 @@ from sfcperf.visualization.charts import Chart, chart, trial_anchor
 from sfcperf.visualization.figure_choice import Wish, chosen_figures
 from sfcperf.visualization.levels import level_text
 from sfcperf.visualization.page import environment, page_parts
-from sfcperf.visualization.rows import run_facts
 from sfcperf.visualization.run_data import Results, RunData, letter_of, side_by_side
+from sfcperf.visualization.run_rows import run_facts
 from sfcperf.visualization.series import RUN, automatic, resolve
 from sfcperf.visualization.trial_index import TrialIndex
 from sfcperf.visualization.verdict import Verdict, judge

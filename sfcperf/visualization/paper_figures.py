@@ -91,12 +91,13 @@ def _included(name: str, formats: Sequence[str]) -> str:
 def _fits(runs: Sequence[RunData], plot: Plot) -> dict[str, LineFit]:
     """Name of a series -> its line; each run is fitted by itself."""
     if len(runs) == 1:
-        return fits_by_series(plot, fits_of(runs[0].store, plot.spec))
+        return fits_by_series(plot, fits_of(runs[0].store, plot.spec, runs[0].trials))
     factor = _second_factor(plot)
     spec = replace(plot.spec, series=factor)
     found: dict[str, LineFit] = {}
     for run in runs:
-        found |= fits_by_series(plot, fits_of(run.store, spec), factor or "", run.label)
+        fits = fits_of(run.store, spec, run.trials)
+        found |= fits_by_series(plot, fits, factor or "", run.label)
     return found
 
 

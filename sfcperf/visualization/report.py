@@ -6,25 +6,36 @@ in the page itself allows its own scripts, by their hashes, and no others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from sfcperf.results.records import TrialRecord
+from sfcperf.results.records import Summary, TrialRecord
 from sfcperf.results.store import RunStore, replace_file
 from sfcperf.results.telemetry import monitor_cpu_s
-from sfcperf.visualization import chain, figures, rows, series, telemetry_charts
+from sfcperf.visualization import (
+    chain,
+    result_rows,
+    run_rows,
+    series,
+    telemetry_charts,
+    trial_rows,
+)
 from sfcperf.visualization.base import Publisher
 from sfcperf.visualization.charts import Chart, chart
 from sfcperf.visualization.correlations import correlations
-from sfcperf.visualization.fit_words import fits_by_series
+from sfcperf.visualization.figures import FORMATS, resolve_figures, write_figure
 from sfcperf.visualization.page import environment, page_parts
 from sfcperf.visualization.run_data import load_workflow, planned_scenarios
 from sfcperf.visualization.steadiness import unsteady
 from sfcperf.visualization.trial_index import TrialIndex
 from sfcperf.visualization.verdict import judge
 from sfcperf.workflow.model import FigureSpec, Workflow
+
+if TYPE_CHECKING:
+    from sfcperf.analysis.fits import LineFit
+    from sfcperf.visualization.series import Plot
 
 _RUN_FILES = (
     ("workflow.json", "the workflow as given"),
@@ -61,9 +72,9 @@ class ReportPublisher(Publisher):
             "formats": {
                 "description": "File formats of the figures.",
                 "type": "array",
-                "items": {"enum": list(figures.FORMATS)},
+                "items": {"enum": list(FORMATS)},
                 "uniqueItems": True,
-                "default": list(figures.FORMATS),
+                "default": list(FORMATS),
             }
         },
         "additionalProperties": False,
@@ -71,14 +82,31 @@ class ReportPublisher(Publisher):
 
     def publish(self, run: RunStore) -> list[Path]:
         """Draw the figures and write the report; works for a run in any state."""
-        formats = self.parameters.get("formats", figures.FORMATS)
+        formats = self.parameters.get("formats", FORMATS)
         workflow, problem = load_workflow(run)
-        drawn = figures.draw_figures(run, workflow, formats) if workflow is not None else []
-        page = (
-            environment().get_template("report.html.j2").render(**_context(run, workflow, problem))
-        )
+        content = _read(run, workflow)
+        drawn = [
+            path
+            for figure in content.figures
+            for path in write_figure(*figure, run.figures, formats)
+        ]
+        page = environment().get_template("report.html.j2").render(**_context(content, problem))
         replace_file(run.report, page)
         return [run.report, *drawn]
+
+
+@dataclass(frozen=True)
+class _Content:
+    """What was read of a run, once: it may have many trials."""
+
+    run: RunStore
+    workflow: Workflow | None
+    manifest: Mapping[str, Any]
+    trials: list[TrialRecord]
+    summaries: list[Summary]
+    index: TrialIndex
+    figures: list[tuple[Plot, dict[str, LineFit]]]
+    """Those of the workflow, each with its fitted lines."""
 
 
 @dataclass(frozen=True)
@@ -94,9 +122,17 @@ class _Charts:
         return {c.id: c.data for c in [*self.figures, *self.primary, *self.others]}
 
 
-def _context(run: RunStore, workflow: Workflow | None, problem: str | None) -> dict[str, Any]:
-    manifest, trials, summaries = run.manifest(), run.trials(), run.summaries()
-    charts = _charts(run, workflow, trials)
+def _read(run: RunStore, workflow: Workflow | None) -> _Content:
+    trials, summaries = run.trials(), run.summaries()
+    index = TrialIndex(trials)
+    figures = [] if workflow is None else resolve_figures(run, workflow, summaries, trials, index)
+    return _Content(run, workflow, run.manifest(), trials, summaries, index, figures)
+
+
+def _context(content: _Content, problem: str | None) -> dict[str, Any]:
+    run, workflow, manifest = content.run, content.workflow, content.manifest
+    trials, summaries = content.trials, content.summaries
+    charts = _charts(content)
     telemetry = telemetry_charts.telemetry_charts(run.telemetry_path)
     drawn = {c.id: c.data for c in telemetry if not c.constant}
     return {
@@ -110,39 +146,32 @@ def _context(run: RunStore, workflow: Workflow | None, problem: str | None) -> d
         "workflow_problem": problem,
         "description": manifest.get("description") or "",
         "verdict": judge(manifest, trials, summaries),
-        "facts": rows.run_facts(manifest, trials),
+        "facts": run_rows.run_facts(manifest, trials),
         "drawings": chain.drawings(workflow.scenarios) if workflow is not None else [],
-        "results": rows.results(summaries),
+        "results": result_rows.results(summaries),
         "charts": charts,
-        "trials": [rows.trial_row(record, run.folder) for record in trials],
+        "trials": [trial_rows.trial_row(record, run.folder) for record in trials],
         "probes": sorted({record.label for record in trials}),
-        "proofs": rows.proofs(trials, run.folder),
+        "proofs": trial_rows.proofs(trials, run.folder),
         "telemetry": telemetry,
-        "monitors": rows.monitors(manifest, trials, monitor_cpu_s(run.telemetry_path)),
-        "environment": rows.environment(manifest),
-        "methods": rows.methods(summaries),
-        "stopping": rows.stopping(summaries),
+        "monitors": run_rows.monitors(manifest, trials, monitor_cpu_s(run.telemetry_path)),
+        "environment": run_rows.environment(manifest),
+        "methods": result_rows.methods(summaries),
+        "stopping": result_rows.stopping(summaries),
         "files": [(n, text) for n, text in _RUN_FILES if (run.folder / n).exists()],
         "data": charts.data() | drawn,
         **page_parts(),
     }
 
 
-def _charts(run: RunStore, workflow: Workflow | None, trials: Sequence[TrialRecord]) -> _Charts:
-    summaries, index = run.summaries(), TrialIndex(trials)
-    scenarios = planned_scenarios(run, workflow, trials)
-    specs = workflow.figures if workflow is not None else ()
+def _charts(content: _Content) -> _Charts:
+    summaries, index = content.summaries, content.index
+    scenarios = planned_scenarios(content.run, content.workflow, content.trials)
     asked = [
-        chart(
-            f"figure-{number}",
-            plot := series.resolve(spec, summaries, scenarios, index),
-            index,
-            fits_by_series(plot, figures.fits_of(run, spec)),
-            _figure_files(run, spec),
-        )
-        for number, spec in enumerate(specs)
+        chart(f"figure-{number}", plot, index, fits, _figure_files(content.run, plot.spec))
+        for number, (plot, fits) in enumerate(content.figures)
     ]
-    covered = {(spec.probe, spec.metric) for spec in specs}
+    covered = {(plot.spec.probe, plot.spec.metric) for plot, _ in content.figures}
     others = [
         chart(f"metric-{number}", series.resolve(spec, summaries, scenarios, index), index)
         for number, spec in enumerate(series.automatic(summaries, scenarios))
@@ -152,5 +181,5 @@ def _charts(run: RunStore, workflow: Workflow | None, trials: Sequence[TrialReco
 
 
 def _figure_files(run: RunStore, spec: FigureSpec) -> list[str]:
-    names = [f"{spec.name}.{ending}" for ending in (*figures.FORMATS, "csv", "trials.csv")]
+    names = [f"{spec.name}.{ending}" for ending in (*FORMATS, "csv", "trials.csv")]
     return [f"figures/{name}" for name in names if (run.figures / name).is_file()]

@@ -13,7 +13,7 @@ from sfcperf.results.records import Summary
 from sfcperf.results.store import RunStore
 from sfcperf.visualization.diagnosis import details
 from sfcperf.visualization.report import ReportPublisher
-from sfcperf.visualization.rows import results
+from sfcperf.visualization.result_rows import results
 from sfcperf.visualization.steadiness import unsteady
 from sfcperf.visualization.units import Scale
 
