@@ -6,6 +6,7 @@ import base64
 import gzip
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -16,6 +17,10 @@ from sfcperf.visualization.charts import trial_anchor
 
 if TYPE_CHECKING:
     import jinja2
+    from markupsafe import Markup
+
+LONGEST_PLAIN = 500_000
+"""Characters of JSON beyond which chart data is compressed, to about a tenth."""
 
 
 def environment() -> jinja2.Environment:
@@ -31,9 +36,21 @@ def environment() -> jinja2.Environment:
     )
     found.globals["anchor"] = trial_anchor
     found.filters["pretty"] = lambda document: json.dumps(document, indent=2)
+    found.globals["chart_data"] = chart_data
     # `./` and quoting keep a link in the run folder whatever a record says (`javascript:...`).
     found.filters["link"] = lambda path: f"./{quote(str(path))}"
     return found
+
+
+def chart_data(data: Mapping[str, Any]) -> Markup:
+    """The element with what the browser draws: JSON, and compressed when that is long."""
+    from jinja2.utils import htmlsafe_json_dumps
+    from markupsafe import Markup
+
+    kind, text = "application/json", str(htmlsafe_json_dumps(data))
+    if len(text) > LONGEST_PLAIN:
+        kind, text = "application/gzip", _packed(json.dumps(data).encode())
+    return Markup(f'<script type="{kind}" id="report-data">{text}</script>')
 
 
 def page_parts() -> dict[str, Any]:
@@ -42,7 +59,7 @@ def page_parts() -> dict[str, Any]:
     return {
         "style": asset("report.css"),
         "script": script,
-        "plotly": base64.b64encode(library.compressed).decode(),
+        "plotly": library.packed,
         "script_hashes": [_hash(script.encode()), library.hash],
     }
 
@@ -55,7 +72,8 @@ def asset(name: str) -> str:
 
 @dataclass(frozen=True)
 class _Library:
-    compressed: bytes
+    packed: str
+    """gzip, base64."""
     hash: str
 
 
@@ -66,7 +84,11 @@ def _plotly() -> _Library:
     from plotly.offline import get_plotlyjs
 
     code = get_plotlyjs().encode()
-    return _Library(gzip.compress(code, mtime=0), _hash(code))
+    return _Library(_packed(code), _hash(code))
+
+
+def _packed(content: bytes) -> str:
+    return base64.b64encode(gzip.compress(content, mtime=0)).decode()
 
 
 def _hash(code: bytes) -> str:

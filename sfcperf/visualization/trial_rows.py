@@ -46,6 +46,8 @@ class ProofRow:
     """File with what was seen, relative to the run folder; empty when none was recorded."""
     evidence_there: bool
     facts: Mapping[str, Any]
+    same_as: str
+    """The first deployment with the same facts, when that is another one; else empty."""
     trials: tuple[str, ...]
 
 
@@ -76,7 +78,14 @@ def proofs(trials: Iterable[TrialRecord], folder: Path) -> list[ProofRow]:
         evidence = str(traversal(record).get("evidence") or "")
         key = (str(record.deployment.get("id", "")), evidence)
         groups.setdefault(key, []).append(record)
-    return [_proof(identity, group, folder) for (identity, _), group in groups.items() if identity]
+    first: dict[str, str] = {}
+    rows = []
+    for (identity, _), group in groups.items():
+        if identity:
+            facts = json.dumps(group[0].deployment.get("facts") or {}, sort_keys=True, default=str)
+            same_as = first.setdefault(facts, identity)
+            rows.append(_proof(identity, group, folder, "" if same_as == identity else same_as))
+    return rows
 
 
 def _values(record: TrialRecord) -> Iterable[str]:
@@ -92,7 +101,7 @@ def _values(record: TrialRecord) -> Iterable[str]:
         yield f"{units.metric_title(metric)} {text}{many}"
 
 
-def _proof(identity: str, group: Sequence[TrialRecord], folder: Path) -> ProofRow:
+def _proof(identity: str, group: Sequence[TrialRecord], folder: Path, same_as: str) -> ProofRow:
     record = group[0]
     proof = traversal(record)
     evidence = str(proof.get("evidence") or "")
@@ -110,6 +119,7 @@ def _proof(identity: str, group: Sequence[TrialRecord], folder: Path) -> ProofRo
         evidence,
         bool(seen),
         record.deployment.get("facts") or {},
+        same_as,
         tuple(r.trial_id for r in group),
     )
 

@@ -1,7 +1,6 @@
 "use strict";
 // Charts are drawn when they come near the screen; a click on a point goes to its trial.
 (() => {
-  const charts = JSON.parse(document.getElementById("report-data").textContent);
   const root = document.documentElement;
   const announcer = document.getElementById("announcer");
   const drawn = new Map(); // chart id -> its points in the order of the arrow keys
@@ -10,17 +9,25 @@
     root.dataset.theme === "dark" ||
     (!root.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
 
-  // plotly.js travels compressed.
-  const unpack = async () => {
-    const packed = atob(document.getElementById("plotly").textContent);
-    const bytes = Uint8Array.from(packed, (c) => c.charCodeAt(0));
+  // plotly.js, and the data of many trials, travel compressed.
+  const unpacked = (packed) => {
+    const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Response(stream).text();
+  };
+  const load = async () => {
     const script = document.createElement("script");
-    script.textContent = await new Response(stream).text();
+    script.textContent = await unpacked(document.getElementById("plotly").textContent);
     document.head.append(script);
   };
   let library;
-  const plotly = () => (library ??= unpack());
+  const plotly = () => (library ??= load());
+  const read = async () => {
+    const { type, textContent } = document.getElementById("report-data");
+    return JSON.parse(type === "application/json" ? textContent : await unpacked(textContent));
+  };
+  let data;
+  const charts = () => (data ??= read());
 
   const spacing = (ticks) => {
     const at = ticks.map((tick) => tick.at).sort((a, b) => a - b);
@@ -190,11 +197,11 @@
       .sort((a, b) => a.x - b.x || a.curveNumber - b.curveNumber);
 
   const draw = async (element) => {
-    const chart = charts[element.id];
-    if (!chart || element.dataset.state === "drawing") return;
+    if (element.dataset.state === "drawing") return;
     const first = !element.dataset.state;
     element.dataset.state = "drawing";
     try {
+      const chart = (await charts())[element.id];
       await plotly();
       await Plotly.react(element, traces(chart), layout(chart), {
         responsive: true, displayModeBar: false,

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 import re
@@ -13,6 +14,7 @@ import pytest
 from support.runs import RunOptions, build_run
 
 from sfcperf.results.store import RunStore
+from sfcperf.visualization import page as pages
 from sfcperf.visualization import report
 from sfcperf.visualization.report import ReportPublisher
 
@@ -128,6 +130,37 @@ def test_every_chart_has_its_numbers_as_a_table(page: Page) -> None:
         head, body = table.split("<tbody>")
         assert re.search(r"[\[(].+[\])]", head), "units"
         assert body.count("<tr>") == len(chart["ticks"]) * len(chart["series"])
+
+
+def test_data_of_many_trials_is_compressed(
+    new_run: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ReportPublisher({}).publish(new_run)
+    plain = Page(new_run.report.read_text())
+    monkeypatch.setattr(pages, "LONGEST_PLAIN", 1000)
+    ReportPublisher({}).publish(new_run)
+    packed = Page(new_run.report.read_text())
+    [kind] = [a["type"] for _, a in packed.elements if a.get("id") == "report-data"]
+    assert kind == "application/gzip"
+    content = packed.content["script"][0]
+    assert json.loads(gzip.decompress(base64.b64decode(content))) == plain.data
+    assert len(content) < len(plain.content["script"][0]) / 3
+
+
+def test_what_batches_leave_out_is_said(new_run: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    ReportPublisher({}).publish(new_run)
+    whole = Page(new_run.report.read_text())
+    monkeypatch.setattr(report, "MOST_ROWS_AT_ONCE", 5)
+    ReportPublisher({}).publish(new_run)
+    brief = Page(new_run.report.read_text())
+    assert "trials.jsonl has them of all" in brief.text
+    assert "trials.jsonl has them of all" not in whole.text
+    # Deployments of the same chain have the same facts: they stand once, the others lead there.
+    deployments = {record.deployment["id"]: record for record in new_run.trials()}
+    same = re.findall(r'Facts as of <a href="#proof-trial-([^"]+)">', brief.html)
+    assert len(same) == len(deployments) - 2
+    assert set(same) == {"r001-s000", "r001-s001"}
+    assert "Facts as of" not in whole.html
 
 
 def test_many_trials_come_in_batches(new_run: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
