@@ -58,22 +58,35 @@ def cli() -> Iterator[str]:
     group = typer.main.get_command(app)
     yield "# Command line\n"
     yield f"{group.help}\n"
-    for name, command in group.commands.items():  # type: ignore[attr-defined]
-        context = command.context_class(command, info_name=f"sfcperf {name}", terminal_width=100)
-        yield f"## {name}\n"
+    root = group.context_class(group, info_name="sfcperf", **group.context_settings)
+    yield from _commands(group, root, "##")
+    yield "## Exit codes\n"
+    yield "| Code | Meaning |\n| --- | --- |"
+    yield "| 0 | all trials are valid |"
+    yield (
+        "| 1 | some trials failed or are untrusted; of `compare --fail-on`, `verify` and `replay`:"
+        " something does not hold |"
+    )
+    yield "| 2 | bad input; nothing was made |"
+    yield "| 3 | the environment lacks something; the message says what to install |"
+    yield "| 4 | internal error |"
+    yield "| 130 | interrupted; `sfcperf resume` goes on |"
+
+
+def _commands(group: Any, parent: Any, heading: str) -> Iterator[str]:
+    """Each command of a group, and those of groups in it."""
+    for name, command in group.commands.items():
+        context = command.context_class(
+            command, info_name=name, parent=parent, terminal_width=100, **command.context_settings
+        )
+        yield f"{heading} {context.command_path.removeprefix('sfcperf ')}\n"
         yield f"```\n{command.get_usage(context).removeprefix('Usage: ')}\n```\n"
         yield f"{inspect.cleandoc(command.help or '')}\n"
         records = [r for p in command.get_params(context) if (r := p.get_help_record(context))]
         if records:
             yield from _table(("Option", "Meaning"), ((f"`{o}`", text) for o, text in records))
-    yield "## Exit codes\n"
-    yield "| Code | Meaning |\n| --- | --- |"
-    yield "| 0 | all trials are valid |"
-    yield "| 1 | some trials failed or are untrusted |"
-    yield "| 2 | bad input; nothing was made |"
-    yield "| 3 | the environment lacks something; the message says what to install |"
-    yield "| 4 | internal error |"
-    yield "| 130 | interrupted; `sfcperf resume` goes on |"
+        if hasattr(command, "commands"):
+            yield from _commands(command, context, f"{heading}#")
 
 
 def workflow() -> Iterator[str]:

@@ -8,9 +8,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
+from sfcperf.cli.app import app
 from sfcperf.workflow.load import load_document
 
 TREE = Path(__file__).resolve().parents[2]
@@ -39,13 +42,48 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def verbs() -> dict[str, Any]:
+    """Verb (`kibana export` as well) -> its command."""
+    found: dict[str, Any] = {}
+    waiting = dict(typer.main.get_command(app).commands)
+    while waiting:
+        name, command = waiting.popitem()
+        found[name] = command
+        for inner, one in getattr(command, "commands", {}).items():
+            waiting[f"{name} {inner}"] = one
+    return found
+
+
+def test_commands_in_the_docs_exist() -> None:
+    """Every `sfcperf VERB --option` of the hand-written pages is one that the program takes."""
+    known = {
+        verb: {o for p in command.params for o in (*p.opts, *p.secondary_opts)} | {"-h", "--help"}
+        for verb, command in verbs().items()
+    }
+    wrong = []
+    for page in map(TREE.joinpath, PAGES):
+        text = page.read_text().replace("\\\n", " ")
+        commands = re.findall(r"^\s*(?:\$ )?(?:sudo )?sfcperf (.+)$", text, re.M)
+        commands += re.findall(r"`sfcperf ([^`\n]+)`", text)
+        for command in commands:
+            words = command.split("#")[0].split("|")[0].split()
+            verb = next((v for v in (" ".join(words[:2]), words[0]) if v in known), None)
+            if verb is None:
+                if words[0] not in ("--help", "--version", "VERB"):
+                    wrong.append((page.name, command))
+                continue
+            options = [w.split("=")[0] for w in words if re.fullmatch(r"--?[a-z].*", w)]
+            wrong += [(page.name, command, o) for o in options if o not in known[verb]]
+    assert not wrong
+
+
 @pytest.mark.slow
 def test_the_reference_knows_every_verb(site: Path) -> None:
     page = (site / "reference" / "cli.html").read_text()
-    for verb in ("run", "validate", "plan", "list", "show", "resume", "report", "runs", "export"):
-        assert f'id="{verb}"' in page
-    assert 'id="clean"' in page
-    assert 'id="doctor"' in page
+    for verb, command in verbs().items():
+        assert f'id="{verb.replace(" ", "-")}"' in page
+        for option in (o for p in command.params for o in p.opts if o.startswith("-")):
+            assert option in page
 
 
 @pytest.mark.slow
