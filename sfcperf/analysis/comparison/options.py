@@ -11,6 +11,8 @@ from sfcperf.errors import InputError
 Test = Literal["rank", "t"]
 DEFAULT_MARGIN = 0.05
 """Ratio of the baseline."""
+LEAST_ALPHA = 1e-6
+"""Less is below what approximations of the distributions can tell, and rows divide it further."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,10 @@ class Options:
     """Match scenarios by all factors but these."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.alpha < 0.5:
-            raise InputError(f"alpha is {self.alpha:g}", allowed="above 0 and below 0.5")
+        if not LEAST_ALPHA <= self.alpha < 0.5:
+            raise InputError(
+                f"alpha is {self.alpha:g}", allowed=f"from {LEAST_ALPHA:g}, and below 0.5"
+            )
         for name, value in {"": self.margin, **self.margins}.items():
             if not 0 < value < 1:
                 of = f" of {name}" if name else ""

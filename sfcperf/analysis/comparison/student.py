@@ -72,9 +72,9 @@ class WelchT(_Student):
     def __init__(self, a: Sequence[float], b: Sequence[float]) -> None:
         of_a, of_b = variance(a) / len(a), variance(b) / len(b)
         both = of_a + of_b
-        freedom = (
-            both**2 / (of_a**2 / (len(a) - 1) + of_b**2 / (len(b) - 1)) if both else len(a) - 1
-        )
+        # Of shares: squares of the largest and smallest values are no numbers any more.
+        share = of_a / both if both else 1.0
+        freedom = 1 / (share**2 / (len(a) - 1) + (1 - share) ** 2 / (len(b) - 1))
         super().__init__(fmean(b) - fmean(a), sqrt(both), freedom)
 
 

@@ -121,3 +121,12 @@ def test_hedges_g() -> None:
     tails = [stats.nct.cdf(t, 6, end) for end in ends]
     assert tails == pytest.approx([0.975, 0.025], abs=1e-4)
     assert hedges_g([1, 1, 1], [2, 2, 2], False, 0.95) is None
+
+
+@pytest.mark.parametrize("scale", [1e98, 1e-120])
+def test_welch_of_the_largest_and_smallest_values(scale: float) -> None:
+    random = np.random.default_rng(1)
+    a, b = random.normal(10, 1, 5), random.normal(10.8, 3, 6)
+    expected = WelchT(a.tolist(), b.tolist())
+    found = WelchT((a * scale).tolist(), (b * scale).tolist())
+    assert found.p == pytest.approx(expected.p)
