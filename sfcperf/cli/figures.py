@@ -20,6 +20,13 @@ class Kind(StrEnum):
     ECDF = "ecdf"
 
 
+class Centre(StrEnum):
+    """What points and bars stand for."""
+
+    MEAN = "mean"
+    MEDIAN = "median"
+
+
 class Fit(StrEnum):
     """Lines fitted to the trials."""
 
@@ -80,6 +87,10 @@ def figures(
         str | None, typer.Option(metavar="FACTOR", help="What tells the lines apart.")
     ] = None,
     kind: Annotated[Kind | None, typer.Option(help="How it is drawn.")] = None,
+    centre: Annotated[
+        Centre | None,
+        typer.Option(help="What points and bars stand for [default: the figure's, else mean]."),
+    ] = None,
     fit: Annotated[Fit | None, typer.Option(help="Lines fitted to the trials.")] = None,
     title: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Title, for the caption.")
@@ -100,8 +111,8 @@ def figures(
 ) -> None:
     """Draw the figures of a run, or of many runs as series, for a paper; print the files' paths.
 
-    Beside each figure: NAME.csv (means and intervals), NAME.trials.csv (every trial), NAME.tex
-    (LaTeX with the caption). The same results give the same bytes.
+    Beside each figure: NAME.csv (means or medians, intervals), NAME.trials.csv (every trial),
+    NAME.tex (LaTeX with the caption). The same results give the same bytes.
     """
     from sfcperf.cli.labels import open_runs
     from sfcperf.cli.progress import say
@@ -121,7 +132,11 @@ def figures(
         if run.workflow_problem:
             # Before the paths, which other programs may read.
             say(f"{run.label}: its own figures are not known here: {run.workflow_problem}")
-    drawn = {"kind": kind and kind.value, "fit": fit and fit.value}
+    drawn = {
+        "kind": kind and kind.value,
+        "fit": fit and fit.value,
+        "centre": centre and centre.value,
+    }
     wish = Wish(metric=metric, probe=probe, x=x, series=series, title=title, name=name, **drawn)
     if output is None:
         output = data[0].store.figures / page.folder_name if len(data) == 1 else Path("figures")

@@ -23,10 +23,12 @@ class ChartTable:
     x_title: str
     y_title: str
     interval_title: str
+    centre: str
+    """`mean` or `median`."""
     named: bool
     """Whether series have names."""
     rows: tuple[tuple[str, str, str, str, str, str], ...]
-    """Series, level, mean, interval, valid trials, remark."""
+    """Series, level, mean or median, interval, valid trials, remark."""
 
 
 def chart_table(plot: Plot) -> ChartTable:
@@ -36,6 +38,7 @@ def chart_table(plot: Plot) -> ChartTable:
         plot.spec.x_label,
         plot.spec.y_label,
         f"{' / '.join(levels)} CI".lstrip(),
+        plot.centre,
         any(series.name for series in plot.series),
         tuple(_row(plot, s.name, point) for s in plot.series for point in s.points),
     )
@@ -66,9 +69,17 @@ def _row(plot: Plot, name: str, point: Point) -> tuple[str, str, str, str, str, 
     if row is None or row.mean is None:
         return name, level, "–", "–", "0", "no valid trial"
     remark = "" if point.state == "trusted" else "some trials do not count"
-    if row.ci_low is None or row.ci_high is None:
-        return name, level, units.number(row.mean * scale), "–", str(row.n), remark
-    half = (row.ci_high - row.ci_low) / 2 * scale
-    ends = [units.number(end * scale, half) for end in (row.ci_low, row.ci_high)]
-    mean = units.number(row.mean * scale, half)
-    return name, level, mean, f"[{ends[0]}, {ends[1]}]", str(row.n), remark
+    found = plot.estimate(row)
+    assert found.value is not None
+    if found.low is None or found.high is None or found.half_width is None:
+        return name, level, units.number(found.value * scale), "–", str(row.n), remark
+    half = found.half_width * scale
+    ends = [units.number(end * scale, half) for end in (found.low, found.high)]
+    return (
+        name,
+        level,
+        units.number(found.value * scale, half),
+        f"[{ends[0]}, {ends[1]}]",
+        str(row.n),
+        remark,
+    )

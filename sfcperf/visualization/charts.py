@@ -16,6 +16,7 @@ from markupsafe import escape
 from sfcperf.results.records import Summary, TrialRecord
 from sfcperf.visualization import palette, units
 from sfcperf.visualization.chart_table import ChartTable, chart_table, distributions
+from sfcperf.visualization.estimate import Estimate
 from sfcperf.visualization.fit_words import fit_text
 from sfcperf.visualization.notes import note
 from sfcperf.visualization.series import (
@@ -145,29 +146,33 @@ def _series(
 
 def _mean(plot: Plot, point: Point) -> dict[str, Any]:
     row, scale = point.summary, plot.spec.y_scale
-    assert row is not None and row.mean is not None  # a missing point is not drawn
-    low = None if row.ci_low is None else row.ci_low * scale
-    high = None if row.ci_high is None else row.ci_high * scale
+    assert row is not None  # a missing point is not drawn
+    found = plot.estimate(row)
+    assert found.value is not None
     return {
         "x": plot.position(point.level),
-        "y": row.mean * scale,
-        "low": low,
-        "high": high,
+        "y": found.value * scale,
+        "low": None if found.low is None else found.low * scale,
+        "high": None if found.high is None else found.high * scale,
         "trusted": point.state == "trusted",
-        "text": _mean_text(row),
+        "text": _mean_text(row, plot.centre, found),
     }
 
 
-def _mean_text(row: Summary) -> str:
-    scale = units.scale_for([row.mean or 0.0], row.unit, row.metric)
-    mean = (row.mean or 0.0) * scale.factor
+def _mean_text(row: Summary, centre: str, found: Estimate) -> str:
+    scale = units.scale_for([found.value or 0.0], row.unit, row.metric)
+    value = (found.value or 0.0) * scale.factor
     lines = [f"<b>{escape(scenario_text(row.scenario) or row.label)}</b>"]
-    if row.ci_low is None or row.ci_high is None:
-        lines.append(f"mean {units.with_unit(units.number(mean), scale.unit)}, no interval")
+    if found.low is None or found.high is None or found.half_width is None:
+        lines.append(f"{centre} {units.with_unit(units.number(value), scale.unit)}, no interval")
     else:
-        half_width = (row.ci_high - row.ci_low) / 2 * scale.factor
-        value = units.with_unit(units.estimate(mean, half_width), scale.unit)
-        lines.append(f"mean {value} ({100 * row.confidence:g} % CI)")
+        half_width = found.half_width * scale.factor
+        shown = units.estimate(value, half_width)
+        if centre == "median":  # its interval need not be symmetric
+            ends = [units.number(e * scale.factor, half_width) for e in (found.low, found.high)]
+            shown = f"{units.number(value, half_width)} [{ends[0]}, {ends[1]}]"
+        text = units.with_unit(shown, scale.unit)
+        lines.append(f"{centre} {text} ({100 * row.confidence:g} % CI)")
     lines.append(
         f"n = {row.n} valid trials" + (f", {len(row.excluded)} excluded" if row.excluded else "")
     )

@@ -8,6 +8,7 @@ from typing import Literal, cast
 
 from sfcperf.errors import InputError
 from sfcperf.results.records import Summary
+from sfcperf.visualization.estimate import Centre
 from sfcperf.visualization.levels import axis_levels, is_number, varying
 from sfcperf.visualization.run_data import Results, RunData
 from sfcperf.visualization.series import RUN, automatic
@@ -17,7 +18,7 @@ from sfcperf.workflow.model import FigureSpec
 Kind = Literal["line", "bar", "box", "ecdf"]
 Fit = Literal["none", "linear"]
 FITTED = ("line", "bar")
-"""Kinds that show a fitted line."""
+"""Kinds that show a fitted line, and a centre of choice."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Wish:
     kind: str | None = None
     """As in the workflow's figures."""
     fit: str | None = None
+    centre: str | None = None
     title: str | None = None
     name: str | None = None
 
@@ -121,6 +123,8 @@ def _changed(figure: FigureSpec, wish: Wish, results: Results, *, many: bool) ->
         raise InputError("this factor is on the x axis already", where="--series")
     kind = cast("Kind", wish.kind) or figure.kind
     fit = figure.fit if x == figure.x and kind in FITTED else "none"
+    given = figure.centre
+    centre = cast("Centre", wish.centre) or (given if kind in FITTED else "mean")
     figure = replace(
         figure,
         x=x,
@@ -128,10 +132,11 @@ def _changed(figure: FigureSpec, wish: Wish, results: Results, *, many: bool) ->
         x_label=figure.x_label if x == figure.x else x.replace("_", " "),
         kind=kind,
         fit=cast("Fit", wish.fit) or fit,
+        centre=centre,
         title=wish.title or figure.title,
         name=wish.name or figure.name,
     )
-    if wish.x or wish.series or wish.kind:
+    if wish.x or wish.series or wish.kind or centre != given:
         figure = figure if wish.name else replace(figure, name=_name(figure, wish))
     _check(figure, results)
     return figure
@@ -148,6 +153,7 @@ def _name(figure: FigureSpec, wish: Wish) -> str:
     parts = [
         figure.name,
         wish.kind,
+        wish.centre,
         wish.x and f"by-{wish.x}",
         wish.series and f"per-{wish.series}",
     ]
@@ -155,6 +161,12 @@ def _name(figure: FigureSpec, wish: Wish) -> str:
 
 
 def _check(figure: FigureSpec, results: Results) -> None:
+    if figure.centre == "median" and figure.kind not in FITTED:
+        raise InputError(
+            f"a figure of kind {figure.kind!r} draws no medians",
+            where="--centre",
+            allowed=f"with {listing(FITTED)}",
+        )
     if figure.fit != "linear":
         return
     levels = axis_levels(figure.x, results.scenarios)

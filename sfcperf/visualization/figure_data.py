@@ -11,6 +11,8 @@ from sfcperf.visualization.series import Plot, Point
 from sfcperf.workflow.model import FigureSpec
 
 _STATISTICS = ("n", "mean", "median", "stdev", "ci_low", "ci_high", "confidence", "method")
+_OF_MEDIAN = ("median_ci_low", "median_ci_high", "median_method")
+"""Where medians are drawn; `ci_low`, `ci_high` and `method` are the mean's everywhere."""
 _DRAWN = ("y", "y_low", "y_high")
 
 
@@ -18,18 +20,20 @@ def data_csv(plot: Plot) -> str:
     """The points of a figure: factor levels, statistics in the unit of the files, trial ids, and
     `y`, `y_low`, `y_high` as drawn."""
     factors = _factors(plot)
-    head = ["series", *factors, "probe", "metric", "unit", *_STATISTICS, *_DRAWN]
+    statistics = (*_STATISTICS, *_OF_MEDIAN) if plot.centre == "median" else _STATISTICS
+    head = ["series", *factors, "probe", "metric", "unit", *statistics, *_DRAWN]
     rows = [[*head, "state", "reasons", "trials", "excluded"]]
     for series in plot.series:
         for point in series.points:
             row = point.summary
             cells = [series.name, *_levels(point, factors), plot.spec.probe, plot.spec.metric]
             if row is None:
-                blanks = [""] * (1 + len(_STATISTICS) + len(_DRAWN))
+                blanks = [""] * (1 + len(statistics) + len(_DRAWN))
                 rows.append([*cells, *blanks, point.state, "no trial", "", ""])
                 continue
-            scaled = [_scaled(v, plot.spec) for v in (row.mean, row.ci_low, row.ci_high)]
-            values = [row.unit, *(_cell(getattr(row, name)) for name in _STATISTICS), *scaled]
+            drawn = plot.estimate(row)
+            scaled = [_scaled(v, plot.spec) for v in (drawn.value, drawn.low, drawn.high)]
+            values = [row.unit, *(_cell(getattr(row, name)) for name in statistics), *scaled]
             ids = ("; ".join(row.reasons), " ".join(row.trials), " ".join(row.excluded))
             rows.append([*cells, *values, point.state, *ids])
     return _text(rows)

@@ -79,7 +79,8 @@ def is_grouped(plot: Plot) -> bool:
 
 def drawn_values(plot: Plot) -> list[float]:
     """Every value that a mark reaches, in the unit that is drawn; an axis must hold them."""
-    values = [v for row in plot.summaries for v in (row.mean, row.ci_low, row.ci_high)]
+    estimates = [plot.estimate(row) for row in plot.summaries]
+    values = [v for e in estimates for v in (e.value, e.low, e.high)]
     if plot.spec.kind == "box":
         values += [trial.value for point in plot.points for trial in point.trials]
     return [value * plot.spec.y_scale for value in values if value is not None]
@@ -193,12 +194,12 @@ def _thin() -> float:
 
 
 def _y(point: Point, plot: Plot) -> float:
-    mean = point.summary.mean if point.summary is not None else None
-    return float("nan") if mean is None else mean * plot.spec.y_scale
+    value = plot.estimate(point.summary).value if point.summary is not None else None
+    return float("nan") if value is None else value * plot.spec.y_scale
 
 
 def _errors(points: Sequence[Point], plot: Plot) -> list[list[float]]:
-    """Distances from the means down and up to the ends of the intervals."""
+    """Distances from the values down and up to the ends of the intervals."""
     ends = [_error(point, plot) for point in points]
     return [[below for below, _ in ends], [above for _, above in ends]]
 
@@ -206,8 +207,10 @@ def _errors(points: Sequence[Point], plot: Plot) -> list[list[float]]:
 def _error(point: Point, plot: Plot) -> tuple[float, float]:
     """Not a number (nothing is drawn) without an interval."""
     row = point.summary
-    if row is None or row.mean is None or row.ci_low is None or row.ci_high is None:
+    found = None if row is None else plot.estimate(row)
+    if found is None or found.value is None or found.low is None or found.high is None:
         return float("nan"), float("nan")
     scale = plot.spec.y_scale
-    # The interval of another location (a median) need not hold the mean.
-    return max(row.mean - row.ci_low, 0.0) * scale, max(row.ci_high - row.mean, 0.0) * scale
+    # The interval of another location, in files of old, need not hold the value.
+    below, above = found.value - found.low, found.high - found.value
+    return max(below, 0.0) * scale, max(above, 0.0) * scale

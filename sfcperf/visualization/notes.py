@@ -24,7 +24,7 @@ def note(plot: Plot, fits: Collection[object], *, printed: bool = True) -> str:
     if plot.spec.kind == "ecdf" and printed:
         parts.append("Thin lines: single trials.")
     medians = sum(row.centre == "median" for row in plot.summaries)
-    if medians and plot.spec.kind in ("line", "bar"):
+    if medians and plot.spec.kind in ("line", "bar") and plot.centre == "mean":
         parts.append(f"Trials are not normal at {_points(medians)}: the report has medians.")
     if fits:
         parts.append("Lines: least-squares fits to the trials.")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sfcperf.results.records import Summary
 from sfcperf.visualization import units
+from sfcperf.visualization.estimate import Centre, Estimate, estimate
 from sfcperf.visualization.levels import (
     Levels,
     axis_levels,
@@ -116,6 +117,15 @@ class Plot:
         return [p.summary for p in self.points if p.summary is not None and p.state != "missing"]
 
     @property
+    def centre(self) -> Centre:
+        """What the points stand for; boxes and distributions mark means."""
+        return self.spec.centre if self.spec.kind in ("line", "bar") else "mean"
+
+    def estimate(self, row: Summary) -> Estimate:
+        """What the point of a row stands for, with its interval."""
+        return estimate(row, self.centre)
+
+    @property
     def untrusted(self) -> int:
         """Points whose trials were not all valid."""
         return self._count("untrusted")
@@ -135,11 +145,21 @@ class Plot:
         trials = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
         if self.spec.kind == "ecdf":
             return f"Distribution of all samples of the valid trials ({trials} each)."
-        if all(row.ci_low is None for row in rows):
-            return f"No error bars: an interval needs two valid trials ({trials})."
+        estimates = [self.estimate(row) for row in rows]
+        what = "Medians. " if self.centre == "median" else ""
+        bare = sum(one.half_width is None for one in estimates)
+        if bare == len(rows):
+            need = "more" if what else "two"
+            return f"{what}No error bars: an interval needs {need} valid trials ({trials})."
         levels = " / ".join(f"{100 * level:g} %" for level in sorted({r.confidence for r in rows}))
-        methods = ", ".join(sorted({row.method for row in rows if row.ci_low is not None}))
-        return f"Error bars: {levels} confidence interval, {methods}, {trials} trials."
+        methods = ", ".join(sorted({e.method for e in estimates if e.half_width is not None}))
+        text = f"{what}Error bars: {levels} confidence interval, {methods}, {trials} trials."
+        if bare:
+            points = "1 point" if bare == 1 else f"{bare} points"
+            text += f" None at {points}: too few trials."
+        if what and any("repeated looks" in row.method for row in rows):
+            text += " Rounds were stopped by the mean's interval; the median's is not corrected."
+        return text
 
     def _count(self, state: PointState) -> int:
         return sum(point.state == state for point in self.points)

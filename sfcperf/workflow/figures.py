@@ -65,6 +65,9 @@ class _Figure:
         x, series = self._value["x"], self._value.get("series")
         if x == series:
             self.report("series", "this factor is on the x axis already")
+        if self._value.get("centre") == "median" and self._value.get("kind") in ("box", "ecdf"):
+            kind = self._value["kind"]
+            self.report("centre", f"a figure of kind {kind!r} draws no medians", "line, bar")
         if self._value.get("fit") == "linear":
             self._check_fit(x, series)
 
@@ -123,4 +126,5 @@ def figure_spec(value: Mapping[str, Any], unit: str) -> FigureSpec:
         y_scale=scale,
         fit=value.get("fit", "none"),
         kind=value.get("kind", "line"),
+        centre=value.get("centre", "mean"),
     )

@@ -267,6 +267,8 @@ class FigureSpec:
     fit: Literal["none", "linear"]
     """Whether a line is fitted per series and its R^2 printed."""
     kind: Literal["line", "bar", "box", "ecdf"] = "line"
+    centre: Literal["mean", "median"] = "mean"
+    """What points and bars stand for, each with its own interval."""
 
 
 @dataclass(frozen=True)

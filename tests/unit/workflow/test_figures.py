@@ -31,6 +31,7 @@ def test_defaults(load: Any) -> None:
         y_scale=1,
         fit="none",
         kind="line",
+        centre="mean",
     )
     assert workflow.figures[1].y_label == "rtt_us (us) x 0.001"
 
@@ -46,6 +47,7 @@ def test_defaults(load: Any) -> None:
         ({"x": "t", "series": "n", "fit": "linear"}, "/figures/0/fit", "not all numbers", ""),
         ({"series": None, "fit": "linear"}, "/figures/0/fit", "mix the levels of t", ""),
         ({"series": "t", "fit": "linear", "kind": "box"}, "/figures/0/fit", "no fitted line", ""),
+        ({"kind": "ecdf", "centre": "median"}, "/figures/0/centre", "no medians", ""),
     ],
 )
 def test_mistakes(
