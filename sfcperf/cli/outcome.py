@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from sfcperf.cli.progress import say
 from sfcperf.cli.text import count_text
+from sfcperf.control.reruns import account_text
 from sfcperf.control.session import Outcome
-from sfcperf.results.gate import standing
+from sfcperf.results.gate import GATE_REASON, standing
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 
+_FIGURES = re.compile(r" [\d.e+-]+ > [\d.e+-]+")
 TRIALS_NAMED = 5
 """Per reason; the report names all."""
 
@@ -22,6 +25,9 @@ def show_outcome(outcome: Outcome, *, quiet: bool) -> None:
         print_summary(outcome.store)
     for line in warnings(outcome.store.trials()):
         say(line)
+    account = outcome.store.manifest().get("noise")
+    if account:
+        say(account_text(account))
     if not quiet:
         print(counts_text(outcome.trials))
         print_places(outcome.store)
@@ -56,11 +62,16 @@ def warnings(trials: Sequence[TrialRecord]) -> list[str]:
     trials_by_reason: dict[tuple[str, str], list[str]] = defaultdict(list)
     for record in standing(trials):
         if record.status != "valid":
-            reason = "; ".join(record.reasons)
+            reason = "; ".join(map(_kind, record.reasons))
             trials_by_reason[record.status, reason].append(record.trial_id)
     return [
         f"{status}: {_named(ids)}: {reason}" for (status, reason), ids in trials_by_reason.items()
     ]
+
+
+def _kind(reason: str) -> str:
+    """The gate's reasons without their figures, of which each trial has its own."""
+    return _FIGURES.sub("", reason) if reason.startswith(GATE_REASON) else reason
 
 
 def _named(ids: Sequence[str]) -> str:

@@ -82,7 +82,7 @@ class Sentinel:
         """A reading without its block."""
         visit = Visit(self._scenario, round_number, False, ())
         trial = PlannedTrial(reading_id, self._scenario, self._spec.probe, round_number, False)
-        folder = self._run.store.raw(f"sentinel/{reading_id}")
+        folder = self._run.store.raw(f"sentinel/{reading_id}/attempt-1")
         chain = Chain(self._run, visit)
         started_at = now()
         empty = Reading(

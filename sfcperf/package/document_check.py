@@ -13,6 +13,7 @@ from sfcperf.package.opened import Package, misfits
 from sfcperf.package.strict_json import parse_json, read_json
 from sfcperf.results import telemetry
 from sfcperf.results.store import (
+    GATE,
     MANIFEST,
     PLAN,
     SUMMARY,
@@ -31,7 +32,7 @@ _DOCUMENTS = {
     WORKFLOW: "workflow",
     WORKFLOW_APPLIED: "workflow",
 }
-_LINES = (TRIALS, WARMUP)
+_LINES = {TRIALS: "trial", WARMUP: "trial", GATE: "gate"}
 _MAX_TELEMETRY_ROWS = 1 << 28
 
 
@@ -53,8 +54,8 @@ def run_findings(store: RunStore) -> list[str]:
             found += _file_findings(path, schema)
         elif file in _DOCUMENTS:
             found.append(f"{name}/{file} is missing")
-    for file in _LINES:
-        found += _line_findings(store.folder / file)
+    for file, schema in _LINES.items():
+        found += _line_findings(store.folder / file, schema)
     if found:
         return found
     try:
@@ -78,7 +79,7 @@ def _file_findings(path: Path, schema: str) -> list[str]:
         return [str(error)]
 
 
-def _line_findings(path: Path) -> Iterator[str]:
+def _line_findings(path: Path, schema: str) -> Iterator[str]:
     where = "/".join(path.parts[-2:])
     if not path.is_file():
         return
@@ -92,7 +93,7 @@ def _line_findings(path: Path) -> Iterator[str]:
             except InputError as error:
                 yield str(error)
             else:
-                found = misfits("trial", _representative(document))
+                found = misfits(schema, _representative(document))
                 yield from (f"{where}:{number}: {text}" for text in found)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from sfcperf.control.lock import RunAlive, is_held
 from sfcperf.errors import InputError
 from sfcperf.package.layout import CAPTURES
+from sfcperf.results.gate import standing
 from sfcperf.results.store import OWN, RunStore
 
 PACKAGE = "package.zip"
@@ -88,8 +89,9 @@ def _incomplete(store: RunStore, manifest: Mapping[str, Any]) -> list[str]:
         reasons.append(f"its status is {manifest['status']}")
     trials = store.trials()
     recorded = sum(manifest["trials"].values())
-    if manifest["status"] == "complete" and recorded != len(trials):
-        reasons.append(f"run.json counts {recorded} trials, trials.jsonl has {len(trials)}")
+    counted = len(standing(trials))
+    if manifest["status"] == "complete" and recorded != counted:
+        reasons.append(f"run.json counts {recorded} trials, trials.jsonl has {counted}")
     if not store.summaries():
         reasons.append("it has no summaries")
     return reasons

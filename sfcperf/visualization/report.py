@@ -26,6 +26,7 @@ from sfcperf.visualization.base import Publisher
 from sfcperf.visualization.charts import Chart, chart
 from sfcperf.visualization.correlations import correlations
 from sfcperf.visualization.figures import FORMATS, resolve_figures, write_figure
+from sfcperf.visualization.noise import noise_section
 from sfcperf.visualization.page import environment, page_parts
 from sfcperf.visualization.run_data import load_workflow, planned_scenarios
 from sfcperf.visualization.steadiness import unsteady
@@ -44,6 +45,7 @@ _RUN_FILES = (
     ("run.json", "manifest: versions, host, seeds, status"),
     ("trials.jsonl", "every trial with its samples: the record of truth"),
     ("warmup.jsonl", "warm-up trials, which count nowhere"),
+    ("gate.jsonl", "readings of the noise gate's sentinel"),
     ("summary.json", "results as JSON"),
     ("summary.csv", "results as CSV"),
     ("telemetry.parquet", "time series of the monitors"),
@@ -135,6 +137,8 @@ def _context(content: _Content, problem: str | None) -> dict[str, Any]:
     charts = _charts(content)
     telemetry = telemetry_charts.telemetry_charts(run.telemetry_path)
     drawn = {c.id: c.data for c in telemetry if not c.constant}
+    noise = noise_section(manifest, trials, run.readings())
+    drawn |= {c.id: c.data for c in noise.charts} if noise is not None else {}
     return {
         "run_id": run.run_id,
         "most_at_once": MOST_ROWS_AT_ONCE,
@@ -154,6 +158,7 @@ def _context(content: _Content, problem: str | None) -> dict[str, Any]:
         "probes": sorted({record.label for record in trials}),
         "proofs": trial_rows.proofs(trials, run.folder),
         "telemetry": telemetry,
+        "noise": noise,
         "monitors": run_rows.monitors(manifest, trials, monitor_cpu_s(run.telemetry_path)),
         "environment": run_rows.environment(manifest),
         "methods": result_rows.methods(summaries),

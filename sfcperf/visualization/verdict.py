@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from sfcperf.results.gate import standing
 from sfcperf.results.records import Summary, TrialRecord
 from sfcperf.visualization.dependent import dependent_numbers
+from sfcperf.visualization.noise import noise_findings
 from sfcperf.visualization.series import scenario_text
 from sfcperf.visualization.units import metric_title
 
@@ -46,8 +48,9 @@ def judge(
     Trustworthy means: the run is complete, every planned trial is there and valid, every chain was
     proven to be traversed, every number has an interval, and each primary one rests on LEAST_TRIALS
     or more, with a relative half-width of at most WIDEST_RELATIVE_HALF_WIDTH, and does not depend
-    on time.
+    on time. A trial outside the noise gate that was run again is judged by its rerun.
     """
+    trials = standing(trials)
     count = Counter(record.status for record in trials)
     missing = len(_planned(manifest) - {(r.scenario_id, r.label, r.round) for r in trials})
     findings = tuple(_findings(manifest, trials, summaries, missing))
@@ -104,6 +107,7 @@ def _findings(
             f"the first is {unproven[0]}."
         )
     yield from _rough_numbers(summaries)
+    yield from noise_findings(manifest, trials)
     yield from dependent_numbers(summaries)
     bare = sum(row.ci_low is None for row in summaries)
     if bare:

@@ -9,6 +9,7 @@ from itertools import chain
 
 from sfcperf import plugins
 from sfcperf.workflow.model import ProbeSpec, Scenario, Workflow
+from sfcperf.workflow.noise_gate import blocks_of, sentinel_scenario
 from sfcperf.workflow.plan import Visit, visits
 
 DEPLOY_S = 0.7
@@ -41,4 +42,16 @@ def workflow_s(workflow: Workflow) -> float:
     design = workflow.design
     warmup = (visits(workflow, n + 1, warmup=True) for n in range(design.warmup_rounds))
     planned = (visits(workflow, n + 1) for n in range(design.rounds))
-    return sum(visit_s(visit) for visit in chain.from_iterable((*warmup, *planned)))
+    measured = sum(visit_s(visit) for visit in chain.from_iterable((*warmup, *planned)))
+    return measured + _sentinel_s(workflow)
+
+
+def _sentinel_s(workflow: Workflow) -> float:
+    """Readings of the noise gate's sentinel, reruns left out."""
+    gate, scenario = workflow.design.noise_gate, sentinel_scenario(workflow)
+    if gate is None or gate.sentinel is None or scenario is None:
+        return 0.0
+    blocks = blocks_of(gate.sentinel, len(workflow.scenarios)) * workflow.design.rounds
+    return (gate.sentinel.calibration + blocks) * (
+        deploy_s(scenario) + probe_s(gate.sentinel.probe)
+    )

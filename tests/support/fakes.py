@@ -295,6 +295,7 @@ class FakeProbe(Probe):
         "cleanup",
         "nan-note",
         "terminate",
+        "far",
     ]
     parameters: ClassVar[Mapping[str, Any]] = {
         "type": "object",
@@ -361,6 +362,8 @@ class FakeProbe(Probe):
                 raise MeasurementError("no answer")
             case "break":
                 host.break_first_function()
+            case "far":
+                value *= 2
             case "terminate":
                 os.kill(os.getpid(), signal.SIGTERM)
         return ProbeResult(

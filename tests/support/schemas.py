@@ -33,6 +33,9 @@ def violations(folder: Path) -> list[str]:
         if (folder / file).exists():
             for number, line in enumerate((folder / file).read_text().splitlines(), start=1):
                 found += _errors("trial", f"{file}:{number}", json.loads(line))
+    if (folder / "gate.jsonl").exists():
+        for number, line in enumerate((folder / "gate.jsonl").read_text().splitlines(), start=1):
+            found += _errors("gate", f"gate.jsonl:{number}", json.loads(line))
     if (folder / "telemetry.parquet").exists():
         for row in pyarrow.parquet.read_table(folder / "telemetry.parquet").to_pylist():
             found += _errors("telemetry", "telemetry.parquet", row)

@@ -133,10 +133,10 @@
   });
 
   const timeTrace = (series) => ({
-    type: "scatter", mode: "lines+markers", x: series.x, y: series.y, name: series.name,
+    type: "scatter", mode: series.points ? "markers" : "lines+markers", x: series.x, y: series.y, name: series.name,
     customdata: series.anchors, meta: "trial", connectgaps: false,
     hovertemplate: `%{y} at %{x} s<extra>${series.name.replaceAll("%{", "% {")}</extra>`,
-    line: { color: series.style[dark() ? "dark" : "colour"], width: 1.2 }, marker: { size: 3 },
+    line: { color: series.style[dark() ? "dark" : "colour"], width: 1.2 }, marker: { size: series.points ? 6 : 3 },
   });
 
   const traces = (chart) => {
