@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
+from math import gcd
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,10 +44,7 @@ class Null:
 
 def rank_sum_null(scores: Sequence[int], size: int) -> Null:
     """Of the sum of `size` of these scores, when each choice is as likely as any other."""
-    ordered = tuple(sorted(scores))
-    if ordered == tuple(range(2, 2 * len(ordered) + 1, 2)):
-        return _rank_sum_null(ordered, size)
-    return _of_counts(_subset_counts(ordered, size))
+    return _rank_sum_null(tuple(sorted(scores)), size)
 
 
 def signed_rank_null(scores: Sequence[int]) -> Null:
@@ -69,21 +67,31 @@ def doubled_midranks(values: Sequence[float]) -> list[int]:
     return [int(rank) for rank in doubled[inverse]]
 
 
-@cache
+@lru_cache(maxsize=64)
 def _rank_sum_null(scores: tuple[int, ...], size: int) -> Null:
     return _of_counts(_subset_counts(scores, size))
 
 
 def _subset_counts(scores: Sequence[int], size: int) -> NDArray[Any]:
-    """Number of subsets of `size` scores by their sum."""
+    """Number of subsets of `size` scores (ascending) by their sum.
+
+    Counted in steps of what all scores have in common above the least, which without ties is
+    half as many sums, and only as far as the scores so far reach.
+    """
     import numpy as np
 
-    total = sum(scores)
-    counts = np.zeros((size + 1, total + 1))
+    least = scores[0]
+    step = gcd(*(score - least for score in scores)) or 1
+    places = [(score - least) // step for score in scores]
+    most = sum(places[len(places) - size :])
+    counts = np.zeros((size + 1, most + 1))
     counts[0, 0] = 1.0
-    for score in scores:
-        counts[1:, score:] += counts[:-1, : total + 1 - score].copy()
-    found: NDArray[Any] = counts[size]
+    reached = 0
+    for number, place in enumerate(places, start=1):
+        reached, rows = min(reached + place, most), min(number, size)
+        counts[1 : rows + 1, place : reached + 1] += counts[:rows, : reached + 1 - place].copy()
+    found = np.zeros(sum(scores) + 1)
+    found[size * least : size * least + step * most + 1 : step] = counts[size]
     return found
 
 
