@@ -25,7 +25,8 @@ def remarks(sides: Sequence[Measured], rows: Sequence[Row], options: Options) ->
 def _stopped(sides: Sequence[Measured], rows: Sequence[Row], options: Options) -> Iterator[str]:
     """Rounds that ended when an interval was narrow are not as many as was said beforehand.
 
-    Pairs bear it: their sides stop together, and neither by the difference that is tested.
+    Pairs bear it: their sides stop together, and neither by the difference that is tested
+    (docs/explanation/comparing.md has the simulated rates).
     """
     names = [s.name for s in sides if first_look_in(s.manifest.get("design") or {}) is not None]
     if not names or all(row.paired for row in rows):
