@@ -16,7 +16,7 @@ _BOX = (
 
 def note(plot: Plot, fits: Collection[object], *, printed: bool = True) -> str:
     """The note under a figure, also its caption's; on the screen (not `printed`) distributions have
-    no lines of single trials."""
+    no lines of single trials, and nothing is drawn where there is no number."""
     parts = [plot.interval_note]
     if plot.spec.kind == "box" and plot.summaries:
         enough = all(len(p.valid_trials) >= FEWEST_FOR_A_BOX for p in plot.points)
@@ -31,7 +31,7 @@ def note(plot: Plot, fits: Collection[object], *, printed: bool = True) -> str:
     if plot.untrusted:
         parts.append(f"{_untrusted(plot)} ({_points(plot.untrusted)}).")
     if plot.missing:
-        mark = "No curve" if plot.spec.kind == "ecdf" else "×"
+        mark = "No curve" if plot.spec.kind == "ecdf" else "×" if printed else "No mark"
         parts.append(f"{mark}: no valid trial ({_points(plot.missing)}).")
     return " ".join(parts)
 

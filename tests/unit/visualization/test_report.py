@@ -147,6 +147,17 @@ def test_data_of_many_trials_is_compressed(
     assert len(content) < len(plain.content["script"][0]) / 3
 
 
+def test_many_trials_without_a_value_are_folded(tmp_path: Path) -> None:
+    options = RunOptions(topologies=("T1",), rounds=5)
+    ids = [f"r{r:03d}-s{s:03d}-ping" for r in range(1, 6) for s in range(3)]
+    page = publish(build_run(tmp_path / "run", replace(options, failed=frozenset(ids))))
+    assert "15 trials without a value" in page.text
+    assert all(page.html.count(f'<a href="#trial-{trial}">') >= 2 for trial in ids)
+    # The page draws nothing where there is no number, so that it explains no cross.
+    assert "No mark: no valid trial (3 points)." in page.text
+    assert "×: no valid trial" not in page.text
+
+
 def test_what_batches_leave_out_is_said(new_run: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
     ReportPublisher({}).publish(new_run)
     whole = Page(new_run.report.read_text())
