@@ -84,7 +84,13 @@ class _Figure:
             if name not in (x, series) and len(levels) > 1
         ]
         if pooled:
-            self.report("fit", f"a fitted line would mix the levels of {listing(pooled)}")
+            self.report(
+                "fit",
+                f"a fitted line would mix the levels of {listing(pooled)}",
+                hint=f'with "series": "{pooled[0]}" each level gets a line of its own'
+                if series is None and len(pooled) == 1
+                else None,
+            )
 
     def unit(self, probes: Mapping[str, ProbeSpec]) -> str:
         """Unit of the metric; empty when probe or metric do not exist."""

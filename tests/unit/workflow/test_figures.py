@@ -45,7 +45,12 @@ def test_defaults(load: Any) -> None:
         ({"series": "u"}, "/figures/0/series", "no factor 'u'", ""),
         ({"series": "n"}, "/figures/0/series", "on the x axis already", ""),
         ({"x": "t", "series": "n", "fit": "linear"}, "/figures/0/fit", "not all numbers", ""),
-        ({"series": None, "fit": "linear"}, "/figures/0/fit", "mix the levels of t", ""),
+        (
+            {"series": None, "fit": "linear"},
+            "/figures/0/fit",
+            "mix the levels of t",
+            '"series": "t"',
+        ),
         ({"series": "t", "fit": "linear", "kind": "box"}, "/figures/0/fit", "no fitted line", ""),
         ({"kind": "ecdf", "centre": "median"}, "/figures/0/centre", "no medians", ""),
     ],
