@@ -33,12 +33,22 @@ def series_marks(axes: Axes, plot: Plot, series: Series, index: int, *, joined: 
 
 
 def fit_mark(axes: Axes, plot: Plot, series: Series, fit: LineFit, index: int) -> None:
-    """The fitted line over the levels that were measured, not beyond them."""
+    """The fitted line over the levels that were measured, not beyond them. Bars stand in equal
+    steps whatever their levels are: there it bends where the steps of the levels change."""
     look = palette.style(index)
-    positions = [plot.position(point.level) for point in series.points]
-    ends = [min(positions), max(positions)]
-    values = [(fit.intercept + fit.slope * x) * plot.spec.y_scale for x in ends]
-    axes.plot(ends, values, linestyle=look.line, linewidth=_thin(), color=look.colour)
+    grouped = is_grouped(plot)
+    points = sorted(series.points, key=lambda point: plot.position(point.level))
+    points = points if grouped else [points[0], points[-1]]
+    levels = [plot.position(point.level) for point in points]
+    axes.plot(
+        [_grouped_position(plot, point, index) for point in points] if grouped else levels,
+        [(fit.intercept + fit.slope * level) * plot.spec.y_scale for level in levels],
+        linestyle=look.line,
+        linewidth=_thin(),
+        # Over the bars, and not in their colour.
+        color="black" if grouped else look.colour,
+        zorder=3 if grouped else None,
+    )
 
 
 def missing_marks(axes: Axes, plot: Plot, series: Series, index: int) -> None:

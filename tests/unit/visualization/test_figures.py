@@ -8,6 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from support.runs import RunOptions, build_run
 
 from sfcperf.analysis.fits import fit_lines
 from sfcperf.errors import InputError
@@ -15,6 +16,7 @@ from sfcperf.results.records import Summary
 from sfcperf.results.store import RunStore
 from sfcperf.visualization import drawing, figure_data, figures
 from sfcperf.visualization.fit_words import fits_by_series
+from sfcperf.visualization.marks import fit_mark
 from sfcperf.visualization.series import Plot, resolve
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import FigureSpec, Workflow
@@ -124,3 +126,22 @@ def test_a_figure_stays_in_its_folder(new_run: RunStore, workflow: Workflow, nam
     spec: FigureSpec = replace(workflow.figures[0], name=name)
     with pytest.raises(InputError, match="plain file name"):
         figures.draw_figures(new_run, replace(workflow, figures=(spec,)))
+
+
+def test_the_fitted_line_meets_the_bars_of_its_levels(tmp_path: Path) -> None:
+    """Bars of the levels 1, 3 and 9 stand at 0, 1 and 2: there the line has their values."""
+    from matplotlib.figure import Figure
+
+    options = RunOptions(topologies=("T1",), chain_lengths=(1, 3, 9), telemetry=False)
+    run = build_run(tmp_path / "run", options)
+    [spec] = [f for f in load_document(*run.workflow()).figures if f.name == "fig8b"]
+    scenarios = [{"topology": "T1", "chain_length": n} for n in (1, 3, 9)]
+    for kind, where in (("bar", {0: 1, 1: 3, 2: 9}), ("line", {1: 1, 9: 9})):
+        plot = resolve(replace(spec, kind=kind), run.summaries(), scenarios)
+        [fit] = fit_lines(run, plot.spec)
+        axes = Figure().add_subplot()
+        fit_mark(axes, plot, plot.series[0], fit, 0)
+        [line] = axes.get_lines()
+        assert list(line.get_xdata()) == list(where)
+        expected = [(fit.intercept + fit.slope * n) * spec.y_scale for n in where.values()]
+        assert list(line.get_ydata()) == pytest.approx(expected)
