@@ -8,6 +8,7 @@ import sys
 from contextlib import suppress
 from types import FrameType
 
+from sfcperf.cli.text import shown
 from sfcperf.control.interrupts import SIGNALS, Interrupted
 from sfcperf.errors import ExitCode, SfcperfError, WorkflowError
 
@@ -71,7 +72,8 @@ def _lines(error: SfcperfError) -> list[str]:
     if isinstance(error, WorkflowError):
         for other in error.others:
             lines += other.lines()
-    return lines
+    # They may quote a file of somebody else's; line ends are ours.
+    return [shown(part) for line in lines for part in line.split("\n")]
 
 
 def _keep(error: BaseException) -> str:

@@ -58,14 +58,16 @@ def size_limit(given: int | None) -> int:
 
 def print_verification(verification: Verification) -> None:
     """A line per check, its findings below."""
+    from sfcperf.cli.text import shown
+
     for check in verification.checks:
-        print(f"{check.name + ':':<11} {_MARKS[check.state]}: {check.detail}")
+        print(f"{check.name + ':':<11} {_MARKS[check.state]}: {shown(check.detail)}")
         for finding in check.findings[:FINDINGS]:
-            print(f"  {finding}")
+            print(f"  {shown(finding)}")
         if len(check.findings) > FINDINGS:
             print(f"  and more; --json names {len(check.findings)}")
     for warning in verification.warnings:
-        print(f"the package says: {warning}")
+        print(f"the package says: {shown(warning)}")
 
 
 def print_verdict(verdict: Verdict) -> None:
@@ -73,7 +75,7 @@ def print_verdict(verdict: Verdict) -> None:
     from rich.table import Table
 
     from sfcperf.cli.console import console
-    from sfcperf.cli.text import count_text, levels_text
+    from sfcperf.cli.text import count_text, levels_text, shown
 
     table = Table(box=None, pad_edge=False)
     table.add_column("scenario", overflow="fold", min_width=20)
@@ -83,8 +85,8 @@ def print_verdict(verdict: Verdict) -> None:
     table.add_column("verdict", no_wrap=True)
     for j in verdict.judgements:
         table.add_row(
-            levels_text(j.scenario),
-            f"{j.label} {j.metric}".strip() + (f" [{j.unit}]" if j.unit else ""),
+            shown(levels_text(j.scenario)),
+            shown(f"{j.label} {j.metric}".strip() + (f" [{j.unit}]" if j.unit else "")),
             _number(j.packaged),
             _number(j.here),
             _difference(j),
@@ -97,7 +99,7 @@ def print_verdict(verdict: Verdict) -> None:
     for method in dict.fromkeys(j.method for j in verdict.judgements if j.method):
         print(f"difference: {method}")
     for reason, judgements in _by_reason(verdict).items():
-        print(f"{count_text(len(judgements), 'metric')} {reason}")
+        print(f"{count_text(len(judgements), 'metric')} {shown(reason)}")
     needed = [j.rounds_needed for j in verdict.judgements if j.rounds_needed is not None]
     if needed:
         metrics = count_text(len(needed), "undecided metric")
@@ -116,16 +118,16 @@ def _by_reason(verdict: Verdict) -> dict[str, list[Judgement]]:
 
 
 def _print_differences(verdict: Verdict) -> None:
+    from sfcperf.cli.text import shown
+
     differences = verdict.comparison.differences
     for difference in differences[:DIFFERENCES]:
-        print(
-            f"differs: {difference.kind} {difference.name}: packaged {difference.baseline}, "
-            f"here {difference.value}"
-        )
+        text = f"{difference.kind} {difference.name}: packaged {difference.baseline}, "
+        print("differs: " + shown(f"{text}here {difference.value}"))
     if len(differences) > DIFFERENCES:
         print(f"and {len(differences) - DIFFERENCES} more differences, in replay.json")
     for warning in verdict.comparison.warnings:
-        print(f"note: {warning}")
+        print(f"note: {shown(warning)}")
 
 
 def _number(value: float | None) -> str:

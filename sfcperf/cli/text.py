@@ -22,3 +22,8 @@ def duration_text(seconds: float) -> str:
 def count_text(count: int, noun: str) -> str:
     """`1 trial`, `2 trials`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def shown(text: str) -> str:
+    """Text from somebody else's files, on one line and without what a terminal would obey."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

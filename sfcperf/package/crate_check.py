@@ -73,18 +73,25 @@ def _root_findings(entities: dict[str, Any]) -> list[str]:
 
 def _file_findings(entities: dict[str, Any], names: set[str]) -> list[str]:
     """Each file that is described is there, and is a part of the package."""
-    parts = {part.get("@id") for part in _list(entities.get("./", {}).get("hasPart")) if part}
+    listed = _list(entities.get("./", {}).get("hasPart"))
+    parts = {part["@id"] for part in listed if _is_reference(part)}
+    folders = {name[: end + 1] for name in names for end, c in enumerate(name) if c == "/"}
     found = []
     for identifier, entity in entities.items():
-        if identifier in ("./", CRATE) or not {"File", "Dataset"} & set(_types(entity)):
+        types = _types(entity)
+        if identifier in ("./", CRATE) or not ("File" in types or "Dataset" in types):
             continue
         name = unquote(identifier)
-        there = any(n.startswith(name) for n in names) if name.endswith("/") else name in names
+        there = name in (folders if name.endswith("/") else names)
         if "://" not in identifier and not there:
             found.append(f"{name} is described and not there")
         if identifier not in parts:
             found.append(f"{name} is described as no part of the package")
     return found
+
+
+def _is_reference(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("@id"), str)
 
 
 def _types(entity: dict[str, Any]) -> list[Any]:

@@ -214,6 +214,9 @@ def test_the_crate_is_read_by_the_ro_crate_library(package: Path, tmp_path: Path
         (lambda g: [e.pop("@type") for e in g if e["@id"] == "README.md"], "no @type"),
         (lambda g: [e.update(conformsTo=[]) for e in g], "conform"),
         (lambda g: [e.update(hasPart=[]) for e in g if e["@id"] == "./"], "no part"),
+        (lambda g: [e.update(hasPart=["x", []]) for e in g if e["@id"] == "./"], "no part"),
+        (lambda g: [e.update(hasPart=[{"@id": {}}]) for e in g if e["@id"] == "./"], "no part"),
+        (lambda g: [e.update({"@type": [{}, []]}) for e in g if e["@id"] == "./"], "no Dataset"),
     ],
 )
 def test_a_crate_that_is_none(
@@ -224,6 +227,25 @@ def test_a_crate_that_is_none(
     content = json.dumps(document).encode()
     path = sealed(package, tmp_path / "p.zip", "ro-crate-metadata.json", content)
     assert re.search(told, findings(verify(path), "RO-Crate"))
+
+
+def test_a_package_says_nothing_to_the_terminal(package: Path, tmp_path: Path) -> None:
+    """Control sequences could hide what failed."""
+
+    def warn(document: Any) -> None:
+        document["warnings"] = ["\x1b[2Jall is well"]
+
+    files = contents(package)
+    content = edited(files["package.json"], warn)
+    path = sealed(package, tmp_path / "p.zip", "package.json", content)
+    listed = contents(path)["manifest-sha256.txt"] + b"0" * 64 + b"  \x1b[2Jx\n"
+    path = changed(path, tmp_path / "q.zip", "manifest-sha256.txt", listed)
+    command = str(Path(sys.executable).with_name("sfcperf"))
+    for verb, code in (("verify", 1), ("replay", 2)):
+        done = subprocess.run([command, verb, str(path)], cwd=tmp_path, capture_output=True)
+        assert done.returncode == code
+        assert b"[2Jx is missing" in done.stdout + done.stderr
+        assert b"\x1b" not in done.stdout + done.stderr
 
 
 def test_nothing_of_a_package_is_imported_or_run(package: Path, tmp_path: Path) -> None:
