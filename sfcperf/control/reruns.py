@@ -83,8 +83,13 @@ def account(
 
 def account_text(account: Mapping[str, Any]) -> str:
     """The same in a sentence."""
+    stay = account["trials_that_stay_outside"]
     return (
-        f"noise gate: {account['trials_outside']} trials outside, {account['reruns']} reruns "
-        f"({account['reruns_allowed']} allowed), "
-        f"{account['trials_that_stay_outside']} trials stay outside"
+        f"noise gate: {_count(account['trials_outside'], 'trial')} outside, "
+        f"{_count(account['reruns'], 'rerun')} of {account['reruns_allowed']} allowed, "
+        f"{_count(stay, 'trial')} {'stays' if stay == 1 else 'stay'} outside"
     )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

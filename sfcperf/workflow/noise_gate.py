@@ -35,9 +35,7 @@ def build_noise_gate(values: Mapping[str, Any] | None, findings: Findings) -> No
         return None
     limits = dict(values)
     sentinel = limits.pop("sentinel", None)
-    return NoiseGate(
-        **limits, sentinel=None if sentinel is None else _sentinel(sentinel, findings)
-    )
+    return NoiseGate(**limits, sentinel=None if sentinel is None else _sentinel(sentinel, findings))
 
 
 def sentinel_scenario(workflow: Workflow) -> Scenario | None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pyarrow.parquet
 import pytest
+from support.readings import reading
 from support.runs import RunOptions, build_run
 from support.trials import run_folder, trial
 from typer.testing import CliRunner
@@ -122,17 +123,16 @@ def test_a_run_of_which_little_is_there(ask: Ask, tmp_path: Path) -> None:
 
 def test_the_noise_gates_readings_are_there(ask: Ask, tmp_path: Path) -> None:
     store = build_run(tmp_path / "r", RunOptions(trials=2, telemetry=False))
-    lines = [
-        {"kind": "reading", "reading_id": "c001", "round": 0, "value": 1.5, "departed": False},
-        {"kind": "mark", "reading_id": "r001-b01", "trials": ["x"], "reason": "noise gate: it"},
-    ]
-    text = "".join(json.dumps({"schema_version": 1, **line}) + "\n" for line in lines)
-    (store.folder / "gate.jsonl").write_text(text)
-    sql = "select kind, reading_id, value, departed, trials from gate order by kind desc"
+    marked = tuple(record.trial_id for record in store.trials())
+    store.append_reading(reading("c001", value=1.5))
+    store.append_reading(reading("r001-b001", departed=True, block=marked, marks="it was loud"))
+    sql = "select reading_id, value, departed, len(block::json[]) from gate order by reading_id"
     assert rows(ask(store.folder, sql, "--format", "csv")) == [
-        ["reading", "c001", "1.5", "false", ""],
-        ["mark", "r001-b01", "", "", '["x"]'],
+        ["c001", "1.5", "false", "0"],
+        ["r001-b001", "100.0", "true", "2"],
     ]
+    status = "select distinct status from trials"
+    assert rows(ask(store.folder, status, "--format", "csv")) == [["untrusted"]]
 
 
 @pytest.mark.parametrize(

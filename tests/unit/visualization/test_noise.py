@@ -1,0 +1,76 @@
+"""What the report and the verdict say of noise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.readings import reading
+from support.runs import build_run
+
+from sfcperf.results.gate import GATE_REASON
+from sfcperf.results.records import TrialRecord
+from sfcperf.visualization.noise import noise_findings, noise_section
+
+GATE = {"design": {"noise_gate": {"max_steal_ratio": 0.05}}}
+
+
+@pytest.fixture
+def trials(tmp_path: Path) -> list[TrialRecord]:
+    records = build_run(tmp_path / "run").trials()[:6]
+    return [
+        replace(r, noise={"scope": "machine", "steal_ratio": n / 100, "run_queue": 0.0})
+        for n, r in enumerate(records)
+    ]
+
+
+def test_a_chart_for_what_moves_and_words_for_what_does_not(trials: list[TrialRecord]):
+    section = noise_section(GATE, trials, [reading(), reading("c002", value=110.0)])
+    assert section is not None
+    assert [chart.id for chart in section.charts] == ["noise-steal_ratio", "noise-sentinel"]
+    assert "Run queue: 0 in all 6 trials." in section.constant
+    steal = section.charts[0].data
+    assert [s["name"] for s in steal["series"]] == ["trials", "limit"]
+    assert steal["series"][0]["y"] == [0.0, 0.01, 0.02, 0.03, 0.04, 0.05]
+    assert steal["series"][1]["y"] == [0.05, 0.05]
+    for chart in section.charts:
+        assert "[" in chart.data["yLabel"] and "[s]" in chart.data["xLabel"]
+
+
+def test_trials_outside_are_named_with_what_stands_in_their_place(trials: list[TrialRecord]):
+    reasons = (f"{GATE_REASON}steal 0.12 > 0.05",)
+    outside = replace(trials[0], status="untrusted", reasons=reasons)
+    again = replace(trials[0], trial_id="r001.1-s000-ping", rerun_of=outside.trial_id)
+    account: dict[str, Any] = {
+        "trials_outside": 1, "reruns": 1, "reruns_allowed": 9, "trials_that_stay_outside": 0,
+    }  # fmt: skip
+    section = noise_section({**GATE, "noise": account}, [outside, again, *trials[1:]], [])
+    assert section is not None
+    (row,) = section.trials
+    assert (row.trial, row.reason, row.rerun) == (
+        outside.trial_id,
+        "steal 0.12 > 0.05",
+        "r001.1-s000-ping",
+    )
+    assert section.lead == ("1 trial outside, 1 rerun of 9 allowed, 0 trials stay outside.",)
+
+
+def test_a_run_without_a_gate_is_warned_about_its_noise(trials: list[TrialRecord]):
+    noisy = [replace(trials[0], noise={"steal_ratio": 0.2}), *trials[1:]]
+    (finding,) = noise_findings({"design": {}}, noisy)
+    assert finding.startswith("The machine was not quiet during 1 of 6 trials")
+    assert "steal 0.2 > 0.05" in finding
+    assert list(noise_findings(GATE, noisy)) == [], "the gate has judged it"
+    assert list(noise_findings({"design": {}}, trials)) == []
+
+
+def test_another_run_beside_is_said(trials: list[TrialRecord]):
+    beside = replace(trials[0], noise={"other_runs": [{"run_id": "x", "shares_cpus": True}]})
+    (finding,) = noise_findings(GATE, [beside, *trials[1:]])
+    assert finding == "Another run was measured on this machine during 1 of 6 trials."
+
+
+def test_a_run_of_a_version_that_did_not_watch_has_no_section(tmp_path: Path):
+    assert noise_section({}, build_run(tmp_path / "run").trials(), []) is None
