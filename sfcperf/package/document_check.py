@@ -13,10 +13,13 @@ from sfcperf.package.opened import Package, misfits
 from sfcperf.package.strict_json import parse_json, read_json
 from sfcperf.results import telemetry
 from sfcperf.results.store import (
+    CORRELATIONS,
     GATE,
     MANIFEST,
     PLAN,
+    STEADY,
     SUMMARY,
+    TAGS,
     TELEMETRY,
     TRIALS,
     WARMUP,
@@ -32,6 +35,8 @@ _DOCUMENTS = {
     WORKFLOW: "workflow",
     WORKFLOW_APPLIED: "workflow",
 }
+_DERIVED = {SUMMARY: "summary", TAGS: "tags", CORRELATIONS: "correlations", STEADY: "steady"}
+"""What a run may lack."""
 _LINES = {TRIALS: "trial", WARMUP: "trial", GATE: "gate"}
 _MAX_TELEMETRY_ROWS = 1 << 28
 
@@ -48,7 +53,7 @@ def run_findings(store: RunStore) -> list[str]:
     """What is wrong with the documents of a run folder."""
     name = store.folder.name
     found = []
-    for file, schema in {**_DOCUMENTS, SUMMARY: "summary"}.items():
+    for file, schema in {**_DOCUMENTS, **_DERIVED}.items():
         path = store.folder / file
         if path.is_file():
             found += _file_findings(path, schema)
