@@ -29,15 +29,21 @@ def stop_reason(
     `stop_when`, or without any primary metric, the planned rounds are all there is.
 
     A metric that is constantly the same, 0 included, is known (half-width 0). A metric with fewer
-    than two valid trials is not, nor is one whose mean is 0 though its values are not: such a
-    scenario ends at `max_rounds`.
+    valid trials than `design.rounds` is not (nor with fewer than two), nor is one whose mean is 0
+    though its values are not: such a scenario ends at `max_rounds`.
     """
     if rounds_done < design.rounds:
         return None
     if design.stop_when is None or not values:
         return PLANNED_ROUNDS_DONE
     looks = first_look(design.rounds, design.stop_when.max_rounds)
-    widths = {key: _relative(numbers, design.confidence, looks) for key, numbers in values.items()}
+    widths = {
+        # The share of alpha for each look is that of looks at `design.rounds` trials and more.
+        key: None
+        if looks is not None and len(numbers) < design.rounds
+        else _relative(numbers, design.confidence, looks)
+        for key, numbers in values.items()
+    }
     return _judge(design.stop_when, rounds_done, widths)
 
 

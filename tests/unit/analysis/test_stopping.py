@@ -103,3 +103,10 @@ def test_stops_at_the_latest_at_max_rounds_and_only_when_all_are_narrow(
             assert interval.half_width <= 0.05 * centre * (1 + 1e-6) + 1e-300
     else:
         assert rounds_done >= 6
+
+
+def test_fewer_valid_trials_than_planned_rounds_are_too_few_to_look_at() -> None:
+    values = [100.0, 100.1, 99.9, 100.0]
+    looked = design(5, StopWhen(relative_half_width=0.05, max_rounds=20))
+    assert stop_reason(looked, 5, {RTT: values}) is None
+    assert stop_reason(looked, 6, {RTT: [*values, 100.0]}) is not None
