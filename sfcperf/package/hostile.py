@@ -137,6 +137,19 @@ def _check_entries(entries: Sequence[zipfile.ZipInfo], path: Path) -> None:
     both = both or _folder_and_file(entries)
     if both:
         raise refused(f"names collide: {both}", path)
+    _check_folders(entries, path)
+
+
+def _check_folders(entries: Sequence[zipfile.ZipInfo], path: Path) -> None:
+    """A few megabytes of names, each many folders deep, would use up a disk's inodes."""
+    folders: set[str] = set()
+    for entry in entries:
+        end = entry.filename.rfind("/")
+        while end > 0 and entry.filename[:end] not in folders:
+            folders.add(entry.filename[:end])
+            end = entry.filename.rfind("/", 0, end)
+        if len(folders) > MAX_ENTRIES:
+            raise refused(f"its files lie in more than {MAX_ENTRIES} folders", path)
 
 
 def _folder_and_file(entries: Sequence[zipfile.ZipInfo]) -> str | None:

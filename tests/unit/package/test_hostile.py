@@ -133,6 +133,14 @@ def test_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     refuse(path, tmp_path / "out", "4 entries")
 
 
+def test_few_files_in_many_folders_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hostile, "MAX_ENTRIES", 3)
+    path = write_zip(tmp_path / "p.zip", {"a/b/c/x": b"", "a/b/d/x": b""})
+    refuse(path, tmp_path / "out", "more than 3 folders")
+
+
 def lie(path: Path, magic: bytes, offset: int, form: str, value: int) -> None:
     """Change a number in the first header that begins with `magic`."""
     raw = bytearray(path.read_bytes())
