@@ -175,6 +175,8 @@ def test_an_interrupted_replay_goes_on(paper: Path, tmp_path: Path) -> None:
 def test_a_killed_replay_leaves_nothing_that_measures(paper: Path, tmp_path: Path) -> None:
     """Not even by SIGKILL: what runs the workflow then stops in order, and can be gone on with."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    # What only an orderly end removes goes there.
+    environment["TMPDIR"] = str(tmp_path)
     parent = subprocess.Popen(
         [COMMAND, "replay", str(paper), "--trust", "--set", "design.rounds=60"],
         cwd=tmp_path,
