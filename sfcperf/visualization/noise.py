@@ -122,7 +122,10 @@ def noise_findings(manifest: Mapping[str, Any], trials: Sequence[TrialRecord]) -
             )
     beside = [record for record in watched if record.noise.get("other_runs")]
     if beside:
-        yield f"Another run was measured on this machine during {len(beside)} of {len(watched)} trials."
+        yield (
+            f"Another run was measured on this machine during {len(beside)} of {len(watched)} "
+            "trials."
+        )
 
 
 def _lead(manifest: Mapping[str, Any], watched: Sequence[TrialRecord]) -> Iterator[str]:
