@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -72,7 +73,7 @@ def import_(
     from sfcperf.results.elasticsearch.target import target
     from sfcperf.visualization.kibana.client import import_objects
 
-    if space is not None and not space.replace("-", "").replace("_", "").isalnum():
+    if space is not None and not re.fullmatch("[a-z0-9_-]+", space):
         raise InputError(
             f"{space!r} is no name of a space", where="--space", allowed="a-z, 0-9, _ and -"
         )

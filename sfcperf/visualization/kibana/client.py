@@ -67,7 +67,7 @@ def import_objects(
         raise InputError(f"this Kibana has no space {space!r}", where=target.name)
     if response.status_code != 200:
         raise _refused(response, target)
-    return _imported(_json(response, target))
+    return _imported(_json(response, target), target)
 
 
 def _session(target: Target) -> requests.Session:
@@ -142,19 +142,31 @@ def _json(response: requests.Response, target: Target) -> Mapping[str, Any]:
     return document
 
 
-def _imported(document: Mapping[str, Any]) -> Imported:
-    errors = tuple(_error(entry) for entry in document.get("errors", ()))
-    return Imported(int(document.get("successCount", 0)), errors)
+def _imported(document: Mapping[str, Any], target: Target) -> Imported:
+    count, found = document.get("successCount"), document.get("errors", [])
+    if not isinstance(count, int) or not isinstance(found, list):
+        raise EnvironmentLacks("what answers is not Kibana", where=target.name)
+    return Imported(count, tuple(_error(entry) for entry in found if isinstance(entry, dict)))
 
 
 def _error(entry: Mapping[str, Any]) -> str:
-    error = entry.get("error", {})
-    kind = error.get("type", "unknown")
-    title = entry.get("meta", {}).get("title") or entry.get("title") or entry.get("id")
+    """One entry of `errors`; whatever is not as documented is shown as it is."""
+    found = entry.get("error")
+    error: Mapping[str, Any] = found if isinstance(found, dict) else {}
+    meta = entry.get("meta")
+    title = (meta.get("title") if isinstance(meta, dict) else None) or entry.get("id")
     name = f"{entry.get('type')} {title!r}"
-    if kind == "conflict":
-        return f"{name}: is there already; --overwrite replaces it"
-    if kind == "missing_references":
-        missing = ", ".join(f"{r['type']} {r['id']}" for r in error.get("references", ()))
-        return f"{name}: needs {missing}, which this Kibana does not have"
-    return f"{name}: {error.get('message') or kind}"
+    match error.get("type"):
+        case "conflict":
+            return f"{name}: is there already; --overwrite replaces it"
+        case "missing_references" if isinstance(error.get("references"), list):
+            missing = ", ".join(_reference(reference) for reference in error["references"])
+            return f"{name}: needs {missing}, which this Kibana does not have"
+        case kind:
+            return f"{name}: {error.get('message') or kind or entry}"
+
+
+def _reference(reference: Any) -> str:
+    if isinstance(reference, dict):
+        return f"{reference.get('type')} {reference.get('id')}"
+    return str(reference)

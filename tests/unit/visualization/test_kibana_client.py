@@ -111,3 +111,25 @@ def test_export_and_import_by_the_command_line(tmp_path: Path):
     assert isinstance(kept.exception, EnvironmentLacks)
     wrong = runner.invoke(app, ["kibana", "import", "--url", server.url, "--space", "../x"])
     assert isinstance(wrong.exception, InputError)
+
+
+@pytest.mark.parametrize("answer", [{}, {"successCount": "7"}, {"successCount": 1, "errors": "no"}])
+def test_an_answer_of_another_shape_is_not_from_kibana(
+    answer: dict[str, object], monkeypatch: pytest.MonkeyPatch
+):
+    with kibana() as server:
+        monkeypatch.setattr(server, "_import", lambda *_: answer)
+        with pytest.raises(EnvironmentLacks, match="not Kibana"):
+            import_objects(target([server.url]), CONTENT)
+
+
+@pytest.mark.parametrize(
+    "entry", [{}, {"error": "broken"}, {"type": "x", "error": {"type": "odd"}}]
+)
+def test_an_error_of_another_shape_is_shown_as_it_is(
+    entry: dict[str, object], monkeypatch: pytest.MonkeyPatch
+):
+    with kibana() as server:
+        monkeypatch.setattr(server, "_import", lambda *_: {"successCount": 0, "errors": [entry]})
+        done = import_objects(target([server.url]), CONTENT)
+    assert len(done.errors) == 1
