@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import subprocess
 import sys
@@ -41,10 +43,12 @@ class Links(HTMLParser):
         self.ids.add(attributes.get("id") or "")
         self.targets += [attributes["href"] or ""] if "href" in attributes else []
         self._in_data = attributes.get("id") == "report-data"
+        self._packed = attributes.get("type") == "application/gzip"
 
     def handle_data(self, data: str) -> None:
         if self._in_data:
-            self.data = json.loads(data)
+            content = gzip.decompress(base64.b64decode(data)) if self._packed else data
+            self.data = json.loads(content)
             self._in_data = False
 
 

@@ -41,13 +41,13 @@ OLD = (
 )
 
 
-def test_the_picked_centre_and_the_warnings_reach_the_report(run: RunStore) -> None:
-    first = replace(run.summaries()[0], centre="median", warnings=("The trials drift.",))
-    run.write_summary([first, *run.summaries()[1:]])
-    table = next(t for t in results(run.summaries()) if t.metric == first.metric)
+def test_the_picked_centre_and_the_warnings_reach_the_report(new_run: RunStore) -> None:
+    first = replace(new_run.summaries()[0], centre="median", warnings=("The trials drift.",))
+    new_run.write_summary([first, *new_run.summaries()[1:]])
+    table = next(t for t in results(new_run.summaries()) if t.metric == first.metric)
     assert (table.rows[0].picked, table.rows[0].warnings) == ("median", first.warnings)
-    ReportPublisher({"formats": []}).publish(run)
-    page = run.report.read_text()
+    ReportPublisher({"formats": []}).publish(new_run)
+    page = new_run.report.read_text()
     assert "the better centre" in page
     assert '<div class="reason">The trials drift.</div>' in page
 
