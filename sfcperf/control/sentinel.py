@@ -43,10 +43,13 @@ class Sentinel:
         return {trial for reading in self._readings for trial in reading.block}
 
     def calibrate(self) -> None:
-        """Readings to compare with, once per run."""
-        done = sum(reading.round == 0 for reading in self._readings)
-        for number in range(done + 1, self._spec.calibration + 1):
-            self._read(f"c{number:03d}", 0, ())
+        """Readings to compare with, once per run: so many good ones, unless as many again fail."""
+        wanted = self._spec.calibration
+        calibrations = [reading for reading in self._readings if reading.round == 0]
+        for number in range(len(calibrations) + 1, 2 * wanted + 1):
+            if sum(reading.good for reading in calibrations) >= wanted:
+                return
+            calibrations.append(self._read(f"c{number:03d}", 0, ()))
 
     def close(self, round_number: int, block: Sequence[str]) -> Reading:
         """Read after a block of trials. When it departs, look again, after longer and longer

@@ -223,3 +223,16 @@ def test_a_wrong_gate_is_refused_where_it_is_wrong(bench: Bench, gate: Any, wher
     with pytest.raises(WorkflowError) as refused:
         load_document(bench.document(design=design(gate)), bench.results)
     assert refused.value.where == where
+
+
+def test_a_calibration_reading_that_fails_is_made_up_for(bench: Bench):
+    bench.start(design=design(sentinel({"c002/attempt-1": "fail"})))
+    readings = [r for r in RunStore(bench.folder()).readings() if r.round == 0]
+    assert [r.reading_id for r in readings] == [f"c{n:03d}" for n in range(1, 7)]
+    assert [r.good for r in readings] == [True, False, True, True, True, True]
+
+
+def test_a_sentinel_that_always_fails_does_not_go_on_for_ever(bench: Bench):
+    script = {f"c{n:03d}/attempt-1": "fail" for n in range(1, 99)}
+    bench.start(design=design(sentinel(script, max_reruns=0), rounds=1))
+    assert sum(r.round == 0 for r in RunStore(bench.folder()).readings()) == 10
