@@ -3,42 +3,19 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from support.browser import Browser, size, theme, wait
 from support.compared_runs import ping_run, variants_run
 
 from sfcperf.analysis.comparison import Options, Side, compare
 from sfcperf.visualization.comparison import comparison_page
 from sfcperf.visualization.report import ReportPublisher
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium (make setup)")
-
-from selenium.webdriver.common.by import By  # noqa: E402
-from selenium.webdriver.common.keys import Keys  # noqa: E402
-from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
-
 pytestmark = pytest.mark.server
-
-FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
-    "--disable-sync",
-)  # fmt: skip
-TIMEOUT_S = 60
-
-Browser = Any
-
-
-def find(*names: str) -> str:
-    for name in names:
-        if path := shutil.which(name):
-            return path
-    pytest.skip(f"needs {' or '.join(names)} (make setup)")
 
 
 @pytest.fixture(scope="module")
@@ -53,44 +30,6 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = compare(*sides, Options(all_metrics=True))
     target.write_text(comparison_page(found, sides, target))
     return target
-
-
-@pytest.fixture(scope="module")
-def started() -> Iterator[Browser]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = find("chromium", "chromium-browser", "google-chrome")
-    for flag in FLAGS:
-        options.add_argument(flag)
-    profile = tempfile.mkdtemp(prefix="sfcperf-chromium-")
-    options.add_argument(f"--user-data-dir={profile}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(find("chromedriver")))
-    yield driver
-    driver.quit()
-    shutil.rmtree(profile, ignore_errors=True)
-
-
-@pytest.fixture
-def browser(started: Browser) -> Browser:
-    started.get("about:blank")
-    for log in ("browser", "performance"):
-        started.get_log(log)
-    size(started, 1280, 900)
-    return started
-
-
-def size(browser: Browser, width: int, height: int) -> None:
-    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-
-
-def theme(browser: Browser, scheme: str) -> None:
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-
-
-def wait(browser: Browser, condition: Callable[[Browser], Any]) -> Any:
-    return WebDriverWait(browser, TIMEOUT_S).until(condition)
 
 
 def draw_all(browser: Browser) -> None:

@@ -4,52 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
+from support.browser import Browser, size, theme, wait
 from support.runs import RunOptions, build_run
 
 from sfcperf.visualization.many_report import write_report
 from sfcperf.visualization.report import ReportPublisher
 from sfcperf.visualization.run_data import label_runs
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium (make setup)")
-
-from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
-from selenium.webdriver.common.by import By  # noqa: E402
-from selenium.webdriver.common.keys import Keys  # noqa: E402
-from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
-
 pytestmark = pytest.mark.server
 
-FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-dev-shm-usage",
-    "--disable-sync",
-)
 HOSTILE = (
     "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 )
-TIMEOUT_S = 60
-
-Browser = Any
-
-
-def find(*names: str) -> str:
-    for name in names:
-        if path := shutil.which(name):
-            return path
-    pytest.skip(f"needs {' or '.join(names)} (make setup)")
 
 
 @pytest.fixture(scope="module")
@@ -81,46 +55,6 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ReportPublisher({"formats": ["svg"]}).publish(store)
     write_report(label_runs(stores, {}), folder / "runs.html")
     return folder / "runs.html"
-
-
-@pytest.fixture(scope="module")
-def started() -> Iterator[Browser]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = find("chromium", "chromium-browser", "google-chrome")
-    for flag in FLAGS:
-        options.add_argument(flag)
-    profile = tempfile.mkdtemp(prefix="sfcperf-chromium-")
-    options.add_argument(f"--user-data-dir={profile}")
-    logs = {"browser": "ALL", "performance": "ALL"}
-    options.set_capability("goog:loggingPrefs", logs)
-    driver = webdriver.Chrome(options, webdriver.ChromeService(find("chromedriver")))
-    yield driver
-    driver.quit()
-    shutil.rmtree(profile, ignore_errors=True)
-
-
-@pytest.fixture
-def browser(started: Browser) -> Browser:
-    """A browser at desktop size that has forgotten the test before."""
-    started.get("about:blank")
-    for log in ("browser", "performance"):
-        started.get_log(log)
-    size(started, 1280, 900)
-    return started
-
-
-def size(browser: Browser, width: int, height: int) -> None:
-    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-
-
-def theme(browser: Browser, scheme: str) -> None:
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-
-
-def wait(browser: Browser, condition: Callable[[Browser], Any]) -> Any:
-    return WebDriverWait(browser, TIMEOUT_S).until(condition)
 
 
 def show(browser: Browser, chart: str) -> Any:
