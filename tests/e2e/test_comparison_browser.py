@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from support.browser import Browser, size, theme, wait
+from support.browser import LOOKS, Browser, picture, size, theme, wait
 from support.compared_runs import ping_run, variants_run
 
 from sfcperf.analysis.comparison import Options, Side, compare
@@ -159,3 +159,15 @@ def test_hostile_words_run_nothing(browser: Browser, tmp_path: Path) -> None:
     assert "owned" not in browser.title.partition(" against")[2]
     assert browser.execute_script("return document.querySelectorAll('img').length") == 0
     assert browser.get_log("browser") == []
+
+
+@pytest.mark.parametrize(("name", "width", "scheme"), LOOKS)
+def test_screenshots(
+    browser: Browser, page: Path, tmp_path: Path, name: str, width: int, scheme: str
+) -> None:
+    theme(browser, scheme)
+    size(browser, width, 900)
+    browser.get(page.as_uri())
+    file = picture(browser, f"comparison-{name}", tmp_path)
+    theme(browser, "light")
+    assert file.stat().st_size > 20_000

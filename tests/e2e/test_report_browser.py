@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
-from support.browser import Browser, size, theme, wait
+from support.browser import LOOKS, Browser, picture, size, theme, wait
 from support.runs import RunOptions, build_run
 
 from sfcperf.visualization.many_report import write_report
@@ -280,20 +279,15 @@ def test_hostile_words_run_nothing(browser: Browser, tmp_path: Path) -> None:
     assert browser.get_log("browser") == []
 
 
-@pytest.mark.parametrize(("name", "width", "scheme"), [
-    ("light", 1280, "light"), ("dark", 1280, "dark"), ("phone", 375, "light"),
-])  # fmt: skip
+@pytest.mark.parametrize(("name", "width", "scheme"), LOOKS)
 def test_screenshots(
     browser: Browser, report: Path, tmp_path: Path, name: str, width: int, scheme: str
 ) -> None:
-    """Pictures to look at: kept in the folder SFCPERF_SCREENSHOTS when that is set."""
     theme(browser, scheme)
     size(browser, width, 900)
     browser.get(report.as_uri())
     show(browser, "figure-0")
     browser.execute_script("scrollTo(0, 0)")
-    folder = Path(os.environ.get("SFCPERF_SCREENSHOTS", tmp_path))
-    folder.mkdir(parents=True, exist_ok=True)
-    assert browser.save_screenshot(str(folder / f"report-{name}.png"))
+    file = picture(browser, f"report-{name}", tmp_path)
     theme(browser, "light")
-    assert (folder / f"report-{name}.png").stat().st_size > 20_000
+    assert file.stat().st_size > 20_000

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -75,3 +77,16 @@ def theme(browser: Browser, scheme: str) -> None:
 def wait(browser: Browser, condition: Callable[[Browser], Any]) -> Any:
     """What the condition gives once it is true."""
     return WebDriverWait(browser, TIMEOUT_S).until(condition)
+
+
+LOOKS = (("light", 1280, "light"), ("dark", 1280, "dark"), ("phone", 375, "light"))
+"""Name, width and theme of the pictures that people look at."""
+
+
+def picture(browser: Browser, name: str, otherwise: Path) -> Path:
+    """A screenshot, kept in the folder SFCPERF_SCREENSHOTS when that is set."""
+    folder = Path(os.environ.get("SFCPERF_SCREENSHOTS", otherwise))
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{name}.png"
+    assert browser.save_screenshot(str(file))
+    return file
