@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.schemas import validator, violations
+from support.veth_pairs import leftovers
 
 from sfcperf.control.lock import is_held
 
@@ -40,10 +41,6 @@ def sfcperf(
         timeout=400,
         check=False,
     )
-
-
-def leftovers() -> list[str]:
-    return [path.name for path in Path("/run/netns").glob("veth-pair-*")]
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +118,7 @@ def test_it_is_replayed_where_its_plug_in_is_not_installed(paper: Path, tmp_path
     assert (metric["n_packaged"], metric["n_here"]) == (3, 3)
     trials = [json.loads(line) for line in (run / "trials.jsonl").read_text().splitlines()]
     assert [trial["status"] for trial in trials] == ["valid"] * 3
-    assert leftovers() == []
+    assert leftovers(tmp_path / "results") == []
 
     # Judged once more, with another margin: nothing is run.
     again = sfcperf(tmp_path, "replay", paper, "--trust", "--run", run, "--margin", "1%")
@@ -160,7 +157,7 @@ def test_an_interrupted_replay_goes_on(paper: Path, tmp_path: Path) -> None:
         child.wait()
     assert child.returncode == 130, err
     assert "Traceback" not in err
-    assert leftovers() == []
+    assert leftovers(tmp_path / "results") == []
     (run,) = (path.parent for path in (tmp_path / "results").glob("*/run.json"))
     assert json.loads((run / "run.json").read_text())["status"] == "interrupted"
     assert f"--run results/{run.name}" in err
@@ -193,7 +190,7 @@ def test_a_killed_replay_leaves_nothing_that_measures(paper: Path, tmp_path: Pat
     (manifest,) = (tmp_path / "results").glob("*/run.json")
     wait_until(lambda: json.loads(manifest.read_text())["status"] == "interrupted")
     wait_until(lambda: not is_held(manifest.parent))
-    assert leftovers() == []
+    assert leftovers(tmp_path / "results") == []
 
 
 def wait_until(holds: Callable[[], bool]) -> None:

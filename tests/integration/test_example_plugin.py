@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.veth_pairs import leftovers
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "sfcperf-example-plugin"
 WORKFLOW = EXAMPLE / "tcp-connect.json"
@@ -120,5 +121,5 @@ def test_it_runs(installed: Path, tmp_path: Path, state_dir: Path) -> None:
     summaries = json.loads((run / "summary.json").read_text())["summaries"]
     assert any(row["metric"] == "connect_time_us" and row["n"] == 2 for row in summaries)
 
-    assert list(Path("/run/netns").glob("veth-pair-*")) == []
+    assert leftovers(tmp_path) == []
     assert list((state_dir / "runs").glob("*")) == []
