@@ -32,6 +32,8 @@ class Forwarder(NetworkFunction):
     title: ClassVar[str] = "NSH forwarder: decrements the service index and returns the packet"
     nsh_aware: ClassVar[bool] = True
     interfaces: ClassVar[int] = 1
+    # Frames are taken before tc: by XDP, or by a packet socket that gets its copy first.
+    kernel_path: ClassVar[bool] = False
     folder: ClassVar[Path] = Path(__file__).resolve().parent
     parameters: ClassVar[Mapping[str, Any]] = {
         "type": "object",

@@ -62,6 +62,11 @@ def test_only_xdp_needs_a_program_at_the_other_end() -> None:
     assert not Router.peer_needs_xdp({})
 
 
+def test_only_the_forwarder_takes_frames_before_tc() -> None:
+    assert not Forwarder.kernel_path
+    assert Router.kernel_path
+
+
 def test_a_missing_binary_says_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
