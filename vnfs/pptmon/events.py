@@ -1,0 +1,170 @@
+"""What `pptmon` prints: JSON Lines (README.md), as values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+VALUE_FIELDS = {
+    "time": "time_us",
+    "backlog": "backlog_bytes",
+    "cpu": "cpu_percent",
+    "delay": "delay_us",
+}
+"""Metric to the name of a hop's value, which says its unit."""
+
+
+class EventError(ValueError):
+    """A line that `pptmon` does not print."""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Whose packet it was, as it left the sink."""
+
+    proto: str
+    """`tcp`, `udp`, or the number of another protocol of IP (inside NSH)."""
+    src: str
+    dst: str
+    sport: int | None = None
+    dport: int | None = None
+
+
+@dataclass(frozen=True)
+class HopValue:
+    """What one VNF wrote."""
+
+    vnf_id: int
+    value: float
+    """In the unit of the sample's metric: us, bytes, percent."""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """Both programs are attached."""
+
+    mode: str
+    vnf_id: int
+    ingress: str
+    egress: str
+    attach: str
+    """`tcx` or `clsact`."""
+    format: str
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The path of one packet."""
+
+    ts_ns: int
+    """Unix time when the packet left the sink."""
+    flow: Flow | None
+    """None when there is no IP packet inside (NSH)."""
+    metric: str
+    """`time`, `backlog`, `cpu` or `delay`."""
+    hops: tuple[HopValue, ...]
+    """First VNF first."""
+    own_time_ns: int | None = None
+    """The sink's own time; None when the sink could not add itself."""
+    end_to_end_us: int | None = None
+    """From the source's ingress to the sink's egress; metric `delay` and NSH alone have it."""
+    flags: frozenset[str] = frozenset()
+    """`truncated`, `saturated`, `segment`."""
+    sample: int = 0
+    """Number at the source, modulo 2^16; 0 in format `paper`."""
+    carrier: str = "l4"
+    """`l4` or `nsh`."""
+    format: str = "paper"
+    """`paper` or `rfc`."""
+    spi: int | None = None
+    """Of NSH."""
+    si: int | None = None
+    """Of NSH, as the packet left the sink."""
+
+
+@dataclass(frozen=True)
+class Counters:
+    """Packets since the start, by what happened to them (`enum ppt_counter` in pptmon.h)."""
+
+    values: Mapping[str, int]
+
+    def __getitem__(self, name: str) -> int:
+        return self.values[name]
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Why `pptmon` ends with an error."""
+
+    error: str
+
+
+Event = Ready | Sample | Counters | Failed
+
+
+def parse(line: str) -> Event:
+    """One line of the output. Raises EventError when it is none."""
+    try:
+        said = json.loads(line)
+        return _READERS[said["event"]](said)
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise EventError(f"not a line of pptmon: {line.strip()[:200]!r} ({error!r})") from error
+
+
+def _ready(said: dict[str, Any]) -> Ready:
+    return Ready(
+        mode=str(said["mode"]),
+        vnf_id=int(said["vnf_id"]),
+        ingress=str(said["ingress"]),
+        egress=str(said["egress"]),
+        attach=str(said["attach"]),
+        format=str(said["format"]),
+    )
+
+
+def _sample(said: dict[str, Any]) -> Sample:
+    metric = str(said["metric"])
+    field = VALUE_FIELDS[metric]
+    flow = said.get("flow")
+    return Sample(
+        ts_ns=int(said["ts_ns"]),
+        flow=None if flow is None else _flow(flow),
+        metric=metric,
+        hops=tuple(HopValue(int(hop["vnf_id"]), hop[field] + 0) for hop in said["hops"]),
+        own_time_ns=_number(said, "own_time_ns"),
+        end_to_end_us=_number(said, "end_to_end_us"),
+        flags=frozenset(map(str, said["flags"])),
+        sample=int(said["sample"]),
+        carrier=str(said["carrier"]),
+        format=str(said["format"]),
+        spi=_number(said, "spi"),
+        si=_number(said, "si"),
+    )
+
+
+def _flow(said: dict[str, Any]) -> Flow:
+    return Flow(
+        proto=str(said["proto"]),
+        src=str(said["src"]),
+        dst=str(said["dst"]),
+        sport=_number(said, "sport"),
+        dport=_number(said, "dport"),
+    )
+
+
+def _counters(said: dict[str, Any]) -> Counters:
+    return Counters({name: int(value) for name, value in said.items() if name != "event"})
+
+
+def _failed(said: dict[str, Any]) -> Failed:
+    return Failed(str(said["error"]))
+
+
+def _number(said: dict[str, Any], name: str) -> int | None:
+    value = said.get(name)
+    return None if value is None else int(value)
+
+
+_READERS = {"ready": _ready, "sample": _sample, "counters": _counters, "failed": _failed}
