@@ -16,7 +16,7 @@
 /* Experiment identifiers: RFC 6994 (TCP), RFC 9868 (UDP). Format `paper` has no other field for
  * type and flags than the identifier itself, of which it takes a block of 16. */
 #define PPT_EXID_RFC 0x5054
-#define PPT_EXID_PAPER 0x5050
+#define PPT_EXID_PAPER 0x5060
 #define PPT_EXID_PAPER_MASK 0xfff0
 
 /* Of NSH metadata (RFC 8300 section 2.5.1): a class for experiments (RFC 9263), our type. */
