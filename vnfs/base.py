@@ -64,6 +64,9 @@ class NetworkFunction(Plugin, ABC):
     """False: the driver puts an SFC proxy in front."""
     interfaces: ClassVar[int]
     """1: the packet returns where it came from; 2: ingress and egress."""
+    kernel_path: ClassVar[bool] = True
+    """Whether packets pass the tc hooks of its interfaces, so that tools there see them; False
+    where frames are taken before (XDP, packet socket)."""
     folder: ClassVar[Path]
     """Where `vnfd.yaml` and the data plane are."""
 
