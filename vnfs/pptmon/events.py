@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -167,4 +167,9 @@ def _number(said: dict[str, Any], name: str) -> int | None:
     return None if value is None else int(value)
 
 
-_READERS = {"ready": _ready, "sample": _sample, "counters": _counters, "failed": _failed}
+_READERS: dict[str, Callable[[dict[str, Any]], Event]] = {
+    "ready": _ready,
+    "sample": _sample,
+    "counters": _counters,
+    "failed": _failed,
+}

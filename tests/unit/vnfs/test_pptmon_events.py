@@ -94,7 +94,8 @@ def test_the_lines_that_the_readme_shows() -> None:
     "line",
     ["", "{}", "[]", "1", "null", '{"event": "new"}', '{"event": []}', '{"event": "sample"}',
      json.dumps({**SAMPLE, "metric": "luck"}), json.dumps({**SAMPLE, "hops": [{"vnf_id": 1}]}),
-     json.dumps({**SAMPLE, "hops": [{"vnf_id": 1, "time_us": "much"}]}), json.dumps({**SAMPLE, "sample": float("inf")})],
+     json.dumps({**SAMPLE, "hops": [{"vnf_id": 1, "time_us": "much"}]}),
+     json.dumps({**SAMPLE, "sample": float("inf")})],
 )  # fmt: skip
 def test_what_is_no_event(line: str) -> None:
     with pytest.raises(EventError):
