@@ -10,7 +10,8 @@ from vnf_wires import Lab, Port, eventually, ip, space
 
 from sfcperf.errors import DeploymentError
 from sfcperf.vnfs.base import Attachment
-from sfcperf.vnfs.router.function import Router, RunningRouter
+from sfcperf.vnfs.kernel_forwarding import KernelForwarding
+from sfcperf.vnfs.router.function import Router
 
 pytestmark = pytest.mark.root
 
@@ -37,7 +38,7 @@ class Between:
         )
         self.lab = lab
         self.function = Router.start(router, self.attachment, {})
-        assert isinstance(self.function, RunningRouter)
+        assert isinstance(self.function, KernelForwarding)
         lab.at_end(self.function.stop)
 
     def cross(self, start: Port, near: Port, end: Port, packet: Packet) -> Packet:

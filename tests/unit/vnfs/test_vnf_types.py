@@ -11,10 +11,9 @@ import pytest
 
 from sfcperf.errors import EnvironmentLacks, MeasurementError
 from sfcperf.hosts.local import LocalHost
-from sfcperf.vnfs import binaries
+from sfcperf.vnfs import binaries, ip_statistics
 from sfcperf.vnfs.base import NetworkFunction
 from sfcperf.vnfs.forwarder.function import Forwarder, RunningForwarder
-from sfcperf.vnfs.router import ip_statistics
 from sfcperf.vnfs.router.function import Router
 
 TYPES: list[type[NetworkFunction]] = [Forwarder, Router]

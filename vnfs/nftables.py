@@ -1,0 +1,50 @@
+"""nftables on a host: one table per function, loaded at once, with named counters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+
+from sfcperf.environment.tools import tool
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.base import Host
+from sfcperf.plugins import Requirement
+
+LOAD_TIMEOUT_S = 60.0
+COMMAND_TIMEOUT_S = 10.0
+
+
+def requirement() -> Requirement:
+    """The command `nft`."""
+    return tool("nft", "nftables", ["nft", "--version"])
+
+
+def load(host: Host, table: str, body: str) -> None:
+    """Put a table of family `ip` there in one transaction; one of the same name is replaced.
+
+    `body` is what stands between the braces: chains, counters. A closing brace must start its
+    line (nft 1.0.6 takes no other). Raises MeasurementError with what nft said.
+    """
+    text = f"table ip {table}\ndelete table ip {table}\ntable ip {table} {{\n{body}\n}}\n"
+    host.run(["nft", "-f", "-"], stdin=text.encode(), timeout_s=LOAD_TIMEOUT_S)
+
+
+def packets(host: Host, table: str) -> Mapping[str, int]:
+    """Named counter -> packets, since the table was loaded. Raises MeasurementError.
+
+    Named counters are read without the rules, which may be many.
+    """
+    argv = ["nft", "--json", "list", "counters", "table", "ip", table]
+    listing = json.loads(host.run(argv, timeout_s=COMMAND_TIMEOUT_S).stdout)
+    objects = [entry["counter"] for entry in listing["nftables"] if "counter" in entry]
+    counted = {str(each["name"]): int(each["packets"]) for each in objects}
+    if not counted:
+        raise MeasurementError(f"the nftables table {table} is gone", where=host.name)
+    return counted
+
+
+def remove(host: Host, table: str) -> None:
+    """Harmless when it is gone, or its host."""
+    with suppress(MeasurementError):
+        host.run(["nft", "delete", "table", "ip", table], timeout_s=COMMAND_TIMEOUT_S, check=False)
