@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sfcperf.errors import MeasurementError
-from sfcperf.hosts.base import Host
+from sfcperf.hosts.base import Host, Process
+from sfcperf.passive.proc import process_cpu_s
 
 _LINES_SHOWN = 5
+_METER_PERIOD_S = 0.05
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,9 @@ class ToolOutput:
     returncode: int
     stdout: str
     stderr: str
+    cpu_ratio: float | None = None
+    """CPU time that it used, of the time that it ran, where that was asked for; None also for a
+    tool that ended before it was looked at."""
 
     def complaint(self) -> str:
         """The last lines of stderr, for an error message."""
@@ -27,18 +33,28 @@ class ToolOutput:
 
 
 def run_tool(
-    host: Host, argv: Sequence[str], *, timeout_s: float, stdout: Path, stderr: Path
+    host: Host,
+    argv: Sequence[str],
+    *,
+    timeout_s: float,
+    stdout: Path,
+    stderr: Path,
+    meter_cpu: bool = False,
 ) -> ToolOutput:
     """Run to the end, outputs straight into files, so that a tool that hangs leaves its words too.
 
-    Raises MeasurementError when it cannot start or is ended because timeout_s is over; the exit
-    status is left to the caller.
+    `meter_cpu` looks at its CPU time every 50 ms, on the tool's host. Raises MeasurementError when
+    it cannot start or is ended because timeout_s is over; the exit status is left to the caller.
     """
     for path in (stdout, stderr):
         path.unlink(missing_ok=True)  # hosts append; a retried trial starts afresh
     process = host.spawn(argv, stdout=stdout, stderr=stderr)
+    cpu_ratio = None
+    deadline = time.monotonic() + timeout_s
     try:
-        returncode = process.wait(timeout_s)
+        if meter_cpu:
+            cpu_ratio = _cpu_ratio_until_the_end(host, process, deadline)
+        returncode = process.wait(max(0, deadline - time.monotonic()))
     except MeasurementError as error:
         raise MeasurementError(
             f"{argv[0]} on {host.name} did not end within {timeout_s:g} s and was stopped",
@@ -52,7 +68,24 @@ def run_tool(
         returncode,
         stdout.read_text(errors="replace"),
         stderr.read_text(errors="replace"),
+        cpu_ratio,
     )
+
+
+def _cpu_ratio_until_the_end(host: Host, process: Process, deadline: float) -> float | None:
+    """CPU time by elapsed time at the last look before the end, or before the deadline."""
+    started = time.monotonic()
+    ratio = None
+    while process.poll() is None and time.monotonic() < deadline:
+        time.sleep(_METER_PERIOD_S)
+        try:
+            cpu_s = process_cpu_s(host.read_text(f"/proc/{process.pid}/stat"))
+        except MeasurementError:  # it has just gone
+            break
+        elapsed_s = time.monotonic() - started
+        if process.poll() is None:  # one that ended meanwhile ran for less than that
+            ratio = cpu_s / elapsed_s
+    return ratio
 
 
 def last_lines(text: str) -> str:

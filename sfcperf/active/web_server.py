@@ -1,7 +1,8 @@
-"""nginx as the far end of httperf: one process, one object, nothing of the system's nginx."""
+"""nginx as the far end of httperf and ab: one process and object, nothing of the system's nginx."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from sfcperf.active.server import start_server
@@ -33,25 +34,29 @@ http {{
     uwsgi_temp_path temp;
     scgi_temp_path temp;
     server {{
-        listen {address}:{port} backlog=4096;
+{listen}
         location = {uri} {{ root .; }}
     }}
 }}
 """
 
 
-def start_web_server(server: Endpoint, *, port: int, object_bytes: int, raw_dir: Path) -> Process:
+def start_web_server(
+    server: Endpoint, *, port: int, object_bytes: int, raw_dir: Path, more_ports: Sequence[int] = ()
+) -> Process:
     """Serve an object of object_bytes (zeros) at OBJECT_URI, on the endpoint's address alone.
 
-    Returns when nginx listens; raises MeasurementError when it does not. Its folder is in the
-    host's workdir and goes with it; its configuration stays in raw_dir as well.
+    `more_ports` serve it as well, as the backends of a load balancer do. Returns when nginx
+    listens; raises MeasurementError when it does not. Its folder is in the host's workdir and goes
+    with it; its configuration stays in raw_dir as well.
     """
     host = server.host
     prefix = host.workdir / f"nginx-{port}"
     configuration = raw_dir / "nginx.conf"
-    configuration.write_text(
-        _CONFIGURATION.format(address=server.address, port=port, uri=OBJECT_URI)
+    listen = "\n".join(
+        f"        listen {server.address}:{each} backlog=4096;" for each in (port, *more_ports)
     )
+    configuration.write_text(_CONFIGURATION.format(listen=listen, uri=OBJECT_URI))
     host.put(configuration, prefix / "nginx.conf")
     # A hole: however large the object, it is made at once, where it is served, without a copy here.
     path = prefix / OBJECT_URI.removeprefix("/")

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from support.cable import SERVER, Cable, cable, ended, listeners, processes_in
 
+from sfcperf.active.ab import Ab
 from sfcperf.active.base import Probe, ProbeResult
 from sfcperf.active.httperf import Httperf
 from sfcperf.active.iperf3 import Iperf3
@@ -134,6 +135,78 @@ def test_httperf_at_a_rate(wire: Cable, tmp_path: Path) -> None:
     result = measure_in_peace(wire, tmp_path, Httperf, connections=60, rate_per_s=100)
     assert 0 < values(result)["replies_per_s"] < 110
     assert result.notes["replies"] == 60
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("keep_alive", [False, True])
+def test_ab(wire: Cable, tmp_path: Path, keep_alive: bool) -> None:
+    # The wire that carries the requests is the limit, neither ab nor nginx.
+    wire.shape("middle", "tbf", "rate", "2mbit", "burst", "2kb", "limit", "400kb")
+    result = measure_in_peace(
+        wire, tmp_path, Ab, requests=1000, concurrency=8, object_bytes=3000, keep_alive=keep_alive
+    )
+    seen = values(result)
+    assert list(seen) == [metric.name for metric in Ab.metrics({})]
+    assert seen["errors"] == 0
+    assert seen["requests_per_s"] * seen["request_time_us"] / 1e6 == pytest.approx(8, rel=0.01)
+    ordered = [seen[f"request_time_{name}_us"] for name in ("median", "p95", "p99", "max")]
+    assert ordered == sorted(ordered)
+    request_bytes = 100 if keep_alive else 100 + 2 * 66  # with SYN and FIN or ACK
+    assert 50 < seen["requests_per_s"] < 2e6 / 8 / request_bytes
+    assert result.notes["kept_connections"] == (1000 if keep_alive else 0)
+    assert 0 < result.notes["client_cpu_ratio"] <= 1.1
+    assert not processes_in(wire.spaces["server"])
+
+
+@pytest.mark.server
+def test_ab_asks_where_a_load_balancer_listens(wire: Cable, tmp_path: Path) -> None:
+    """The middle sends port 80 to two ports of the server, in turn: nginx answers at both."""
+    rules = b"""table ip lb {
+        chain pre {
+            type nat hook prerouting priority dstnat
+            tcp dport 80 counter dnat to 198.18.1.2:numgen inc mod 2 map { 0 : 8081, 1 : 8082 }
+        }
+    }"""
+    middle = wire.deployment.hops[0].host
+    middle.run(["nft", "-f", "-"], timeout_s=5, stdin=rules)
+    result = measure_in_peace(
+        wire, tmp_path, Ab, requests=4000, concurrency=4, port=80, server_ports=[8081, 8082]
+    )
+    assert values(result)["errors"] == 0
+    listed = middle.run(["nft", "list", "ruleset"], timeout_s=5).text
+    # A connection each; ab may open one more than it needs.
+    assert int(listed.split("counter packets ")[1].split()[0]) >= 4004
+    assert (tmp_path / "nginx.conf").read_text().count("listen 198.18.1.2:808") == 2
+
+
+@pytest.mark.server
+def test_ab_through_a_cut_chain_fails_the_trial(wire: Cable, tmp_path: Path) -> None:
+    wire.cut()
+    with pytest.raises(MeasurementError, match=r"ab failed: .*timeout specified has expired"):
+        measure(wire, tmp_path, Ab, requests=100, timeout_s=1)
+
+
+@pytest.mark.server
+def test_ab_that_nobody_answers_fails_the_trial(wire: Cable, tmp_path: Path) -> None:
+    """Nginx is at another port than the one that is asked."""
+    with pytest.raises(MeasurementError, match="no good reply to 100 requests"):
+        measure(wire, tmp_path, Ab, requests=100, port=8080, server_ports=[8081])
+
+
+@pytest.mark.server
+def test_ab_that_takes_too_long_is_stopped(wire: Cable, tmp_path: Path) -> None:
+    with pytest.raises(MeasurementError, match="did not end within 1 s and was stopped"):
+        measure(wire, tmp_path, Ab, requests=10_000_000, max_duration_s=1)
+    for space in wire.spaces.values():
+        assert not processes_in(space)
+
+
+@pytest.mark.server
+def test_a_saturated_ab_is_untrusted(wire: Cable, tmp_path: Path) -> None:
+    """Nothing but a wire, and connections that stay open: the ends are all that limits."""
+    result = measure(wire, tmp_path, Ab, requests=60_000, concurrency=32, keep_alive=True)
+    busiest = max(result.notes["client_cpu_ratio"], result.notes["server_cpu_ratio"])
+    assert any("saturated" in reason for reason in result.untrusted) is (busiest >= 0.95)
 
 
 @pytest.mark.server
@@ -372,7 +445,7 @@ def test_payloads_up_to_the_mtu(
 
 
 @pytest.mark.server
-@pytest.mark.parametrize("kind", [Iperf3, Httperf])
+@pytest.mark.parametrize("kind", [Iperf3, Httperf, Ab])
 def test_a_taken_port_is_told(wire: Cable, tmp_path: Path, kind: type[Probe]) -> None:
     port = kind.parameters["properties"]["port"]["default"]
     squatter = wire.deployment.server.host.spawn(["iperf3", "-s", "-4", "-p", str(port)])
@@ -386,7 +459,7 @@ def test_a_taken_port_is_told(wire: Cable, tmp_path: Path, kind: type[Probe]) ->
 
 
 @pytest.mark.server
-@pytest.mark.parametrize("kind", [Iperf3, Httperf])
+@pytest.mark.parametrize("kind", [Iperf3, Httperf, Ab])
 def test_a_server_that_cannot_serve_is_told(wire: Cable, tmp_path: Path, kind: type[Probe]) -> None:
     elsewhere = replace(wire.deployment.server, address="203.0.113.1")
     probe = made(kind)

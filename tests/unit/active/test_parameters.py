@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from sfcperf.active.ab import Ab
 from sfcperf.active.base import Probe
 from sfcperf.active.httperf import Httperf
 from sfcperf.active.iperf3 import Iperf3
 from sfcperf.active.ping import Ping
 
-PROBES: list[type[Probe]] = [Ping, Iperf3, Httperf]
+PROBES: list[type[Probe]] = [Ping, Iperf3, Httperf, Ab]
 
 
 def filled(probe: type[Probe], **given: Any) -> dict[str, Any]:
@@ -34,6 +35,7 @@ def test_schema_is_sound_and_documented(probe: type[Probe]) -> None:
 def test_ip_protocols_are_those_of_the_measured_packets() -> None:
     assert Ping.ip_protocols(filled(Ping)) == {"icmp"}
     assert Httperf.ip_protocols(filled(Httperf)) == {"tcp"}
+    assert Ab.ip_protocols(filled(Ab)) == {"tcp"}
     for protocol in ("tcp", "udp"):
         assert Iperf3.ip_protocols(filled(Iperf3, protocol=protocol)) == {protocol}
 
@@ -99,3 +101,5 @@ def test_expected_packets_are_fewer_than_are_sent() -> None:
     # 10 connections of 5 calls: SYN, 5 requests, FIN each are 70.
     http = filled(Httperf, connections=10, calls_per_connection=5)
     assert Httperf.expected_packets(http) == 35
+    assert Ab.expected_packets(filled(Ab, requests=100)) == 150
+    assert Ab.expected_packets(filled(Ab, requests=100, keep_alive=True)) == 50
