@@ -1,36 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-/* PPTMon in the kernel: programs for both sides of a VNF. */
-#include <linux/bpf.h>
-#include <linux/pkt_cls.h>
-#include <bpf/bpf_helpers.h>
-
-#include "pptmon.h"
-
-const volatile struct ppt_settings settings;
-struct ppt_gauges gauges;
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, PPT_COUNTERS);
-	__type(key, __u32);
-	__type(value, __u64);
-} counters SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
-} events SEC(".maps");
+/* PPTMon in the kernel: a program for each side of a VNF. */
+#include "enter.bpf.h"
+#include "leave.bpf.h"
 
 SEC("tc")
 int enter(struct __sk_buff *skb)
 {
-	return TC_ACT_UNSPEC;
+	int source = settings.mode == PPT_MODE_SOURCE || settings.mode == PPT_MODE_SOURCE_SINK;
+	struct work *work;
+
+	if (source ? !is_due() : !worth_a_look(skb))
+		return TC_ACT_UNSPEC;
+	work = get_work();
+	if (!work)
+		return TC_ACT_UNSPEC;
+	return source ? sample(skb, work) : join(skb, work);
 }
 
 SEC("tc")
 int leave(struct __sk_buff *skb)
 {
-	return TC_ACT_UNSPEC;
+	__u64 now_ns;
+	struct work *work;
+	int verdict;
+
+	if (!worth_a_look(skb))
+		return TC_ACT_UNSPEC;
+	now_ns = bpf_ktime_get_ns();
+	work = get_work();
+	if (!work)
+		return TC_ACT_UNSPEC;
+	verdict = depart(skb, work, now_ns);
+	/* Hardware would trust offsets that point to where the headers were: let the kernel segment
+	 * such a super-packet, which finds them anew. */
+	if (settings.resolve_offloads && work->packet.gso_size && work->packet.at)
+		bpf_csum_level(skb, BPF_CSUM_LEVEL_RESET);
+	return verdict;
 }
 
-char LICENSE[] SEC("license") = "Dual MIT/GPL";
+/* Reading the kernel's sk_buff is for GPL-compatible programs only. */
+char LICENSE[] SEC("license") = "GPL";
