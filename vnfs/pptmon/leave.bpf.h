@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* On the way out of the VNF: the clock of the hop becomes its time; the sink takes all out. */
+#ifndef SFCPERF_PPTMON_LEAVE_BPF_H
+#define SFCPERF_PPTMON_LEAVE_BPF_H
+
+#include "enter.bpf.h"
+
+/* The hop on top: is it this VNF's, and still open? Gives its time in ns, or -1. */
+static __noinline __s64 own_time_ns(struct __sk_buff *skb, const struct packet *packet,
+				    __u64 now_ns, __u32 *standing)
+{
+	__u8 hop[PPT_HOP_BYTES] = { 0 };
+	__u32 token;
+	__u64 *entered;
+
+	if (bpf_skb_load_bytes(skb, packet->hops_at, hop,
+			       packet->carrier == PPT_CARRIER_NSH ? PPT_NSH_HOP_BYTES :
+								    PPT_HOP_BYTES))
+		return -1;
+	if (hop[0] != settings.vnf_id)
+		return -1;
+	*standing = packet->carrier == PPT_CARRIER_NSH ?
+			    be16(hop + 1) :
+			    (__u32)hop[1] << 16 | be16(hop + 2);
+	if (packet->metric != PPT_METRIC_TIME)
+		return 0;
+	token = token_of(packet, *standing);
+	entered = bpf_map_lookup_elem(&in_flight, &token);
+	if (!entered || now_ns < *entered)
+		return -1;
+	return (__s64)(now_ns - *entered);
+}
+
+/* The value that the hop keeps. */
+static __always_inline __u32 final_value(const struct packet *packet, __u64 time_ns,
+					 __u32 standing)
+{
+	__u64 value;
+
+	switch (packet->metric) {
+	case PPT_METRIC_TIME:
+		value = (time_ns + 500) / 1000;
+		break;
+	case PPT_METRIC_BACKLOG:
+		value = gauges.backlog;
+		break;
+	case PPT_METRIC_CPU:
+		value = gauges.cpu;
+		break;
+	default:
+		return standing;
+	}
+	if (value >= PPT_VALUE_MAX) {
+		value = PPT_VALUE_MAX;
+		if (packet->metric == PPT_METRIC_TIME)
+			count(PPT_SATURATED);
+	}
+	return packet->carrier == PPT_CARRIER_NSH ? to_float((__u32)value) : (__u32)value;
+}
+
+static __noinline int write_value(struct __sk_buff *skb, struct work *work, __u32 standing,
+				  __u32 value)
+{
+	struct packet *packet = &work->packet;
+	__u8 before[PPT_HOP_BYTES] = { 0 }, after[PPT_HOP_BYTES] = { 0 };
+	int udp = packet->carrier == PPT_CARRIER_L4 && packet->protocol == IPPROTO_UDP;
+
+	put_hop(before, packet, standing);
+	put_hop(after, packet, value);
+	if (udp && discount_surplus(skb, work, 1))
+		return RESIZE_SPOILT;
+	if (bpf_skb_store_bytes(skb, packet->hops_at, after,
+				packet->carrier == PPT_CARRIER_NSH ? PPT_NSH_HOP_BYTES :
+								     PPT_HOP_BYTES,
+				0))
+		return RESIZE_REFUSED;
+	if (packet->carrier == PPT_CARRIER_L4 && packet->protocol == IPPROTO_TCP &&
+	    !packet->gso_size &&
+	    bpf_l4_csum_replace(skb, packet->l4 + 16, 0,
+				bpf_csum_diff((__be32 *)before, sizeof(before), (__be32 *)after,
+					      sizeof(after), 0),
+				0))
+		return RESIZE_SPOILT;
+	return finish(skb, work, RESIZED);
+}
+
+/* Take the header out: the packet is what it was. */
+static __noinline int restore(struct __sk_buff *skb, struct work *work)
+{
+	struct packet *packet = &work->packet;
+	__u32 total = packet->total;
+	__be32 removed[10]; /* options of TCP */
+	int done;
+
+	if (packet->carrier == PPT_CARRIER_L4 && packet->protocol == IPPROTO_TCP) {
+		if (total == 0 || total > sizeof(removed) ||
+		    bpf_skb_load_bytes(skb, packet->take_from, removed, total))
+			return RESIZE_REFUSED;
+		if (!packet->gso_size &&
+		    bpf_l4_csum_replace(skb, packet->l4 + 16, 0,
+					bpf_csum_diff(removed, total & 0x3c, NULL, 0, 0), 0))
+			return RESIZE_REFUSED;
+		if (change_tcp(skb, packet, -(__s32)total))
+			return RESIZE_SPOILT;
+	} else if (packet->carrier == PPT_CARRIER_L4 && discount_surplus(skb, work, 1)) {
+		return RESIZE_SPOILT;
+	}
+	done = close_gap(skb, work, packet->take_from, total);
+	if (done != RESIZED)
+		return RESIZE_SPOILT;
+	if (change_lengths(skb, work, -(__s32)total))
+		return RESIZE_SPOILT;
+	return RESIZED;
+}
+
+static __noinline int describe(struct __sk_buff *skb, struct work *work, __u64 now_ns)
+{
+	const struct packet *packet = &work->packet;
+	struct ppt_event *event = &work->event;
+	struct flow flow;
+	struct nsh_hdr nsh;
+
+	__builtin_memset(event, 0, sizeof(*event));
+	if (read_flow(skb, packet, &flow))
+		return -1;
+	event->ktime_ns = now_ns;
+	event->tai_us = tai_us();
+	event->family = packet->version;
+	event->protocol = packet->protocol;
+	event->metric = packet->metric;
+	event->flags = packet->flags;
+	event->carrier = packet->carrier;
+	event->format = packet->format;
+	event->sample = packet->sample;
+	event->source_clock_us = packet->source_clock_us;
+	event->segments = packet->gso_size ? skb->gso_segs : 0;
+	event->source_port = flow.source_port;
+	event->destination_port = flow.destination_port;
+	__builtin_memcpy(event->source, flow.source, sizeof(flow.source));
+	__builtin_memcpy(event->destination, flow.destination, sizeof(flow.destination));
+	if (packet->nsh && bpf_skb_load_bytes(skb, packet->nsh, &nsh, sizeof(nsh)) == 0) {
+		event->spi = nsh_spi(&nsh);
+		event->si = nsh.si;
+	}
+	return packet->carrier == PPT_CARRIER_NSH ? read_nsh_hops(skb, work) :
+						    read_l4_hops(skb, work);
+}
+
+static __always_inline __u32 as_read(const struct packet *packet, __u32 value)
+{
+	return packet->carrier == PPT_CARRIER_NSH ? from_float((__u16)value) : value;
+}
+
+/* Sink: report the path and restore the packet. */
+static __noinline int deliver(struct __sk_buff *skb, struct work *work, __u64 now_ns,
+			      __s64 time_ns, __u32 standing)
+{
+	struct packet *packet = &work->packet;
+	struct ppt_event *event = &work->event;
+	int done;
+
+	/* A header whose gap cannot be closed stays: better one that is known than a broken packet. */
+	if (!resizable(packet, packet->take_from)) {
+		count(PPT_UNSUPPORTED);
+		return TC_ACT_UNSPEC;
+	}
+	if (describe(skb, work, now_ns)) {
+		count(PPT_MALFORMED);
+		return TC_ACT_UNSPEC;
+	}
+	if (time_ns >= 0) {
+		event->own = 1;
+		event->own_time_ns = time_ns > 0xffffffffLL ? 0xffffffff : (__u32)time_ns;
+		event->hops[0] = (__u32)settings.vnf_id << 24 |
+				 as_read(packet, final_value(packet, (__u64)time_ns, standing));
+		count(PPT_MEASURED);
+	} else if (!(packet->flags & PPT_FLAG_TRUNCATED)) {
+		count(PPT_FOREIGN);
+	}
+	done = restore(skb, work);
+	if (done == RESIZED && bpf_ringbuf_output(&events, event, sizeof(*event), 0))
+		count(PPT_EVENTS_LOST);
+	return conclude(done, PPT_REPORTED);
+}
+
+static __noinline int depart(struct __sk_buff *skb, struct work *work, __u64 now_ns)
+{
+	struct packet *packet = &work->packet;
+	__u32 standing = 0;
+	__s64 time_ns;
+	int found;
+
+	if (locate(skb, packet) != LOCATED)
+		return TC_ACT_UNSPEC;
+	found = find_ours(skb, packet);
+	if (found == FOUND_MALFORMED)
+		count(PPT_MALFORMED);
+	if (found != FOUND)
+		return TC_ACT_UNSPEC;
+	packet->checksum_start = checksum_start(skb);
+	time_ns = own_time_ns(skb, packet, now_ns, &standing);
+	if (settings.mode == PPT_MODE_SINK || settings.mode == PPT_MODE_SOURCE_SINK)
+		return deliver(skb, work, now_ns, time_ns, standing);
+	if (time_ns < 0) {
+		if (!(packet->flags & PPT_FLAG_TRUNCATED))
+			count(PPT_FOREIGN);
+		return TC_ACT_UNSPEC;
+	}
+	return conclude(write_value(skb, work, standing,
+				    final_value(packet, (__u64)time_ns, standing)),
+			PPT_MEASURED);
+}
+
+#endif

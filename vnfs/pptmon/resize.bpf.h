@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * Making room inside a packet, and closing it: lengths and checksums stay right, whoever is to
+ * finish them (the sender, the kernel, the hardware).
+ *
+ * Packets that are one on the wire are moved at their end: everything behind the gap moves, what is
+ * before it stays where it was, and with it the offset from which an unfinished checksum
+ * (CHECKSUM_PARTIAL) is to be computed.
+ *
+ * Super-packets (GSO) are too long for that, and their payload lies in pages. Their headers are moved
+ * instead, by bpf_skb_adjust_room(), which also corrects gso_size. It leaves the offset of an
+ * unfinished checksum behind. So that one is given up first: when a packet is shortened beyond that
+ * offset, the kernel takes its checksum for finished (skb_postpull_rcsum()). CHECKSUM_UNNECESSARY
+ * then says that it is right, which it is on this machine; who segments the packet computes it anew.
+ */
+#ifndef SFCPERF_PPTMON_RESIZE_BPF_H
+#define SFCPERF_PPTMON_RESIZE_BPF_H
+
+#include "packet.bpf.h"
+
+#define MAX_GSO_SIZE 60000 /* leaves room for headers in gso_size, which has 16 bits */
+#define MAX_GSO_HEADERS 160
+#define SUM_CHUNK 512 /* what bpf_csum_diff() takes at once */
+
+enum resized {
+	RESIZED,
+	RESIZE_REFUSED, /* nothing was changed */
+	RESIZE_SPOILT, /* neither the old nor the new: the packet must not go on */
+};
+
+/* Can a gap at this offset be opened and closed in this packet? */
+static __always_inline int resizable(const struct packet *packet, __u32 at)
+{
+	if (packet->gso_size)
+		return !packet->nsh && !packet->tagged && packet->protocol == IPPROTO_TCP &&
+		       packet->gso_size <= MAX_GSO_SIZE && at <= MAX_GSO_HEADERS;
+	if (packet->checksum_start && packet->nsh)
+		/* What is before the gap stays; an outer checksum would have to wait for it. */
+		return packet->checksum_start < at && !packet->outer_udp;
+	return 1;
+}
+
+static __noinline int open_tail(struct __sk_buff *skb, struct work *work, __u32 at, __u32 bytes)
+{
+	__u32 tail = skb->len - at;
+
+	if (tail > MAX_MOVED)
+		return RESIZE_REFUSED;
+	if (tail && bpf_skb_load_bytes(skb, at, work->moved, tail & MAX_MOVED))
+		return RESIZE_REFUSED;
+	if (bpf_skb_change_tail(skb, skb->len + bytes, 0))
+		return RESIZE_REFUSED;
+	if (tail && bpf_skb_store_bytes(skb, at + bytes, work->moved, tail & MAX_MOVED, 0))
+		return RESIZE_SPOILT;
+	return RESIZED;
+}
+
+static __noinline int close_tail(struct __sk_buff *skb, struct work *work, __u32 at, __u32 bytes)
+{
+	__u32 tail = skb->len - at - bytes;
+
+	if (tail > MAX_MOVED)
+		return RESIZE_REFUSED;
+	if (tail && (bpf_skb_load_bytes(skb, at + bytes, work->moved, tail & MAX_MOVED) ||
+		     bpf_skb_store_bytes(skb, at, work->moved, tail & MAX_MOVED, 0)))
+		return RESIZE_REFUSED;
+	return bpf_skb_change_tail(skb, skb->len - bytes, 0) ? RESIZE_SPOILT : RESIZED;
+}
+
+/* Headers before `at`, without Ethernet, are taken out and put back `bytes` (grow) later. */
+static __noinline int move_headers(struct __sk_buff *skb, struct work *work, __u32 at, __s32 grow)
+{
+	const __u64 flags = BPF_F_ADJ_ROOM_NO_CSUM_RESET;
+	__s32 headers = (__s32)at - ETH_HLEN;
+	__s32 out = grow < 0 ? headers - grow : headers;
+
+	if (headers <= 0 || headers > MAX_GSO_HEADERS)
+		return RESIZE_REFUSED;
+	if (bpf_skb_load_bytes(skb, ETH_HLEN, work->small, headers))
+		return RESIZE_REFUSED;
+	if (work->packet.checksum_start) {
+		if (bpf_skb_adjust_room(skb, -out, BPF_ADJ_ROOM_MAC, flags))
+			return RESIZE_REFUSED;
+		if (bpf_skb_adjust_room(skb, out + grow, BPF_ADJ_ROOM_MAC, flags))
+			return RESIZE_SPOILT;
+		bpf_csum_level(skb, BPF_CSUM_LEVEL_INC);
+	} else if (bpf_skb_adjust_room(skb, grow, BPF_ADJ_ROOM_MAC, flags)) {
+		return RESIZE_REFUSED;
+	}
+	return bpf_skb_store_bytes(skb, ETH_HLEN, work->small, headers, 0) ? RESIZE_SPOILT :
+									      RESIZED;
+}
+
+/* `bytes` of room at `at`; what is in it is undefined. */
+static __always_inline int open_gap(struct __sk_buff *skb, struct work *work, __u32 at,
+				    __u32 bytes)
+{
+	return work->packet.gso_size ? move_headers(skb, work, at, (__s32)bytes) :
+				       open_tail(skb, work, at, bytes);
+}
+
+static __always_inline int close_gap(struct __sk_buff *skb, struct work *work, __u32 at,
+				     __u32 bytes)
+{
+	return work->packet.gso_size ? move_headers(skb, work, at, -(__s32)bytes) :
+				       close_tail(skb, work, at, bytes);
+}
+
+/* Sum (RFC 1071, not folded) of bytes of the packet, the first taken as at an even place. */
+static __noinline __u32 sum_of(struct __sk_buff *skb, struct work *work, __u32 at, __u32 bytes)
+{
+	__s64 sum = 0;
+
+	if (bytes == 0 || bytes > MAX_MOVED)
+		return 0;
+	bytes &= MAX_MOVED;
+	if (bpf_skb_load_bytes(skb, at, work->moved, bytes))
+		return 0;
+	for (__u32 i = 0; i < 4; i++)
+		work->moved[bytes + i] = 0;
+	for (__u32 done = 0; done <= MAX_MOVED; done += SUM_CHUNK) {
+		__u32 chunk;
+
+		if (done >= bytes)
+			break;
+		chunk = (bytes - done + 3) & ~3U;
+		if (chunk > SUM_CHUNK)
+			chunk = SUM_CHUNK;
+		sum = bpf_csum_diff(NULL, 0, (__be32 *)(work->moved + done), chunk, (__u32)sum);
+	}
+	return (__u32)sum;
+}
+
+static __always_inline __u16 fold(__u32 sum)
+{
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (__u16)sum;
+}
+
+static __always_inline int add16(struct __sk_buff *skb, __u32 at, __s32 change, __be16 *before,
+				 __be16 *after)
+{
+	if (bpf_skb_load_bytes(skb, at, before, sizeof(*before)))
+		return -1;
+	*after = bpf_htons((__u16)(bpf_ntohs(*before) + change));
+	return (int)bpf_skb_store_bytes(skb, at, after, sizeof(*after), 0);
+}
+
+/* Length of an IP header, with the checksum of IPv4. */
+static __noinline int change_ip_length(struct __sk_buff *skb, __u32 ip, __u32 version,
+				       __s32 change)
+{
+	__be16 before, after;
+
+	if (version == 6)
+		return add16(skb, ip + 4, change, &before, &after);
+	if (add16(skb, ip + 2, change, &before, &after))
+		return -1;
+	return (int)bpf_l3_csum_replace(skb, ip + 10, before, after, sizeof(after));
+}
+
+/* Length and checksum of the UDP header in front of VXLAN-GPE, and the length of its IP header. */
+static __noinline int change_outer(struct __sk_buff *skb, struct work *work, __s32 change)
+{
+	const struct packet *packet = &work->packet;
+	__u32 udp = packet->outer_udp;
+	__u32 addresses = packet->outer_version == 6 ? 32 : 8;
+	__be16 before, after, check = 0;
+	__u32 sum;
+
+	if (change_ip_length(skb, packet->outer_ip, packet->outer_version, change) ||
+	    add16(skb, udp + 4, change, &before, &after) ||
+	    bpf_skb_load_bytes(skb, udp + 6, &check, sizeof(check)))
+		return -1;
+	if (check == 0) /* none is used */
+		return 0;
+	check = 0;
+	if (bpf_skb_store_bytes(skb, udp + 6, &check, sizeof(check), 0))
+		return -1;
+	sum = fold(sum_of(skb, work,
+			  packet->outer_ip + (packet->outer_version == 6 ? 8 : 12), addresses));
+	sum += after + bpf_htons(IPPROTO_UDP);
+	sum += fold(sum_of(skb, work, udp, bpf_ntohs(after)));
+	check = (__be16)~fold(sum);
+	if (check == 0)
+		check = 0xffff;
+	return (int)bpf_skb_store_bytes(skb, udp + 6, &check, sizeof(check), 0);
+}
+
+/* Headers around the transport: lengths of IP, of NSH when its metadata grew, and of the tunnel. */
+static __always_inline int change_lengths(struct __sk_buff *skb, struct work *work, __s32 change)
+{
+	struct packet *packet = &work->packet;
+	__u8 words;
+
+	if (packet->carrier == PPT_CARRIER_NSH) {
+		if (bpf_skb_load_bytes(skb, packet->nsh + 1, &words, sizeof(words)))
+			return -1;
+		words = (__u8)(words + (change >> 2)); /* BPF has no signed division */
+		if (bpf_skb_store_bytes(skb, packet->nsh + 1, &words, sizeof(words), 0))
+			return -1;
+	} else if (change_ip_length(skb, packet->ip, packet->version, change)) {
+		return -1;
+	}
+	return packet->outer_udp ? change_outer(skb, work, change) : 0;
+}
+
+/* The TCP header after its options grew (or shrank): data offset, and both in the checksum. That of
+ * a super-packet is nobody's concern: who segments it computes it. */
+static __noinline int change_tcp(struct __sk_buff *skb, const struct packet *packet, __s32 change)
+{
+	__u32 tcp_bytes = packet->ip_end - packet->l4;
+	__u32 check = packet->l4 + 16;
+	__be16 before, after;
+
+	if (add16(skb, packet->l4 + 12, change * (0x1000 / 4), &before, &after))
+		return -1;
+	if (packet->gso_size)
+		return 0;
+	if (bpf_l4_csum_replace(skb, check, before, after, sizeof(after)))
+		return -1;
+	before = bpf_htons((__u16)tcp_bytes);
+	after = bpf_htons((__u16)(tcp_bytes + change));
+	return (int)bpf_l4_csum_replace(skb, check, before, after,
+					BPF_F_PSEUDO_HDR | sizeof(after));
+}
+
+/* A UDP checksum that the kernel or the hardware will compute covers the surplus area too, which it
+ * must not: its start value takes the area's sum away beforehand (sign 1), or gives it back. */
+static __noinline int discount_surplus(struct __sk_buff *skb, struct work *work, int give_back)
+{
+	const struct packet *packet = &work->packet;
+	__u32 surplus = packet->l4 + packet->l4_bytes;
+	__u16 sum;
+
+	if (!packet->checksum_start || packet->ip_end == surplus)
+		return 0;
+	sum = fold(sum_of(skb, work, surplus, packet->ip_end - surplus));
+	if (packet->l4_bytes & 1)
+		sum = (__u16)(sum << 8 | sum >> 8);
+	return (int)bpf_l4_csum_replace(skb, packet->l4 + 6, 0, give_back ? sum : (__u16)~sum,
+					BPF_F_PSEUDO_HDR);
+}
+
+/* Option checksum of RFC 9868 section 9: of the surplus area and its length. */
+static __noinline int set_ocs(struct __sk_buff *skb, struct work *work)
+{
+	const struct packet *packet = &work->packet;
+	__u32 surplus = packet->l4 + packet->l4_bytes;
+	__u32 at = surplus + (packet->l4_bytes & 1);
+	__u32 bytes = packet->ip_end - surplus;
+	__be16 ocs = 0;
+
+	if (bpf_skb_store_bytes(skb, at, &ocs, sizeof(ocs), 0))
+		return -1;
+	ocs = (__be16)~fold(sum_of(skb, work, at, packet->ip_end - at) +
+			    (__u32)bpf_htons((__u16)bytes));
+	if (ocs == 0) /* 0 says that there is none */
+		ocs = 0xffff;
+	return (int)bpf_skb_store_bytes(skb, at, &ocs, sizeof(ocs), 0);
+}
+
+#endif
