@@ -38,6 +38,17 @@ class Endpoint:
 
 
 @dataclass(frozen=True)
+class Hop:
+    """An interface that packets of the chain cross, in forward order, for counters and captures."""
+
+    name: str
+    """`client`, `fwd-1`, `server`, `node1-node2`, ..."""
+    host: Host
+    interface: str
+    """On the SFF's side of the attachment, so that what an SF gets and returns is visible."""
+
+
+@dataclass(frozen=True)
 class ServiceFunction:
     """One SF instance in the chain."""
 
@@ -61,17 +72,10 @@ class ServiceFunction:
     always there, other names are the function's own."""
     alive: Callable[[], str | None]
     """None while the function works, else what is wrong with it."""
-
-
-@dataclass(frozen=True)
-class Hop:
-    """An interface that packets of the chain cross, in forward order, for counters and captures."""
-
-    name: str
-    """`client`, `fwd-1`, `server`, `node1-node2`, ..."""
-    host: Host
-    interface: str
-    """On the SFF's side of the attachment, so that what an SF gets and returns is visible."""
+    outer: tuple[Hop, ...] = ()
+    """Outer ends (veth, tap) of `interfaces`, in the same order, where tc sees packets before the
+    SFF takes them and after it sent them: there a function can be watched with nothing installed
+    in it. Empty where the SFF is faster, by packet sockets or XDP."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,185 @@
+"""pptmon: packet processing time of each VNF, in band."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sfcperf.errors import MeasurementError
+from sfcperf.management.deployment import Deployment
+from sfcperf.passive.base import Monitor, Observation
+from sfcperf.passive.pptmon_instance import Ended, Instance
+from sfcperf.passive.pptmon_observations import SEEN, observations
+from sfcperf.passive.pptmon_placement import place, visible
+from sfcperf.plugins import Requirement
+from sfcperf.vnfs import binaries
+
+BINARY = "pptmon"
+_PORT = {"type": "integer", "minimum": 1, "maximum": 65_535}
+_NETWORK = {"type": "string", "pattern": "^[0-9A-Fa-f.:]+(/[0-9]{1,3})?$"}
+
+log = logging.getLogger(__name__)
+
+
+class PptmonMonitor(Monitor):
+    """An instance of `pptmon` at each VNF: the chain's first one writes a header into sampled TCP
+    and UDP packets (of NSH with MD type 2: into any), all add their time, and the last one restores
+    the packet and reports (Van Tu et al., CNSM 2020).
+
+    Per sample and VNF: `processing_time_us`, or what else `metrics` asks for; of source `chain`:
+    `chain_processing_time_us`, their sum where all VNFs are in the sample, and with the metric
+    `delay` `end_to_end_us`. Of the other direction, names begin with `reverse_`. At the end the
+    counters: `pptmon_sampled`, `pptmon_reported`, `pptmon_truncated_samples`, ...
+    """
+
+    name = "pptmon"
+    title = "Packet processing time of each VNF, in band (PPTMon)"
+    cost = (
+        "BPF programs on each VNF's interfaces look at every packet (tens of ns) and rewrite the "
+        "sampled ones; one mostly idle process per VNF, on the VNF's own CPUs"
+    )
+    parameters: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "rate_hz": {
+                "type": "number",
+                "exclusiveMinimum": 0,
+                "maximum": 1_000_000,
+                "description": "Samples per second, at most; absent: 1, or what period_ms says.",
+            },
+            "period_ms": {
+                "type": "number",
+                "minimum": 0,
+                "maximum": 3_600_000,
+                "description": "The same as time between two samples, ms; 0 samples every packet "
+                "that has room: for slow traffic.",
+            },
+            "format": {
+                "enum": ["rfc", "paper"],
+                "default": "rfc",
+                "description": "How a sample looks in the packet: by RFC 6994 and RFC 9868, or as "
+                "the paper has it. The paper's trailer behind UDP makes the checksum wrong for "
+                "Linux's connection tracking, so that stateful VNFs (NAT, firewall, load balancer) "
+                "may drop sampled datagrams.",
+            },
+            "carrier": {
+                "enum": ["auto", "l4", "nsh"],
+                "default": "auto",
+                "description": "Where a sample travels: in NSH metadata where the packet has MD "
+                "type 2, else in TCP or UDP options (`auto`); or only in one of both.",
+            },
+            "metrics": {
+                "type": "array",
+                "items": {"enum": ["time", "delay", "backlog", "cpu"]},
+                "minItems": 1,
+                "uniqueItems": True,
+                "default": ["time"],
+                "description": "What VNFs write; several take turns from sample to sample. `time`: "
+                "their processing time. `delay`: time since the first VNF got the packet, which "
+                "also gives the end-to-end time (clocks must be shared: one machine). `backlog`: "
+                "bytes queued at the egress interface. `cpu`: use of the VNF's CPUs.",
+            },
+            "filter": {
+                "type": "object",
+                "additionalProperties": False,
+                "default": {},
+                "description": "Packets to sample, as they look on their way from client to "
+                "server where they reach the first VNF; mirrored for the other direction.",
+                "properties": {
+                    "protocol": {"enum": ["tcp", "udp"], "description": "Transport protocol."},
+                    "source": {**_NETWORK, "description": "Address or prefix, IPv4 or IPv6."},
+                    "destination": {**_NETWORK, "description": "The same of the destination."},
+                    "source_port": {**_PORT, "description": "TCP or UDP port."},
+                    "destination_port": {**_PORT, "description": "TCP or UDP port."},
+                },
+            },
+            "direction": {
+                "enum": ["forward", "reverse", "both"],
+                "default": "forward",
+                "description": "Packets from client to server, replies, or both (two instances "
+                "per VNF).",
+            },
+            "side": {
+                "enum": ["vnf", "host"],
+                "default": "vnf",
+                "description": "Where it is attached: in the VNF, or at the outer ends of its "
+                "links, so that nothing is installed in it; not where the SFF takes packets before "
+                "tc does, as that of the local driver.",
+            },
+            "drain_s": {
+                "type": "number",
+                "minimum": 0,
+                "maximum": 60,
+                "default": 0.2,
+                "description": "At the end, time between the last sample that is taken and the end "
+                "of the VNFs behind, seconds: longer than a packet is on its way.",
+            },
+        },
+        "dependentSchemas": {"rate_hz": {"properties": {"period_ms": False}}},
+    }
+
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        super().__init__(parameters)
+        self._instances: list[Instance] = []
+        self._seen: dict[str, bool] = {}
+        self._cpu_s = 0.0
+
+    @classmethod
+    def requirements(cls) -> list[Requirement]:
+        """The compiled tool, and a kernel that takes its programs."""
+        from sfcperf.passive.pptmon_check import kernel_requirement
+
+        built = binaries.requirement(BINARY)
+        return [built, kernel_requirement(Path(built.detail))] if built.met else [built]
+
+    def start(self, deployment: Deployment, raw_dir: Path) -> None:
+        """Attach at each VNF; returns when samples are taken. Nothing stays when one fails."""
+        started = time.thread_time()
+        self._seen = {function.name: visible(function) for function in deployment.functions}
+        host_side = self.parameters["side"] == "host"
+        placements = place(deployment, self.parameters["direction"], host_side=host_side)
+        unseen = [name for name, seen in self._seen.items() if not seen]
+        if unseen:
+            log.info("pptmon does not see %s: packets pass no tc hook there", ", ".join(unseen))
+        binary = str(binaries.find(BINARY)) if placements else ""
+        try:
+            # Sources only when all the others work.
+            for sampling in (False, True):
+                for placement in (p for p in placements if p.samples is sampling):
+                    options = placement.options(self.parameters)
+                    self._instances.append(Instance.start(placement, options, binary, raw_dir))
+                for instance in self._instances:
+                    instance.await_ready()
+        except BaseException:
+            self._end()
+            raise
+        self._cpu_s += time.thread_time() - started
+
+    def stop(self) -> Sequence[Observation]:
+        """Detach and read the samples. Raises MeasurementError when an instance has died: packets
+        may have left the chain with a header."""
+        started = time.thread_time()
+        ended = self._end()
+        problems = [f"{e.placement.function.name}: {e.problem}" for e in ended if e.problem]
+        if problems:
+            raise MeasurementError(f"pptmon at {'; '.join(problems)}")
+        time_ns = time.time_ns()
+        found = observations(ended, time_ns)
+        found += [Observation(time_ns, n, SEEN, "1", seen) for n, seen in self._seen.items()]
+        self._cpu_s += time.thread_time() - started + sum(one.cpu_s for one in ended)
+        return [*found, Observation(time_ns, self.name, "monitor_cpu_s", "s", self._cpu_s)]
+
+    def _end(self) -> list[Ended]:
+        """Sources first; the others when what they sampled has left the chain."""
+        instances, self._instances = self._instances, []
+        sources = [instance for instance in instances if instance.placement.samples]
+        others = [instance for instance in instances if not instance.placement.samples]
+        ended = [instance.end() for instance in sources]
+        if sources and others:
+            time.sleep(self.parameters["drain_s"])
+        # Along the path: a VNF still measures what the one before it let go.
+        return ended + [instance.end() for instance in reversed(others)]

@@ -1,0 +1,132 @@
+"""What pptmon's samples say of each VNF, as telemetry."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sfcperf.passive.base import Observation
+from sfcperf.passive.pptmon_instance import Ended
+from sfcperf.passive.pptmon_placement import Direction
+from sfcperf.vnfs.pptmon.events import Counters, Sample
+
+CHAIN = "chain"
+"""Source of what is observed of the whole path."""
+PROCESSING_TIME = "processing_time_us"
+CHAIN_PROCESSING_TIME = "chain_processing_time_us"
+END_TO_END = "end_to_end_us"
+SEEN = "pptmon_seen"
+"""Of each VNF of the chain: 1, or 0 for one whose packets pass no tc hook."""
+
+_PER_HOP = {
+    "time": (PROCESSING_TIME, "us"),
+    "backlog": ("queue_backlog_bytes", "B"),
+    "cpu": ("cpu_percent", "%"),
+    "delay": ("arrival_delay_us", "us"),
+}
+"""pptmon's metric -> ours, and its unit."""
+_SATURATED_US = 0xFFFFFF
+"""24 bits: this long, or longer."""
+_OWN_SATURATED_NS = 0xFFFFFFFF
+_NS_PER_US = 1000
+_ALWAYS_TOLD = frozenset({"sampled", "reported"})
+
+
+@dataclass(frozen=True)
+class Path:
+    """The VNFs that one direction's samples cross, by VNF id, first one first."""
+
+    direction: Direction
+    names: Mapping[int, str]
+
+    def metric(self, name: str) -> str:
+        """Of the reverse path, metrics have names of their own."""
+        return name if self.direction == "forward" else f"reverse_{name}"
+
+    def count(self, name: str) -> str:
+        """Name of what is said once, of all samples."""
+        return f"pptmon_{name}" if self.direction == "forward" else f"pptmon_reverse_{name}"
+
+
+def paths(ended: Sequence[Ended]) -> dict[Direction, Path]:
+    """The path of each direction that was watched."""
+    found: dict[Direction, Path] = {}
+    for direction in ("forward", "reverse"):
+        functions = [e.placement.function for e in ended if e.placement.direction == direction]
+        functions.sort(key=lambda function: function.position, reverse=direction == "reverse")
+        if functions:
+            found[direction] = Path(direction, {f.position: f.name for f in functions})
+    return found
+
+
+def observations(ended: Sequence[Ended], time_ns: int) -> list[Observation]:
+    """Of all samples in order of time, then the counters, which are said once, at `time_ns`."""
+    along = paths(ended)
+    rows: list[Observation] = []
+    for one in ended:
+        path = along[one.placement.direction]
+        samples = [event for event in one.events if isinstance(event, Sample)]
+        for sample in samples:
+            rows += _of_sample(sample, path)
+        if one.placement.reports:
+            rows += _judged(samples, path, time_ns)
+        rows += _counted(one, path, time_ns)
+    return sorted(rows, key=lambda row: row.time_ns)
+
+
+def is_complete(sample: Sample, path: Path) -> bool:
+    """Whether each VNF of the path is in it, once and in order."""
+    return tuple(hop.vnf_id for hop in sample.hops) == tuple(path.names)
+
+
+def _of_sample(sample: Sample, path: Path) -> Iterator[Observation]:
+    metric, unit = _PER_HOP[sample.metric]
+    values = _values(sample)
+    for vnf_id, value in values.items():
+        if vnf_id in path.names:
+            name = path.metric(metric)
+            yield Observation(sample.ts_ns, path.names[vnf_id], name, unit, value)
+    # A sum of some of the VNFs, or of bounds, would pass for that of the chain.
+    if sample.metric == "time" and is_complete(sample, path) and len(values) == len(path.names):
+        name = path.metric(CHAIN_PROCESSING_TIME)
+        yield Observation(sample.ts_ns, CHAIN, name, "us", sum(values.values()))
+    if sample.end_to_end_us is not None:
+        name = path.metric(END_TO_END)
+        yield Observation(sample.ts_ns, CHAIN, name, "us", sample.end_to_end_us)
+
+
+def _values(sample: Sample) -> dict[int, float]:
+    """VNF id -> value; without those that are but a bound. The sink's own time has nanoseconds."""
+    values = {hop.vnf_id: float(hop.value) for hop in sample.hops}
+    if sample.metric == "time":
+        own_ns = sample.own_time_ns
+        if own_ns is not None and own_ns < _OWN_SATURATED_NS and sample.hops:
+            values[sample.hops[-1].vnf_id] = own_ns / _NS_PER_US
+        return {vnf_id: value for vnf_id, value in values.items() if value < _SATURATED_US}
+    return values
+
+
+def _judged(samples: Sequence[Sample], path: Path, time_ns: int) -> Iterator[Observation]:
+    """How many samples do not tell of the whole path, and why."""
+    counts = Counter(flag for sample in samples for flag in sample.flags)
+    lost = sum(
+        not is_complete(sample, path) and "truncated" not in sample.flags for sample in samples
+    )
+    for name, count in (
+        ("samples", len(samples)),
+        ("truncated_samples", counts["truncated"]),
+        ("saturated_samples", counts["saturated"]),
+        ("incomplete_samples", lost),
+    ):
+        yield Observation(time_ns, CHAIN, path.count(name), "1", count)
+
+
+def _counted(one: Ended, path: Path, time_ns: int) -> Iterator[Observation]:
+    """The program's own counters at the end; of those that stayed 0, only the two that say
+    whether samples were taken and came through."""
+    last = next((event for event in reversed(one.events) if isinstance(event, Counters)), None)
+    for name, count in (last.values if last else {}).items():
+        if count or name in _ALWAYS_TOLD:
+            metric = path.count(name)
+            yield Observation(time_ns, one.placement.function.name, metric, "1", count)

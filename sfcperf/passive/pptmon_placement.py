@@ -1,0 +1,172 @@
+"""Where the instances of pptmon go: modes and interfaces by the VNFs' positions in the chain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sfcperf import plugins
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.base import Host
+from sfcperf.management.deployment import Deployment, Hop, ServiceFunction
+
+Direction = Literal["forward", "reverse"]
+DIRECTIONS: Mapping[str, tuple[Direction, ...]] = {
+    "forward": ("forward",),
+    "reverse": ("reverse",),
+    "both": ("forward", "reverse"),
+}
+"""Parameter `direction` -> directions that are watched."""
+
+_MOST_ID = 255
+_MIRRORED = {
+    "source": "destination",
+    "destination": "source",
+    "source_port": "destination_port",
+    "destination_port": "source_port",
+}
+_FILTER_WORDS = {
+    "protocol": "proto",
+    "source": "src",
+    "destination": "dst",
+    "source_port": "sport",
+    "destination_port": "dport",
+}
+"""Part of the parameter `filter` -> key of pptmon's option, in the option's order."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """One instance of pptmon: at one VNF, for one direction."""
+
+    function: ServiceFunction
+    direction: Direction
+    mode: Literal["source", "transit", "sink", "source-sink"]
+    host: Host
+    ingress: str
+    egress: str
+    host_side: bool
+    narrowed_to: str | None
+    """IPv4 address that sampled packets must come from; None: no need."""
+
+    @property
+    def name(self) -> str:
+        """Unique in the trial, e.g. `fw-1-forward`: names its files."""
+        return f"{self.function.name}-{self.direction}"
+
+    @property
+    def samples(self) -> bool:
+        """Whether it chooses the packets."""
+        return self.mode in ("source", "source-sink")
+
+    @property
+    def reports(self) -> bool:
+        """Whether samples end here."""
+        return self.mode in ("sink", "source-sink")
+
+    def options(self, parameters: Mapping[str, Any]) -> list[str]:
+        """Command line behind the program's name (vnfs/pptmon/README.md)."""
+        options = ["--mode", self.mode, "--vnf-id", str(self.function.position)]
+        options += ["--ingress", self.ingress, "--egress", self.egress]
+        options += ["--host-side"] if self.host_side else []
+        if not self.samples:
+            return options
+        if "period_ms" in parameters:
+            options += ["--period-ms", f"{parameters['period_ms']:g}"]
+        else:
+            options += ["--rate", f"{parameters.get('rate_hz', 1):g}"]
+        options += ["--format", parameters["format"], "--carrier", parameters["carrier"]]
+        options += ["--metrics", ",".join(parameters["metrics"])]
+        expression = self._filter(parameters.get("filter", {}))
+        return [*options, "--filter", expression] if expression else options
+
+    def _filter(self, asked: Mapping[str, Any]) -> str:
+        """The filter is told in terms of forward packets; replies have source and destination
+        swapped."""
+        parts = dict(asked)
+        if self.direction == "reverse":
+            parts = {_MIRRORED.get(name, name): value for name, value in asked.items()}
+        if self.narrowed_to is not None:
+            parts.setdefault("source", self.narrowed_to)
+        return ",".join(f"{w}={parts[name]}" for name, w in _FILTER_WORDS.items() if name in parts)
+
+
+def visible(function: ServiceFunction) -> bool:
+    """Whether packets of a VNF pass the tc hooks of its interfaces."""
+    return bool(plugins.load("vnf", function.type).kernel_path)
+
+
+def place(deployment: Deployment, direction: str, *, host_side: bool) -> list[Placement]:
+    """Instances in the order in which they have to be started, sinks first, each before the one
+    whose packets it gets: no packet has a header that nobody takes out again. Empty for a chain
+    without VNFs.
+
+    Raises MeasurementError for a chain of which nothing can be seen, or not from this side.
+    """
+    functions = [function for function in deployment.functions if visible(function)]
+    if deployment.functions and not functions:
+        kinds = sorted({function.type for function in deployment.functions})
+        raise MeasurementError(
+            f"pptmon sees none of the chain's VNFs: those of type {', '.join(kinds)} take packets "
+            "before tc does",
+            allowed="at least one VNF whose packets pass the kernel, e.g. a router",
+        )
+    placements = [
+        placement
+        for watched in DIRECTIONS[direction]
+        for placement in _along(deployment, functions, watched, host_side)
+    ]
+    if direction == "both" and any(p.ingress == p.egress for p in placements):
+        raise MeasurementError(
+            "pptmon cannot tell both directions apart where a VNF has one interface",
+            allowed='direction "forward" or "reverse"',
+        )
+    # Both directions' sources at the end.
+    return sorted(placements, key=lambda placement: placement.samples)
+
+
+def _along(
+    deployment: Deployment,
+    functions: Sequence[ServiceFunction],
+    direction: Direction,
+    host_side: bool,
+) -> list[Placement]:
+    """Along the path of one direction, its last VNF first."""
+    path = list(functions if direction == "forward" else reversed(functions))
+    # A packet of the other direction that got a header at a source would leave the chain with it.
+    sender = deployment.client if direction == "forward" else deployment.server
+    found = []
+    for place_on_path, function in enumerate(path):
+        if function.position > _MOST_ID:
+            raise MeasurementError(f"pptmon numbers VNFs to {_MOST_ID}; {function.name} is beyond")
+        host, interfaces = _attachment(function, host_side)
+        ends = (interfaces[0], interfaces[-1])
+        ingress, egress = ends if direction == "forward" else ends[::-1]
+        narrowed = sender.address if ingress == egress else None
+        mode = _mode(place_on_path, len(path))
+        found.append(
+            Placement(function, direction, mode, host, ingress, egress, host_side, narrowed)
+        )
+    return found[::-1]
+
+
+def _mode(place_on_path: int, length: int) -> Literal["source", "transit", "sink", "source-sink"]:
+    if length == 1:
+        return "source-sink"
+    if place_on_path == 0:
+        return "source"
+    return "sink" if place_on_path == length - 1 else "transit"
+
+
+def _attachment(function: ServiceFunction, host_side: bool) -> tuple[Host, tuple[str, ...]]:
+    if not host_side:
+        return function.host, function.interfaces
+    outer: tuple[Hop, ...] = function.outer
+    if not outer or len({id(hop.host) for hop in outer}) != 1:
+        raise MeasurementError(
+            f"pptmon cannot watch {function.name} from outside here",
+            hint='use side "vnf"; an SFF that reads its ports by packet sockets or XDP, as the '
+            "local driver's Open vSwitch does, takes packets before pptmon could restore them",
+        )
+    return outer[0].host, tuple(hop.interface for hop in outer)

@@ -1,0 +1,192 @@
+"""The monitor `pptmon` over a stand-in for the tool, and what it makes of the tool's lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from support.pptmon_chain import chain, function, stand_in
+
+from sfcperf.analysis.joined.kinds import kind_of
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.namespace import NamespaceHost
+from sfcperf.management.deployment import Deployment
+from sfcperf.passive.base import Observation
+from sfcperf.passive.pptmon import PptmonMonitor
+from sfcperf.workflow.defaults import with_defaults
+
+AT = 1_790_000_000_000_000_000
+
+
+def line(hops: dict[int, float], **more: Any) -> str:
+    metric = more.get("metric", "time")
+    field = {"time": "time_us", "delay": "delay_us", "cpu": "cpu_percent"}[metric]
+    sample = {
+        "event": "sample",
+        "ts_ns": AT,
+        "flow": {"proto": "udp", "src": "10.0.0.1", "sport": 1, "dst": "10.0.0.2", "dport": 2},
+        "metric": "time",
+        "hops": [{"vnf_id": vnf, field: value} for vnf, value in hops.items()],
+        "flags": [],
+        "sample": 1,
+        "carrier": "l4",
+        "format": "rfc",
+    }
+    return json.dumps(sample | more)
+
+
+@pytest.fixture
+def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the stand-in."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    stand_in(folder)
+    monkeypatch.setenv("SFCPERF_VNF_BIN", str(folder))
+    return folder
+
+
+def routers(folder: Path, count: int = 3) -> Deployment:
+    host = NamespaceHost("here", None, folder)
+    return chain([function(n, host=host) for n in range(1, count + 1)])
+
+
+def monitor(**given: Any) -> PptmonMonitor:
+    return PptmonMonitor(with_defaults(PptmonMonitor.parameters, {"drain_s": 0} | given))
+
+
+def of(found: Sequence[Observation], source: str, metric: str) -> list[float]:
+    return [o.value for o in found if (o.source, o.metric) == (source, metric)]
+
+
+def steps(tool: Path) -> list[str]:
+    return [" ".join(text.split()[:3]) for text in (tool / "log").read_text().splitlines()]
+
+
+def test_parameters() -> None:
+    schema = PptmonMonitor.parameters
+    Draft202012Validator.check_schema(schema)
+    assert all(value["description"] for value in schema["properties"].values())
+    judge = Draft202012Validator(schema)
+    assert judge.is_valid({"rate_hz": 5, "filter": {"protocol": "tcp", "source": "fd00::/64"}})
+    for wrong in (
+        {"rate_hz": 1, "period_ms": 5},
+        {"metrics": []},
+        {"filter": {"source": "10.0.0.1,dport=5"}},
+        {"format": "xml"},
+    ):
+        assert not judge.is_valid(wrong), wrong
+
+
+def test_started_from_the_sink_and_ended_from_the_source(tool: Path, tmp_path: Path) -> None:
+    (tool / "samples-3").write_text(
+        line({1: 10, 2: 20, 3: 31}, own_time_ns=30500)
+        + "\n"
+        + line({1: 12, 2: 22, 3: 32}, own_time_ns=31500, ts_ns=AT + 1)
+        + "\n"
+    )
+    watching = monitor()
+    watching.start(routers(tmp_path), tmp_path)
+    found = watching.stop()
+    assert steps(tool)[:2] == ["start sink 3", "start transit 2"] or steps(tool)[:2] == [
+        "start transit 2",
+        "start sink 3",
+    ]
+    assert steps(tool)[2:] == ["start source 1", "stop source 1", "stop transit 2", "stop sink 3"]
+    assert of(found, "router-1", "processing_time_us") == [10, 12]
+    assert of(found, "router-3", "processing_time_us") == [30.5, 31.5]
+    assert of(found, "chain", "chain_processing_time_us") == [60.5, 65.5]
+    assert of(found, "router-1", "pptmon_sampled") == [2]
+    assert of(found, "router-1", "pptmon_failed") == []
+    assert of(found, "chain", "pptmon_truncated_samples") == [0]
+    assert [o.time_ns for o in found] == sorted(o.time_ns for o in found)
+    assert of(found, "pptmon", "monitor_cpu_s")[0] > 0
+    said = sorted(path.name for path in tmp_path.glob("pptmon-*.jsonl"))
+    assert said == [f"pptmon-router-{n}-forward.jsonl" for n in (1, 2, 3)]
+    assert watching.stop()[-1].metric == "monitor_cpu_s"
+
+
+def test_samples_that_do_not_tell_of_the_whole_path(tool: Path, tmp_path: Path) -> None:
+    (tool / "samples-2").write_text(
+        line({1: 10}, flags=["truncated"])
+        + "\n"
+        + line({1: 0xFFFFFF, 2: 7}, flags=["saturated"], own_time_ns=7100)
+        + "\n"
+        + line({2: 5}, own_time_ns=5000)
+        + "\n"
+        + line({1: 5_000_000, 2: 5_000_000}, own_time_ns=0xFFFFFFFF)
+        + "\n"
+    )
+    watching = monitor()
+    watching.start(routers(tmp_path, 2), tmp_path)
+    found = watching.stop()
+    # What is but a bound is no observation; a sum of a part is none of the chain.
+    assert of(found, "router-1", "processing_time_us") == [10, 5_000_000]
+    assert of(found, "router-2", "processing_time_us") == [7.1, 5, 5_000_000]
+    assert of(found, "chain", "chain_processing_time_us") == [10_000_000]
+    counts = ("samples", "truncated_samples", "saturated_samples", "incomplete_samples")
+    assert [of(found, "chain", f"pptmon_{name}") for name in counts] == [[4], [1], [1], [1]]
+
+
+def test_other_metrics_and_directions(tool: Path, tmp_path: Path) -> None:
+    (tool / "samples-1").write_text(
+        line({1: 0}, metric="delay", end_to_end_us=41) + "\n" + line({1: 12.5}, metric="cpu") + "\n"
+    )
+    watching = monitor(direction="both")
+    watching.start(routers(tmp_path, 1), tmp_path)
+    found = watching.stop()
+    for prefix in ("", "reverse_"):
+        assert of(found, "chain", f"{prefix}end_to_end_us") == [41]
+        assert of(found, "router-1", f"{prefix}arrival_delay_us") == [0]
+        assert of(found, "router-1", f"{prefix}cpu_percent") == [12.5]
+    assert of(found, "router-1", "pptmon_reported") == [2]
+    assert of(found, "router-1", "pptmon_reverse_reported") == [2]
+    assert {kind_of(o.metric) for o in found if o.metric.startswith("pptmon_")} == {"total"}
+    assert kind_of("processing_time_us") == "gauge"
+
+
+def test_who_cannot_be_seen_is_told(tool: Path, tmp_path: Path) -> None:
+    deployment = routers(tmp_path, 2)
+    blind = function(3, "forwarder")
+    watching = monitor()
+    watching.start(chain([*deployment.functions, blind]), tmp_path)
+    found = watching.stop()
+    seen = [of(found, name, "pptmon_seen") for name in ("router-1", "router-2", "forwarder-3")]
+    assert seen == [[1], [1], [0]]
+
+
+def test_one_that_does_not_start_ends_them_all(tool: Path, tmp_path: Path) -> None:
+    (tool / "fails-2").touch()
+    watching = monitor()
+    with pytest.raises(MeasurementError, match="does not start at router-2: no clsact here"):
+        watching.start(routers(tmp_path), tmp_path)
+    assert "start source 1" not in steps(tool)
+    assert of(watching.stop(), "router-1", "pptmon_sampled") == []
+
+
+def test_one_that_dies_meanwhile_is_told_and_the_others_are_ended(
+    tool: Path, tmp_path: Path
+) -> None:
+    (tool / "dies-2").touch()
+    watching = monitor()
+    watching.start(routers(tmp_path), tmp_path)
+    with pytest.raises(MeasurementError, match="router-2: it ended by itself, with status 0"):
+        watching.stop()
+    assert {"stop source 1", "stop sink 3"} <= set(steps(tool))
+
+
+def test_lines_that_pptmon_does_not_print_are_no_samples(tool: Path, tmp_path: Path) -> None:
+    (tool / "samples-1").write_text('{"event": "sample"}\n')
+    watching = monitor()
+    with pytest.raises(MeasurementError, match="not a line of pptmon"):
+        watching.start(routers(tmp_path, 1), tmp_path)
+        watching.stop()
+
+
+def test_a_chain_without_vnfs_is_a_baseline(tool: Path, tmp_path: Path) -> None:
+    watching = monitor()
+    watching.start(chain([]), tmp_path)
+    assert [o.metric for o in watching.stop()] == ["monitor_cpu_s"]

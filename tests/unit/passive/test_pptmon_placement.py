@@ -1,0 +1,124 @@
+"""Which instance of pptmon goes where, in which mode and order."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.pptmon_chain import chain, function
+
+from sfcperf.errors import MeasurementError
+from sfcperf.management.deployment import Hop
+from sfcperf.passive.pptmon_placement import Placement, place
+
+PARAMETERS = {"format": "rfc", "carrier": "auto", "metrics": ["time"]}
+
+
+def told(placements: list[Placement]) -> list[tuple[str, str, str, str]]:
+    return [(p.function.name, p.mode, p.ingress, p.egress) for p in placements]
+
+
+def options(placement: Placement, **given: Any) -> str:
+    return " ".join(placement.options(PARAMETERS | given))
+
+
+def test_three_routers_forward() -> None:
+    placements = place(chain([function(n) for n in (1, 2, 3)]), "forward", host_side=False)
+    assert told(placements) == [
+        ("router-3", "sink", "eth0", "eth1"),
+        ("router-2", "transit", "eth0", "eth1"),
+        ("router-1", "source", "eth0", "eth1"),
+    ]
+    assert options(placements[1]) == "--mode transit --vnf-id 2 --ingress eth0 --egress eth1"
+    assert options(placements[2], metrics=["time", "delay"]) == (
+        "--mode source --vnf-id 1 --ingress eth0 --egress eth1 --rate 1 --format rfc "
+        "--carrier auto --metrics time,delay"
+    )
+
+
+def test_both_directions_have_their_own_sources_started_last() -> None:
+    placements = place(chain([function(1), function(2)]), "both", host_side=False)
+    assert told(placements) == [
+        ("router-2", "sink", "eth0", "eth1"),
+        ("router-1", "sink", "eth1", "eth0"),
+        ("router-1", "source", "eth0", "eth1"),
+        ("router-2", "source", "eth1", "eth0"),
+    ]
+    assert len({p.name for p in placements}) == 4
+
+
+def test_one_vnf_is_source_and_sink() -> None:
+    (only,) = place(chain([function(1)]), "forward", host_side=False)
+    assert only.mode == "source-sink"
+    assert only.samples
+    assert only.reports
+
+
+def test_what_is_not_seen_is_left_out_and_positions_stay() -> None:
+    functions = [function(1, "forwarder"), function(2), function(3, "forwarder"), function(4)]
+    placements = place(chain(functions), "forward", host_side=False)
+    assert [(p.mode, p.function.position) for p in placements] == [("sink", 4), ("source", 2)]
+
+
+def test_nothing_to_see() -> None:
+    assert place(chain([]), "forward", host_side=False) == []
+    with pytest.raises(MeasurementError, match="none of the chain's VNFs: those of type forwarder"):
+        place(chain([function(1, "forwarder")]), "forward", host_side=False)
+
+
+def test_from_the_host_side() -> None:
+    with pytest.raises(MeasurementError, match="cannot watch router-1 from outside") as caught:
+        place(chain([function(1)]), "forward", host_side=True)
+    assert 'side "vnf"' in str(caught.value.hint)
+    host = cast(Any, object())
+    outer = (Hop("router-1-in", host, "tap0"), Hop("router-1-out", host, "tap1"))
+    (found,) = place(chain([function(1, outer=outer)]), "reverse", host_side=True)
+    assert (found.host, found.ingress, found.egress) == (host, "tap1", "tap0")
+    assert "--host-side" in options(found)
+
+
+def test_where_a_vnf_has_one_interface_packets_of_the_other_direction_are_not_sampled() -> None:
+    single = chain([function(1, interfaces=("eth0",)), function(2)])
+    source = place(single, "forward", host_side=False)[-1]
+    assert options(source).endswith("--filter src=10.0.0.1")
+    asked = {"source": "10.0.0.0/30", "protocol": "udp"}
+    assert options(source, filter=asked).endswith("--filter proto=udp,src=10.0.0.0/30")
+    with pytest.raises(MeasurementError, match="one interface"):
+        place(single, "both", host_side=False)
+
+
+def test_the_filter_is_mirrored_for_replies_and_the_period_wins() -> None:
+    asked = {"source": "10.0.0.1", "destination_port": 80}
+    forward, reverse = place(chain([function(1)]), "both", host_side=False)
+    assert options(forward, filter=asked).endswith("--filter src=10.0.0.1,dport=80")
+    assert options(reverse, filter=asked).endswith("--filter dst=10.0.0.1,sport=80")
+    assert "--period-ms 0 " in options(forward, period_ms=0)
+    assert "--rate 0.5 " in options(forward, rate_hz=0.5)
+
+
+def test_vnf_ids_have_eight_bits() -> None:
+    with pytest.raises(MeasurementError, match="router-256 is beyond"):
+        place(chain([function(255), function(256)]), "forward", host_side=False)
+
+
+@given(
+    kinds=st.lists(st.sampled_from(["router", "forwarder"]), min_size=1, max_size=12),
+    direction=st.sampled_from(["forward", "reverse", "both"]),
+)
+def test_no_packet_gets_a_header_that_nobody_takes_out(kinds: list[str], direction: str) -> None:
+    functions = [function(position, kind) for position, kind in enumerate(kinds, 1)]
+    seen = [f for f in functions if f.type == "router"]
+    if not seen:
+        return
+    placements = place(chain(functions), direction, host_side=False)
+    for one in {p.direction for p in placements}:
+        started = [p for p in placements if p.direction == one]
+        along = sorted(started, key=lambda p: p.function.position, reverse=one == "reverse")
+        assert [p.function for p in along] == (seen if one == "forward" else seen[::-1])
+        # Each is started before the one from which it gets packets.
+        assert started == along[::-1]
+        assert [p.samples for p in along] == [True] + [False] * (len(seen) - 1)
+        assert [p.reports for p in along] == [False] * (len(seen) - 1) + [True]
+    assert sorted(p.samples for p in placements) == [p.samples for p in placements]
