@@ -39,9 +39,7 @@ def add_routes(host: Host, attachment: Attachment) -> None:
     The client is behind the ingress, the server behind the egress. Nothing is forwarded yet, so
     that a function can set up its rules first.
     """
-    host.run(
-        ["ip", "-batch", "-"], stdin=_batch(attachment).encode(), timeout_s=COMMAND_TIMEOUT_S
-    )
+    host.run(["ip", "-batch", "-"], stdin=_batch(attachment).encode(), timeout_s=COMMAND_TIMEOUT_S)
 
 
 def forward(host: Host, attachment: Attachment) -> None:

@@ -19,6 +19,8 @@ from sfcperf.hosts.process import inside
 
 PATIENCE_S = 10.0
 """How long a test waits for what must come."""
+QUIET_S = 0.1
+"""After which a wire counts as still."""
 _ETH_P_ALL = 3
 _SOL_PACKET, _PACKET_IGNORE_OUTGOING = 263, 23
 _numbers = itertools.count()
@@ -64,6 +66,13 @@ class Wire:
                 return frames
             frames.append(frame)
         raise AssertionError(f"the awaited frame did not come; {len(frames)} others did")
+
+    def drain(self) -> list[bytes]:
+        """Frames until none comes for a while, in order."""
+        frames = []
+        while select.select([self._socket], [], [], QUIET_S)[0]:
+            frames.append(self._socket.recv(65536))
+        return frames
 
     def close(self) -> None:
         self._socket.close()

@@ -1,0 +1,1 @@
+"""The firewall: kernel forwarding behind many rules, NSH-unaware."""

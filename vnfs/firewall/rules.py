@@ -1,0 +1,68 @@
+"""The firewall's rules as text for nft and for iptables-restore.
+
+Each rule asks for one destination address of 240.0.0.0/4, which no packet has: the block is
+reserved (RFC 1112, section 4) and Linux forwards nothing to it. So every packet is compared with
+every rule, in order, as with the non-matching rules of the paper (Van Tu et al., CNSM 2020,
+section IV-B), and meets the last one, which counts it and gives the default verdict.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+
+CHAIN = "sfcperf"
+"""Of iptables, below FORWARD: rules of the host's own stay."""
+END = "sfcperf-end"
+"""Of iptables, behind all rules: it can be counted without listing these."""
+PASSED, DROPPED = "passed", "dropped"
+"""Named counters of nftables."""
+
+_FIRST = int(ipaddress.IPv4Address("240.0.0.1"))
+
+
+def addresses(count: int) -> Iterator[ipaddress.IPv4Address]:
+    """`count` different addresses that no packet has."""
+    return (ipaddress.IPv4Address(_FIRST + number) for number in range(count))
+
+
+def nftables(count: int, default: str) -> str:
+    """Body of an nftables table. `default` is `accept` or `drop`."""
+    counter = PASSED if default == "accept" else DROPPED
+    rules = "\n".join(f"ip daddr {address} counter drop" for address in addresses(count))
+    return f"""
+counter {PASSED} {{
+}}
+counter {DROPPED} {{
+}}
+chain forward {{
+type filter hook forward priority filter; policy accept;
+{rules}
+counter name {counter} {default}
+}}"""
+
+
+def iptables(count: int, default: str) -> str:
+    """Input of `iptables-restore --noflush`, in one transaction."""
+    rules = "\n".join(f"-A {CHAIN} -d {address} -j DROP" for address in addresses(count))
+    return f"""*filter
+:{CHAIN} - [0:0]
+:{END} - [0:0]
+{rules}
+-A {CHAIN} -j {END}
+-A {END} -j {default.upper()}
+-A FORWARD -j {CHAIN}
+COMMIT
+"""
+
+
+def iptables_removal() -> str:
+    """What takes them away again."""
+    return f"""*filter
+-D FORWARD -j {CHAIN}
+-F {CHAIN}
+-F {END}
+-X {CHAIN}
+-X {END}
+COMMIT
+"""
