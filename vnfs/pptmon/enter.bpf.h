@@ -154,10 +154,10 @@ static __always_inline int finish_udp(struct __sk_buff *skb, struct work *work)
 static __noinline int sample_l4(struct __sk_buff *skb, struct work *work, __u32 value)
 {
 	struct packet *packet = &work->packet;
-	__u8 added[MAX_ADDED] = { 0 };
+	__u8 *added = work->added;
 	__u32 at = 0, header = PPT_PAPER_HEADER;
-	__u8 *option = added;
 	__u32 skipped = 0;
+	__u8 *option;
 
 	if (settings.format == PPT_FORMAT_RFC) {
 		header = PPT_RFC_HEADER;
@@ -166,11 +166,8 @@ static __noinline int sample_l4(struct __sk_buff *skb, struct work *work, __u32 
 	}
 	at = packet->protocol == IPPROTO_TCP ? packet->l4 + (__u32)sizeof(struct tcphdr) :
 					       packet->l4 + packet->l4_bytes;
-	/* Three places where it may begin, each known to the verifier. */
-	if (skipped == PPT_OCS_BYTES)
-		option = added + PPT_OCS_BYTES;
-	else if (skipped)
-		option = added + PPT_OCS_BYTES + 1;
+	__builtin_memset(added, 0, sizeof(work->added));
+	option = added + (skipped & 3);
 	option[1] = (__u8)(header + PPT_HOP_BYTES);
 	if (header == PPT_RFC_HEADER) {
 		option[0] = packet->protocol == IPPROTO_TCP ? PPT_TCP_KIND : PPT_UDP_KIND;

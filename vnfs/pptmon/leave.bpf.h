@@ -133,7 +133,7 @@ static __noinline int describe(struct __sk_buff *skb, struct work *work, __u64 n
 	event->format = packet->format;
 	event->sample = packet->sample;
 	event->source_clock_us = packet->source_clock_us;
-	event->segments = packet->gso_size ? skb->gso_segs : 0;
+	event->segments = packet->gso_size ? (packet->length + packet->gso_size - 1) / packet->gso_size : 0;
 	event->source_port = flow.source_port;
 	event->destination_port = flow.destination_port;
 	__builtin_memcpy(event->source, flow.source, sizeof(flow.source));

@@ -63,7 +63,8 @@ struct packet {
 struct work {
 	struct packet packet;
 	struct ppt_event event;
-	__u8 small[512]; /* headers of ours, on their way */
+	__u8 small[512]; /* headers, on their way */
+	__u8 added[64]; /* a header of ours that is being made */
 	__u8 moved[MAX_MOVED + 1 + 512];
 };
 
