@@ -59,7 +59,7 @@ TRANSPORTS: dict[str, Callable[[], Packet]] = {
     ),
     "tcp-syn": lambda: tcp(flags="S", data=b"", options=SYN_OPTIONS),
     "tcp-foreign-254": lambda: tcp(flags="A", options=[FOREIGN_OPTION]),
-    "tcp-end-of-options": lambda: tcp(flags="A", options=[("MSS", 9), ("EOL", None)]),
+    "tcp-end-of-options": lambda: tcp(flags="A", options=[("NOP", None), ("EOL", None)]),
     "tcp-urgent": lambda: tcp(flags="UA", urgptr=3),
     "udp": lambda: udp(data=DATA[:-1]),
     "udp-odd": lambda: udp(),

@@ -27,12 +27,10 @@ def splice(frame: bytes, layers: tuple[Layer, ...], start: int, end: int, new: b
         del around[-1]
     for layer in around:
         _grow(data, layer, start, growth)
-    ip_end = len(frame)
-    for layer in around:
+    # Innermost first: the checksum of a tunnel covers those inside it.
+    for layer in reversed(around):
         if layer.kind in _CHECKSUM_AT:
-            _follow(frame, data, layer, ip_end, growth)
-        if layer.kind in (Kind.IPV4, Kind.IPV6):
-            ip_end = layer.end
+            _follow(frame, data, layer, growth)
     return bytes(data)
 
 
@@ -56,14 +54,14 @@ def _grow(data: bytearray, layer: Layer, at: int, growth: int) -> None:
         data[field : field + 2] = length.to_bytes(2, "big")
 
 
-def _follow(frame: bytes, data: bytearray, layer: Layer, ip_end: int, growth: int) -> None:
+def _follow(frame: bytes, data: bytearray, layer: Layer, growth: int) -> None:
     """The checksum of a header, by the difference of what it covers."""
     at = layer.start + _CHECKSUM_AT[layer.kind]
     before = int.from_bytes(frame[at : at + 2], "big")
     if layer.kind is Kind.UDP and before == 0:
         return
     # The pseudo header: of it, the length alone changes.
-    old_end = {Kind.IPV4: layer.payload, Kind.TCP: ip_end, Kind.UDP: layer.end}[layer.kind]
+    old_end = layer.payload if layer.kind is Kind.IPV4 else layer.end
     new_end = old_end if layer.kind is Kind.IPV4 else old_end + growth
     after = adjust(
         before,
