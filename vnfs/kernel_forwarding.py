@@ -6,6 +6,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from typing import Any
 
 from sfcperf.environment.tools import tool
 from sfcperf.errors import DeploymentError, MeasurementError
@@ -45,6 +46,26 @@ def add_routes(host: Host, attachment: Attachment) -> None:
 def forward(host: Host, attachment: Attachment) -> None:
     """Turn forwarding on. Raises MeasurementError."""
     host.run(["sysctl", "-q", "-w", *_sysctls(attachment)], timeout_s=COMMAND_TIMEOUT_S)
+
+
+def check_checksums(host: Host, check: bool) -> None:
+    """Whether connection tracking holds a packet with a wrong checksum for invalid, and so leaves
+    it untranslated. Raises MeasurementError; there must be rules that use connection tracking.
+
+    Its check of UDP takes the length from the IP header, so that options behind the datagram
+    (RFC 9868, or a trailer) are part of the sum.
+    """
+    setting = f"net/netfilter/nf_conntrack_checksum={int(check)}"
+    host.run(["sysctl", "-q", "-w", setting], timeout_s=COMMAND_TIMEOUT_S)
+
+
+CHECK_CHECKSUMS_KNOB: Mapping[str, Any] = {
+    "description": "Whether connection tracking verifies checksums. UDP with a trailer behind its "
+    "data and no option checksum fails there, and would go on untranslated.",
+    "type": "boolean",
+    "default": False,
+}
+"""Schema of the knob `check_checksums`."""
 
 
 def _batch(attachment: Attachment) -> str:

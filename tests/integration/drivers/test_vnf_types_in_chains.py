@@ -60,3 +60,16 @@ def test_firewall(driver: LocalDriver, engine: str, encapsulation: str) -> None:
     counters = deployment.functions[1].counters()
     assert counters["passed_all_rules"] == counters["forwarded"] > 1000
     assert counters["dropped_by_rules"] == 0
+
+
+@pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
+def test_nat(driver: LocalDriver, encapsulation: str) -> None:
+    chain = scenario(["nat", "router", "nat"], encapsulation=encapsulation)  # type: ignore[arg-type]
+    deployment = driver.deploy(chain)
+    carries_traffic(driver, deployment, chain)
+    for position in (0, 2):
+        counters = deployment.functions[position].counters()
+        assert counters["translated_source"] > 1000
+        # The proof's packets alone belong to no connection: 3 each way.
+        assert counters["translated_source"] + counters["untracked"] == counters["forwarded"]
+        assert counters["untracked"] == 6

@@ -1,0 +1,123 @@
+"""The NAT between two raw ends: scapy says what left and came back, conntrack what it keeps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from kernel_lab import CLIENT, SERVER, Between
+from scapy.layers.inet import ICMP, IP, TCP, UDP
+from scapy.packet import Packet, Raw
+from vnf_wires import Lab
+
+from sfcperf.errors import DeploymentError
+from sfcperf.vnfs.nat.function import Nat
+
+pytestmark = pytest.mark.root
+
+DATA = Raw(b"data of the client")
+
+
+def _valid(packet: Packet) -> bool:
+    """Whether the checksums are what scapy computes anew."""
+    anew = packet[IP].copy()
+    del anew.chksum
+    if hasattr(anew.payload, "chksum"):
+        del anew.payload.chksum
+    return bytes(anew) == bytes(packet[IP])
+
+
+@pytest.mark.parametrize("kind", [TCP, UDP])
+def test_ports_are_translated_and_back(lab: Lab, kind: Any) -> None:
+    between = Between(lab, Nat, {"first_port": 2000, "last_port": 2999})
+    flags = {"flags": "S"} if kind is TCP else {}
+    [out] = between.there(IP(src=CLIENT, dst=SERVER) / kind(sport=40000, dport=9, **flags) / DATA)
+    assert (out[IP].src, out[IP].dst, out[kind].dport) == (CLIENT, SERVER, 9)
+    assert 2000 <= out[kind].sport <= 2999
+    assert _valid(out)
+    flags = {"flags": "SA", "ack": 1} if kind is TCP else {}
+    reply = IP(src=SERVER, dst=CLIENT) / kind(sport=9, dport=out[kind].sport, **flags)
+    [home] = between.back(reply)
+    assert (home[kind].sport, home[kind].dport) == (9, 40000)
+    assert _valid(home)
+    counters = between.function.counters()
+    assert (counters["translated_source"], counters["translated_destination"]) == (2, 0)
+    assert (counters["untracked"], counters["dropped"]) == (0, 0)
+    kept = between.host.run(["conntrack", "-L"], timeout_s=10).text
+    assert "sport=40000 dport=9" in kept
+    assert f"sport=9 dport={out[kind].sport}" in kept
+
+
+def test_identifiers_of_pings_are_translated_and_back(lab: Lab) -> None:
+    between = Between(lab, Nat, {})
+    [out] = between.there(IP(src=CLIENT, dst=SERVER) / ICMP(id=50000, seq=1) / DATA)
+    assert 1024 <= out[ICMP].id <= 32767
+    answer = ICMP(type="echo-reply", id=out[ICMP].id, seq=1)
+    [home] = between.back(IP(src=SERVER, dst=CLIENT) / answer / DATA)
+    assert home[ICMP].id == 50000
+    assert between.function.counters()["translated_source"] == 2
+
+
+@pytest.mark.parametrize("kind", [TCP, UDP])
+def test_source_and_destination(lab: Lab, kind: Any) -> None:
+    between = Between(lab, Nat, {"virtual_port": 80, "server_port": 8080})
+    flags = {"flags": "S"} if kind is TCP else {}
+    [out] = between.there(IP(src=CLIENT, dst=SERVER) / kind(sport=40000, dport=80, **flags))
+    assert out[kind].dport == 8080
+    assert out[kind].sport <= 32767
+    flags = {"flags": "SA", "ack": 1} if kind is TCP else {}
+    reply = IP(src=SERVER, dst=CLIENT) / kind(sport=8080, dport=out[kind].sport, **flags)
+    [home] = between.back(reply)
+    assert (home[kind].sport, home[kind].dport) == (80, 40000)
+    counters = between.function.counters()
+    assert (counters["translated_source"], counters["translated_destination"]) == (2, 2)
+
+
+def test_an_icmp_error_finds_its_connection(lab: Lab) -> None:
+    between = Between(lab, Nat, {})
+    [out] = between.there(IP(src=CLIENT, dst=SERVER) / UDP(sport=40000, dport=9) / DATA)
+    error = ICMP(type="dest-unreach", code="port-unreachable") / bytes(out[IP])[:28]
+    [home] = between.back(IP(src=SERVER, dst=CLIENT) / error)
+    assert home[ICMP].payload.sport == 40000
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_a_trailer_behind_udp_is_translated_unless_checksums_are_checked(
+    lab: Lab, check: bool
+) -> None:
+    between = Between(lab, Nat, {"check_checksums": check})
+    datagram = bytes(
+        IP(src=CLIENT, dst=SERVER, len=20 + 8 + 18 + 6) / UDP(sport=40000, dport=9, len=26) / DATA
+    )
+    datagram += b"\xfe\x06\x50\x50\x01\x07"
+    packet = IP(datagram)
+    # UDP's checksum covers the datagram alone.
+    packet[UDP].chksum = IP(bytes(IP(src=CLIENT, dst=SERVER) / UDP(sport=40000, dport=9) / DATA))[
+        UDP
+    ].chksum
+    [out] = between.there(packet)
+    assert bytes(out[IP])[-6:] == datagram[-6:]
+    assert (out[UDP].sport == 40000) is check
+    assert between.function.counters()["untracked"] == int(check)
+
+
+@pytest.mark.parametrize(
+    ("knobs", "said"),
+    [
+        ({"first_port": 3000, "last_port": 2000}, "first_port 3000 is above last_port 2000"),
+        ({"virtual_port": 80}, "one of virtual_port and server_port is missing"),
+    ],
+)
+def test_knobs_that_contradict_each_other(lab: Lab, knobs: dict[str, int], said: str) -> None:
+    with pytest.raises(DeploymentError, match=said):
+        Between(lab, Nat, knobs)
+
+
+def test_says_when_its_rules_are_gone_and_takes_them_away(lab: Lab) -> None:
+    between = Between(lab, Nat, {})
+    assert between.function.problem() is None
+    between.host.run(["nft", "flush", "ruleset"], timeout_s=10)
+    assert str(between.function.problem()).startswith("the NAT's rules are gone")
+    between.restart()
+    between.function.stop()
+    assert between.host.run(["nft", "list", "ruleset"], timeout_s=10).text == ""

@@ -1,0 +1,1 @@
+"""The NAT: kernel forwarding with connection tracking, NSH-unaware."""

@@ -1,0 +1,125 @@
+"""The NAT as a VNF type: the client's ports are translated, and on demand the server's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sfcperf.errors import DeploymentError, MeasurementError
+from sfcperf.hosts.base import Host
+from sfcperf.plugins import Requirement
+from sfcperf.vnfs import kernel_forwarding, nftables
+from sfcperf.vnfs.base import Attachment, NetworkFunction
+from sfcperf.vnfs.kernel_forwarding import CHECK_CHECKSUMS_KNOB, KernelForwarding
+from sfcperf.vnfs.nat import rules
+
+TABLE = "sfcperf-nat"
+_PORT = {"minimum": 1, "maximum": 65535}
+
+
+class Nat(NetworkFunction):
+    """Translates each connection's source port, and one destination port when asked to."""
+
+    name: ClassVar[str] = "nat"
+    title: ClassVar[str] = "address and port translation of the Linux kernel (conntrack, nftables)"
+    nsh_aware: ClassVar[bool] = False
+    interfaces: ClassVar[int] = 2
+    folder: ClassVar[Path] = Path(__file__).resolve().parent
+    parameters: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "first_port": {
+                "description": "Source ports are translated to a random one from here ...",
+                "type": "integer",
+                **_PORT,
+                "default": 1024,
+            },
+            "last_port": {
+                "description": "... to here. The default range lies below the ports that Linux "
+                "clients use, so that every connection's port is translated.",
+                "type": "integer",
+                **_PORT,
+                "default": 32767,
+            },
+            "virtual_port": {
+                "description": "TCP and UDP port that the client addresses; null: destinations "
+                "stay as they are.",
+                "type": ["integer", "null"],
+                **_PORT,
+                "default": None,
+            },
+            "server_port": {
+                "description": "What `virtual_port` is translated to: where the server listens.",
+                "type": ["integer", "null"],
+                **_PORT,
+                "default": None,
+            },
+            "check_checksums": CHECK_CHECKSUMS_KNOB,
+        },
+    }
+
+    @classmethod
+    def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
+        """`ip`, `sysctl`, `nft`."""
+        return [*kernel_forwarding.requirements(), nftables.requirement()]
+
+    @classmethod
+    def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningNat:
+        """Routes, rules, then forwarding on. Raises DeploymentError, also for knobs that
+        contradict each other."""
+        body = rules.nftables(
+            attachment, _ports(attachment, knobs), _destination(attachment, knobs)
+        )
+        with kernel_forwarding.deployment_errors(host, attachment):
+            kernel_forwarding.add_routes(host, attachment)
+            nftables.load(host, TABLE, body)
+            kernel_forwarding.check_checksums(host, bool(knobs["check_checksums"]))
+            kernel_forwarding.forward(host, attachment)
+            return RunningNat(host, attachment)
+
+
+def _ports(attachment: Attachment, knobs: Mapping[str, Any]) -> tuple[int, int]:
+    first, last = int(knobs["first_port"]), int(knobs["last_port"])
+    if first > last:
+        raise DeploymentError(
+            f"{attachment.name}: first_port {first} is above last_port {last}",
+            hint="give the range from the lower to the higher port",
+        )
+    return first, last
+
+
+def _destination(attachment: Attachment, knobs: Mapping[str, Any]) -> tuple[int, int] | None:
+    virtual, real = knobs["virtual_port"], knobs["server_port"]
+    if (virtual is None) != (real is None):
+        raise DeploymentError(
+            f"{attachment.name}: one of virtual_port and server_port is missing",
+            hint="give both for destination NAT, or neither",
+        )
+    return None if virtual is None else (int(virtual), int(real))
+
+
+class RunningNat(KernelForwarding):
+    """A host whose kernel translates and forwards."""
+
+    def counters(self) -> Mapping[str, int]:
+        """As of kernel forwarding, and packets both ways by what became of their connection:
+        `translated_source`, `translated_destination`; `untracked` belong to none and went on as
+        they came. Raises MeasurementError."""
+        return {**super().counters(), **nftables.packets(self._host, TABLE)}
+
+    def problem(self) -> str | None:
+        """Also when the rules are gone."""
+        if (problem := super().problem()) is not None:
+            return problem
+        try:
+            nftables.packets(self._host, TABLE)
+        except MeasurementError as error:
+            return f"the NAT's rules are gone: {error.message}"
+        return None
+
+    def stop(self) -> None:
+        """Forward no more, then take the rules away."""
+        super().stop()
+        nftables.remove(self._host, TABLE)
