@@ -53,12 +53,15 @@ def udp_counters(net_snmp: str) -> Mapping[str, int]:
 
 
 def tcp_listening_ports(net_tcp: str) -> frozenset[int]:
-    """/proc/net/tcp: IPv4 ports in state LISTEN."""
+    """/proc/net/tcp: IPv4 ports in state LISTEN. Raises MeasurementError for what is none."""
     ports = set()
     for line in net_tcp.splitlines()[1:]:
         columns = line.split()
         if len(columns) > 3 and columns[3] == _TCP_LISTEN:
-            ports.add(int(columns[1].rpartition(":")[2], 16))
+            try:
+                ports.add(int(columns[1].rpartition(":")[2], 16))
+            except ValueError as error:
+                raise MeasurementError(f"/proc/net/tcp has a port {columns[1]!r}") from error
     return frozenset(ports)
 
 

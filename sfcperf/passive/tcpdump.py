@@ -19,10 +19,10 @@ from sfcperf.passive.base import Monitor, Observation
 from sfcperf.passive.proc import process_cpu_s
 from sfcperf.plugins import Requirement
 
-_FILE_HEADER_BYTES = 24
-_RECORD_HEADER_BYTES = 16
+FILE_HEADER_BYTES = 24
+RECORD_HEADER_BYTES = 16
 """Of a pcap file and of each packet in it (pcap-savefile(5))."""
-_ROUNDING_BYTES = 16
+ROUNDING_BYTES = 16
 """The ring of immediate mode (TPACKET_V2) may hold some bytes less of a packet than libpcap asks
 for, since its frames are aligned to 16 bytes: so many more are asked for."""
 _START_TIMEOUT_S = 10.0
@@ -132,21 +132,26 @@ class TcpdumpMonitor(Monitor):
         own = Observation(time_ns, self.name, "monitor_cpu_s", "s", self._cpu_s)
         return [*observations, own]
 
+    def reading(self, hop: Hop) -> list[str]:
+        """Options of how tcpdump takes packets from the kernel, and which way they go."""
+        # Immediate mode: without it the packets of the last second stay in the kernel at the end.
+        return ["-B", str(_KERNEL_BUFFER_KIB), "--immediate-mode", "-U"]
+
     @property
     def _kept_bytes(self) -> int:
         """Of each packet at most."""
-        return int(self.parameters["snaplen"]) + _ROUNDING_BYTES
+        return int(self.parameters["snaplen"]) + ROUNDING_BYTES
 
     @property
     def _most_packets(self) -> int:
         """As many as surely fit into max_bytes."""
-        record_bytes = _RECORD_HEADER_BYTES + self._kept_bytes
-        room = int(self.parameters["max_bytes"]) - _FILE_HEADER_BYTES
+        record_bytes = RECORD_HEADER_BYTES + self._kept_bytes
+        room = int(self.parameters["max_bytes"]) - FILE_HEADER_BYTES
         if room < record_bytes:
             raise MeasurementError(
                 f"max_bytes {self.parameters['max_bytes']} does not hold one packet of snaplen "
                 f"{self.parameters['snaplen']} bytes",
-                allowed=f"max_bytes of {_FILE_HEADER_BYTES + record_bytes} or more",
+                allowed=f"max_bytes of {FILE_HEADER_BYTES + record_bytes} or more",
             )
         return room // record_bytes
 
@@ -177,9 +182,8 @@ class TcpdumpMonitor(Monitor):
         for path in (pcap, said):
             path.unlink(missing_ok=True)
         argv = ["tcpdump", "-i", hop.interface, "-n", "-s", str(self._kept_bytes)]
-        argv += ["-c", str(self._most_packets), "-B", str(_KERNEL_BUFFER_KIB)]
-        # Immediate mode: without it the packets of the last second stay in the kernel at the end.
-        argv += ["--immediate-mode", "-U", "-w", "-", "--", *self.parameters["filter"]]
+        argv += ["-c", str(self._most_packets), *self.reading(hop)]
+        argv += ["-w", "-", "--", *self.parameters["filter"]]
         return _Capture(hop, hop.host.spawn(argv, stdout=pcap, stderr=said), pcap, said)
 
     def _report(self, capture: _Capture, time_ns: int) -> Iterator[Observation]:

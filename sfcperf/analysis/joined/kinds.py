@@ -13,12 +13,12 @@ SeriesKind = Literal["gauge", "delta", "total"]
 `total`: said once, at the end, about the whole trial; its value does."""
 
 _TOTALS = frozenset({MONITOR_COST, "monitor_errors"})
-_ONCE = ("pptmon_", "captured_summary_")
+_ONCE = re.compile(r"pptmon_\w+|(reverse_)?captured_processing_time_(?!us$)\w+")
 _COUNTED = re.compile(r"(rx|tx)_(packets|bytes|errors|drops)")
 
 
 def kind_of(metric: str) -> SeriesKind:
     """The kind of a series, by the names that the monitors give (sfcperf.passive)."""
-    if metric in _TOTALS or metric.endswith("_total") or metric.startswith(_ONCE):
+    if metric in _TOTALS or metric.endswith("_total") or _ONCE.fullmatch(metric):
         return "total"
     return "delta" if _COUNTED.fullmatch(metric) else "gauge"

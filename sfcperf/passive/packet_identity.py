@@ -1,0 +1,113 @@
+"""What a VNF leaves as it is in a packet: by it the same packet is known on both sides.
+
+Left out is what forwarding, NAT and pptmon change: MAC addresses, IP addresses, TTL, ports,
+checksums, IP's length, options of TCP, and what follows UDP's data.
+"""
+
+from __future__ import annotations
+
+from struct import unpack_from
+
+Identity = tuple[int | bytes, ...]
+
+_IPV4, _IPV6 = 0x0800, 0x86DD
+_VLANS = frozenset({0x8100, 0x88A8})
+_ICMP, _TCP, _UDP, _ICMPV6 = 1, 6, 17, 58
+_FRAGMENT = 44
+_EXTENSIONS = frozenset({0, 43, 60})
+"""Of IPv6: hop-by-hop options, routing, destination options."""
+_PAYLOAD_BYTES = 16
+"""That are compared: iperf3, ping and others number or stamp their packets here."""
+
+SNAPLEN = 14 + 8 + 60 + 60 + _PAYLOAD_BYTES
+"""Bytes to capture: Ethernet, two VLAN tags, IPv4 and TCP with all options that fit (IPv6 with
+extension headers of 20 bytes), and what is compared of the payload."""
+
+
+def identity(frame: bytes) -> Identity | None:
+    """Of an Ethernet frame, whole or its first SNAPLEN bytes; None for what is no IP packet, or
+    too short or damaged to be told."""
+    try:
+        kind, at = _network_layer(frame)
+        if kind == _IPV4:
+            return _ipv4(frame, at)
+        return _ipv6(frame, at) if kind == _IPV6 else None
+    except (IndexError, ValueError):
+        return None
+
+
+def _network_layer(frame: bytes) -> tuple[int, int]:
+    """EtherType behind VLAN tags, and where its header begins."""
+    at = 12
+    while (kind := _u16(frame, at)) in _VLANS:
+        at += 4
+    return kind, at + 2
+
+
+def _ipv4(frame: bytes, at: int) -> Identity | None:
+    header_bytes = 4 * (frame[at] & 0x0F)
+    if frame[at] >> 4 != 4 or header_bytes < 20:
+        return None
+    length, number, fragment = _u16(frame, at + 2), _u16(frame, at + 4), _u16(frame, at + 6)
+    # Without "don't fragment", which some VNFs clear.
+    fragment &= 0x3FFF
+    protocol, inner = frame[at + 9], at + header_bytes
+    inside = _transport(frame, inner, protocol, length - header_bytes, fragment & 0x1FFF)
+    return (4, number, fragment, *inside)
+
+
+def _ipv6(frame: bytes, at: int) -> Identity | None:
+    if frame[at] >> 4 != 6:
+        return None
+    left, protocol, inner = _u16(frame, at + 4), frame[at + 6], at + 40
+    fragment = number = 0
+    while protocol in _EXTENSIONS or protocol == _FRAGMENT:
+        following = frame[inner]
+        if protocol == _FRAGMENT:
+            fragment, number = _u16(frame, inner + 2), int.from_bytes(_cut(frame, inner + 4, 4))
+            size = 8
+        else:
+            size = 8 * (frame[inner + 1] + 1)
+        protocol, inner, left = following, inner + size, left - size
+    return (6, number, fragment, *_transport(frame, inner, protocol, left, fragment >> 3))
+
+
+def _transport(frame: bytes, at: int, protocol: int, length: int, offset: int) -> Identity:
+    """`length` is what IP says of it; `offset` that of a fragment, of which only the first has a
+    transport header."""
+    if offset:
+        return (protocol, length, _prefix(frame, at, length))
+    if protocol == _TCP:
+        header_bytes = 4 * (frame[at + 12] >> 4)
+        # Sequence and acknowledgement numbers, flags.
+        fixed = _cut(frame, at + 4, 8) + _cut(frame, at + 13, 1)
+        payload = length - header_bytes
+        return (protocol, payload, fixed, _prefix(frame, at + header_bytes, payload))
+    if protocol == _UDP:
+        payload = _u16(frame, at + 4) - 8
+        return (protocol, payload, _prefix(frame, at + 8, payload))
+    if protocol in (_ICMP, _ICMPV6):
+        # Type, code, sequence number; NAT may change the identifier before it.
+        fixed = _cut(frame, at, 2) + _cut(frame, at + 6, 2)
+        return (protocol, length, fixed, _prefix(frame, at + 8, length - 8))
+    return (protocol, length, _prefix(frame, at, length))
+
+
+def _prefix(frame: bytes, at: int, length: int) -> bytes:
+    """Of a payload; what follows it in the frame is padding, or was added by others."""
+    if length < 0:
+        raise ValueError(length)
+    return _cut(frame, at, min(length, _PAYLOAD_BYTES))
+
+
+def _cut(frame: bytes, at: int, count: int) -> bytes:
+    if at + count > len(frame):
+        raise IndexError(at + count)
+    return frame[at : at + count]
+
+
+def _u16(frame: bytes, at: int) -> int:
+    if at + 2 > len(frame):
+        raise IndexError(at)
+    value: int = unpack_from(">H", frame, at)[0]
+    return value

@@ -1,0 +1,263 @@
+"""transit-time: how long each packet is inside each VNF, from captures on both of its sides."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any, ClassVar, Literal
+
+from sfcperf.analysis.percentiles import percentiles
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.base import Host
+from sfcperf.hosts.namespace import NamespaceHost
+from sfcperf.management.deployment import Deployment, Hop, ServiceFunction
+from sfcperf.passive.base import Monitor, Observation
+from sfcperf.passive.packet_identity import SNAPLEN, identity
+from sfcperf.passive.packet_matching import Matched, Seen, match
+from sfcperf.passive.pcap_file import frames
+from sfcperf.passive.pptmon_placement import DIRECTIONS, Direction, visible
+from sfcperf.passive.tcpdump import (
+    FILE_HEADER_BYTES,
+    RECORD_HEADER_BYTES,
+    ROUNDING_BYTES,
+    TcpdumpMonitor,
+)
+from sfcperf.plugins import Requirement
+from sfcperf.workflow.defaults import with_defaults
+
+CAPTURED = "captured_processing_time_us"
+_PERCENTILES = (1, 50, 99)
+_NS_PER_US = 1000
+_BUFFER_KIB = 32_768
+_HANDED_OVER_S = 1.2
+"""The kernel hands packets over when its buffer is full, or tcpdump's second is over."""
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A VNF in one direction, and the hops of its two captures."""
+
+    function: ServiceFunction
+    direction: Direction
+    ingress: Hop
+    egress: Hop
+
+
+class TransitTimeMonitor(Monitor):
+    """Two captures per VNF and direction, in the VNF: of what comes in at one side and of what
+    leaves at the other. Packets are paired by what VNFs do not change in them (NAT included).
+
+    A time begins where a packet is taken from the ingress interface, before tc, and ends where the
+    egress interface's driver gets it, behind tc and queueing: pptmon's programs lie within.
+
+    Per VNF: `captured_processing_time_us` of single packets (`most_observations` of them, evenly
+    spread), and of all packets `captured_processing_time_mean_us`, `..._p1_us`, `..._p50_us`,
+    `..._p99_us`, `..._packets`, `..._only_entered_packets`, `..._ambiguous_packets`. Of the other
+    direction, names begin with `reverse_`.
+    """
+
+    name = "transit-time"
+    title = "Time of every packet inside each VNF, from captures on both sides"
+    cost = (
+        "two tcpdumps per VNF and direction copy each packet that the filter lets through (some "
+        "µs per packet, part of it within the measured time): ground truth for pptmon at modest "
+        "rates; not for trials whose throughput counts"
+    )
+    parameters: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "functions": {
+                "type": "array",
+                "items": {"type": "string"},
+                "minItems": 1,
+                "uniqueItems": True,
+                "description": "Names of the VNFs (`router-1`); absent: all whose packets pass the "
+                "kernel.",
+            },
+            "direction": {
+                "enum": ["forward", "reverse", "both"],
+                "default": "forward",
+                "description": "Packets from client to server, replies, or both.",
+            },
+            "filter": {
+                "type": "array",
+                "items": {"type": "string", "minLength": 1},
+                "default": [],
+                "description": "Filter in the words of pcap-filter(7), true on both sides of the "
+                'VNFs, e.g. ["udp"]; empty: every packet.',
+            },
+            "most_packets": {
+                "type": "integer",
+                "minimum": 10,
+                "maximum": 10_000_000,
+                "default": 200_000,
+                "description": "Each capture ends after so many packets.",
+            },
+            "most_observations": {
+                "type": "integer",
+                "minimum": 10,
+                "maximum": 1_000_000,
+                "default": 2000,
+                "description": "Single packets per VNF that are kept in the telemetry.",
+            },
+            "keep_captures": {
+                "type": "boolean",
+                "default": False,
+                "description": "Keep the captures (some 200 bytes per packet) in the trial's raw "
+                "folder.",
+            },
+        },
+    }
+
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        super().__init__(parameters)
+        self._crossings: list[Crossing] = []
+        self._captures: _SideCaptures | None = None
+        self._raw_dir = Path()
+
+    @classmethod
+    def requirements(cls) -> list[Requirement]:
+        """tcpdump, where the VNFs are."""
+        return TcpdumpMonitor.requirements()
+
+    def start(self, deployment: Deployment, raw_dir: Path) -> None:
+        """Begin to capture. Raises MeasurementError when there is nothing to capture."""
+        self._raw_dir = raw_dir
+        self._crossings = list(self._wanted(deployment))
+        if not self._crossings:
+            return
+        hops = tuple(hop for c in self._crossings for hop in (c.ingress, c.egress))
+        ways = {c.ingress.name: "in" for c in self._crossings}
+        captures = _SideCaptures(
+            {"filter": self.parameters["filter"], "most_packets": self.parameters["most_packets"]},
+            ways | {c.egress.name: "out" for c in self._crossings},
+        )
+        captures.start(replace(deployment, hops=hops), raw_dir)
+        self._captures = captures
+
+    def stop(self) -> Sequence[Observation]:
+        """End the captures and pair what they hold."""
+        captures, self._captures = self._captures, None
+        if captures is None:
+            return [Observation(time.time_ns(), self.name, "monitor_cpu_s", "s", 0.0)]
+        told = captures.stop()
+        started = time.thread_time()
+        own = [o for o in told if o.metric != "monitor_cpu_s"]
+        time_ns = own[-1].time_ns
+        found: list[Observation] = []
+        for crossing in self._crossings:
+            seen = [self._seen(hop) for hop in (crossing.ingress, crossing.egress)]
+            found += self._observations(crossing, match(*seen), time_ns)
+        cpu_s = sum(o.value for o in told if o.metric == "monitor_cpu_s")
+        cpu_s += time.thread_time() - started
+        found.sort(key=lambda observation: observation.time_ns)
+        return [*found, *own, Observation(time_ns, self.name, "monitor_cpu_s", "s", cpu_s)]
+
+    def _wanted(self, deployment: Deployment) -> Iterator[Crossing]:
+        there = {f.name: f for f in deployment.functions if visible(f)}
+        names = self.parameters.get("functions", list(there))
+        unknown = [name for name in names if name not in there]
+        if unknown or (deployment.functions and not names):
+            raise MeasurementError(
+                f"no VNF whose packets pass the kernel is named {', '.join(unknown)}"
+                if unknown
+                else "no VNF of this chain passes its packets to the kernel",
+                allowed=", ".join(there) or "none in this chain",
+            )
+        for direction in DIRECTIONS[self.parameters["direction"]]:
+            for name in names:
+                yield _crossing(there[name], direction)
+
+    def _seen(self, hop: Hop) -> list[Seen]:
+        path = self._raw_dir / f"tcpdump-{hop.name}.pcap"
+        seen = [(identity(frame), time_ns) for time_ns, frame in frames(path)]
+        if not self.parameters["keep_captures"]:
+            path.unlink()
+        return [(known, time_ns) for known, time_ns in seen if known is not None]
+
+    def _observations(
+        self, crossing: Crossing, matched: Matched, time_ns: int
+    ) -> Iterator[Observation]:
+        source = crossing.function.name
+        prefix = "" if crossing.direction == "forward" else "reverse_"
+        times_us = [inside_ns / _NS_PER_US for _, inside_ns in matched.crossings]
+        for place in _evenly(len(times_us), self.parameters["most_observations"]):
+            at = matched.crossings[place][0]
+            yield Observation(at, source, f"{prefix}{CAPTURED}", "us", times_us[place])
+        stem = f"{prefix}{CAPTURED.removesuffix('_us')}"
+        counts = {
+            "packets": len(times_us),
+            "only_entered_packets": matched.only_entered,
+            "only_left_packets": matched.only_left,
+            "ambiguous_packets": matched.ambiguous,
+        }
+        for name, count in counts.items():
+            yield Observation(time_ns, source, f"{stem}_{name}", "1", count)
+        if times_us:
+            yield Observation(time_ns, source, f"{stem}_mean_us", "us", fmean(times_us))
+        for percent, value in percentiles(times_us, _PERCENTILES).items():
+            if value is not None:
+                yield Observation(time_ns, source, f"{stem}_p{percent}_us", "us", value)
+
+
+class _SideCaptures(TcpdumpMonitor):
+    """Captures of one way each, with nanoseconds; packets are taken over many at a time, so that
+    tcpdump does not wake up for each of them beside the VNF."""
+
+    def __init__(
+        self, parameters: Mapping[str, Any], ways: Mapping[str, Literal["in", "out"] | str]
+    ) -> None:
+        record_bytes = RECORD_HEADER_BYTES + SNAPLEN + ROUNDING_BYTES
+        given = {
+            "filter": parameters["filter"],
+            "snaplen": SNAPLEN,
+            "max_bytes": FILE_HEADER_BYTES + parameters["most_packets"] * record_bytes,
+        }
+        super().__init__(with_defaults(TcpdumpMonitor.parameters, given))
+        self._ways = ways
+
+    def reading(self, hop: Hop) -> list[str]:
+        """See TcpdumpMonitor.reading."""
+        options = ["-B", str(_BUFFER_KIB), "--time-stamp-precision", "nano"]
+        return [*options, "-Q", self._ways[hop.name]]
+
+    def stop(self) -> Sequence[Observation]:
+        """See TcpdumpMonitor.stop; the last packets are waited for."""
+        time.sleep(_HANDED_OVER_S)
+        return super().stop()
+
+
+def _crossing(function: ServiceFunction, direction: Direction) -> Crossing:
+    if len(set(function.interfaces)) < 2:
+        raise MeasurementError(
+            f"{function.name} has one interface: a capture cannot tell what goes in from what "
+            "comes back",
+            allowed="VNFs with an ingress and an egress interface",
+        )
+    ends = (function.interfaces[0], function.interfaces[-1])
+    sides = ends if direction == "forward" else ends[::-1]
+    host = _beside(function.host)
+    ingress, egress = (
+        Hop(f"inside-{function.name}-{direction}-{way}", host, interface)
+        for way, interface in zip(("in", "out"), sides, strict=True)
+    )
+    return Crossing(function, direction, ingress, egress)
+
+
+def _beside(host: Host) -> Host:
+    """The VNF's network without its share of the CPUs, where the machine is the same: captures
+    should not take the VNF's time."""
+    if isinstance(host, NamespaceHost) and host.namespace is not None:
+        return NamespaceHost(host.name, host.namespace.name, host.workdir)
+    return host
+
+
+def _evenly(count: int, most: int) -> list[int]:
+    """At most so many of the places 0 ... count - 1, evenly spread."""
+    if count <= most:
+        return list(range(count))
+    return [place * count // most for place in range(most)]
