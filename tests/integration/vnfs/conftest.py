@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pptmon_bench import Chain, build
+from pptmon_process import BINARY as PPTMON
 from vnf_bench import SF_ADDRESS, Bench
 from vnf_wires import Lab, ip, space
 
@@ -67,3 +70,16 @@ def make_bench(lab: Lab, forwarder_binary: Path) -> Callable[..., Bench]:
 def bench(request: pytest.FixtureRequest, make_bench: Callable[..., Bench]) -> Bench:
     """A forwarder of each engine, with one worker, so that the sentinel comes last."""
     return make_bench(request.param)
+
+
+@pytest.fixture
+def chain_of(lab: Lab, tmp_path: Path) -> Callable[..., Chain]:
+    """Build a chain of so many bridges for pptmon."""
+    found = binaries.requirement(PPTMON)
+    if not found.met:
+        pytest.skip(f"{PPTMON}: {found.detail}; {found.remedy}")
+
+    def make(count: int, **options: Any) -> Chain:
+        return build(lab, tmp_path / "pptmon", count, **options)
+
+    return make
