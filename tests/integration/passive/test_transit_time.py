@@ -52,6 +52,7 @@ def ping(wire: Cable, count: int) -> None:
 
 
 def test_every_echo_and_reply_of_a_router(wire: Cable, tmp_path: Path) -> None:
+    from scapy.layers.inet import ICMP
     from scapy.utils import rdpcap
 
     ping(wire, 1)
@@ -73,7 +74,7 @@ def test_every_echo_and_reply_of_a_router(wire: Cable, tmp_path: Path) -> None:
         assert of(found, f"{stem}_p50_us")[0] < of(found, f"{stem}_p99_us")[0]
         # The same captures, read by scapy and paired by ICMP's sequence number.
         ends = [
-            {p["ICMP"].seq: p.time for p in rdpcap(str(tmp_path / f"tcpdump-{hop}.pcap"))}
+            {p[ICMP].seq: p.time for p in rdpcap(str(tmp_path / f"tcpdump-{hop}.pcap"))}
             for hop in (f"inside-router-1-{way}-in", f"inside-router-1-{way}-out")
         ]
         judged = [float(ends[1][seq] - ends[0][seq]) * 1e6 for seq in range(1, 101)]

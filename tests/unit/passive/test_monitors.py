@@ -15,6 +15,8 @@ from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import Deployment, Hop, Meter
 from sfcperf.passive import cpu, interfaces, memory, processes, sampling, tcpdump
 from sfcperf.passive.base import Monitor, Observation
+from sfcperf.passive.pptmon import PptmonMonitor
+from sfcperf.passive.transit_time import TransitTimeMonitor
 
 MONITORS: list[type[Monitor]] = [
     cpu.CpuMonitor,
@@ -22,6 +24,8 @@ MONITORS: list[type[Monitor]] = [
     interfaces.InterfaceMonitor,
     processes.ProcessMonitor,
     tcpdump.TcpdumpMonitor,
+    PptmonMonitor,
+    TransitTimeMonitor,
 ]
 HEADER = "Inter-|   Receive |  Transmit\n face |bytes packets\n"
 
