@@ -24,12 +24,13 @@ def ping(deployment: Deployment) -> int:
     return text.count("bytes from")
 
 
-def transfer(deployment: Deployment, *options: str) -> int:
-    """Bytes that a small iperf3 transfer received."""
+def transfer(deployment: Deployment, *options: str, asked: int = 5201, served: int = 5201) -> int:
+    """Bytes that a small iperf3 transfer received; the port that the client asks for may be
+    another than the one where the server listens."""
     log = deployment.server.host.workdir / "iperf3-server.txt"
-    argv = ["iperf3", "-s", "-1", "--bind", deployment.server.address]
-    server = start_server(deployment.server.host, argv, port=5201, stdout=log, stderr=log)
-    argv = ["iperf3", "-c", deployment.server.address, "--json", *options]
+    argv = ["iperf3", "-s", "-1", "--bind", deployment.server.address, "-p", str(served)]
+    server = start_server(deployment.server.host, argv, port=served, stdout=log, stderr=log)
+    argv = ["iperf3", "-c", deployment.server.address, "-p", str(asked), "--json", *options]
     answer = json.loads(deployment.client.host.run(argv, timeout_s=20).stdout)
     server.stop()
     return int(answer["end"]["sum_received"]["bytes"])
@@ -73,3 +74,21 @@ def test_nat(driver: LocalDriver, encapsulation: str) -> None:
         # The proof's packets alone belong to no connection: 3 each way.
         assert counters["translated_source"] + counters["untracked"] == counters["forwarded"]
         assert counters["untracked"] == 6
+
+
+@pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
+def test_load_balancer(driver: LocalDriver, encapsulation: str) -> None:
+    chain = scenario(
+        ["firewall", "load_balancer"],
+        where=topology("T2"),
+        encapsulation=encapsulation,  # type: ignore[arg-type]
+        knobs={"port": 80, "backends": [8081], "engine": "nftables"},
+    )
+    deployment = driver.deploy(chain)
+    carries_traffic(driver, deployment, chain)
+    assert transfer(deployment, "-n", "4M", asked=80, served=8081) > 1024 * 1024
+    assert transfer(deployment, "-n", "4M", "-R", asked=80, served=8081) > 1024 * 1024
+    counters = deployment.functions[1].counters()
+    # iperf3 opens two connections for a transfer.
+    assert counters["connections_port8081"] == 4
+    assert counters["balanced"] > 1000

@@ -1,0 +1,1 @@
+"""The load balancer: destination NAT to several ports of the server, NSH-unaware."""

@@ -1,0 +1,115 @@
+"""The load balancer as a VNF type: connections to one port go to several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.base import Host
+from sfcperf.plugins import Requirement
+from sfcperf.vnfs import kernel_forwarding
+from sfcperf.vnfs.base import Attachment, NetworkFunction
+from sfcperf.vnfs.kernel_forwarding import CHECK_CHECKSUMS_KNOB, KernelForwarding
+from sfcperf.vnfs.load_balancer.engines import ENGINES, Engine, Service, choose
+
+_PORT = {"type": "integer", "minimum": 1, "maximum": 65535}
+
+
+class LoadBalancer(NetworkFunction):
+    """Sends each connection to a port of the server to one of its backends."""
+
+    name: ClassVar[str] = "load_balancer"
+    title: ClassVar[str] = "layer 4 load balancer by destination NAT (IPVS, or nftables)"
+    nsh_aware: ClassVar[bool] = False
+    interfaces: ClassVar[int] = 2
+    folder: ClassVar[Path] = Path(__file__).resolve().parent
+    parameters: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "port": {
+                "description": "TCP and UDP port of the server that the client addresses; what "
+                "goes to others is forwarded as it is.",
+                **_PORT,
+                "default": 80,
+            },
+            "backends": {
+                "description": "Ports of the server that connections go to.",
+                "type": "array",
+                "items": _PORT,
+                "minItems": 1,
+                "maxItems": 64,
+                "uniqueItems": True,
+                "default": [8081, 8082],
+            },
+            "scheduler": {
+                "description": "Who is next: each in turn, or by a hash of the client's address "
+                "and port.",
+                "enum": ["round-robin", "hash"],
+                "default": "round-robin",
+            },
+            "engine": {
+                "description": "`auto` is IPVS where the kernel has it and ipvsadm is installed, "
+                "else nftables.",
+                "enum": ["auto", *ENGINES],
+                "default": "auto",
+            },
+            "check_checksums": CHECK_CHECKSUMS_KNOB,
+        },
+    }
+
+    @classmethod
+    def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
+        """`ip`, `sysctl`, and the engine's; with `auto` those of nftables, which always does."""
+        wanted = str(knobs["engine"])
+        engine = ENGINES["nftables" if wanted == "auto" else wanted]
+        return [*kernel_forwarding.requirements(), *engine.requirements()]
+
+    @classmethod
+    def start(
+        cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]
+    ) -> RunningLoadBalancer:
+        """Routes, the balanced service, then forwarding on."""
+        service = Service(int(knobs["port"]), tuple(knobs["backends"]), str(knobs["scheduler"]))
+        with kernel_forwarding.deployment_errors(host, attachment):
+            kernel_forwarding.add_routes(host, attachment)
+            name = choose(host, str(knobs["engine"]))
+            ENGINES[name].load(host, attachment, service)
+            if name == "nftables":
+                kernel_forwarding.check_checksums(host, bool(knobs["check_checksums"]))
+            kernel_forwarding.forward(host, attachment)
+            return RunningLoadBalancer(host, attachment, ENGINES[name], service)
+
+
+class RunningLoadBalancer(KernelForwarding):
+    """A host whose kernel balances and forwards."""
+
+    def __init__(
+        self, host: Host, attachment: Attachment, engine: Engine, service: Service
+    ) -> None:
+        super().__init__(host, attachment)
+        self._attachment = attachment
+        self._engine = engine
+        self._service = service
+
+    def counters(self) -> Mapping[str, int]:
+        """As of kernel forwarding; `balanced`, packets both ways of balanced connections; and
+        `connections_portN`, connections that each backend was given. Raises MeasurementError."""
+        return {**super().counters(), **self._engine.counters(self._host, self._service)}
+
+    def problem(self) -> str | None:
+        """Also when the balanced service is gone."""
+        if (problem := super().problem()) is not None:
+            return problem
+        try:
+            self._engine.counters(self._host, self._service)
+        except MeasurementError as error:
+            return f"nothing is balanced any more: {error.message}"
+        return None
+
+    def stop(self) -> None:
+        """Forward no more, then balance no more."""
+        super().stop()
+        self._engine.remove(self._host, self._attachment, self._service)

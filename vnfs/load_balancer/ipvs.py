@@ -1,0 +1,68 @@
+"""IPVS as text: what `ipvsadm --restore` and `ip -batch` read, and what `ipvsadm --list` prints.
+
+IPVS takes packets that are for this host. So the server's address is local to packets that come in
+by the ingress for the balanced port; for what IPVS sends on it is the server's, behind the egress.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from sfcperf.errors import MeasurementError
+
+SERVICES = "/proc/net/ip_vs"
+ROUTE_TABLE = "1532"
+FLAGS = ("--tcp-service", "--udp-service")
+_SCHEDULERS = {"round-robin": "rr", "hash": "sh -b sh-port"}
+
+
+def module(release: str) -> Path | None:
+    """The kernel's module, or None; it may be compressed."""
+    folder = Path("/lib/modules") / release / "kernel/net/netfilter/ipvs"
+    return next(iter(sorted(folder.glob("ip_vs.ko*"))), None)
+
+
+def route_rules(ingress: str, port: int) -> list[list[str]]:
+    """Selectors of `ip rule` for packets that IPVS shall have."""
+    return [
+        ["iif", ingress, "ipproto", protocol, "dport", str(port), "lookup", ROUTE_TABLE]
+        for protocol in ("tcp", "udp")
+    ]
+
+
+def routes(ingress: str, server: str, port: int) -> str:
+    """Lines for `ip -batch`."""
+    lines = [f"route replace local {server}/32 dev lo table {ROUTE_TABLE}"]
+    # Rule 0, the table `local`, comes first; the server's address is not in it.
+    lines += [f"rule add {' '.join(rule)} priority 100" for rule in route_rules(ingress, port)]
+    return "\n".join(lines) + "\n"
+
+
+def services(server: str, port: int, backends: Sequence[int], scheduler: str) -> str:
+    """Lines for `ipvsadm --restore`, with masquerading (-m): destination NAT."""
+    lines = []
+    for flag in ("-t", "-u"):
+        lines.append(f"-A {flag} {server}:{port} -s {_SCHEDULERS[scheduler]}")
+        lines += [f"-a {flag} {server}:{port} -r {server}:{backend} -m" for backend in backends]
+    return "\n".join(lines) + "\n"
+
+
+def counters(listing: str, backends: Sequence[int]) -> Mapping[str, int]:
+    """From `ipvsadm --list --numeric --stats --exact`: lines of services, each with those of its
+    backends (`  -> ADDRESS:PORT  Conns InPkts OutPkts InBytes OutBytes`).
+
+    Raises MeasurementError when no service is there.
+    """
+    balanced, services_seen = 0, 0
+    connections = dict.fromkeys(backends, 0)
+    for words in map(str.split, listing.splitlines()):
+        if words[:1] in (["TCP"], ["UDP"]):
+            services_seen += 1
+            balanced += int(words[3]) + int(words[4])
+        elif words[:1] == ["->"] and words[1] != "RemoteAddress:Port":
+            connections[int(words[1].rpartition(":")[2])] += int(words[2])
+    if not services_seen:
+        raise MeasurementError("IPVS has no services any more")
+    by_backend = {f"connections_port{port}": count for port, count in connections.items()}
+    return {"balanced": balanced, **by_backend}
