@@ -36,17 +36,22 @@ class SummaryAnalysis(Analysis):
 
         Raises InputError when the run folder is damaged.
         """
-        manifest = run.manifest()
-        confidence, first_look = confidence_of(run), first_look_of(run)
-        rows = [
-            row
-            for measurement in planned_measurements(manifest, run.trials())
-            for row in _Rows(
-                measurement, confidence, first_look, _stop_reason(manifest, measurement)
-            ).all()
-        ]
+        rows = summarise(run, planned_measurements(run.manifest(), run.trials()))
         run.write_summary(rows)
         return {"run_id": run.run_id, "summaries": [summary_row(row) for row in rows]}
+
+
+def summarise(run: RunStore, measurements: Sequence[PlannedMeasurement]) -> list[Summary]:
+    """The rows of measurements of a run. Raises InputError when the run folder is damaged."""
+    manifest = run.manifest()
+    confidence, first_look = confidence_of(run), first_look_of(run)
+    return [
+        row
+        for measurement in measurements
+        for row in _Rows(
+            measurement, confidence, first_look, _stop_reason(manifest, measurement)
+        ).all()
+    ]
 
 
 @dataclass(frozen=True)

@@ -86,17 +86,23 @@ def _figure_findings(
 
 
 def _draw(store: RunStore, folder: Path) -> None:
+    from sfcperf.visualization.figure_lines import resolve_lines
     from sfcperf.visualization.figures import FORMATS, fits_of, write_figure
     from sfcperf.visualization.fit_words import fits_by_series
     from sfcperf.visualization.series import resolve
     from sfcperf.visualization.trial_index import TrialIndex
 
     manifest, (document, _) = store.manifest(), store.workflow()
-    summaries, trials = store.summaries(), TrialIndex(store.trials())
+    summaries, trials = store.summaries(), store.trials()
+    index = TrialIndex(trials)
     levels = [scenario["levels"] for scenario in manifest["scenarios"]]
     formats = [name for name in FORMATS if any(store.figures.glob(f"*.{name}"))]
     for spec in _specs(document.get("figures", ()), manifest):
-        plot = resolve(spec, summaries, levels, trials)
+        plot = (
+            resolve_lines(store, spec, trials, levels, index)
+            if spec.lines
+            else resolve(spec, summaries, levels, index)
+        )
         fits = fits_by_series(plot, fits_of(store, spec))
         write_figure(plot, fits, folder, formats)
 
@@ -110,9 +116,11 @@ def _specs(figures: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any]) ->
         for metric in probe["metrics"]
     }
     for figure in figures:
-        if (figure["probe"], figure["metric"]) not in units:
-            raise InputError(f"no probe {figure['probe']} has the metric {figure['metric']}")
-    return [figure_spec(f, units[f["probe"], f["metric"]]) for f in figures]
+        for shown in figure.get("lines", [figure]):
+            # What monitors observe is not declared: only telemetry tells.
+            if "source" not in shown and (shown["probe"], shown["metric"]) not in units:
+                raise InputError(f"no probe {shown['probe']} has the metric {shown['metric']}")
+    return [figure_spec(f, units.get((f.get("probe"), f.get("metric")), "")) for f in figures]
 
 
 @dataclass(frozen=True)

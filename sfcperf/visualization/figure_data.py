@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from sfcperf.visualization.levels import level_text
 from sfcperf.visualization.series import Plot, Point
+from sfcperf.workflow.figures import LINE
 from sfcperf.workflow.model import FigureSpec
 
 _STATISTICS = ("n", "mean", "median", "stdev", "ci_low", "ci_high", "confidence", "method")
@@ -26,7 +27,7 @@ def data_csv(plot: Plot) -> str:
     for series in plot.series:
         for point in series.points:
             row = point.summary
-            cells = [series.name, *_levels(point, factors), plot.spec.probe, plot.spec.metric]
+            cells = [series.name, *_levels(point, factors), *_what(plot, point)]
             if row is None:
                 blanks = [""] * (1 + len(statistics) + len(_DRAWN))
                 rows.append([*cells, *blanks, point.state, "no trial", "", ""])
@@ -50,7 +51,7 @@ def trials_csv(plot: Plot) -> str:
             for trial in point.trials:
                 record = trial.record
                 of_metric = trial.samples(plot.spec.metric)
-                cells = [series.name, *_levels(point, factors), plot.spec.probe, plot.spec.metric]
+                cells = [series.name, *_levels(point, factors), *_what(plot, point)]
                 about = [_unit(plot, point), record.trial_id, str(record.round), record.status]
                 y = _scaled(trial.value, plot.spec)
                 rows.append([*cells, *about, str(len(of_metric)), repr(trial.value), y])
@@ -69,6 +70,14 @@ def samples_csv(plot: Plot) -> str:
                 for number, value in enumerate(trial.samples(plot.spec.metric), 1):
                     rows.append([*about, str(number), repr(value), _scaled(value, plot.spec)])
     return _text(rows)
+
+
+def _what(plot: Plot, point: Point) -> tuple[str, str]:
+    """Label of the probe, and the metric; of a line of telemetry with its source."""
+    for line in plot.spec.lines:
+        if point.scenario[LINE] == line.name:
+            return line.probe, f"{line.source}: {line.metric}" if line.source else line.metric
+    return plot.spec.probe, plot.spec.metric
 
 
 def _factors(plot: Plot) -> list[str]:

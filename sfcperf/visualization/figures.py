@@ -15,6 +15,7 @@ from sfcperf.results.records import Summary, TrialRecord
 from sfcperf.results.store import RunStore, replace_file
 from sfcperf.visualization.drawing import draw
 from sfcperf.visualization.figure_data import data_csv, samples_csv, trials_csv
+from sfcperf.visualization.figure_lines import resolve_lines
 from sfcperf.visualization.fit_words import fits_by_series
 from sfcperf.visualization.page_styles import FORMATS, STYLES, PageStyle
 from sfcperf.visualization.series import Plot, resolve
@@ -46,9 +47,15 @@ def resolve_figures(
     trials: Sequence[TrialRecord],
     index: TrialIndex,
 ) -> list[tuple[Plot, dict[str, LineFit]]]:
-    """The workflow's figures with their fitted lines, from what was read of the run."""
+    """The workflow's figures with their fitted lines, from what was read of the run; `index` knows
+    its trials, and learns those of figures with lines."""
     scenarios = [scenario.levels for scenario in workflow.scenarios]
-    plots = [resolve(spec, summaries, scenarios, index) for spec in workflow.figures]
+    plots = [
+        resolve_lines(run, spec, trials, scenarios, index)
+        if spec.lines
+        else resolve(spec, summaries, scenarios, index)
+        for spec in workflow.figures
+    ]
     return [(plot, fits_by_series(plot, fits_of(run, plot.spec, trials))) for plot in plots]
 
 

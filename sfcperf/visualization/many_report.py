@@ -18,9 +18,15 @@ from sfcperf.visualization.charts import Chart, chart, trial_anchor
 from sfcperf.visualization.figure_choice import Wish, chosen_figures
 from sfcperf.visualization.levels import level_text
 from sfcperf.visualization.page import environment, page_parts
-from sfcperf.visualization.run_data import Results, RunData, letter_of, side_by_side
+from sfcperf.visualization.run_data import (
+    Results,
+    RunData,
+    letter_of,
+    resolve_figure,
+    side_by_side,
+)
 from sfcperf.visualization.run_rows import run_facts
-from sfcperf.visualization.series import RUN, automatic, resolve
+from sfcperf.visualization.series import RUN, automatic
 from sfcperf.visualization.trial_index import TrialIndex
 from sfcperf.visualization.verdict import Verdict, judge
 
@@ -125,7 +131,7 @@ def _charts(
         replace(
             chart(
                 f"metric-{number}",
-                resolve(spec, results.summaries, results.scenarios_of(spec), index),
+                resolve_figure(runs, results, spec, index),
                 index,
                 link=link,
             ),

@@ -16,8 +16,8 @@ from sfcperf.visualization.latex import latex
 from sfcperf.visualization.levels import varying
 from sfcperf.visualization.notes import note
 from sfcperf.visualization.page_styles import FORMATS, STYLES, PageStyle
-from sfcperf.visualization.run_data import RunData, side_by_side
-from sfcperf.visualization.series import RUN, Plot, resolve
+from sfcperf.visualization.run_data import RunData, resolve_figure, side_by_side
+from sfcperf.visualization.series import RUN, Plot
 from sfcperf.visualization.trial_index import TrialIndex
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def write_figures(
         file_name(spec)
     _make(folder)
     for spec in specs:
-        plot = resolve(spec, results.summaries, results.scenarios_of(spec), index)
+        plot = resolve_figure(runs, results, spec, index)
         fits = _fits(runs, plot)
         files += write_figure(
             plot, fits, folder, page.formats,

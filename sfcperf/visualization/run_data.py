@@ -14,8 +14,10 @@ from functools import cached_property
 from sfcperf.errors import InputError, SfcperfError
 from sfcperf.results.records import Summary, TrialRecord
 from sfcperf.results.store import RunStore
+from sfcperf.visualization.figure_lines import LineResults, line_results
 from sfcperf.visualization.levels import Levels
-from sfcperf.visualization.series import RUN
+from sfcperf.visualization.series import RUN, Plot, resolve
+from sfcperf.visualization.trial_index import TrialIndex
 from sfcperf.workflow.model import FigureSpec, Workflow
 
 
@@ -78,10 +80,11 @@ class Results:
 
     def without(self, spec: FigureSpec) -> list[str]:
         """Labels of the runs that measured nothing of what a figure shows."""
+        probes = {line.probe for line in spec.lines}
         have = {
             row.scenario.get(RUN)
             for row in self.summaries
-            if (row.label, row.metric) == (spec.probe, spec.metric)
+            if (row.label, row.metric) == (spec.probe, spec.metric) or row.label in probes
         }
         return [label for label in self.runs if label not in have]
 
@@ -177,6 +180,29 @@ def _automatic_labels(stores: Sequence[RunStore]) -> list[str]:
     starts = [str(m.get("started_at") or "")[:16].replace("T", " ") for m in manifests]
     dated = [f"{name} {start}".strip() for name, start in zip(names, starts, strict=True)]
     return dated if len(set(dated)) == len(dated) else ids
+
+
+def resolve_figure(
+    runs: Sequence[RunData], results: Results, spec: FigureSpec, index: TrialIndex
+) -> Plot:
+    """The points of a figure over one run or many; `results` are those of the runs side by side,
+    and `index` knows their trials. Raises InputError when a run folder is damaged."""
+    if not spec.lines:
+        return resolve(spec, results.summaries, results.scenarios_of(spec), index)
+    found = [line_results(run.store, spec, run.trials, run.scenarios) for run in runs]
+    if len(runs) > 1:
+        found = [_labelled(run, lines) for run, lines in zip(runs, found, strict=True)]
+    index.add(record for lines in found for record in lines.trials)
+    summaries = [row for lines in found for row in lines.summaries]
+    return resolve(spec, summaries, [one for lines in found for one in lines.scenarios], index)
+
+
+def _labelled(run: RunData, lines: LineResults) -> LineResults:
+    return LineResults(
+        [replace(row, scenario=_with(run, row.scenario)) for row in lines.summaries],
+        [_with(run, levels) for levels in lines.scenarios],
+        [replace(record, scenario=_with(run, record.scenario)) for record in lines.trials],
+    )
 
 
 def _with(run: RunData, levels: Levels) -> dict[str, object]:

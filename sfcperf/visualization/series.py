@@ -23,6 +23,7 @@ from sfcperf.visualization.levels import (
     scenario_text,
     varying,
 )
+from sfcperf.workflow.figures import LINE
 from sfcperf.workflow.model import FigureSpec
 
 if TYPE_CHECKING:
@@ -242,8 +243,8 @@ def measured(row: Summary, rows: Sequence[Summary], x: str, series: str | None) 
 
 def _teller(factor: str, scenario: Levels, tellers: Sequence[str]) -> str:
     level = level_text(scenario[factor])
-    # `T1` speaks for itself, `2` does not; and a name that the user gave to a run or a variant.
-    named = factor in (RUN, VARIANT) or len(tellers) == 1
+    # `T1` speaks for itself, `2` does not; and a name that the user gave to a run, variant or line.
+    named = factor in (RUN, VARIANT, LINE) or len(tellers) == 1
     return (
         level
         if isinstance(scenario[factor], str) and named

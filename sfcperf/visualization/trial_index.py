@@ -28,6 +28,10 @@ class TrialIndex:
 
     def __init__(self, trials: Iterable[TrialRecord]) -> None:
         self._groups: dict[str, dict[str, list[tuple[TrialRecord, Mapping[str, float]]]]] = {}
+        self.add(trials)
+
+    def add(self, trials: Iterable[TrialRecord]) -> None:
+        """Know of further trials."""
         for record in trials:
             scenarios = self._groups.setdefault(record.label, {})
             group = scenarios.setdefault(scenario_key(record.scenario), [])

@@ -8,8 +8,14 @@ from typing import Any
 from sfcperf import plugins
 from sfcperf.workflow.expand import Level
 from sfcperf.workflow.findings import Findings, did_you_mean, listing
-from sfcperf.workflow.model import FigureSpec, ProbeSpec, Scenario
+from sfcperf.workflow.model import FigureLine, FigureSpec, ProbeSpec, Scenario
 from sfcperf.workflow.pointer import to_pointer
+
+_NEEDED_WITHOUT = {"probe": "Label of the probe.", "metric": "Metric of the probe."}
+_NEEDED_WITH_LINES = {"y_label": "Label of the y axis, with the unit."}
+
+LINE = "line"
+"""Factor whose levels are the names of a figure's `lines`."""
 
 
 def build_figures(
@@ -26,7 +32,11 @@ def build_figures(
         if value["name"] in figures:
             figure.report("name", f"the figure {value['name']!r} is there already")
         figure.check_factors()
-        unit = figure.unit(probes)
+        if not figure.is_whole():
+            continue
+        if "lines" in value:
+            figure.check_lines(probes, scenarios)
+        unit = "" if "lines" in value else figure.unit(probes)
         figures[value["name"]] = figure_spec(value, unit)
     return tuple(figures.values())
 
@@ -47,10 +57,29 @@ class _Figure:
         self._findings = findings
 
     def report(
-        self, key: str, message: str, allowed: str | None = None, hint: str | None = None
+        self,
+        key: str | tuple[str | int, ...],
+        message: str,
+        allowed: str | None = None,
+        hint: str | None = None,
     ) -> None:
-        where = to_pointer(("figures", self._index, key))
+        inside = (key,) if isinstance(key, str) else key
+        where = to_pointer(("figures", self._index, *inside))
         self._findings.add(where, message, allowed=allowed, hint=hint)
+
+    def is_whole(self) -> bool:
+        """Whether it says what it shows: one metric, or lines."""
+        lines = "lines" in self._value
+        needed = _NEEDED_WITH_LINES if lines else _NEEDED_WITHOUT
+        missing = [key for key in needed if key not in self._value]
+        for key in missing:
+            self.report((), f"{key!r} is missing", allowed=needed[key])
+        for key in ("probe", "metric", "series") if lines else ():
+            if key in self._value:
+                self.report(key, "each of the `lines` says its own")
+        if lines and self._value.get("fit", "none") != "none":
+            self.report("fit", "a figure with `lines` has no fitted line", "none")
+        return not missing
 
     def check_factors(self) -> None:
         for key in ("x", "series"):
@@ -68,7 +97,7 @@ class _Figure:
         if self._value.get("centre") == "median" and self._value.get("kind") in ("box", "ecdf"):
             kind = self._value["kind"]
             self.report("centre", f"a figure of kind {kind!r} draws no medians", "line, bar")
-        if self._value.get("fit") == "linear":
+        if self._value.get("fit") == "linear" and "lines" not in self._value:
             self._check_fit(x, series)
 
     def _check_fit(self, x: str, series: str | None) -> None:
@@ -94,20 +123,59 @@ class _Figure:
 
     def unit(self, probes: Mapping[str, ProbeSpec]) -> str:
         """Unit of the metric; empty when probe or metric do not exist."""
-        label, name = self._value["probe"], self._value["metric"]
+        return self._unit_of(self._value, (), probes)
+
+    def check_lines(self, probes: Mapping[str, ProbeSpec], scenarios: Sequence[Scenario]) -> None:
+        """Names, probes, metrics and units of the lines; what monitors observe is not known before
+        the run."""
+        if LINE in self._factors:
+            self.report("lines", f"the factor {LINE!r} has the name that tells the lines apart")
+        if self._value.get("kind") == "ecdf":
+            self.report("kind", "a figure with `lines` draws no distributions", "line, bar, box")
+        names: set[str] = set()
+        units: dict[str, str] = {}
+        for number, line in enumerate(self._value["lines"]):
+            at = ("lines", number)
+            if line["name"] in names:
+                self.report((*at, "name"), f"the line {line['name']!r} is there already")
+            names.add(line["name"])
+            if "source" not in line:
+                units.setdefault(self._unit_of(line, at, probes), line["name"])
+                continue
+            self._probe(line["probe"], at, probes)
+            if not any(scenario.monitors for scenario in scenarios):
+                self.report((*at, "source"), "this workflow has no monitor that observes anything")
+        units.pop("", None)
+        if len(units) > 1:
+            found = ", ".join(f"{unit} ({name})" for unit, name in units.items())
+            self.report("lines", f"its lines have different units: {found}")
+
+    def _probe(
+        self, label: str, at: tuple[str | int, ...], probes: Mapping[str, ProbeSpec]
+    ) -> ProbeSpec | None:
         if label not in probes:
             self.report(
-                "probe",
+                (*at, "probe"),
                 f"there is no probe labelled {label!r}",
                 listing(probes),
                 did_you_mean(label, probes),
             )
+        return probes.get(label)
+
+    def _unit_of(
+        self,
+        value: Mapping[str, Any],
+        at: tuple[str | int, ...],
+        probes: Mapping[str, ProbeSpec],
+    ) -> str:
+        label, name = value["probe"], value["metric"]
+        probe = self._probe(label, at, probes)
+        if probe is None:
             return ""
-        probe = probes[label]
         metrics = {m.name: m for m in plugins.load("probe", probe.probe).metrics(probe.parameters)}
         if name not in metrics:
             self.report(
-                "metric",
+                (*at, "metric"),
                 f"the probe {label!r} has no metric {name!r}",
                 listing(metrics),
                 did_you_mean(name, metrics),
@@ -119,18 +187,23 @@ class _Figure:
 def figure_spec(value: Mapping[str, Any], unit: str) -> FigureSpec:
     """From a schema-valid entry of the section; `unit` is that of the metric."""
     scale = value.get("y_scale", 1)
-    unscaled = f"{value['metric']} ({unit})"
+    lines = tuple(FigureLine(**line) for line in value.get("lines", ()))
+    # No probe has a label with a blank.
+    probe = f"figure {value['name']}" if lines else value["probe"]
+    metric = lines[0].metric if lines else value["metric"]
+    unscaled = f"{metric} ({unit})"
     return FigureSpec(
         name=value["name"],
         title=value.get("title", value["name"]),
-        probe=value["probe"],
-        metric=value["metric"],
+        probe=probe,
+        metric=metric,
         x=value["x"],
-        series=value.get("series"),
+        series=LINE if lines else value.get("series"),
         x_label=value.get("x_label", value["x"]),
         y_label=value.get("y_label", unscaled if scale == 1 else f"{unscaled} x {scale:g}"),
         y_scale=scale,
         fit=value.get("fit", "none"),
         kind=value.get("kind", "line"),
         centre=value.get("centre", "mean"),
+        lines=lines,
     )

@@ -247,6 +247,20 @@ class Design:
 
 
 @dataclass(frozen=True)
+class FigureLine:
+    """One quantity in a figure of several."""
+
+    name: str
+    """In the legend."""
+    probe: str
+    """Label of the probe during whose trials it was measured."""
+    metric: str
+    """Of the probe, or of the observations of `source`."""
+    source: str | None = None
+    """Source in telemetry; None: the metric is the probe's."""
+
+
+@dataclass(frozen=True)
 class FigureSpec:
     """A figure to draw from the summaries: y against x, one line per level of `series`."""
 
@@ -254,7 +268,7 @@ class FigureSpec:
     """File name without ending, e.g. `fig8a`."""
     title: str
     probe: str
-    """Label of the probe."""
+    """Label of the probe; of a figure with `lines`, that of its derived results."""
     metric: str
     x: str
     """Factor on the x axis."""
@@ -269,6 +283,8 @@ class FigureSpec:
     kind: Literal["line", "bar", "box", "ecdf"] = "line"
     centre: Literal["mean", "median"] = "mean"
     """What points and bars stand for, each with its own interval."""
+    lines: tuple[FigureLine, ...] = ()
+    """Quantities, each a line of its own; empty: one metric of one probe."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from support.workflow_plugins import findings_at, pointers
 
-from sfcperf.workflow.model import FigureSpec
+from sfcperf.workflow.figures import LINE
+from sfcperf.workflow.model import FigureLine, FigureSpec
 
 VARIED: dict[str, Any] = {
     "factors": {"t": ["T1", "T2"], "n": [0, 1]},
@@ -67,3 +68,83 @@ def test_mistakes(
 
 def test_two_figures_of_one_name(refused: Any) -> None:
     assert pointers(refused(**VARIED, figures=[FIGURE, FIGURE])) == {"/figures/1/name"}
+
+
+LINES: dict[str, Any] = {
+    "name": "both",
+    "x": "n",
+    "y_label": "Time (µs)",
+    "lines": [
+        {"name": "echoes", "probe": "echo", "metric": "rtt_us"},
+        {"name": "seen", "probe": "echo", "metric": "processing_time_us", "source": "fwd-1"},
+    ],
+}
+WATCHED: dict[str, Any] = {**VARIED, "monitors": [{"monitor": "watch"}]}
+
+
+def test_lines_of_probes_and_monitors(load: Any) -> None:
+    (figure,) = load(**WATCHED, figures=[LINES]).figures
+    assert figure.lines == (
+        FigureLine("echoes", "echo", "rtt_us"),
+        FigureLine("seen", "echo", "processing_time_us", "fwd-1"),
+    )
+    assert (figure.series, figure.fit, figure.y_label) == (LINE, "none", "Time (µs)")
+    # No probe has that label: its results are no probe's.
+    assert figure.probe == "figure both"
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer", "message"),
+    [
+        ({"y_label": None}, "/figures/0", "'y_label' is missing"),
+        ({"lines": None}, "/figures/0", "'probe' is missing"),
+        ({"probe": "echo"}, "/figures/0/probe", "each of the `lines` says its own"),
+        ({"series": "t"}, "/figures/0/series", "each of the `lines` says its own"),
+        ({"kind": "ecdf"}, "/figures/0/kind", "draws no distributions"),
+        ({"fit": "linear"}, "/figures/0/fit", "has no fitted line"),
+        ({"x": "line"}, "/figures/0/x", "no factor 'line'"),
+        ({"lines": []}, "/figures/0/lines", "at least 1"),
+    ],
+)
+def test_mistakes_of_figures_with_lines(
+    refused: Any, changes: dict[str, Any], pointer: str, message: str
+) -> None:
+    figure = {key: value for key, value in {**LINES, **changes}.items() if value is not None}
+    error = refused(**WATCHED, figures=[figure])
+    found = findings_at(error, pointer)
+    assert found and message in found[0].message, (pointers(error), found)
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "message"),
+    [
+        ({"probe": "eco"}, "probe", "no probe labelled"),
+        ({"metric": "rtt"}, "metric", "no metric 'rtt'"),
+        ({"name": "seen"}, "name", "is there already"),
+    ],
+)
+def test_mistakes_of_a_line(refused: Any, line: dict[str, Any], key: str, message: str) -> None:
+    lines = [LINES["lines"][1], {**LINES["lines"][0], **line}]
+    error = refused(**WATCHED, figures=[{**LINES, "lines": lines}])
+    (found,) = findings_at(error, f"/figures/0/lines/1/{key}")
+    assert message in found.message
+
+
+def test_lines_in_one_figure_have_one_unit(refused: Any) -> None:
+    lines = [LINES["lines"][0], {"name": "lost", "probe": "echo", "metric": "loss_ratio"}]
+    error = refused(**WATCHED, figures=[{**LINES, "lines": lines}])
+    assert "us (echoes), 1 (lost)" in findings_at(error, "/figures/0/lines")[0].message
+
+
+def test_telemetry_needs_a_monitor(refused: Any) -> None:
+    assert pointers(refused(**VARIED, figures=[LINES])) == {"/figures/0/lines/1/source"}
+
+
+def test_a_factor_cannot_have_the_name_of_the_lines(refused: Any) -> None:
+    error = refused(
+        factors={"line": [1, 2]},
+        chain={"functions": [{"vnf": "fwd", "count": "${line}"}]},
+        monitors=[{"monitor": "watch"}],
+        figures=[{**LINES, "x": "line"}],
+    )
+    assert pointers(error) == {"/figures/0/lines"}

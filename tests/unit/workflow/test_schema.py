@@ -213,7 +213,7 @@ def test_a_plugin_with_a_wrong_schema_or_a_clash_is_named(
         ({"factors": {"n": []}}, "/factors/n", "at least 1", ""),
         ({"factors": {"n": [[1]]}}, "/factors/n/0", "not a list", ""),
         ({"factors": {"n": [None]}}, "/factors/n/0", "not null", ""),
-        ({"figures": [{"name": "f"}]}, "/figures/0", "'probe' is missing", "Label"),
+        ({"figures": [{"name": "f"}]}, "/figures/0", "'x' is missing", "Factor"),
         ({"presets": {"s": []}}, "/presets/s", "must be an object", ""),
     ],
 )

@@ -1,0 +1,158 @@
+"""Figures that show what monitors observed beside what probes measured."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pyarrow.parquet
+import pytest
+from scipy import stats
+from support.runs import RunOptions, build_run
+
+from sfcperf.package.remake_figures import _draw as remake
+from sfcperf.results.store import RunStore
+from sfcperf.visualization.figure_choice import Wish
+from sfcperf.visualization.figures import draw_figures, resolve_figures
+from sfcperf.visualization.paper_figures import Page, write_figures
+from sfcperf.visualization.report import ReportPublisher
+from sfcperf.visualization.run_data import RunData, load_workflow, resolve_figure, side_by_side
+from sfcperf.visualization.series import Plot
+from sfcperf.visualization.trial_index import TrialIndex
+
+FIGURE = {
+    "name": "busy",
+    "title": "CPU of the function",
+    "x": "chain_length",
+    "y_label": "CPUs",
+    "lines": [
+        {"name": "during ping", "probe": "ping", "metric": "cpu_cores", "source": "fwd-1"},
+        {"name": "during TCP", "probe": "iperf3-tcp", "metric": "cpu_cores", "source": "fwd-1"},
+        {"name": "lost echoes", "probe": "ping", "metric": "loss_ratio"},
+    ],
+}
+OPTIONS = RunOptions(topologies=("T1",), figures=(FIGURE,))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunStore:
+    """Nobody writes into it."""
+    return build_run(tmp_path_factory.mktemp("runs") / "20260101-120000-lines-abc123", OPTIONS)
+
+
+def resolved(run: RunStore) -> Plot:
+    workflow, _ = load_workflow(run)
+    assert workflow is not None
+    trials = run.trials()
+    ((plot, fits),) = resolve_figures(run, workflow, run.summaries(), trials, TrialIndex(trials))
+    assert fits == {}
+    return plot
+
+
+def observed(run: RunStore, trial_id: str, source: str, metric: str) -> list[float]:
+    rows = pyarrow.parquet.read_table(run.telemetry_path).to_pylist()
+    return [
+        row["value"]
+        for row in rows
+        if (row["trial_id"], row["source"], row["metric"]) == (trial_id, source, metric)
+    ]
+
+
+def test_the_trial_is_the_unit_of_what_a_monitor_observed(run: RunStore) -> None:
+    """Twenty observations in each of three trials are three numbers, not sixty."""
+    plot = resolved(run)
+    assert [series.name for series in plot.series] == ["during ping", "during TCP", "lost echoes"]
+    point = plot.series[0].points[1]
+    trials = [r for r in run.trials() if r.label == "ping" and r.scenario["chain_length"] == 1]
+    means = [numpy.mean(observed(run, r.trial_id, "fwd-1", "cpu_cores")) for r in trials]
+    row = point.summary
+    assert row is not None and row.n == 3 and row.unit == "1" and row.valid
+    assert row.mean == pytest.approx(numpy.mean(means))
+    low, high = stats.t.interval(0.95, 2, numpy.mean(means), stats.sem(means))
+    assert (row.ci_low, row.ci_high) == pytest.approx((low, high))
+    assert [trial.value for trial in point.trials] == pytest.approx(means)
+
+
+def test_a_line_of_a_probe_is_that_of_its_summary(run: RunStore) -> None:
+    rows = [r for r in run.summaries() if (r.label, r.metric) == ("ping", "loss_ratio")]
+    points = resolved(run).series[2].points
+    assert [point.summary.mean for point in points if point.summary] == [r.mean for r in rows]
+
+
+def test_where_nothing_was_observed_is_no_number(run: RunStore) -> None:
+    """A chain of length 0 has no function."""
+    point = resolved(run).series[0].points[0]
+    assert point.state == "missing" and point.trials == ()
+
+
+def test_trials_that_do_not_count_do_not(tmp_path: Path) -> None:
+    spoiled = frozenset({"r002-s001-ping"})
+    store = build_run(tmp_path / "run", replace(OPTIONS, untrusted=spoiled))
+    point = resolved(store).series[0].points[1]
+    assert point.state == "untrusted" and point.summary is not None
+    assert (point.summary.n, point.summary.excluded) == (2, ("r002-s001-ping",))
+    assert len(point.trials) == 3
+
+
+def test_a_run_without_telemetry_has_no_points(tmp_path: Path) -> None:
+    store = build_run(tmp_path / "run", replace(OPTIONS, telemetry=False))
+    plot = resolved(store)
+    assert {point.state for series in plot.series[:2] for point in series.points} == {"missing"}
+
+
+def test_files_say_what_each_line_is(tmp_path: Path) -> None:
+    store = build_run(tmp_path / "run", OPTIONS)
+    names = {path.name for path in draw_figures(store, _workflow(store))}
+    assert names == {f"busy.{ending}" for ending in ("svg", "pdf", "png", "csv", "trials.csv")}
+    rows = list(csv.DictReader(io.StringIO((store.figures / "busy.csv").read_text())))
+    seen = {(row["line"], row["probe"], row["metric"]) for row in rows}
+    assert seen == {
+        ("during ping", "ping", "fwd-1: cpu_cores"),
+        ("during TCP", "iperf3-tcp", "fwd-1: cpu_cores"),
+        ("lost echoes", "ping", "loss_ratio"),
+    }
+    svg = (store.figures / "busy.svg").read_text()
+    assert "during TCP" in svg
+
+
+def test_the_report_draws_it_with_a_point_for_each_trial(tmp_path: Path) -> None:
+    store = build_run(tmp_path / "run", OPTIONS)
+    ReportPublisher({}).publish(store)
+    page = store.report.read_text()
+    assert "CPU of the function" in page and "during TCP" in page
+    assert "busy.trials.csv" in page
+
+
+def test_it_follows_from_the_trials(tmp_path: Path) -> None:
+    """As `sfcperf verify` makes it again: without the workflow's plug-ins."""
+    store = build_run(tmp_path / "run", OPTIONS)
+    draw_figures(store, _workflow(store))
+    again = tmp_path / "again"
+    again.mkdir()
+    remake(store, again)
+    made = {path.name: path.read_bytes() for path in again.iterdir()}
+    assert made == {path.name: path.read_bytes() for path in store.figures.iterdir()}
+
+
+def test_two_runs_side_by_side(run: RunStore, tmp_path: Path) -> None:
+    other = build_run(tmp_path / "other", replace(OPTIONS, rounds=4))
+    runs = [RunData(run, "before"), RunData(other, "after")]
+    results = side_by_side(runs)
+    (spec,) = runs[0].figures
+    plot = resolve_figure(runs, results, spec, TrialIndex(results.trials))
+    assert len(plot.series) == 6
+    counts = {series.name: series.points[1].summary for series in plot.series}
+    found = {name: row.n for name, row in counts.items() if row}
+    assert found["during ping, before"] == 3 and found["during ping, after"] == 4
+    files = write_figures(runs, ["busy"], Wish(), Page(), tmp_path / "figures")
+    assert (tmp_path / "figures" / "busy.pdf") in files
+
+
+def _workflow(store: RunStore) -> Any:
+    workflow, problem = load_workflow(store)
+    assert workflow is not None, problem
+    return workflow
