@@ -30,7 +30,8 @@ _DRIVER = ("infrastructure", "driver")
 def read_variants(document: Mapping[str, Any], findings: Findings) -> tuple[Variant, ...]:
     """The variants of a document whose `variants` fit the schema; the first is the baseline."""
     given = document.get("variants", {})
-    if given and LEVEL in document.get("factors", {}):
+    factors = document.get("factors")
+    if given and isinstance(factors, dict) and LEVEL in factors:
         findings.add(
             f"/factors/{LEVEL}",
             f"a factor cannot be named {LEVEL!r} beside `variants`: results show the variants so",
