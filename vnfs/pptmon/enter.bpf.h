@@ -9,7 +9,7 @@
 #include "sampling.bpf.h"
 #include "state.bpf.h"
 
-#define MAX_ADDED 24 /* bytes put into a packet at once */
+#define MAX_ADDED 32 /* bytes put into a packet at once */
 
 /* Is there room for so many bytes at this place? Gives the counter that says why not, or -1. */
 static __noinline int lacks_room(const struct packet *packet, __u32 at, __u32 bytes)
@@ -64,21 +64,23 @@ static __always_inline void put_hop(__u8 *hop, const struct packet *packet, __u3
 	}
 }
 
-static __always_inline __u32 token_of(const struct packet *packet, __u32 value)
+static __always_inline struct visit *visit_of(__u32 token)
 {
-	return packet->carrier == PPT_CARRIER_NSH ? value | NSH_TOKENS : value;
+	__u32 slot = token & (IN_FLIGHT_SLOTS - 1);
+
+	return bpf_map_lookup_elem(&in_flight, &slot);
 }
 
 /* The last thing that is done: what comes after belongs to the VNF. */
-static __always_inline void start_clock(const struct packet *packet, __u32 value)
+static __always_inline void start_clock(const struct packet *packet, __u32 token)
 {
-	__u32 token = token_of(packet, value);
-	__u64 now;
+	struct visit *visit = visit_of(token);
 
-	if (packet->metric != PPT_METRIC_TIME)
+	if (packet->metric != PPT_METRIC_TIME || !visit)
 		return;
-	now = bpf_ktime_get_ns();
-	bpf_map_update_elem(&in_flight, &token, &now, BPF_ANY);
+	visit->token = token;
+	visit->used = 1;
+	visit->entered_ns = bpf_ktime_get_ns();
 }
 
 /* Put `bytes` of `work->small` at `at` in the transport's area, and make everything around right. */
@@ -88,7 +90,7 @@ static __noinline int add_to_l4(struct __sk_buff *skb, struct work *work, __u32 
 	struct packet *packet = &work->packet;
 	int done;
 
-	if (bytes > MAX_ADDED)
+	if (bytes == 0 || bytes > MAX_ADDED)
 		return RESIZE_REFUSED;
 	if (packet->protocol == IPPROTO_UDP && discount_surplus(skb, work, 1))
 		return RESIZE_SPOILT;
@@ -98,7 +100,7 @@ static __noinline int add_to_l4(struct __sk_buff *skb, struct work *work, __u32 
 			return RESIZE_SPOILT;
 		return done;
 	}
-	if (bpf_skb_store_bytes(skb, at, added, bytes, 0) ||
+	if (bpf_skb_store_bytes(skb, at, added, BOUNDED(bytes, 32), 0) ||
 	    change_lengths(skb, work, (__s32)bytes))
 		return RESIZE_SPOILT;
 	if (packet->protocol == IPPROTO_TCP) {
@@ -225,11 +227,13 @@ static __noinline int extend_context(struct __sk_buff *skb, struct work *work, _
 	__u32 after = (packet->bytes + PPT_NSH_HOP_BYTES + NSH_WORD - 1) / NSH_WORD;
 	__u32 value_at = packet->at + (__u32)sizeof(struct nsh_context_hdr);
 	__u8 length = (__u8)(packet->bytes + PPT_NSH_HOP_BYTES);
+	__u32 zeros = 0, padding;
 	int done;
 
 	if (hops == 0 || hops > PPT_NSH_VALUE_MAX)
 		return RESIZE_REFUSED;
-	if (bpf_skb_load_bytes(skb, begin, work->small + PPT_NSH_HOP_BYTES, hops))
+	if (bpf_skb_load_bytes(skb, begin, work->small + PPT_NSH_HOP_BYTES,
+			       BOUNDED(hops, 128)))
 		return RESIZE_REFUSED;
 	if (after > before) {
 		done = open_gap(skb, work, value_at + before * NSH_WORD, NSH_WORD);
@@ -238,14 +242,13 @@ static __noinline int extend_context(struct __sk_buff *skb, struct work *work, _
 		if (change_lengths(skb, work, NSH_WORD))
 			return RESIZE_SPOILT;
 	}
-	/* Zeros up to the next word behind the hops. */
-	__builtin_memset(work->small + ((hops + PPT_NSH_HOP_BYTES) & 0xff), 0, NSH_WORD);
 	put_hop(work->small, packet, value);
-	if (bpf_skb_store_bytes(skb, begin, work->small, hops + PPT_NSH_HOP_BYTES, 0))
+	hops += PPT_NSH_HOP_BYTES;
+	if (bpf_skb_store_bytes(skb, begin, work->small, BOUNDED(hops, 256), 0))
 		return RESIZE_SPOILT;
-	hops = after * NSH_WORD - packet->bytes - PPT_NSH_HOP_BYTES; /* padding */
-	if (hops && hops < NSH_WORD &&
-	    bpf_skb_store_bytes(skb, value_at + length, &(__u32){ 0 }, hops, 0))
+	padding = after * NSH_WORD - length;
+	if (padding &&
+	    bpf_skb_store_bytes(skb, value_at + length, &zeros, BOUNDED(padding, NSH_WORD), 0))
 		return RESIZE_SPOILT;
 	return bpf_skb_store_bytes(skb, packet->at + 3, &length, sizeof(length), 0) ?
 		       RESIZE_SPOILT :
@@ -353,10 +356,9 @@ static __noinline int join(struct __sk_buff *skb, struct work *work)
 		return done == RESIZE_SPOILT ? TC_ACT_SHOT : TC_ACT_UNSPEC;
 	}
 	value = first_value(packet, bpf_ktime_get_ns());
-	done = finish(skb, work, add_hop(skb, work, value));
-	if (done == RESIZED)
-		start_clock(packet, value);
-	return conclude(done, PPT_ADDED);
+	done = conclude(finish(skb, work, add_hop(skb, work, value)), PPT_ADDED);
+	start_clock(packet, value);
+	return done;
 }
 
 /* How a source would do it: 0, or -1 when this packet is not to be sampled. */
@@ -437,8 +439,10 @@ static __noinline int sample(struct __sk_buff *skb, struct work *work)
 	__u32 number, value;
 	int done;
 
+	count(PPT_JUDGED);
 	if (judgement < 0)
 		return TC_ACT_UNSPEC;
+	count(PPT_WANTED);
 	if (judgement != PPT_COUNTERS) {
 		count((enum ppt_counter)judgement);
 		return TC_ACT_UNSPEC;
@@ -457,10 +461,9 @@ static __noinline int sample(struct __sk_buff *skb, struct work *work)
 	done = packet->carrier == PPT_CARRIER_NSH ?
 		       add_context(skb, work, sample_at(packet), value) :
 		       sample_l4(skb, work, value);
-	done = finish(skb, work, done);
-	if (done == RESIZED)
-		start_clock(packet, value);
-	return conclude(done, PPT_SAMPLED);
+	done = conclude(finish(skb, work, done), PPT_SAMPLED);
+	start_clock(packet, value);
+	return done;
 }
 
 #endif

@@ -199,7 +199,7 @@ static __noinline int read_l4_hops(struct __sk_buff *skb, struct work *work)
 
 	if (bytes == 0 || bytes > 255)
 		return -1;
-	if (bpf_skb_load_bytes(skb, packet->hops_at, work->small, bytes))
+	if (bpf_skb_load_bytes(skb, packet->hops_at, work->small, BOUNDED(bytes, 256)))
 		return -1;
 	for (__u32 i = 0; i < 255 / PPT_HOP_BYTES && i < count; i++) {
 		const __u8 *hop = work->small + i * PPT_HOP_BYTES;
@@ -218,7 +218,7 @@ static __noinline int read_context_hops(struct __sk_buff *skb, struct work *work
 
 	if (length <= PPT_NSH_HEADER || length > PPT_NSH_VALUE_MAX)
 		return -1;
-	if (bpf_skb_load_bytes(skb, at, work->small, length))
+	if (bpf_skb_load_bytes(skb, at, work->small, BOUNDED(length, 128)))
 		return -1;
 	count = (length - PPT_NSH_HEADER) / PPT_NSH_HOP_BYTES;
 	for (__u32 i = 0; i < HOPS_IN_CONTEXT && i < count; i++) {

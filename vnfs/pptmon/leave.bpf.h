@@ -10,8 +10,7 @@ static __noinline __s64 own_time_ns(struct __sk_buff *skb, const struct packet *
 				    __u64 now_ns, __u32 *standing)
 {
 	__u8 hop[PPT_HOP_BYTES] = { 0 };
-	__u32 token;
-	__u64 *entered;
+	struct visit *visit;
 
 	if (bpf_skb_load_bytes(skb, packet->hops_at, hop,
 			       packet->carrier == PPT_CARRIER_NSH ? PPT_NSH_HOP_BYTES :
@@ -24,11 +23,10 @@ static __noinline __s64 own_time_ns(struct __sk_buff *skb, const struct packet *
 			    (__u32)hop[1] << 16 | be16(hop + 2);
 	if (packet->metric != PPT_METRIC_TIME)
 		return 0;
-	token = token_of(packet, *standing);
-	entered = bpf_map_lookup_elem(&in_flight, &token);
-	if (!entered || now_ns < *entered)
+	visit = visit_of(*standing);
+	if (!visit || !visit->used || visit->token != *standing || now_ns < visit->entered_ns)
 		return -1;
-	return (__s64)(now_ns - *entered);
+	return (__s64)(now_ns - visit->entered_ns);
 }
 
 /* The value that the hop keeps. */
@@ -89,12 +87,12 @@ static __noinline int restore(struct __sk_buff *skb, struct work *work)
 {
 	struct packet *packet = &work->packet;
 	__u32 total = packet->total;
-	__be32 removed[10]; /* options of TCP */
+	__be32 removed[16] = { 0 }; /* options of TCP */
 	int done;
 
 	if (packet->carrier == PPT_CARRIER_L4 && packet->protocol == IPPROTO_TCP) {
-		if (total == 0 || total > sizeof(removed) ||
-		    bpf_skb_load_bytes(skb, packet->take_from, removed, total))
+		if (total == 0 || total > PPT_TCP_HEADER_MAX - sizeof(struct tcphdr) ||
+		    bpf_skb_load_bytes(skb, packet->take_from, removed, BOUNDED(total, 64)))
 			return RESIZE_REFUSED;
 		if (!packet->gso_size &&
 		    bpf_l4_csum_replace(skb, packet->l4 + 16, 0,
@@ -151,6 +149,17 @@ static __always_inline __u32 as_read(const struct packet *packet, __u32 value)
 	return packet->carrier == PPT_CARRIER_NSH ? from_float((__u16)value) : value;
 }
 
+/* User space looks at the ring now and then: waking it up would cost the packet more than all the
+ * rest. Only a ring that fills calls for it. */
+static __always_inline int report(const struct ppt_event *event)
+{
+	__u64 flags = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > PPT_RING_BYTES / 4 ?
+			      BPF_RB_FORCE_WAKEUP :
+			      BPF_RB_NO_WAKEUP;
+
+	return (int)bpf_ringbuf_output(&events, (void *)event, sizeof(*event), flags);
+}
+
 /* Sink: report the path and restore the packet. */
 static __noinline int deliver(struct __sk_buff *skb, struct work *work, __u64 now_ns,
 			      __s64 time_ns, __u32 standing)
@@ -178,7 +187,7 @@ static __noinline int deliver(struct __sk_buff *skb, struct work *work, __u64 no
 		count(PPT_FOREIGN);
 	}
 	done = restore(skb, work);
-	if (done == RESIZED && bpf_ringbuf_output(&events, event, sizeof(*event), 0))
+	if (done == RESIZED && report(event))
 		count(PPT_EVENTS_LOST);
 	return conclude(done, PPT_REPORTED);
 }

@@ -36,6 +36,8 @@
 
 #define PPT_MAX_HOPS 72
 
+#define PPT_RING_BYTES (1 << 20) /* of reports on their way to user space */
+
 /* What the values of a sample are: the low bits of the type. */
 enum ppt_metric {
 	PPT_METRIC_TIME, /* processing time, us */
@@ -129,6 +131,10 @@ enum ppt_counter {
 	PPT_MALFORMED, /* a header that contradicts itself */
 	PPT_FAILED, /* the kernel refused to change the packet (memory) */
 	PPT_EVENTS_LOST, /* sink: restored, but the report found no room in the ring */
+	/* Of a source, for its choice among packets: */
+	PPT_SEEN, /* all that came */
+	PPT_JUDGED, /* looked at, because a sample was due */
+	PPT_WANTED, /* of these, what the filter lets through */
 	PPT_COUNTERS,
 };
 

@@ -46,11 +46,11 @@ static __noinline int open_tail(struct __sk_buff *skb, struct work *work, __u32 
 
 	if (tail > MAX_MOVED)
 		return RESIZE_REFUSED;
-	if (tail && bpf_skb_load_bytes(skb, at, work->moved, tail & MAX_MOVED))
+	if (tail && bpf_skb_load_bytes(skb, at, work->moved, BOUNDED(tail, MAX_MOVED)))
 		return RESIZE_REFUSED;
 	if (bpf_skb_change_tail(skb, skb->len + bytes, 0))
 		return RESIZE_REFUSED;
-	if (tail && bpf_skb_store_bytes(skb, at + bytes, work->moved, tail & MAX_MOVED, 0))
+	if (tail && bpf_skb_store_bytes(skb, at + bytes, work->moved, BOUNDED(tail, MAX_MOVED), 0))
 		return RESIZE_SPOILT;
 	return RESIZED;
 }
@@ -61,8 +61,8 @@ static __noinline int close_tail(struct __sk_buff *skb, struct work *work, __u32
 
 	if (tail > MAX_MOVED)
 		return RESIZE_REFUSED;
-	if (tail && (bpf_skb_load_bytes(skb, at + bytes, work->moved, tail & MAX_MOVED) ||
-		     bpf_skb_store_bytes(skb, at, work->moved, tail & MAX_MOVED, 0)))
+	if (tail && (bpf_skb_load_bytes(skb, at + bytes, work->moved, BOUNDED(tail, MAX_MOVED)) ||
+		     bpf_skb_store_bytes(skb, at, work->moved, BOUNDED(tail, MAX_MOVED), 0)))
 		return RESIZE_REFUSED;
 	return bpf_skb_change_tail(skb, skb->len - bytes, 0) ? RESIZE_SPOILT : RESIZED;
 }
@@ -73,10 +73,12 @@ static __noinline int move_headers(struct __sk_buff *skb, struct work *work, __u
 	const __u64 flags = BPF_F_ADJ_ROOM_NO_CSUM_RESET;
 	__s32 headers = (__s32)at - ETH_HLEN;
 	__s32 out = grow < 0 ? headers - grow : headers;
+	__u32 length;
 
 	if (headers <= 0 || headers > MAX_GSO_HEADERS)
 		return RESIZE_REFUSED;
-	if (bpf_skb_load_bytes(skb, ETH_HLEN, work->small, headers))
+	length = BOUNDED((__u32)headers, 256);
+	if (bpf_skb_load_bytes(skb, ETH_HLEN, work->small, length))
 		return RESIZE_REFUSED;
 	if (work->packet.checksum_start) {
 		if (bpf_skb_adjust_room(skb, -out, BPF_ADJ_ROOM_MAC, flags))
@@ -87,7 +89,7 @@ static __noinline int move_headers(struct __sk_buff *skb, struct work *work, __u
 	} else if (bpf_skb_adjust_room(skb, grow, BPF_ADJ_ROOM_MAC, flags)) {
 		return RESIZE_REFUSED;
 	}
-	return bpf_skb_store_bytes(skb, ETH_HLEN, work->small, headers, 0) ? RESIZE_SPOILT :
+	return bpf_skb_store_bytes(skb, ETH_HLEN, work->small, length, 0) ? RESIZE_SPOILT :
 									      RESIZED;
 }
 
@@ -113,12 +115,12 @@ static __noinline __u32 sum_of(struct __sk_buff *skb, struct work *work, __u32 a
 
 	if (bytes == 0 || bytes > MAX_MOVED)
 		return 0;
-	bytes &= MAX_MOVED;
+	bytes = BOUNDED(bytes, MAX_MOVED);
 	if (bpf_skb_load_bytes(skb, at, work->moved, bytes))
 		return 0;
 	for (__u32 i = 0; i < 4; i++)
 		work->moved[bytes + i] = 0;
-	for (__u32 done = 0; done <= MAX_MOVED; done += SUM_CHUNK) {
+	for (__u32 done = 0; done < MAX_MOVED; done += SUM_CHUNK) {
 		__u32 chunk;
 
 		if (done >= bytes)

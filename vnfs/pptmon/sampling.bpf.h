@@ -15,24 +15,32 @@ static __always_inline __u64 sampling_clock(void)
 						      bpf_ktime_get_ns();
 }
 
+/* Is it this packet's turn? Before anything is read of it. */
 static __always_inline int is_due(void)
 {
-	return settings.period_ns == 0 ||
-	       sampling_clock() >= *(volatile __u64 *)&sampler.due_ns;
+	count(PPT_SEEN);
+	if (settings.period_ns == 0)
+		return 1;
+	if (sampling_clock() < *(volatile __u64 *)&sampler.due_ns)
+		return 0;
+	return pick == 0xffffffff || bpf_get_prandom_u32() <= pick;
 }
 
 /* The sample of this period is for one packet only, on whatever CPU. */
 static __always_inline int claim(void)
 {
 	__u64 due = *(volatile __u64 *)&sampler.due_ns;
-	__u64 now;
+	__u64 now, next;
 
 	if (settings.period_ns == 0)
 		return 1;
 	now = sampling_clock();
 	if (now < due)
 		return 0;
-	return __sync_val_compare_and_swap(&sampler.due_ns, due, now + settings.period_ns) == due;
+	/* On a grid, so that waiting for the packet does not make samples rarer. */
+	next = now - due < settings.period_ns ? due + settings.period_ns :
+						now + settings.period_ns;
+	return __sync_val_compare_and_swap(&sampler.due_ns, due, next) == due;
 }
 
 static __always_inline int same_address(const __u8 *address, const volatile __u32 *wanted,

@@ -5,8 +5,7 @@
 
 #include "packet.bpf.h"
 
-#define MAX_IN_FLIGHT 16384
-#define NSH_TOKENS (1U << 24) /* keys of in_flight: 24 bits of L4, or 16 bits of NSH and this */
+#define IN_FLIGHT_SLOTS 65536
 
 const volatile struct ppt_settings settings;
 struct ppt_gauges gauges;
@@ -16,6 +15,11 @@ struct {
 	__u64 due_ns;
 	__u32 number;
 } sampler;
+
+/* Of the packets that come once a sample is due, take each with this probability, in 2^-32. The
+ * first one would be the head of a burst more often than not, which finds everything cold. Set by
+ * user space from the rate of packets; at first: the first. */
+__u32 pick = 0xffffffff;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -31,19 +35,26 @@ struct {
 	__type(value, struct work);
 } works SEC(".maps");
 
-/* Packets inside the VNF: what stands in their hop for now -> when they entered, ns. The packet
- * itself has only the low bits; here are all of them, so that neither a wrap nor a stranger's hop
- * is taken for a time. */
+/* A packet inside the VNF. */
+struct visit {
+	__u64 entered_ns;
+	__u32 token; /* what stands in its hop for now */
+	__u32 used; /* 0: never */
+};
+
+/* By the low bits of the token. The packet itself has only the low bits of the clock; here are all
+ * of them, so that neither a wrap nor a stranger's hop is taken for a time. An array, because the
+ * clock must be read and stored as the last thing of all: a slot is there already. */
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, MAX_IN_FLIGHT);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IN_FLIGHT_SLOTS);
 	__type(key, __u32);
-	__type(value, __u64);
+	__type(value, struct visit);
 } in_flight SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
+	__uint(max_entries, PPT_RING_BYTES);
 } events SEC(".maps");
 
 static __always_inline void count(enum ppt_counter counter)
