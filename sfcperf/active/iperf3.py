@@ -113,6 +113,14 @@ class Iperf3(Probe):
                 f"segment size to ask for, at least {_LEAST_SEGMENT_BYTES}, at most 9216; absent: "
                 "the system's.",
             },
+            "write_bytes": {
+                "type": "integer",
+                "minimum": 16,
+                "maximum": 1_048_576,
+                "description": "TCP: bytes that the client hands over at a time; absent: iperf3's "
+                "own, 131072. At a low rate_bps these are bursts with long pauses; with as many as "
+                "a segment holds, packets are evenly spread.",
+            },
             "streams": {
                 "type": "integer",
                 "minimum": 1,
@@ -145,7 +153,7 @@ class Iperf3(Probe):
         "allOf": [
             {
                 "if": {"properties": {"protocol": {"const": "udp"}}, "required": ["protocol"]},
-                "then": {"properties": {"congestion": False}},
+                "then": {"properties": {"congestion": False, "write_bytes": False}},
                 "else": {
                     "properties": {
                         "payload_bytes": {"minimum": _LEAST_SEGMENT_BYTES, "maximum": 9216}
@@ -268,6 +276,8 @@ class Iperf3(Probe):
             argv += ["--udp", "--length", str(asked.get("payload_bytes", largest))]
         elif "payload_bytes" in asked:
             argv += ["--set-mss", str(asked["payload_bytes"])]
+        if "write_bytes" in asked:
+            argv += ["--length", str(asked["write_bytes"])]
         buffer_bytes = asked.get("socket_buffer_bytes")
         if buffer_bytes is None and asked["protocol"] == "udp":
             buffer_bytes = largest_buffer_bytes(deployment, UDP_BUFFER_BYTES)

@@ -92,6 +92,16 @@ def test_iperf3_tcp_segments_are_as_asked(wire: Cable, tmp_path: Path) -> None:
     assert report["start"]["tcp_mss"] == 1000
 
 
+def test_iperf3_tcp_writes_are_as_asked(wire: Cable, tmp_path: Path) -> None:
+    """At a low rate, small writes leave one by one."""
+    result = measure_in_peace(
+        wire, tmp_path, Iperf3, rate_bps=500_000, duration_s=1, write_bytes=1000
+    )
+    report = json.loads((tmp_path / "iperf3-client.json").read_text())
+    assert report["start"]["test_start"]["blksize"] == 1000
+    assert values(result)["rate_bps"] == pytest.approx(500_000, rel=0.1)
+
+
 def test_iperf3_udp_at_a_rate(wire: Cable, tmp_path: Path) -> None:
     result = measure_in_peace(
         wire,

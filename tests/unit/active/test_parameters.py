@@ -59,6 +59,8 @@ def test_metrics_are_declared_well(probe: type[Probe]) -> None:
         ({"congestion": "cubic"}, True),
         ({"congestion": "cubic; reboot"}, False),
         ({"payload_bytes": 40}, False),
+        ({"write_bytes": 1000}, True),
+        ({"protocol": "udp", "write_bytes": 1000}, False),
         ({"protocol": "udp", "payload_bytes": 40}, True),
         ({"protocol": "sctp"}, False),
     ],
