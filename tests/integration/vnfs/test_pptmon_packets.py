@@ -160,9 +160,7 @@ def test_headers_that_the_model_wrote(chain_of: Callable[[int], Chain], layout: 
     """Transit and sink without a source: the model is the source, and the judge."""
     chain = chain_of(2)
     chain.start(modes=["transit", "sink"])
-    header = Header(
-        (Hop(200, 0xFFFFFE), Hop(100, 3)), sample=4 if layout is Format.RFC else 0
-    )
+    header = Header((Hop(200, 0xFFFFFE), Hop(100, 3)), sample=4 if layout is Format.RFC else 0)
     wrong = {}
     for name, frame in ALL.items():
         seen = chain.exchange(packet.add(frame, header, layout))
