@@ -14,6 +14,8 @@ from sfcperf.workflow.model import PublishSpec
 
 ALWAYS = "summary"
 """The analysis that is always made, and first."""
+WHERE_SEEN = "attribution"
+"""The analysis that is made of every run with telemetry; most have nothing for it."""
 ERROR_LOG = "errors.log"
 """In the run folder: tracebacks of what should not have happened."""
 
@@ -27,12 +29,15 @@ def analyse(store: RunStore) -> list[str]:
         store.merge_telemetry()
     with _noting(problems, store, f"analysis {ALWAYS}"):
         plugins.load("analysis", ALWAYS)({}).analyse(store)
+    if store.telemetry_path.is_file():
+        with _noting(problems, store, f"analysis {WHERE_SEEN}"):
+            plugins.load("analysis", WHERE_SEEN)({}).analyse(store)
     entries: list[Mapping[str, Any]] = []
     with _noting(problems, store, "reading which analyses are asked for"):
         entries = store.workflow()[0].get("analyses", [])
     for entry in entries:
         name = entry["analysis"]
-        if name != ALWAYS:
+        if name not in (ALWAYS, WHERE_SEEN):
             with _noting(problems, store, f"analysis {name}"):
                 plugin = plugins.load("analysis", name)
                 given = {key: value for key, value in entry.items() if key != "analysis"}

@@ -13,6 +13,7 @@ from sfcperf.package.opened import Package, misfits
 from sfcperf.package.strict_json import parse_json, read_json
 from sfcperf.results import telemetry
 from sfcperf.results.store import (
+    ATTRIBUTION,
     CORRELATIONS,
     GATE,
     MANIFEST,
@@ -35,7 +36,13 @@ _DOCUMENTS = {
     WORKFLOW: "workflow",
     WORKFLOW_APPLIED: "workflow",
 }
-_DERIVED = {SUMMARY: "summary", TAGS: "tags", CORRELATIONS: "correlations", STEADY: "steady"}
+_DERIVED = {
+    SUMMARY: "summary",
+    TAGS: "tags",
+    CORRELATIONS: "correlations",
+    STEADY: "steady",
+    ATTRIBUTION: "attribution",
+}
 """What a run may lack."""
 _LINES = {TRIALS: "trial", WARMUP: "trial", GATE: "gate"}
 _MAX_TELEMETRY_ROWS = 1 << 28

@@ -40,6 +40,7 @@ JOINED = "joined.parquet"
 CORRELATIONS = "correlations.json"
 TAGS = "tags.json"
 STEADY = "steady.json"
+ATTRIBUTION = "attribution.json"
 OWN = frozenset(
     {
         MANIFEST,
@@ -61,6 +62,7 @@ OWN = frozenset(
         CORRELATIONS,
         TAGS,
         STEADY,
+        ATTRIBUTION,
         "lock",
         "package.zip",
         "replay.json",
@@ -299,6 +301,14 @@ class RunStore:
     def steady(self) -> dict[str, Any] | None:
         """steady.json; None when the run's workflow asked for none."""
         return self._read_versioned(STEADY) if self._has(STEADY) else None
+
+    def write_attribution(self, document: Mapping[str, Any]) -> None:
+        """attribution.json."""
+        self._write(ATTRIBUTION, {"schema_version": SCHEMA_VERSION, **document})
+
+    def attribution(self) -> dict[str, Any] | None:
+        """attribution.json; None when pptmon saw nothing in this run."""
+        return self._read_versioned(ATTRIBUTION) if self._has(ATTRIBUTION) else None
 
     def write_tags(self, document: Mapping[str, Any]) -> None:
         """tags.json."""

@@ -81,6 +81,18 @@ def read(path: Path) -> pyarrow.Table:
         raise damaged(f"not readable as Parquet: {error}", str(path)) from error
 
 
+def read_metrics(path: Path, metrics: Sequence[str]) -> pyarrow.Table:
+    """The rows of some metrics. Raises InputError when the file is damaged."""
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        wanted = [("metric", "in", list(metrics))]
+        return pyarrow.parquet.read_table(path, schema=_schema(), filters=wanted)
+    except (OSError, pyarrow.ArrowException) as error:
+        raise damaged(f"not readable as Parquet: {error}", str(path)) from error
+
+
 def check(path: Path, columns: Sequence[str] = COLUMNS) -> None:
     """Raises InputError when a Parquet file is not readable, or lacks a column; its rows are not
     read."""

@@ -17,7 +17,7 @@ from sfcperf.analysis.summary import SummaryAnalysis
 from sfcperf.passive.base import Observation
 from sfcperf.results.records import Summary, TrialRecord
 
-NAMES = ("trial", "summary", "run", "telemetry", "comparison", "steady", "gate")
+NAMES = ("trial", "summary", "run", "telemetry", "comparison", "steady", "gate", "attribution")
 
 
 def properties(schema: Any, where: str = "") -> Iterator[tuple[str, Any]]:
