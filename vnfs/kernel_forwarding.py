@@ -4,7 +4,7 @@ like have in common."""
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -43,9 +43,13 @@ def add_routes(host: Host, attachment: Attachment) -> None:
     host.run(["ip", "-batch", "-"], stdin=_batch(attachment).encode(), timeout_s=COMMAND_TIMEOUT_S)
 
 
-def forward(host: Host, attachment: Attachment) -> None:
-    """Turn forwarding on. Raises MeasurementError."""
-    host.run(["sysctl", "-q", "-w", *_sysctls(attachment)], timeout_s=COMMAND_TIMEOUT_S)
+def forward(host: Host, attachment: Attachment, *more: str) -> None:
+    """Turn forwarding on, between the attachment's interfaces and `more` of the function's own.
+
+    Raises MeasurementError.
+    """
+    settings = _sysctls([*attachment.interfaces, *more])
+    host.run(["sysctl", "-q", "-w", *settings], timeout_s=COMMAND_TIMEOUT_S)
 
 
 def check_checksums(host: Host, check: bool) -> None:
@@ -82,12 +86,11 @@ def _batch(attachment: Attachment) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _sysctls(attachment: Attachment) -> list[str]:
+def _sysctls(interfaces: Sequence[str]) -> list[str]:
     """Forward; take packets whatever their source; send no redirects (`all` or the interface's
     own would do for rp_filter and send_redirects, so that both are set)."""
-    scopes = ("all", *attachment.interfaces)
     settings = ["net/ipv4/ip_forward=1"]
-    for scope in scopes:
+    for scope in ("all", *interfaces):
         settings.append(f"net/ipv4/conf/{scope}/rp_filter=0")
         settings.append(f"net/ipv4/conf/{scope}/send_redirects=0")
     return settings

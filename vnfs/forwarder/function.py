@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import itertools
-import json
-import shlex
-import signal
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
 from sfcperf.errors import DeploymentError, MeasurementError
-from sfcperf.hosts.base import Host, Process
+from sfcperf.hosts.base import Host
 from sfcperf.plugins import Requirement
 from sfcperf.vnfs import binaries
-from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
+from sfcperf.vnfs.base import Attachment, NetworkFunction
+from sfcperf.vnfs.stats_process import StatsProcess
 
 BINARY = "sfc-forwarder"
 START_TIMEOUT_S = 10.0
 _starts = itertools.count()
-COUNTERS_TIMEOUT_S = 2.0
-_POLL_S = 0.002
-_COUNTERS_POLL_S = 0.0002
 
 
 class Forwarder(NetworkFunction):
@@ -98,32 +92,10 @@ def attach_pass(host: Host, interfaces: list[str]) -> None:
         ) from error
 
 
-class RunningForwarder(RunningFunction):
+class RunningForwarder(StatsProcess):
     """An sfc-forwarder process and its stats file."""
 
-    def __init__(self, name: str, host: Host, stats: Path, process: Process) -> None:
-        self._name = name
-        self._host = host
-        self._stats = stats
-        self._process = process
-
-    def wait_ready(self) -> None:
-        """Return when packets are forwarded. Raises DeploymentError when they never will be."""
-        deadline = time.monotonic() + START_TIMEOUT_S
-        while self._event() is None:
-            if self._process.poll() is not None and self._event() is None:
-                break
-            if time.monotonic() > deadline:
-                raise DeploymentError(
-                    f"{self._name}: {BINARY} is not ready after {START_TIMEOUT_S:g} s"
-                )
-            time.sleep(_POLL_S)
-        if (problem := self.problem()) is not None:
-            raise DeploymentError(
-                f"{self._name}: {problem}",
-                where=self._host.name,
-                hint=f"run it there by hand to see more: {shlex.join(self._process.argv)}",
-            )
+    binary = BINARY
 
     def counters(self) -> Mapping[str, int]:
         """Packets since the start, now.
@@ -133,7 +105,7 @@ class RunningForwarder(RunningFunction):
         with the SI as the packet arrived; `forwarded_workerN` per thread of engine `userspace`.
         Raises MeasurementError.
         """
-        event = self._fresh()
+        event = self.fresh()
         counters = {name: event[name] for name in ("received", "forwarded", "dropped", "passed")}
         counters |= {f"dropped_{reason}": count for reason, count in event["drops"].items()}
         for path in event["paths"]:
@@ -141,45 +113,3 @@ class RunningForwarder(RunningFunction):
         for number, forwarded in enumerate(event["workers"]):
             counters[f"forwarded_worker{number}"] = forwarded
         return counters
-
-    def problem(self) -> str | None:
-        """None while the process runs."""
-        event = self._event()
-        if event is not None and event["event"] == "failed":
-            return str(event["error"])
-        status = self._process.poll()
-        return None if status is None else f"{BINARY} has ended with status {status}"
-
-    def stop(self) -> None:
-        """SIGTERM; an XDP program goes with the process."""
-        self._process.stop()
-
-    def _fresh(self) -> dict[str, Any]:
-        """Counters written after this was asked, or the last ones of a process that has ended."""
-        before = self._counted()
-        self._process.send_signal(signal.SIGUSR1)
-        deadline = time.monotonic() + COUNTERS_TIMEOUT_S
-        while True:
-            ended = self._process.poll() is not None
-            event = self._counted()
-            if event is not None and (ended or before is None or event != before):
-                return event
-            if ended or time.monotonic() > deadline:
-                raise MeasurementError(
-                    "the forwarder's counters cannot be read", where=str(self._stats)
-                )
-            time.sleep(_COUNTERS_POLL_S)
-
-    def _counted(self) -> dict[str, Any] | None:
-        event = self._event()
-        return event if event is not None and event["event"] == "counters" else None
-
-    def _event(self) -> dict[str, Any] | None:
-        """What the stats file says; None before there is one, or in the midst of a write."""
-        try:
-            event = json.loads(self._host.read_text(str(self._stats)))
-        except (MeasurementError, json.JSONDecodeError):
-            return None
-        if not isinstance(event, dict) or event.get("event") not in ("counters", "failed"):
-            return None
-        return event if event.get("sequence") == event.get("sequence_end") else None

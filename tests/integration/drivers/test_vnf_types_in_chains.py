@@ -92,3 +92,19 @@ def test_load_balancer(driver: LocalDriver, encapsulation: str) -> None:
     # iperf3 opens two connections for a transfer.
     assert counters["connections_port8081"] == 4
     assert counters["balanced"] > 1000
+
+
+@pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
+def test_delay(driver: LocalDriver, encapsulation: str) -> None:
+    chain = scenario(
+        ["router", "delay"],
+        where=topology("T2"),
+        encapsulation=encapsulation,  # type: ignore[arg-type]
+        knobs={"delay_us": 5000},
+    )
+    deployment = driver.deploy(chain)
+    carries_traffic(driver, deployment, chain)
+    counters = deployment.functions[1].counters()
+    assert counters["forwarded"] > 1000
+    assert counters["dropped"] == 0
+    assert counters["delay_min_ns"] >= 5_000_000

@@ -52,6 +52,24 @@ class Between:
         """Send from the server; what reaches the client, in order."""
         return self._cross(self.server, self.egress, self.client, packets)
 
+    def there_after(self, packets: list[Packet], count: int) -> list[Packet]:
+        """As `there`, until so many have arrived, whenever that is."""
+        sender, receiver = self.client.wire(), self.server.wire()
+        near = self.ingress.mac
+        try:
+            sender.send([bytes(Ether(src=self.client.mac, dst=near) / p) for p in packets])
+            arrived: list[bytes] = []
+
+            def enough() -> bool:
+                arrived.extend(receiver.drain())
+                return len(arrived) >= count
+
+            assert eventually(enough)
+            return [Ether(frame) for frame in arrived]
+        finally:
+            sender.close()
+            receiver.close()
+
     def _cross(
         self, start: Port, near: Port, end: Port, packets: tuple[Packet, ...]
     ) -> list[Packet]:

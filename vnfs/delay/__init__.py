@@ -1,0 +1,1 @@
+"""The delay: a synthetic function with a known processing time, NSH-unaware."""

@@ -1,0 +1,167 @@
+"""The delay as a VNF type: packets go on after a time that is known, for judging monitors."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.base import Host
+from sfcperf.plugins import Requirement
+from sfcperf.vnfs import binaries, kernel_forwarding
+from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
+from sfcperf.vnfs.kernel_forwarding import KernelForwarding
+from sfcperf.vnfs.stats_process import StatsProcess
+
+BINARY = "sfc-delay"
+TUN = "sfc-delay0"
+TUN_MTU = 65_535
+TUN_PACKETS = 10_000
+"""Room in the device, in front of the buffer: packets that come while others are being sent."""
+TABLE = "1533"
+COMMAND_TIMEOUT_S = 10.0
+_TUN_DEVICE = Path("/dev/net/tun")
+_starts = itertools.count()
+
+
+class Delay(NetworkFunction):
+    """Gives each packet on after the same time, to about a microsecond."""
+
+    name: ClassVar[str] = "delay"
+    title: ClassVar[str] = "synthetic function with a known processing time, for judging monitors"
+    nsh_aware: ClassVar[bool] = False
+    interfaces: ClassVar[int] = 2
+    folder: ClassVar[Path] = Path(__file__).resolve().parent
+    parameters: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "delay_us": {
+                "description": "How long each packet is kept, both ways, microseconds.",
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 10_000_000,
+                "default": 1000,
+            },
+            "spin_us": {
+                "description": "How long before a packet is due the clock is watched instead of "
+                "sleeping, microseconds: more is more exact and takes more CPU.",
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 10_000_000,
+                "default": 200,
+            },
+            "buffer_mib": {
+                "description": "Room for packets that are being kept, MiB; what does not fit is "
+                "dropped. It holds rate times delay.",
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 4096,
+                "default": 32,
+            },
+        },
+    }
+
+    @classmethod
+    def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
+        """The compiled tool, TUN devices, `ip`, `sysctl`."""
+        there = _TUN_DEVICE.exists()
+        tun = Requirement(
+            "TUN devices",
+            there,
+            str(_TUN_DEVICE) if there else f"{_TUN_DEVICE} is not there",
+            "" if there else "`modprobe tun`; in a container, hand the device to it",
+        )
+        return [binaries.requirement(BINARY), tun, *kernel_forwarding.requirements()]
+
+    @classmethod
+    def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
+        """Start sfc-delay, route everything that comes in through it, then forward."""
+        stats = host.workdir / f"{attachment.name}-{next(_starts)}.stats"
+        argv = [str(binaries.find(BINARY)), "--tun", TUN, "--stats", str(stats)]
+        for knob in ("delay_us", "spin_us", "buffer_mib"):
+            argv += [f"--{knob.replace('_', '-')}", str(int(knobs[knob]))]
+        with kernel_forwarding.deployment_errors(host, attachment):
+            kernel_forwarding.add_routes(host, attachment)
+            process = _Process(attachment.name, host, stats, host.spawn(argv))
+            running = RunningDelay(host, attachment, process)
+            try:
+                process.wait_ready()
+                running.route()
+                kernel_forwarding.forward(host, attachment, TUN)
+            except BaseException:
+                running.stop()
+                raise
+        return running
+
+
+class _Process(StatsProcess):
+    """An sfc-delay process."""
+
+    binary = BINARY
+
+    def counters(self) -> Mapping[str, int]:
+        """As the tool counts."""
+        event = self.fresh()
+        drops = {f"dropped_{reason}": count for reason, count in event["drops"].items()}
+        names = ("received", "forwarded", "dropped")
+        delays = ("delay_sum_ns", "delay_min_ns", "delay_max_ns")
+        return {**{name: event[name] for name in (*names, *delays)}, **drops}
+
+
+class RunningDelay(KernelForwarding):
+    """Kernel forwarding that leads through a TUN device."""
+
+    def __init__(self, host: Host, attachment: Attachment, process: _Process) -> None:
+        super().__init__(host, attachment)
+        self._interfaces = attachment.interfaces
+        self._process = process
+
+    def route(self) -> None:
+        """Lead what comes in by the interfaces into the TUN device. Raises MeasurementError."""
+        self._unroute()
+        lines = [
+            f"link set dev {TUN} mtu {TUN_MTU} txqueuelen {TUN_PACKETS} up",
+            f"route replace default dev {TUN} table {TABLE}",
+            # When the device goes, nothing may go on undelayed.
+            f"route replace blackhole default table {TABLE} metric 4096",
+            *(f"rule add iif {name} lookup {TABLE} priority 100" for name in self._interfaces),
+        ]
+        # Of a kernel without IPv6 there is no such setting.
+        quiet = ["sysctl", "-q", "-e", "-w", f"net/ipv6/conf/{TUN}/disable_ipv6=1"]
+        self._host.run(quiet, timeout_s=COMMAND_TIMEOUT_S)
+        batch = ("\n".join(lines) + "\n").encode()
+        self._host.run(["ip", "-batch", "-"], stdin=batch, timeout_s=COMMAND_TIMEOUT_S)
+
+    def counters(self) -> Mapping[str, int]:
+        """Of sfc-delay, whose `received` packets the kernel forwards twice; with the kernel's
+        reasons for dropping. `delay_sum_ns`, `delay_min_ns` and `delay_max_ns` are of what was
+        forwarded, by its own clock from receive to send; the mean is their sum by `forwarded`.
+
+        Raises MeasurementError.
+        """
+        own, kernel = self._process.counters(), super().counters()
+        reasons = {name: value for name, value in kernel.items() if name.startswith("dropped_")}
+        return {**own, **reasons, "dropped": own["dropped"] + kernel["dropped"]}
+
+    def problem(self) -> str | None:
+        """Also when the process has ended."""
+        return self._process.problem() or super().problem()
+
+    def stop(self) -> None:
+        """Forward no more, end the process, take the routes away."""
+        super().stop()
+        self._process.stop()
+        self._unroute()
+
+    def _unroute(self) -> None:
+        commands = [
+            *(["ip", "rule", "delete", "iif", n, "lookup", TABLE] for n in self._interfaces),
+            ["ip", "route", "flush", "table", TABLE],
+        ]
+        with suppress(MeasurementError):
+            for argv in commands:
+                self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S, check=False)

@@ -1,0 +1,99 @@
+"""A data plane of our own as a process: when it is ready, what it counts, what is wrong."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import signal
+import time
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sfcperf.errors import DeploymentError, MeasurementError
+from sfcperf.hosts.base import Host, Process
+from sfcperf.vnfs.base import RunningFunction
+
+START_TIMEOUT_S = 10.0
+COUNTERS_TIMEOUT_S = 2.0
+_POLL_S = 0.002
+_COUNTERS_POLL_S = 0.0002
+
+
+class StatsProcess(RunningFunction):
+    """A data plane that is a process with a stats file.
+
+    SIGUSR1 makes it write its counters there, a JSON object with the same number in `sequence`
+    and `sequence_end`; `{"event": "failed", "error": ...}` is its last word when it cannot work.
+    """
+
+    binary: ClassVar[str]
+    """Name of the compiled tool."""
+
+    def __init__(self, name: str, host: Host, stats: Path, process: Process) -> None:
+        self._name = name
+        self._host = host
+        self._stats = stats
+        self._process = process
+
+    def wait_ready(self) -> None:
+        """Return when packets are forwarded. Raises DeploymentError when they never will be."""
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while self._event() is None:
+            if self._process.poll() is not None and self._event() is None:
+                break
+            if time.monotonic() > deadline:
+                raise DeploymentError(
+                    f"{self._name}: {self.binary} is not ready after {START_TIMEOUT_S:g} s"
+                )
+            time.sleep(_POLL_S)
+        if (problem := self.problem()) is not None:
+            raise DeploymentError(
+                f"{self._name}: {problem}",
+                where=self._host.name,
+                hint=f"run it there by hand to see more: {shlex.join(self._process.argv)}",
+            )
+
+    def problem(self) -> str | None:
+        """None while the process runs."""
+        event = self._event()
+        if event is not None and event["event"] == "failed":
+            return str(event["error"])
+        status = self._process.poll()
+        return None if status is None else f"{self.binary} has ended with status {status}"
+
+    def stop(self) -> None:
+        """SIGTERM; BPF programs and devices go with the process."""
+        self._process.stop()
+
+    def fresh(self) -> dict[str, Any]:
+        """Counters written after this was asked, or the last ones of a process that has ended.
+
+        Raises MeasurementError.
+        """
+        before = self._counted()
+        self._process.send_signal(signal.SIGUSR1)
+        deadline = time.monotonic() + COUNTERS_TIMEOUT_S
+        while True:
+            ended = self._process.poll() is not None
+            event = self._counted()
+            if event is not None and (ended or before is None or event != before):
+                return event
+            if ended or time.monotonic() > deadline:
+                raise MeasurementError(
+                    f"the counters of {self.binary} cannot be read", where=str(self._stats)
+                )
+            time.sleep(_COUNTERS_POLL_S)
+
+    def _counted(self) -> dict[str, Any] | None:
+        event = self._event()
+        return event if event is not None and event["event"] == "counters" else None
+
+    def _event(self) -> dict[str, Any] | None:
+        """What the stats file says; None before there is one, or in the midst of a write."""
+        try:
+            event = json.loads(self._host.read_text(str(self._stats)))
+        except (MeasurementError, json.JSONDecodeError):
+            return None
+        if not isinstance(event, dict) or event.get("event") not in ("counters", "failed"):
+            return None
+        return event if event.get("sequence") == event.get("sequence_end") else None
