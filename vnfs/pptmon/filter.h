@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SFCPERF_PPTMON_FILTER_H
+#define SFCPERF_PPTMON_FILTER_H
+
+#include <stddef.h>
+
+#include "pptmon.h"
+
+/* Parse `proto=tcp,src=10.0.0.0/24,...`. 0, or -1 with a message in `error`. */
+int parse_filter(const char *text, struct ppt_filter *filter, char *error, size_t error_bytes);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What user space measures for the metrics `backlog` and `cpu`. */
+#ifndef SFCPERF_PPTMON_GAUGES_H
+#define SFCPERF_PPTMON_GAUGES_H
+
+#include "pptmon.h"
+
+#define GAUGES_PERIOD_MS 50
+
+/* Measure the queue of this interface from now on. 0, or -1 after complain(). */
+int gauges_open(int ifindex);
+
+/* Refresh them; to be called each GAUGES_PERIOD_MS. 0, or -1: the interface has gone. */
+int gauges_refresh(struct ppt_gauges *gauges);
+
+void gauges_close(void);
+
+#endif

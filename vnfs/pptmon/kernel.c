@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "helpers.h"
+#include "hooks.h"
+#include "kernel.h"
+#include "program.h"
+
+#define OLDEST "Linux 6.1"
+
+void lack(struct lacks *lacks, const char *format, ...)
+{
+	va_list arguments;
+
+	if (lacks->count == MAX_LACKS)
+		return;
+	va_start(arguments, format);
+	vsnprintf(lacks->what[lacks->count++], sizeof(lacks->what[0]), format, arguments);
+	va_end(arguments);
+}
+
+static bool has(const struct __user_cap_data_struct *data, int capability)
+{
+	return data[capability / 32].effective & 1U << capability % 32;
+}
+
+/* 0, or -1: what needs them cannot be tried. */
+static int check_capabilities(struct lacks *lacks)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { 0 };
+	char missing[64] = "";
+	bool all;
+
+	if (syscall(SYS_capget, &header, data))
+		return 0;
+	all = has(data, CAP_SYS_ADMIN);
+	if (!all && !has(data, CAP_BPF))
+		strcat(missing, " CAP_BPF");
+	if (!all && !has(data, CAP_PERFMON))
+		strcat(missing, " CAP_PERFMON");
+	if (!has(data, CAP_NET_ADMIN))
+		strcat(missing, " CAP_NET_ADMIN");
+	if (!*missing)
+		return 0;
+	lack(lacks,
+	     "the permission:%s; run it as root, or "
+	     "`setcap cap_bpf,cap_perfmon,cap_net_admin+ep` its file",
+	     missing);
+	return -1;
+}
+
+/* 0, or -1: nothing else can be tried. */
+static int check_bpf(struct lacks *lacks)
+{
+	int fd = load_probe();
+
+	if (fd >= 0)
+		close(fd);
+	else if (fd == -EPERM)
+		lack(lacks,
+		     "the permission to load BPF programs, although its capabilities would "
+		     "do: a container's seccomp or user namespace forbids it; run it outside, with "
+		     "--host-side");
+	else
+		lack(lacks,
+		     "BPF programs of traffic control (%s); its kernel needs "
+		     "CONFIG_BPF_SYSCALL and CONFIG_NET_CLS_ACT",
+		     strerror(-fd));
+	return fd < 0 ? -1 : 0;
+}
+
+static void check_btf(struct lacks *lacks)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+
+	if (!btf)
+		lack(lacks, "the kernel's own types (/sys/kernel/btf/vmlinux); its kernel needs "
+			    "CONFIG_DEBUG_INFO_BTF, and /sys must be there");
+	btf__free(btf);
+}
+
+static bool is_confidential(void)
+{
+	FILE *file = fopen("/sys/kernel/security/lockdown", "re");
+	char modes[64] = "";
+
+	if (!file)
+		return false;
+	if (!fgets(modes, sizeof(modes), file))
+		modes[0] = '\0';
+	fclose(file);
+	return strstr(modes, "[confidentiality]");
+}
+
+static bool reads_kernel(const struct helpers *helpers)
+{
+	return helpers->used[BPF_FUNC_probe_read] || helpers->used[BPF_FUNC_probe_read_kernel] ||
+	       helpers->used[BPF_FUNC_probe_read_kernel_str];
+}
+
+static void check_helpers(struct lacks *lacks)
+{
+	struct helpers helpers;
+	size_t bytes;
+	const void *elf = program_elf(&bytes);
+
+	if (find_helpers(elf, bytes, &helpers))
+		return;
+	if (reads_kernel(&helpers) && is_confidential()) {
+		lack(lacks, "kernel memory that may be read: the kernel is locked down "
+			    "(confidentiality); boot it with lockdown=integrity or lockdown=none");
+		return;
+	}
+	for (unsigned int id = 0; id < MAX_HELPERS; id++)
+		if (helpers.used[id] && libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS,
+								(enum bpf_func_id)id, NULL) == 0)
+			lack(lacks, "%s (BPF helper %u); use " OLDEST " or later", helper_name(id),
+			     id);
+}
+
+static enum attach_kind check_hooks(enum attach_kind attach, struct lacks *lacks)
+{
+	if (attach != ATTACH_CLSACT && tcx_hook.works())
+		return ATTACH_TCX;
+	if (attach == ATTACH_TCX)
+		lack(lacks, "tcx, which came with Linux 6.6; use --attach clsact or auto");
+	else if (clsact_hook.works())
+		return ATTACH_CLSACT;
+	else
+		lack(lacks, "clsact with BPF (modules sch_ingress and cls_bpf)%s",
+		     attach == ATTACH_AUTO ? ", and tcx, which came with Linux 6.6" : "");
+	return ATTACH_AUTO;
+}
+
+enum attach_kind kernel_check(enum attach_kind attach, struct lacks *lacks)
+{
+	lacks->count = 0;
+	check_btf(lacks);
+	if (check_capabilities(lacks) || check_bpf(lacks))
+		return ATTACH_AUTO;
+	if (libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL) == 0)
+		lack(lacks, "BPF ring buffers; use " OLDEST " or later");
+	check_helpers(lacks);
+	return check_hooks(attach, lacks);
+}

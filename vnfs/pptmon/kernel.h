@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What pptmon asks of the kernel. */
+#ifndef SFCPERF_PPTMON_KERNEL_H
+#define SFCPERF_PPTMON_KERNEL_H
+
+#include "options.h"
+
+#define MAX_LACKS 12
+
+struct lacks {
+	int count;
+	char what[MAX_LACKS][320]; /* each says what to do about it */
+};
+
+/* Add one. */
+void lack(struct lacks *lacks, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Find out what is lacking, and which hook `attach` comes to be: ATTACH_AUTO when none does. */
+enum attach_kind kernel_check(enum attach_kind attach, struct lacks *lacks);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Words of the command line and of the output for the numbers of pptmon.h. */
+#ifndef SFCPERF_PPTMON_NAMES_H
+#define SFCPERF_PPTMON_NAMES_H
+
+#include "pptmon.h"
+
+extern const char *const mode_names[]; /* by enum ppt_mode; NULL ends each */
+extern const char *const format_names[]; /* by enum ppt_format */
+extern const char *const carrier_names[]; /* by enum ppt_carrier */
+extern const char *const metric_names[]; /* by enum ppt_metric */
+
+/* Index of a word, or -1. `bytes` of it are looked at. */
+int find_name(const char *const *names, const char *word, unsigned long bytes);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions to the kernel's rtnetlink (rtnetlink(7)). */
+#ifndef SFCPERF_PPTMON_NETLINK_H
+#define SFCPERF_PPTMON_NETLINK_H
+
+#include <linux/rtnetlink.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define NETLINK_REQUEST_BYTES 128
+
+/* A request: header, a fixed part, attributes. */
+union netlink_request {
+	struct nlmsghdr header;
+	char bytes[NETLINK_REQUEST_BYTES];
+};
+
+typedef void (*netlink_visitor)(const struct nlmsghdr *answer, void *context);
+
+/* A socket, or -errno. */
+int netlink_open(void);
+
+/* Begin a request; its zeroed fixed part is returned. */
+void *netlink_begin(union netlink_request *request, int type, int flags, size_t fixed_bytes);
+
+/* Append an attribute. */
+void netlink_put(union netlink_request *request, int type, const void *value, size_t bytes);
+
+/* Ask, and visit each answer. 0, or -errno of the kernel; -EINTR: what was dumped has changed
+ * meanwhile. */
+int netlink_ask(int fd, union netlink_request *request, netlink_visitor visit, void *context);
+
+/* An attribute of an answer whose fixed part is `fixed_bytes`, or NULL. */
+const struct rtattr *netlink_find(const struct nlmsghdr *answer, size_t fixed_bytes, int type);
+
+/* An attribute inside of an attribute, or NULL; `outer` may be NULL. */
+const struct rtattr *netlink_find_in(const struct rtattr *outer, int type);
+
+/* Does an attribute hold this text? It may be NULL. */
+bool netlink_is(const struct rtattr *attribute, const char *text);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SFCPERF_PPTMON_OPTIONS_H
+#define SFCPERF_PPTMON_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "pptmon.h"
+
+enum attach_kind {
+	ATTACH_AUTO,
+	ATTACH_TCX,
+	ATTACH_CLSACT,
+};
+
+struct options {
+	struct ppt_settings settings; /* but for what the interfaces say */
+	const char *ingress;
+	const char *egress;
+	enum attach_kind attach;
+	bool host_side;
+	bool check; /* only say what the kernel lacks; the rest may be missing */
+};
+
+/* Parse the command line; ends the program with status 2 and a message when it is wrong. */
+void parse_options(int argc, char **argv, struct options *options);
+
+#endif

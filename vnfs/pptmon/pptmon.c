@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+/* pptmon: packet processing time of a VNF, in band (README.md). */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "attach.h"
+#include "gauges.h"
+#include "interface.h"
+#include "kernel.h"
+#include "options.h"
+#include "output.h"
+#include "program.h"
+#include "report.h"
+#include "serve.h"
+
+#define LAST_WORDS_MS 2000 /* how long the reader may take for what is left at the end */
+
+enum status {
+	STATUS_DONE,
+	STATUS_FAILED,
+	STATUS_OPTIONS,
+	STATUS_KERNEL,
+};
+
+static const struct hook *hook_of(enum attach_kind attach)
+{
+	return attach == ATTACH_TCX ? &tcx_hook : &clsact_hook;
+}
+
+static void complain_of_lacks(const struct lacks *lacks)
+{
+	/* Backwards: the last complaint is what is reported as the reason. */
+	for (int i = lacks->count - 1; i >= 0; i--)
+		complain("cannot run here; this kernel lacks %s", lacks->what[i]);
+}
+
+/* Whether the verifier takes the programs, in every mode. */
+static void check_load(struct lacks *lacks)
+{
+	struct options unused = { .settings = { .metric_count = 1, .period_ns = 1, .mtu = 1500 } };
+
+	for (int mode = PPT_MODE_SOURCE; mode <= PPT_MODE_SOURCE_SINK && !lacks->count; mode++) {
+		unused.settings.mode = (__u8)mode;
+		if (program_load(&unused.settings))
+			lack(lacks, "something that the BPF programs need: %.250s",
+			     report_libbpf_said());
+		program_unload();
+	}
+}
+
+static enum status check(const struct options *options)
+{
+	struct lacks lacks;
+	enum attach_kind attach = kernel_check(options->attach, &lacks);
+
+	if (!lacks.count)
+		check_load(&lacks);
+	report_check(&lacks, attach == ATTACH_AUTO ? NULL : hook_of(attach)->name);
+	complain_of_lacks(&lacks);
+	if (output_finish(LAST_WORDS_MS))
+		return STATUS_FAILED;
+	return lacks.count ? STATUS_KERNEL : STATUS_DONE;
+}
+
+static bool packets_inside(void)
+{
+	__u64 counters[PPT_COUNTERS];
+
+	program_counters(counters);
+	return counters[PPT_MEASURED] < counters[PPT_SAMPLED] + counters[PPT_ADDED];
+}
+
+static enum status measure(const struct options *options, const struct hook *hook,
+			   const sigset_t *signals)
+{
+	__u64 counters[PPT_COUNTERS];
+	enum outcome outcome;
+
+	if (serve_open(signals) || attach_both(program_enter(), program_leave()))
+		return STATUS_FAILED;
+	report_ready(options, hook->name);
+	outcome = serve();
+	detach_both(packets_inside);
+	if (outcome == OUTCOME_UNHEARD)
+		complain("nobody reads stdout any more");
+	if (outcome != OUTCOME_ASKED)
+		return STATUS_FAILED;
+	serve_rest();
+	program_counters(counters);
+	report_counters(counters);
+	return STATUS_DONE;
+}
+
+/* The hook is prepared before anything is loaded, so that the guard holds nothing of it. */
+static enum status load_and_measure(const struct options *options, const struct interface *ingress,
+				    const struct interface *egress, const sigset_t *signals)
+{
+	struct ppt_settings settings = options->settings;
+	struct lacks lacks;
+	enum attach_kind attach = kernel_check(options->attach, &lacks);
+
+	complain_of_lacks(&lacks);
+	if (lacks.count)
+		return STATUS_KERNEL;
+	settings.mtu = egress->mtu;
+	settings.resolve_offloads = !options->host_side && egress->has_device;
+	if (attach_prepare(hook_of(attach), ingress, egress, options->host_side))
+		return STATUS_FAILED;
+	if (program_load(&settings))
+		return STATUS_KERNEL;
+	/* From outside, the queue in front of the VNF can be seen, and the one behind it cannot. */
+	if (gauges_open(options->host_side ? ingress->index : egress->index))
+		return STATUS_FAILED;
+	return measure(options, hook_of(attach), signals);
+}
+
+static enum status run(const struct options *options, const sigset_t *signals)
+{
+	struct interface ingress, egress;
+	enum status status = STATUS_FAILED;
+
+	if (find_interface(options->ingress, &ingress) == 0 &&
+	    find_interface(options->egress, &egress) == 0)
+		status = load_and_measure(options, &ingress, &egress, signals);
+	detach_both(NULL);
+	attach_finish();
+	gauges_close();
+	serve_close();
+	program_unload();
+	if (status != STATUS_DONE)
+		report_failed();
+	else if (output_finish(LAST_WORDS_MS))
+		status = STATUS_FAILED;
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options;
+	sigset_t signals;
+
+	/* A reader that goes is noticed where it is written to. */
+	signal(SIGPIPE, SIG_IGN);
+	parse_options(argc, argv, &options);
+	report_libbpf();
+	if (options.check)
+		return check(&options);
+
+	/* Blocked before anything is attached: they are taken when it can be undone in order. */
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	return run(&options, &signals);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SFCPERF_PPTMON_QDISC_H
+#define SFCPERF_PPTMON_QDISC_H
+
+#include <linux/types.h>
+
+struct qdisc {
+	char kind[16]; /* "": none (noqueue) */
+	__u32 backlog_bytes;
+};
+
+/* The qdisc of an interface at TC_H_ROOT or TC_H_CLSACT. 0, or -errno. */
+int qdisc_at(int netlink, int ifindex, __u32 parent, struct qdisc *qdisc);
+
+#endif

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+#include "choice.h"
+#include "gauges.h"
+#include "output.h"
+#include "program.h"
+#include "report.h"
+#include "sample.h"
+#include "serve.h"
+
+enum { ON_SIGNAL, ON_TIMER, ON_OUTPUT, ON_EVENT, SOURCES };
+
+static struct ring_buffer *ring;
+static int signal_fd = -1;
+static int timer_fd = -1;
+
+static int on_event(void *to_unix_ns, void *event, size_t bytes)
+{
+	if (bytes >= sizeof(struct ppt_event))
+		print_sample(event, *(__s64 *)to_unix_ns);
+	/* A negative number stops; this sample has been taken. */
+	return output_full() ? -ENOBUFS : 0;
+}
+
+static __s64 to_unix_ns;
+
+static void take_events(void)
+{
+	/* Anew: Unix time is steered, and stepped. */
+	to_unix_ns = monotonic_to_unix_ns();
+	ring_buffer__consume(ring);
+}
+
+int serve_open(const sigset_t *signals)
+{
+	const struct itimerspec period = {
+		.it_interval.tv_nsec = GAUGES_PERIOD_MS * 1000000L,
+		.it_value.tv_nsec = 1,
+	};
+
+	ring = ring_buffer__new(program_events(), on_event, &to_unix_ns, NULL);
+	signal_fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (!ring || signal_fd < 0 || timer_fd < 0 || timerfd_settime(timer_fd, 0, &period, NULL)) {
+		complain("cannot listen for samples: %s", strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+/* Was it a signal to end? */
+static bool take_signals(void)
+{
+	struct signalfd_siginfo taken;
+	__u64 counters[PPT_COUNTERS];
+
+	while (read(signal_fd, &taken, sizeof(taken)) == sizeof(taken)) {
+		if (taken.ssi_signo != SIGUSR1)
+			return true;
+		program_counters(counters);
+		report_counters(counters);
+	}
+	return false;
+}
+
+/* The programs do not wake anybody up for a sample: it is fetched here. */
+static int take_tick(void)
+{
+	__u64 counters[PPT_COUNTERS];
+	__u64 ticks;
+
+	if (read(timer_fd, &ticks, sizeof(ticks)) != sizeof(ticks))
+		return 0;
+	if (!output_full())
+		take_events();
+	program_counters(counters);
+	program_set_pick(
+		choice_refresh(counters, program_period_ns(), ticks * GAUGES_PERIOD_MS * 1000000));
+	if (gauges_refresh(program_gauges())) {
+		complain("an interface has gone");
+		return -1;
+	}
+	return 0;
+}
+
+/* stdout tells by itself when its reader goes; it is asked for room only when something is kept. */
+static void wait_for(struct pollfd *sources)
+{
+	sources[ON_SIGNAL] = (struct pollfd){ .fd = signal_fd, .events = POLLIN };
+	sources[ON_TIMER] = (struct pollfd){ .fd = timer_fd, .events = POLLIN };
+	sources[ON_OUTPUT] =
+		(struct pollfd){ .fd = STDOUT_FILENO, .events = output_pending() ? POLLOUT : 0 };
+	sources[ON_EVENT] = (struct pollfd){ .fd = output_full() ? -1 : ring_buffer__epoll_fd(ring),
+					     .events = POLLIN };
+	if (poll(sources, SOURCES, -1) < 0)
+		for (int i = 0; i < SOURCES; i++)
+			sources[i].revents = 0;
+}
+
+enum outcome serve(void)
+{
+	struct pollfd sources[SOURCES];
+
+	for (;;) {
+		if (output_flush())
+			return OUTCOME_UNHEARD;
+		wait_for(sources);
+		if (sources[ON_OUTPUT].revents & (POLLERR | POLLNVAL))
+			return OUTCOME_UNHEARD;
+		if (sources[ON_EVENT].revents)
+			take_events();
+		if (sources[ON_TIMER].revents && take_tick())
+			return OUTCOME_FAILED;
+		if (sources[ON_SIGNAL].revents && take_signals())
+			return OUTCOME_ASKED;
+	}
+}
+
+void serve_rest(void)
+{
+	take_events();
+}
+
+void serve_close(void)
+{
+	ring_buffer__free(ring);
+	ring = NULL;
+	if (signal_fd >= 0)
+		close(signal_fd);
+	if (timer_fd >= 0)
+		close(timer_fd);
+	signal_fd = timer_fd = -1;
+}
