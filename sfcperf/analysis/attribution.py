@@ -26,7 +26,7 @@ from sfcperf.analysis.intervals import LOOKS_METHOD, MEAN_METHOD, mean_interval
 from sfcperf.analysis.percentiles import percentiles
 from sfcperf.results.store import RunStore
 
-_FROM_DELAY = "pptmon's metric delay: from the first VNF's ingress to the last one's egress"
+_FROM_DELAY = "first ingress to last egress, by pptmon's metric delay"
 _FROM_PROBE = f"{RTT} of the probe"
 
 

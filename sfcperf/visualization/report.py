@@ -22,6 +22,7 @@ from sfcperf.visualization import (
     telemetry_charts,
     trial_rows,
 )
+from sfcperf.visualization.attribution import attribution_section
 from sfcperf.visualization.base import Publisher
 from sfcperf.visualization.charts import Chart, chart
 from sfcperf.visualization.correlations import correlations
@@ -52,6 +53,7 @@ _RUN_FILES = (
     ("joined.parquet", "metrics of trials beside telemetry"),
     ("correlations.json", "correlations of metrics with telemetry"),
     ("steady.json", "whether telemetry is steady within the trials"),
+    ("attribution.json", "which VNF the time goes to, as pptmon saw it"),
     ("tags.json", "tags of trials and sources, from files of the user"),
     ("figures", "figures as SVG, PDF, PNG and CSV"),
     ("raw", "what each tool printed, captures"),
@@ -143,6 +145,7 @@ def _context(content: _Content, problem: str | None) -> dict[str, Any]:
         "run_id": run.run_id,
         "most_at_once": MOST_ROWS_AT_ONCE,
         "batch": ROWS_PER_BATCH,
+        "attribution": attribution_section(run),
         "correlations": correlations(run),
         "unsteady": unsteady(run),
         "manifest": manifest,
