@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import time
 from typing import Any
 
 import pytest
 from support.scenarios import scenario, topology
 
+from sfcperf import plugins
 from sfcperf.active.server import start_server
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.management.deployment import Deployment
+from sfcperf.workflow.defaults import with_defaults
 
 pytestmark = pytest.mark.root
 
@@ -108,3 +113,39 @@ def test_delay(driver: LocalDriver, encapsulation: str) -> None:
     assert counters["forwarded"] > 1000
     assert counters["dropped"] == 0
     assert counters["delay_min_ns"] >= 5_000_000
+
+
+def _needs(kind: str) -> None:
+    """Skip where a type's tools are not installed."""
+    plugin = plugins.load("vnf", kind)
+    knobs = with_defaults(plugin.parameters, {})
+    for need in plugin.requirements(knobs):
+        if not need.met:
+            pytest.skip(f"{need.name}: {need.detail}; {need.remedy}")
+
+
+@pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
+def test_dpi(driver: LocalDriver, encapsulation: str) -> None:
+    _needs("dpi")
+    chain = scenario(["router", "dpi"], encapsulation=encapsulation)  # type: ignore[arg-type]
+    deployment = driver.deploy(chain)
+    carries_traffic(driver, deployment, chain)
+    dpi = driver._sites[deployment.id].running["dpi-2"]
+    before = dpi.counters()
+    assert before["inspector_cpu_ms"] > 0
+    dpi.stop()
+    after = dpi.counters()
+    # The proof's and the pings' packets, and those of three transfers, both ways.
+    assert after["inspected"] >= 0.9 * before["forwarded"] > 900
+    assert after["protocol_iperf3"] > 900
+    assert after["protocol_icmp"] >= 2 * PINGS
+
+
+def test_dpi_that_dies_is_told(driver: LocalDriver) -> None:
+    _needs("dpi")
+    deployment = driver.deploy(scenario(["dpi"]))
+    (pid,) = deployment.meters["dpi-1"].pids()
+    os.kill(pid, signal.SIGKILL)
+    while deployment.functions[0].alive() is None:
+        time.sleep(0.01)
+    assert "dpi-1: ndpiReader has ended with status -9" in driver.problems(deployment)

@@ -1,0 +1,1 @@
+"""The DPI: kernel forwarding with nDPI looking on, NSH-unaware."""
