@@ -94,19 +94,15 @@ int gauges_open(int ifindex)
 	return 0;
 }
 
-int gauges_refresh(struct ppt_gauges *gauges)
+void gauges_refresh(struct ppt_gauges *gauges)
 {
 	struct qdisc qdisc;
-	int error = qdisc_at(netlink, queue_ifindex, TC_H_ROOT, &qdisc);
 
-	if (error == -ENODEV)
-		return -1;
-	if (!error)
+	if (qdisc_at(netlink, queue_ifindex, TC_H_ROOT, &qdisc) == 0)
 		gauges->backlog =
 			(qdisc.backlog_bytes + BACKLOG_UNIT_BYTES - 1) / BACKLOG_UNIT_BYTES;
 	if (refreshes++ % CPU_EVERY == 0)
 		gauges->cpu = cpu_use();
-	return 0;
 }
 
 void gauges_close(void)

@@ -10,8 +10,8 @@
 /* Measure the queue of this interface from now on. 0, or -1 after complain(). */
 int gauges_open(int ifindex);
 
-/* Refresh them; to be called each GAUGES_PERIOD_MS. 0, or -1: the interface has gone. */
-int gauges_refresh(struct ppt_gauges *gauges);
+/* Refresh them; to be called each GAUGES_PERIOD_MS. */
+void gauges_refresh(struct ppt_gauges *gauges);
 
 void gauges_close(void);
 

@@ -82,3 +82,10 @@ int find_interface(const char *name, struct interface *interface)
 		return 0;
 	return -1;
 }
+
+bool interface_remains(const struct interface *interface)
+{
+	char name[IF_NAMESIZE];
+
+	return if_indextoname((unsigned int)interface->index, name) != NULL;
+}

@@ -15,4 +15,7 @@ struct interface {
 /* Find an Ethernet interface that is up. 0, or -1 after complain(). */
 int find_interface(const char *name, struct interface *interface);
 
+/* Is it still in this network namespace? */
+bool interface_remains(const struct interface *interface);
+
 #endif

@@ -71,13 +71,12 @@ static bool packets_inside(void)
 	return counters[PPT_MEASURED] < counters[PPT_SAMPLED] + counters[PPT_ADDED];
 }
 
-static enum status measure(const struct options *options, const struct hook *hook,
-			   const sigset_t *signals)
+static enum status measure(const struct options *options, const struct hook *hook)
 {
 	__u64 counters[PPT_COUNTERS];
 	enum outcome outcome;
 
-	if (serve_open(signals) || attach_both(program_enter(), program_leave()))
+	if (attach_both(program_enter(), program_leave()))
 		return STATUS_FAILED;
 	report_ready(options, hook->name);
 	outcome = serve();
@@ -110,9 +109,10 @@ static enum status load_and_measure(const struct options *options, const struct 
 	if (program_load(&settings))
 		return STATUS_KERNEL;
 	/* From outside, the queue in front of the VNF can be seen, and the one behind it cannot. */
-	if (gauges_open(options->host_side ? ingress->index : egress->index))
+	if (gauges_open(options->host_side ? ingress->index : egress->index) ||
+	    serve_open(signals, ingress, egress))
 		return STATUS_FAILED;
-	return measure(options, hook_of(attach), signals);
+	return measure(options, hook_of(attach));
 }
 
 static enum status run(const struct options *options, const sigset_t *signals)

@@ -9,29 +9,43 @@
 #include "netlink.h"
 #include "qdisc.h"
 
+#define ATTEMPTS 10 /* at a dump that others change meanwhile */
+
+struct search {
+	int ifindex;
+	__u32 parent;
+	struct qdisc *found;
+};
+
 static void visit(const struct nlmsghdr *answer, void *context)
 {
-	const struct rtattr *kind = netlink_find(answer, sizeof(struct tcmsg), TCA_KIND);
+	const struct tcmsg *message = NLMSG_DATA(answer);
+	const struct rtattr *kind = netlink_find(answer, sizeof(*message), TCA_KIND);
 	const struct rtattr *queue = netlink_find_in(
-		netlink_find(answer, sizeof(struct tcmsg), TCA_STATS2), TCA_STATS_QUEUE);
-	struct qdisc *qdisc = context;
+		netlink_find(answer, sizeof(*message), TCA_STATS2), TCA_STATS_QUEUE);
+	const struct search *search = context;
 
+	if (message->tcm_ifindex != search->ifindex || message->tcm_parent != search->parent)
+		return;
 	if (kind)
-		snprintf(qdisc->kind, sizeof(qdisc->kind), "%s", (const char *)RTA_DATA(kind));
+		snprintf(search->found->kind, sizeof(search->found->kind), "%s",
+			 (const char *)RTA_DATA(kind));
 	if (queue)
-		qdisc->backlog_bytes = ((struct gnet_stats_queue *)RTA_DATA(queue))->backlog;
+		search->found->backlog_bytes =
+			((struct gnet_stats_queue *)RTA_DATA(queue))->backlog;
 }
 
+/* By a dump of all: a question for one is answered to everybody who listens (`tc monitor`). */
 int qdisc_at(int netlink, int ifindex, __u32 parent, struct qdisc *qdisc)
 {
+	struct search search = { ifindex, parent, qdisc };
 	union netlink_request request;
-	struct tcmsg *question = netlink_begin(&request, RTM_GETQDISC, 0, sizeof(struct tcmsg));
-	int error;
+	int error = -EINTR;
 
-	memset(qdisc, 0, sizeof(*qdisc));
-	question->tcm_family = AF_UNSPEC;
-	question->tcm_ifindex = ifindex;
-	question->tcm_parent = parent;
-	error = netlink_ask(netlink, &request, visit, qdisc);
-	return error == -ENOENT ? 0 : error;
+	for (int i = 0; i < ATTEMPTS && error == -EINTR; i++) {
+		memset(qdisc, 0, sizeof(*qdisc));
+		netlink_begin(&request, RTM_GETQDISC, NLM_F_DUMP, sizeof(struct tcmsg));
+		error = netlink_ask(netlink, &request, visit, &search);
+	}
+	return error;
 }

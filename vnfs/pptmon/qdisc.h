@@ -5,7 +5,7 @@
 #include <linux/types.h>
 
 struct qdisc {
-	char kind[16]; /* "": none (noqueue) */
+	char kind[16]; /* "": there is none */
 	__u32 backlog_bytes;
 };
 

@@ -21,6 +21,7 @@ enum { ON_SIGNAL, ON_TIMER, ON_OUTPUT, ON_EVENT, SOURCES };
 static struct ring_buffer *ring;
 static int signal_fd = -1;
 static int timer_fd = -1;
+static const struct interface *interfaces[2];
 
 static int on_event(void *to_unix_ns, void *event, size_t bytes)
 {
@@ -39,13 +40,16 @@ static void take_events(void)
 	ring_buffer__consume(ring);
 }
 
-int serve_open(const sigset_t *signals)
+int serve_open(const sigset_t *signals, const struct interface *ingress,
+	       const struct interface *egress)
 {
 	const struct itimerspec period = {
 		.it_interval.tv_nsec = GAUGES_PERIOD_MS * 1000000L,
 		.it_value.tv_nsec = 1,
 	};
 
+	interfaces[0] = ingress;
+	interfaces[1] = egress;
 	ring = ring_buffer__new(program_events(), on_event, &to_unix_ns, NULL);
 	signal_fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -71,6 +75,17 @@ static bool take_signals(void)
 	return false;
 }
 
+static int check_interfaces(void)
+{
+	for (int i = 0; i < 2; i++) {
+		if (interface_remains(interfaces[i]))
+			continue;
+		complain("interface %s has gone", interfaces[i]->name);
+		return -1;
+	}
+	return 0;
+}
+
 /* The programs do not wake anybody up for a sample: it is fetched here. */
 static int take_tick(void)
 {
@@ -84,11 +99,8 @@ static int take_tick(void)
 	program_counters(counters);
 	program_set_pick(
 		choice_refresh(counters, program_period_ns(), ticks * GAUGES_PERIOD_MS * 1000000));
-	if (gauges_refresh(program_gauges())) {
-		complain("an interface has gone");
-		return -1;
-	}
-	return 0;
+	gauges_refresh(program_gauges());
+	return check_interfaces();
 }
 
 /* stdout tells by itself when its reader goes; it is asked for room only when something is kept. */

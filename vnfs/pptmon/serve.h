@@ -4,6 +4,8 @@
 
 #include <signal.h>
 
+#include "interface.h"
+
 /* What a run of the loop ends with. */
 enum outcome {
 	OUTCOME_ASKED, /* by a signal */
@@ -11,8 +13,10 @@ enum outcome {
 	OUTCOME_FAILED, /* after complain() */
 };
 
-/* The signals that it takes, which must be blocked already. 0, or -1 after complain(). */
-int serve_open(const sigset_t *signals);
+/* The signals that it takes, which must be blocked already, and the interfaces without which there is
+ * nothing to do. 0, or -1 after complain(). */
+int serve_open(const sigset_t *signals, const struct interface *ingress,
+	       const struct interface *egress);
 
 /* Print samples, and counters when asked, until there is a reason to end. */
 enum outcome serve(void);
