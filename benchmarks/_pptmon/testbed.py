@@ -1,0 +1,183 @@
+"""client --- VNF --- server: three namespaces, the VNF forwards in the kernel.
+
+Links have 1500 bytes, the endpoints' packets at most 1400: room for what pptmon adds.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sfcperf.hosts.base import Process
+from sfcperf.hosts.namespace import NamespaceHost
+from sfcperf.vnfs import binaries
+from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
+from sfcperf.vnfs.pptmon.events import Sample, parse
+
+CLIENT, SERVER = "198.18.0.2", "198.18.1.2"  # RFC 2544
+GATEWAYS = ("198.18.0.1", "198.18.1.1")
+MTU = 1400
+SETTLE_S = 0.5
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Testbed:
+    """Hosts; the VNF's interfaces are `in` and `out`."""
+
+    client: NamespaceHost
+    vnf: NamespaceHost
+    server: NamespaceHost
+    folder: Path
+
+    @contextmanager
+    def pptmon(self, *options: str) -> Iterator[PptMon]:
+        """A running pptmon at the VNF, in mode source-sink, both programs attached."""
+        path = self.folder / f"pptmon-{next(_numbers)}.jsonl"
+        argv = [str(binaries.find("pptmon")), "--mode", "source-sink", "--vnf-id", "1"]
+        argv += ["--ingress", "in", "--egress", "out", *options]
+        process = self.vnf.spawn(argv, stdout=path, stderr=path.with_suffix(".err"))
+        running = PptMon(path, process)
+        try:
+            running.await_ready()
+            yield running
+        finally:
+            process.stop()
+
+    @contextmanager
+    def function(
+        self, kind: type[NetworkFunction], knobs: Mapping[str, object]
+    ) -> Iterator[RunningFunction]:
+        """A VNF type at work in the VNF's namespace."""
+        ends = ((CLIENT, _mac(self.client)), (SERVER, _mac(self.server)))
+        attachment = Attachment(
+            name="vnf",
+            interfaces=("in", "out"),
+            macs=(_mac(self.vnf, "in"), _mac(self.vnf, "out")),
+            encapsulation="none",
+            address=None,
+            client=ends[0],
+            server=ends[1],
+            vcpus=(0,),
+            mtu=MTU,
+        )
+        running = kind.start(self.vnf, attachment, knobs)
+        try:
+            yield running
+        finally:
+            running.stop()
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """An iperf3 server, until the end."""
+        server = self.server.spawn(["iperf3", "-s"])
+        try:
+            time.sleep(SETTLE_S)
+            yield
+        finally:
+            server.stop()
+
+    def iperf3(self, *options: str, timeout_s: float = 120.0) -> dict[str, object]:
+        """One run of the client; what it reports."""
+        argv = ["iperf3", "-c", SERVER, "-J", *options]
+        done = self.client.run(argv, timeout_s=timeout_s)
+        return dict(json.loads(done.stdout))
+
+    def offloads(self, on: bool) -> None:
+        """Of both endpoints and the VNF: TSO, GSO, GRO and checksums, as a whole."""
+        state = "on" if on else "off"
+        for host, interface in (
+            (self.client, "eth0"),
+            (self.server, "eth0"),
+            (self.vnf, "in"),
+            (self.vnf, "out"),
+        ):
+            argv = ["ethtool", "-K", interface]
+            for feature in ("tso", "gso", "gro", "tx"):
+                argv += [feature, state]
+            host.run(argv, timeout_s=10.0)
+
+
+@dataclass(frozen=True)
+class PptMon:
+    """A pptmon process and what it printed."""
+
+    path: Path
+    process: Process
+
+    def await_ready(self) -> None:
+        """Until it measures. Raises RuntimeError."""
+        deadline = time.monotonic() + 20
+        while "ready" not in self._text():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                said = self.path.with_suffix(".err").read_text()
+                raise RuntimeError(f"pptmon does not start: {self._text()} {said}")
+            time.sleep(0.01)
+
+    def samples(self) -> list[Sample]:
+        """All so far."""
+        events = [parse(line) for line in self._text().splitlines()]
+        return [event for event in events if isinstance(event, Sample)]
+
+    def _text(self) -> str:
+        return self.path.read_text() if self.path.exists() else ""
+
+
+@contextmanager
+def testbed() -> Iterator[Testbed]:
+    """Made anew, and removed at the end."""
+    tag = f"sfcperf-bench{os.getpid()}-{next(_numbers)}"
+    names = {role: f"{tag}-{role}" for role in ("client", "vnf", "server")}
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            _build(names)
+            hosts = {role: NamespaceHost(role, name, Path(folder)) for role, name in names.items()}
+            yield Testbed(**hosts, folder=Path(folder))
+        finally:
+            for name in names.values():
+                subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
+
+
+def _build(names: dict[str, str]) -> None:
+    for name in names.values():
+        _run("ip", "netns", "add", name)
+        _run("ip", "-n", name, "link", "set", "lo", "up")
+    ends = (("client", "in", CLIENT, GATEWAYS[0]), ("server", "out", SERVER, GATEWAYS[1]))
+    vnf = names["vnf"]
+    for role, interface, address, gateway in ends:
+        name = names[role]
+        pair = ("link", "add", "eth0", "type", "veth", "peer", "name", interface, "netns", vnf)
+        _run("ip", "-n", name, *pair)
+        _run("ip", "-n", name, "addr", "add", f"{address}/24", "dev", "eth0")
+        _run("ip", "-n", vnf, "addr", "add", f"{gateway}/24", "dev", interface)
+        _run("ip", "-n", name, "link", "set", "eth0", "mtu", str(MTU), "up")
+        _run("ip", "-n", vnf, "link", "set", interface, "up")
+        _run("ip", "-n", name, "route", "add", "default", "via", gateway)
+    _run("ip", "netns", "exec", vnf, "sysctl", "-qw", "net.ipv4.ip_forward=1")
+
+
+def _mac(host: NamespaceHost, interface: str = "eth0") -> str:
+    said = host.run(["ip", "-j", "link", "show", "dev", interface], timeout_s=10.0)
+    return str(json.loads(said.stdout)[0]["address"])
+
+
+def _run(*argv: str) -> None:
+    subprocess.run(list[str](argv), check=True, capture_output=True)
+
+
+def mean_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
+    """Mean and half width of its confidence interval (t)."""
+    import numpy as np
+    from scipy import stats
+
+    array = np.asarray(values, float)
+    half = stats.t.ppf((1 + confidence) / 2, len(array) - 1) * stats.sem(array)
+    return float(array.mean()), float(half)
