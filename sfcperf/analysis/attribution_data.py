@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from sfcperf.analysis.trial_values import trial_means
-from sfcperf.passive.pptmon_observations import CHAIN, END_TO_END, PROCESSING_TIME, SEEN
+from sfcperf.passive.pptmon_observations import CHAIN, END_TO_END, PROCESSING_TIME, VISIBLE
 from sfcperf.passive.transit_time import CAPTURED
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
@@ -83,14 +83,14 @@ def _observed(run: RunStore) -> dict[str, Values]:
     times = [f"{way}{name}" for way in _PREFIXES.values() for name in of_packets]
     observed: defaultdict[str, defaultdict[tuple[str, str], list[float]]]
     observed = defaultdict(lambda: defaultdict(list))
-    table = read_metrics(run.telemetry_path, [SEEN, *counts, *times])
+    table = read_metrics(run.telemetry_path, [VISIBLE, *counts, *times])
     columns = (table[name].to_pylist() for name in ("trial_id", "source", "metric", "value"))
     for trial_id, source, metric, value in zip(*columns, strict=True):
         observed[trial_id][source, metric].append(value)
     return {
         trial_id: values
         for trial_id, values in observed.items()
-        if any(metric == SEEN for _, metric in values)
+        if any(metric == VISIBLE for _, metric in values)
     }
 
 
@@ -117,7 +117,7 @@ def _trial(record: TrialRecord, values: Values, path: str) -> TrialTimes:
         end_to_end_samples=end_to_end,
         captured={name: fmean(times) for name, times in of(_CAPTURED_MEAN).items()},
         counts={name: count(name) for name in _count_names()},
-        unseen=frozenset(s for (s, name), v in values.items() if name == SEEN and not any(v)),
+        unseen=frozenset(s for (s, name), v in values.items() if name == VISIBLE and not any(v)),
     )
 
 

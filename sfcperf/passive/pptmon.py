@@ -12,7 +12,7 @@ from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.base import Monitor, Observation
 from sfcperf.passive.pptmon_instance import Ended, Instance
-from sfcperf.passive.pptmon_observations import SEEN, observations
+from sfcperf.passive.pptmon_observations import VISIBLE, observations
 from sfcperf.passive.pptmon_placement import place, visible
 from sfcperf.plugins import Requirement
 from sfcperf.vnfs import binaries
@@ -169,7 +169,7 @@ class PptmonMonitor(Monitor):
             raise MeasurementError(f"pptmon at {'; '.join(problems)}")
         time_ns = time.time_ns()
         found = observations(ended, time_ns)
-        found += [Observation(time_ns, n, SEEN, "1", seen) for n, seen in self._seen.items()]
+        found += [Observation(time_ns, n, VISIBLE, "1", seen) for n, seen in self._seen.items()]
         self._cpu_s += time.thread_time() - started + sum(one.cpu_s for one in ended)
         return [*found, Observation(time_ns, self.name, "monitor_cpu_s", "s", self._cpu_s)]
 

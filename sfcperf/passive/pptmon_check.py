@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from sfcperf.plugins import Requirement
 
@@ -30,10 +33,21 @@ def kernel_requirement(binary: Path) -> Requirement:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return Requirement(NAME, False, f"`pptmon --check` does not run: {error}")
-    said = (done.stdout + done.stderr).decode(errors="replace").strip()
-    lines = "; ".join(said.splitlines()) or "it says nothing"
-    if done.returncode == 0:
-        return Requirement(NAME, True, "BPF programs are accepted")
-    if done.returncode == _LACKS:
-        return Requirement(NAME, False, lines, "a kernel with BPF, BTF and tc (Linux 5.15, say)")
-    return Requirement(NAME, False, f"`pptmon --check` ended with {done.returncode}: {lines}")
+    said = _said(done.stdout)
+    if done.returncode == 0 and said is not None:
+        return Requirement(NAME, True, f"Linux {said['kernel']}, attaches by {said['attach']}")
+    if done.returncode == _LACKS and said is not None:
+        lacks = "; ".join(map(str, said["lacks"]))
+        return Requirement(NAME, False, lacks, "a kernel that has it: Debian's since 12, e.g.")
+    text = (done.stderr or done.stdout).decode(errors="replace").strip() or "it says nothing"
+    return Requirement(NAME, False, f"`pptmon --check` ended with {done.returncode}: {text}")
+
+
+def _said(output: bytes) -> Mapping[str, Any] | None:
+    """Its line of JSON; None when it is none."""
+    try:
+        said = json.loads(output)
+    except ValueError:
+        return None
+    known = isinstance(said, dict) and {"kernel", "attach", "lacks"} <= said.keys()
+    return said if known else None

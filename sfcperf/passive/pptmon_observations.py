@@ -16,7 +16,7 @@ CHAIN = "chain"
 PROCESSING_TIME = "processing_time_us"
 CHAIN_PROCESSING_TIME = "chain_processing_time_us"
 END_TO_END = "end_to_end_us"
-SEEN = "pptmon_seen"
+VISIBLE = "pptmon_visible"
 """Of each VNF of the chain: 1, or 0 for one whose packets pass no tc hook."""
 
 _PER_HOP = {

@@ -73,9 +73,9 @@ def observations(
                 metric = f"{prefix}captured_processing_time_mean_us"
                 yield Observation(start + 9 * 10**9, name, metric, "us", mean)
     for name in seen.functions:
-        yield _last(start, name, "pptmon_seen", 1)
+        yield _last(start, name, "pptmon_visible", 1)
     for name in seen.unseen:
-        yield _last(start, name, "pptmon_seen", 0)
+        yield _last(start, name, "pptmon_visible", 0)
 
 
 def _last(start: int, source: str, metric: str, value: float) -> Observation:

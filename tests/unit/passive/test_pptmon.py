@@ -154,7 +154,7 @@ def test_who_cannot_be_seen_is_told(tool: Path, tmp_path: Path) -> None:
     watching = monitor()
     watching.start(chain([*deployment.functions, blind]), tmp_path)
     found = watching.stop()
-    seen = [of(found, name, "pptmon_seen") for name in ("router-1", "router-2", "forwarder-3")]
+    seen = [of(found, name, "pptmon_visible") for name in ("router-1", "router-2", "forwarder-3")]
     assert seen == [[1], [1], [0]]
 
 
