@@ -2,8 +2,8 @@
 
     sudo .venv/bin/python benchmarks/pptmon.py [--quick]
 
-The paper (Van Tu et al., CNSM 2020) measured VMs on OpenStack; here the VNF is a namespace that forwards
-in the kernel, so that figures are comparable in kind only. Goals are those of this project. Every
+The paper (Van Tu et al., CNSM 2020) measured VMs on OpenStack; here the VNF is a namespace that
+forwards in the kernel, so that figures are comparable in kind only. Goals are those of this project. Every
 figure has its interval of 95 %, and the floor or truth that it is judged by from the same run.
 """
 
@@ -40,8 +40,8 @@ def _cost(quick: bool) -> list[str]:
     with testbed() as bed:
         for found in cost.measure(bed, 4 if quick else 10):
             print(
-                f"unsampled packet at `{found.program}`: {found.net_ns:.0f} ns beyond a program that "
-                f"does nothing ({found.statistics_ns:.0f} and {found.floor_ns:.0f} ns by "
+                f"unsampled packet at `{found.program}`: {found.net_ns:.0f} ns beyond a program "
+                f"that does nothing ({found.statistics_ns:.0f} and {found.floor_ns:.0f} ns by "
                 f"run_time_ns / run_cnt, {found.packets} packets); run a million times: "
                 f"{found.repeated_net_ns:.0f} ns ({found.repeated_ns} and "
                 f"{found.repeated_floor_ns} ns) (goal <= {COST_GOAL_NS:.0f} ns)"
@@ -82,7 +82,8 @@ def _delays(quick: bool) -> list[str]:
     with testbed() as bed:
         way = delays.measure(bed, 0)
     print(
-        f"known delay 0: the kernel's way to the VNF and from it: reported {way.reported_us:.1f} us, "
+        f"known delay 0: the kernel's way to the VNF and from it: reported "
+        f"{way.reported_us:.1f} us, "
         f"captured {way.captured_us:.1f} us"
     )
     for delay_us in delays.DELAYS_US[: 3 if quick else None]:
@@ -107,9 +108,9 @@ def _throughput(quick: bool) -> list[str]:
         with testbed() as bed:
             found = throughput.measure(bed, rate_hz, 6 if quick else 40)
         print(
-            f"throughput at {rate_hz:g} samples/s: lost {found.loss:.2%} ± {found.half_width:.2%} of "
-            f"{found.base_bps / 1e9:.1f} Gbit/s, {found.pairs} pairs of windows (paper 3 % at 0.5/s, "
-            f"5.7 % at 20/s; goal <= {goal:.0%})"
+            f"throughput at {rate_hz:g} samples/s: lost {found.loss:.2%} ± {found.half_width:.2%} "
+            f"of {found.base_bps / 1e9:.1f} Gbit/s, {found.pairs} pairs of windows (paper 3 % at "
+            f"0.5/s, 5.7 % at 20/s; goal <= {goal:.0%})"
         )
         if found.loss > goal:
             missed.append(f"throughput at {rate_hz:g}/s")

@@ -1,7 +1,7 @@
 """What pptmon reports, beside captures of all packets on both sides of the VNF.
 
-The truth is a packet's time between two tcpdumps in the VNF's namespace, one on what comes in and one
-on what goes out. It contains what the first capture costs the packet, and PPTMon's own work on a
+The truth is a packet's time between two tcpdumps in the VNF's namespace, one on what comes in and
+one on what goes out. It contains what the first capture costs the packet, and PPTMon's own work on a
 packet that is sampled; PPTMon's time contains neither.
 """
 
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from _pptmon.testbed import CLIENT, Testbed
 
+from _pptmon.testbed import CLIENT, Testbed
 from sfcperf.passive.packet_identity import SNAPLEN, identity
 from sfcperf.passive.packet_matching import match
 from sfcperf.passive.pcap_file import frames
@@ -65,8 +65,9 @@ def measure(
 def _summary(
     protocol: str, rate: str, rules: int, reported: np.ndarray, captured: np.ndarray
 ) -> Accuracy:
-    from _pptmon.testbed import mean_interval
     from scipy import stats
+
+    from _pptmon.testbed import mean_interval
 
     test = stats.bootstrap(
         (captured, reported),

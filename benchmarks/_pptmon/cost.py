@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 from _pptmon import bpf
 from _pptmon.testbed import CLIENT, SERVER, Testbed
-
 from sfcperf.hosts.process import inside
 
 

@@ -1,8 +1,8 @@
 """What sampling costs the throughput of a VNF that forwards in the kernel.
 
-One TCP stream runs all the time. Windows with pptmon and without follow one another, in an order that
-is drawn anew for each pair; what a pair loses is one value. Starting pptmon (the kernel verifies its
-programs) is not part of a window: it is a second before one, or the same second of rest.
+One TCP stream runs all the time. Windows with pptmon and without follow one another, in an order
+that is drawn anew for each pair; what a pair loses is one value. Starting pptmon (the kernel verifies
+its programs) is not part of a window: it is a second before one, or the same second of rest.
 """
 
 from __future__ import annotations
