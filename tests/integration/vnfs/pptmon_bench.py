@@ -42,6 +42,8 @@ class Chain:
     receiver: Tap
     ports: list[tuple[Port, Port]]
     """Ingress and egress of each VNF."""
+    first: Port
+    """Of the sender."""
     folder: Path
     lab: Lab
     pptmons: list[Pptmon] = field(default_factory=list)
@@ -91,6 +93,10 @@ class Chain:
         self.sender.send(mark_frame(mark))
         return [tap.receive_with(mark) for tap in (*self.between, self.receiver)]
 
+    def with_offloads(self) -> Tap:
+        """Another end of the sender, which sends frames with work left."""
+        return tap(self.lab, self.first, offloads=True)
+
     def samples_of(self, *frames: bytes) -> list[Sample]:
         """What the sink reports about frames which are sampled all."""
         before = len(self.sink.samples())
@@ -103,9 +109,11 @@ class Chain:
             pptmon.stop()
 
 
-def build(lab: Lab, folder: Path, count: int, *, mtu: int = 1500, offloads: bool = False) -> Chain:
-    """A chain of `count` bridges."""
-    vnfs, sender, receiver = lab.host("vnfs"), lab.host("sender"), lab.host("receiver")
+def build(
+    lab: Lab, folder: Path, count: int, *, mtu: int = 1500, offloads: bool = False, prefix: str = ""
+) -> Chain:
+    """A chain of `count` bridges; `prefix` tells the namespaces of several chains apart."""
+    vnfs, sender, receiver = (lab.host(prefix + name) for name in ("vnfs", "sender", "receiver"))
     quiet(vnfs)
     ends: list[Port] = []
     previous = (sender, "s0")
@@ -122,13 +130,17 @@ def build(lab: Lab, folder: Path, count: int, *, mtu: int = 1500, offloads: bool
         bridge(vnfs, f"b{number}", pair)
     places = ("s0", *(f"i{n}" for n in range(2, count + 1)), "r0")
     first, *between, last = (tap(lab, by_name[name], offloads) for name in places)
-    return Chain(vnfs, first, between, last, ports, folder, lab)
+    return Chain(vnfs, first, between, last, ports, by_name["s0"], folder, lab)
 
 
 def quiet(host: NamespaceHost) -> None:
-    """No packets of the kernel's own."""
-    for where in ("all", "default"):
-        host.run(["sysctl", "-q", "-w", f"net.ipv6.conf.{where}.disable_ipv6=1"], timeout_s=10)
+    """No packets of the kernel's own, and no IP firewall in bridges: it cuts padding off."""
+    settings = [f"net.ipv6.conf.{where}.disable_ipv6=1" for where in ("all", "default")]
+    if Path("/proc/sys/net/bridge").exists():
+        settings += [
+            f"net.bridge.bridge-nf-call-{family}=0" for family in ("iptables", "ip6tables")
+        ]
+    host.run(["sysctl", "-q", "-w", *settings], timeout_s=10)
 
 
 def bridge(host: NamespaceHost, name: str, ports: Sequence[Port]) -> None:

@@ -8,7 +8,7 @@ import struct
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import sched_getaffinity, sched_setaffinity
 from pathlib import Path
 
@@ -104,6 +104,8 @@ class Tap:
                 if status & _VLAN_VALID:
                     type_ = tpid if status & _TPID_VALID else 0x8100
                     data = data[:12] + struct.pack("!HH", type_, tci) + data[12:]
+                    if offload.flags & NEEDS_CSUM:
+                        offload = replace(offload, csum_start=offload.csum_start + 4)
         return data, offload
 
 

@@ -123,7 +123,7 @@ def test_nsh_values_are_right_to_the_precision_of_the_float(
     chain.start(modes=["sink"])
     values = [0, 1, 4095, 4096, 4097, 8191, 65535, 65536, 99999, 1_000_000, 16_000_000, *range(52)]
     hops = tuple(Hop(100 + n, value) for n, value in enumerate(values))
-    frame = FRAMES["nsh/md2-others/ipv4/tcp"]
+    frame = FRAMES["nsh/md2/ipv4/tcp"]
     carried = packet.add(frame, Header(hops, sample=9), Format.PAPER, packet.Carrier.NSH)
     assert chain.exchange(carried).received == [frame]
     [sample] = chain.sink.samples(1)

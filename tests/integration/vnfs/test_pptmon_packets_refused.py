@@ -74,7 +74,8 @@ LEFT_ALONE: dict[str, tuple[bytes, str | None]] = {
     "ICMPv6": (finished(V6 / ICMPv6EchoRequest(data=DATA)), None),
     "GRE": (finished(ethernet() / network(4, proto=47) / Raw(DATA)), None),
     "no next header": (finished(ethernet() / network(6, nh=59) / Raw(DATA)), None),
-    "EtherType of nobody": (bytes(Ether(dst=BROADCAST, type=0x88B6) / Raw(DATA)), None),
+    "EtherType of nobody": (
+        bytes(Ether(src=SENDER_MAC, dst=BROADCAST, type=0x88B6) / Raw(DATA)), None),
     "LLC": (bytes(Ether(src=SENDER_MAC, dst=BROADCAST, type=60) / Raw(bytes(60))), None),
 }  # fmt: skip
 
@@ -159,7 +160,7 @@ def test_without_a_source_nothing_happens(chain_of: Callable[[int], Chain], mode
     "contexts",
     [
         (ContextHeader(1, 9, bytes(116)), ContextHeader(1, 9, bytes(112))),
-        (*OTHER_CONTEXTS, ContextHeader(1, 9, bytes(116)), ContextHeader(1, 9, bytes(72))),
+        (*OTHER_CONTEXTS, ContextHeader(1, 9, bytes(116)), ContextHeader(1, 9, bytes(76))),
     ],
     ids=["full", "full but a hop"],
 )
@@ -172,7 +173,7 @@ def test_nsh_without_room(
     frame = finished(ethernet() / Raw(bytes(service_header(contexts, 1) / inner)))
     seen = chain.exchange(frame)
     assert (seen.between, seen.received) == (([frame],), [frame])
-    assert chain.source.counters()["unsupported"] == 1
+    assert chain.source.counters()["no_room_options"] == 1
 
 
 MULTICAST = {

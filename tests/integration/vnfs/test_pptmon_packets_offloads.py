@@ -1,0 +1,236 @@
+"""Packets with work left for the hardware: checksums to compute, super-packets to cut.
+
+They are put on a veth as a virtual machine would, with the header of virtio, and looked at in the
+same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pptmon_bench import Chain
+from pptmon_tap import NEEDS_CSUM, Offload
+from scapy.layers.inet import IP, TCP, UDP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Ether
+from scapy.packet import Packet
+from scapy.utils import checksum
+from support.frames_judge import judge
+from support.pptmon_zoo import DATA, FRAMES, ethernet, network, tcp, udp
+
+from sfcperf.vnfs.pptmon import packet
+from sfcperf.vnfs.pptmon.errors import FormatError
+from sfcperf.vnfs.pptmon.format import Format
+from sfcperf.vnfs.pptmon.layers import Kind, walk
+
+pytestmark = pytest.mark.root
+
+GSO_TCP = {4: 1, 6: 4}  # VIRTIO_NET_HDR_GSO_TCPV4, _TCPV6
+GSO_UDP_L4 = 5
+CHECKSUM_AT = {Kind.TCP: 16, Kind.UDP: 6}
+PARTIAL = [
+    "ipv4/tcp", "ipv6/tcp", "ipv4/tcp-timestamps", "ipv4/tcp-odd", "ipv4/tcp-syn", "ipv4/udp",
+    "ipv4/udp-odd", "ipv6/udp", "ipv6/udp-odd", "ipv4/udp-one-byte", "ipv4/udp-empty",
+    "vlan/ipv4/tcp", "vlan/ipv6/udp-odd", "ipv4-options/udp-odd", "ipv6-hop-by-hop/tcp-timestamps",
+    "nsh/md1/ipv4/tcp", "nsh/md1/ipv6/udp", "nsh/md1/ipv4/udp-odd",
+]  # fmt: skip
+
+
+def unfinished(frame: bytes) -> tuple[bytes, Offload]:
+    """The frame as a kernel hands it to hardware: the pseudo header's sum instead of a checksum."""
+    layers = walk(frame)
+    last, network_ = layers[-1], layers[-2]
+    data = bytearray(frame)
+    at = last.start + CHECKSUM_AT[last.kind]
+    addresses = frame[network_.start + 12 : network_.start + 20]
+    if network_.kind is Kind.IPV6:
+        addresses = frame[network_.start + 8 : network_.start + 40]
+    length = network_.end - last.start
+    protocol = 6 if last.kind is Kind.TCP else 17
+    pseudo = addresses + length.to_bytes(4, "big") + protocol.to_bytes(4, "big")
+    data[at : at + 2] = (0xFFFF ^ checksum(pseudo)).to_bytes(2, "big")
+    return bytes(data), Offload(last.start, CHECKSUM_AT[last.kind], flags=NEEDS_CSUM)
+
+
+def finished_by_hardware(frame: bytes, offload: Offload) -> bytes:
+    """What goes on the wire: the sum from the start to the end of the frame, as hardware does."""
+    if not offload.flags & NEEDS_CSUM:
+        return frame
+    data = bytearray(frame)
+    at = offload.csum_start + offload.csum_offset
+    total = checksum(frame[offload.csum_start :])
+    data[at : at + 2] = (total or 0xFFFF if offload.csum_offset == 6 else total).to_bytes(2, "big")
+    return bytes(data)
+
+
+@pytest.mark.parametrize("layout", Format)
+def test_checksums_that_the_hardware_computes(
+    chain_of: Callable[..., Chain], layout: Format, tmp_path: Path
+) -> None:
+    chain = chain_of(3, offloads=True)
+    chain.start("--period-ms", "0", "--format", layout.value)
+    wrong: dict[str, str] = {}
+    on_wire: dict[str, bytes] = {}
+    for name in PARTIAL:
+        frame, offload = unfinished(FRAMES[name])
+        assert finished_by_hardware(frame, offload) == FRAMES[name], name
+        *between, received = chain.exchange_with(frame, offload)
+        if [finished_by_hardware(*one) for one in received] != [FRAMES[name]]:
+            wrong[name] = f"received {received}"
+        for number, seen in enumerate(between, 1):
+            [finished] = [finished_by_hardware(*one) for one in seen]
+            on_wire[f"{name} after VNF {number}"] = finished
+            if reason := wrong_with(finished, FRAMES[name], number):
+                wrong[f"{name} after VNF {number}"] = f"{reason}: {seen}"
+    verdicts = zip(on_wire, judge(on_wire.values(), tmp_path), strict=True)
+    wrong |= {name: str(seen.wrong) for name, seen in verdicts if seen.wrong}
+    assert wrong == {}
+    assert len(chain.sink.samples(len(PARTIAL))) == len(PARTIAL)
+
+
+@pytest.mark.parametrize("name", ["nsh/md2/ipv4/tcp", "nsh/md2-others/ipv4/udp-odd"])
+def test_metadata_of_nsh_before_an_unfinished_checksum(
+    chain_of: Callable[..., Chain], name: str
+) -> None:
+    """Measured or left alone, and counted; in any case what comes out is what went in."""
+    chain = chain_of(2, offloads=True)
+    chain.start("--period-ms", "0", "--format", "rfc")
+    frame, offload = unfinished(FRAMES[name])
+    between, received = chain.exchange_with(frame, offload)
+    assert [finished_by_hardware(*one) for one in received] == [FRAMES[name]]
+    [(carried, left)] = between
+    counters = chain.source.counters()
+    if counters["unsupported"]:
+        assert (carried, left) == (frame, offload)
+    else:
+        assert counters["sampled"] == 1
+        assert wrong_with(finished_by_hardware(carried, left), FRAMES[name], 1) is None
+
+
+def wrong_with(carried: bytes, frame: bytes, hops: int) -> str | None:
+    """Why this is not the frame with a header of so many hops."""
+    try:
+        found = packet.read(carried)
+        if found is None or len(found.header.hops) != hops:
+            return f"header {found}"
+        return None if packet.strip(carried) == frame else "changed"
+    except FormatError as error:
+        return str(error)
+
+
+def super_packet(
+    version: int, transport: Packet, gso_type: int, size: int
+) -> tuple[bytes, Offload]:
+    """One that is to be cut into segments of so many bytes of payload."""
+    frame, offload = unfinished(bytes(ethernet() / network(version) / transport))
+    headers = walk(frame)[-1].payload
+    return frame, Offload(
+        offload.csum_start, offload.csum_offset, gso_type, size, headers, NEEDS_CSUM
+    )
+
+
+SIZES = [3000, 20_000, 60_000]
+
+
+@pytest.mark.parametrize("version", [4, 6])
+@pytest.mark.parametrize("bytes_", SIZES)
+@pytest.mark.parametrize("options", [[], [("NOP", None), ("NOP", None), ("Timestamp", (1, 2))]])
+@pytest.mark.parametrize("layout", Format)
+def test_super_packets_of_tcp(
+    chain_of: Callable[..., Chain], version: int, bytes_: int, options: list[object], layout: Format
+) -> None:
+    """One header for all segments, which stay small enough for the MTU; restored with gso_size."""
+    chain = chain_of(3, offloads=True)
+    chain.start("--period-ms", "0", "--format", layout.value)
+    headers = (20 if version == 4 else 40) + 20 + (12 if options else 0)
+    size = 1500 - headers
+    data = (DATA * (bytes_ // len(DATA) + 1))[:bytes_]
+    transport = tcp(flags="A", data=data, options=options)
+    frame, offload = super_packet(version, transport, GSO_TCP[version], size)
+    *between, received = chain.exchange_with(frame, offload)
+    for number, seen in enumerate(between, 1):
+        [(carried, left)] = seen
+        found = packet.read(carried)
+        assert found is not None and len(found.header.hops) == number
+        grown = len(carried) - len(frame)
+        assert left.gso_type == offload.gso_type
+        assert left.gso_size + headers + grown <= 1500, "segments exceed the MTU"
+        assert left.gso_size >= size - grown
+        check_stripped(carried, frame)
+    [(restored, left)] = received
+    assert (left.gso_type, left.gso_size) == (offload.gso_type, offload.gso_size)
+    assert without_checksum(restored) == without_checksum(frame)
+    if left.flags & NEEDS_CSUM:
+        assert finished_by_hardware(restored, left) == finished_by_hardware(frame, offload)
+    [sample] = chain.sink.samples(1)
+    assert [hop.vnf_id for hop in sample.hops] == [1, 2, 3]
+    assert "segment" in sample.flags
+
+
+def check_stripped(carried: bytes, frame: bytes) -> None:
+    assert without_checksum(packet.strip(carried)) == without_checksum(frame)
+
+
+def without_checksum(frame: bytes) -> bytes:
+    """TCP's, which is whoever's who cuts the packet."""
+    at = walk(frame)[-1].start + 16
+    return frame[:at] + b"\0\0" + frame[at + 2 :]
+
+
+@pytest.mark.parametrize("layout", Format)
+@pytest.mark.parametrize("version", [4, 6])
+def test_super_packets_that_the_vnf_itself_cuts(
+    chain_of: Callable[..., Chain], version: int, layout: Format, tmp_path: Path
+) -> None:
+    """Egress interfaces without TSO: each segment has the header, and loses it.
+
+    The chain's MTU leaves room for what the paper asks for: it "needs to be planned in advance".
+    """
+    chain = chain_of(3, mtu=1540)
+    for _, egress in chain.ports:
+        off = ["ethtool", "-K", egress.interface, "tso", "off", "gso", "off", "tx", "off"]
+        chain.vnfs.run(off, timeout_s=10)
+    chain.start("--period-ms", "0", "--format", layout.value)
+    sender = chain.with_offloads()
+    data = (DATA * 200)[:30_000]
+    size = 1500 - (20 if version == 4 else 40) - 20
+    frame, offload = super_packet(version, tcp(flags="PA", data=data), GSO_TCP[version], size)
+    sender.send_with(frame, offload)
+    seen = chain.exchange()
+    segments = list(seen.received)
+    for one in (*segments, *(part for between in seen.between for part in between)):
+        assert len(one) <= 1554
+    verdicts = judge([*segments, *seen.between[0], *seen.between[1]], tmp_path)
+    assert {one.wrong for one in verdicts} == {()}
+    assert all(packet.read(one) is None for one in segments)
+    assert payload_of(segments) == data
+    for number, between in enumerate(seen.between, 1):
+        for one in between:
+            found = packet.read(one)
+            assert found is not None and len(found.header.hops) == number
+        assert payload_of([packet.strip(one) for one in between]) == data
+
+
+def payload_of(segments: list[bytes]) -> bytes:
+    """Of TCP segments, by scapy and in the order of their sequence numbers."""
+    seen = [Ether(one) for one in segments]
+    # What follows the IP packet is no payload.
+    parts = []
+    for one in seen:
+        end = one[IP].len - one[IP].ihl * 4 if IP in one else one[IPv6].plen
+        parts.append((one[TCP].seq, bytes(one[TCP])[one[TCP].dataofs * 4 : end]))
+    return b"".join(part for _, part in sorted(parts))
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_super_packets_of_udp_are_left_alone(chain_of: Callable[..., Chain], version: int) -> None:
+    """Each segment would need a trailer of its own."""
+    chain = chain_of(2, offloads=True)
+    chain.start("--period-ms", "0", "--format", "rfc")
+    frame, offload = super_packet(version, udp(data=DATA * 20), GSO_UDP_L4, 1000)
+    between, received = chain.exchange_with(frame, offload)
+    assert between == received == [(frame, offload)]
+    assert chain.source.counters()["unsupported"] == 1
+    assert UDP in Ether(frame)
