@@ -145,7 +145,7 @@ void print_sample(const struct ppt_event *event, __s64 to_unix_ns)
 	print_flow(out, event);
 	fprintf(out, ", \"metric\": \"%s\"", metric_names[event->metric % PPT_METRICS]);
 	print_hops(out, event, count);
-	if (event->own)
+	if (event->own && event->metric == PPT_METRIC_TIME)
 		fprintf(out, ", \"own_time_ns\": %u", event->own_time_ns);
 	print_end_to_end(out, event, count);
 	print_flags(out, event, count);
