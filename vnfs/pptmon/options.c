@@ -84,7 +84,6 @@ static const char *const attach_names[] = { "auto", "tcx", "clsact", NULL };
 #define refuse(state, ...)                                                                         \
 	do {                                                                                       \
 		complain(__VA_ARGS__);                                                             \
-		report_failed();                                                                   \
 		argp_state_help(state, stderr, ARGP_HELP_SEE | ARGP_HELP_EXIT_ERR);                \
 	} while (0)
 
@@ -245,10 +244,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	return 0;
 }
 
-/* getopt complains itself about options that it does not know: say on stdout that it did. */
-static void at_exit(int status, void *failed)
+/* Whoever found the options wrong, getopt among them: it is said on stdout too. */
+static void at_exit(int status, void *parsing)
 {
-	if (status == argp_err_exit_status && *(bool *)failed)
+	if (status == argp_err_exit_status && *(bool *)parsing)
 		report_failed();
 }
 
@@ -259,14 +258,14 @@ void parse_options(int argc, char **argv, struct options *options)
 		.parser = parse,
 		.doc = documentation,
 	};
-	static bool in_getopt = true;
+	static bool parsing_now = true;
 	struct parsing parsing = { .options = options };
 
 	*options = (struct options){
 		.settings = { .metric_count = 1, .period_ns = (__u64)NS_PER_S },
 	};
 	argp_err_exit_status = 2;
-	on_exit(at_exit, &in_getopt);
+	on_exit(at_exit, &parsing_now);
 	argp_parse(&parser, argc, argv, 0, NULL, &parsing);
-	in_getopt = false;
+	parsing_now = false;
 }

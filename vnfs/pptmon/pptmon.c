@@ -32,7 +32,7 @@ static void complain_of_lacks(const struct lacks *lacks)
 {
 	/* Backwards: the last complaint is what is reported as the reason. */
 	for (int i = lacks->count - 1; i >= 0; i--)
-		complain("cannot run here; this kernel lacks %s", lacks->what[i]);
+		complain("cannot run here for lack of %s", lacks->what[i]);
 }
 
 /* Whether the verifier takes the programs, in every mode. */
