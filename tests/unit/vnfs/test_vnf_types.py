@@ -17,7 +17,7 @@ from sfcperf.vnfs.base import NetworkFunction
 from sfcperf.vnfs.forwarder.function import Forwarder, RunningForwarder
 from sfcperf.vnfs.router.function import Router
 
-SHIPPED = ("delay", "dpi", "firewall", "forwarder", "load_balancer", "nat", "router")
+SHIPPED = ("delay", "dpi", "firewall", "forwarder", "ips", "load_balancer", "nat", "router")
 TYPES: list[type[NetworkFunction]] = [
     plugins.load("vnf", name) for name in plugins.names("vnf") if name in SHIPPED
 ]

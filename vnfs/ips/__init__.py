@@ -1,0 +1,1 @@
+"""The IPS: attacks are dropped inline, NSH-unaware."""

@@ -1,0 +1,207 @@
+"""The IPS as a VNF type: what looks like an attack is dropped, inline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sfcperf.environment.tools import tool
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.base import Host
+from sfcperf.plugins import Requirement
+from sfcperf.vnfs import kernel_forwarding
+from sfcperf.vnfs.base import Attachment, NetworkFunction
+from sfcperf.vnfs.ips import rules, suricata
+from sfcperf.vnfs.ips.suricata import Suricata
+from sfcperf.vnfs.kernel_forwarding import KernelForwarding
+
+COMMAND_TIMEOUT_S = 10.0
+PATTERNS = (
+    "/etc/passwd",
+    "/etc/shadow",
+    "../../..",
+    "cmd.exe",
+    "xp_cmdshell",
+    "UNION SELECT",
+    "' OR '1'='1",
+    "<script>alert(",
+    "() { :;};",
+    "${jndi:",
+    "/bin/sh -i",
+    "<?php system(",
+)
+"""Well-known beginnings of attacks; none is in what the probes send."""
+
+
+class Ips(NetworkFunction):
+    """Forwards IPv4 that it has looked into, and drops attacks."""
+
+    name: ClassVar[str] = "ips"
+    title: ClassVar[str] = "inline intrusion prevention: Suricata, or rules of the kernel's filter"
+    nsh_aware: ClassVar[bool] = False
+    interfaces: ClassVar[int] = 2
+    folder: ClassVar[Path] = Path(__file__).resolve().parent
+    parameters: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "engine": {
+                "description": "`suricata` inspects by NFQUEUE; `nftables` are rules of the "
+                "kernel's filter (strings, flags, rates), which follow no streams; `auto`: "
+                "Suricata where it is installed.",
+                "enum": ["auto", "suricata", "nftables"],
+                "default": "auto",
+            },
+            "patterns": {
+                "description": "Strings that no packet may have.",
+                "type": "array",
+                "items": {"type": "string", "minLength": 1, "maxLength": 100},
+                "maxItems": 1000,
+                "uniqueItems": True,
+                "default": list(PATTERNS),
+            },
+            "new_connections_per_s": {
+                "description": "Engine `nftables`: new TCP connections that one address may open "
+                "in a second.",
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 1_000_000,
+                "default": 100_000,
+            },
+            "config": {
+                "description": "Engine `suricata`: its configuration on the host.",
+                "type": "string",
+                "default": suricata.CONFIG,
+            },
+        },
+    }
+
+    @classmethod
+    def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
+        """`ip`, `sysctl`, `iptables-nft`; Suricata when it is asked for by name."""
+        needs = [tool(f"iptables-nft{part}", "iptables") for part in ("-restore", "-save")]
+        if knobs["engine"] == "suricata":
+            needs.append(_suricata())
+        return [*kernel_forwarding.requirements(), *needs]
+
+    @classmethod
+    def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningIps:
+        """Routes, rules or Suricata, then forwarding on."""
+        engine = _choose(host, str(knobs["engine"]))
+        patterns = [str(pattern) for pattern in knobs["patterns"]]
+        with kernel_forwarding.deployment_errors(host, attachment):
+            kernel_forwarding.add_routes(host, attachment)
+            inspector = None
+            if engine == "suricata":
+                config = str(knobs["config"])
+                inspector = Suricata.start(attachment.name, host, config, patterns)
+            running = RunningIps(host, attachment, inspector)
+            try:
+                running.load(
+                    rules.to_queue()
+                    if inspector
+                    else rules.netfilter(patterns, int(knobs["new_connections_per_s"]))
+                )
+                kernel_forwarding.forward(host, attachment)
+            except BaseException:
+                running.stop()
+                raise
+        return running
+
+
+def _suricata() -> Requirement:
+    found = tool(suricata.COMMAND, "suricata")
+    if found.met:
+        return found
+    remedy = (
+        "install the package suricata (on Debian 12 from bookworm-backports), or set the IPS's "
+        "knob `engine` to `nftables`"
+    )
+    return Requirement(found.name, False, found.detail, remedy)
+
+
+def _choose(host: Host, wanted: str) -> str:
+    if wanted != "auto":
+        return wanted
+    try:
+        host.run([suricata.COMMAND, "-V"], timeout_s=COMMAND_TIMEOUT_S)
+    except MeasurementError:
+        return "nftables"
+    return "suricata"
+
+
+class RunningIps(KernelForwarding):
+    """A host whose kernel forwards what the inspector lets through."""
+
+    def __init__(self, host: Host, attachment: Attachment, inspector: Suricata | None) -> None:
+        super().__init__(host, attachment)
+        self._inspector = inspector
+
+    def load(self, text: str) -> None:
+        """Put the rules there in one transaction. Raises MeasurementError."""
+        self._remove()
+        self._restore(text)
+
+    def counters(self) -> Mapping[str, int]:
+        """As of kernel forwarding, whose `forwarded` and `dropped` are put right by the IPS's own:
+        `dropped_by_ips`, the sum of `dropped_pattern`, `dropped_flags` and `dropped_rate` with
+        engine `nftables`; with Suricata what it was given (`inspected`) and did not let through,
+        packets that wait for it included, and `dropped_queue`, for which it was too slow.
+
+        Raises MeasurementError.
+        """
+        kernel = super().counters()
+        own = self._counted()
+        forwarded = own[rules.PASSED]
+        if self._inspector is None:
+            mine = {f"dropped_{name}": own[chain] for name, chain in rules.DROPS.items()}
+            dropped = sum(mine.values())
+        else:
+            # The order matters: what passes later must not make the difference negative.
+            inspected, full = self._inspector.queue() or (forwarded, 0)
+            dropped = max(inspected - forwarded, 0) + full
+            mine = {"inspected": inspected, "dropped_queue": full}
+        total = kernel["dropped"] + dropped
+        return {
+            **kernel,
+            **mine,
+            "forwarded": forwarded,
+            "dropped": total,
+            "dropped_by_ips": dropped,
+        }
+
+    def problem(self) -> str | None:
+        """Also when the inspector has ended, or the rules are gone."""
+        if (problem := super().problem()) is not None:
+            return problem
+        if self._inspector is not None and (problem := self._inspector.problem()) is not None:
+            return problem
+        try:
+            self._counted()
+        except MeasurementError as error:
+            return error.message
+        return None
+
+    def stop(self) -> None:
+        """Forward no more, take the rules away, end the inspector."""
+        super().stop()
+        self._remove()
+        if self._inspector is not None:
+            self._inspector.stop()
+
+    def _counted(self) -> dict[str, int]:
+        argv = ["iptables-nft-save", "--counters"]
+        found = rules.counters(self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S).text)
+        if len(found) != 1 + len(rules.DROPS):
+            raise MeasurementError("the IPS's rules are gone", where=self._host.name)
+        return found
+
+    def _remove(self) -> None:
+        with suppress(MeasurementError):
+            self._restore(rules.removal())
+
+    def _restore(self, text: str) -> None:
+        argv = ["iptables-nft-restore", "--wait", "--noflush"]
+        self._host.run(argv, stdin=text.encode(), timeout_s=COMMAND_TIMEOUT_S)

@@ -1,0 +1,99 @@
+"""The IPS's rules as text for iptables-restore and for Suricata.
+
+iptables, though the kernel's part is nf_tables: nft has no match for a string anywhere in a packet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+CHAIN = "sfcperf-ips"
+PASSED = "sfcperf-ips-ok"
+"""Packets that were let through, counted behind everything that may drop them."""
+DROPS = {
+    "pattern": "sfcperf-ips-text",
+    "flags": "sfcperf-ips-flags",
+    "rate": "sfcperf-ips-rate",
+}
+"""Why a packet is dropped -> the chain that counts and drops it."""
+QUEUE = 0
+
+_IMPOSSIBLE_FLAGS = ("ALL NONE", "ALL FIN,PSH,URG", "SYN,FIN SYN,FIN", "SYN,RST SYN,RST")
+"""Mask and value: null scan, Xmas scan, and what no connection has."""
+
+
+def netfilter(patterns: Sequence[str], new_per_s: int) -> str:
+    """Input of `iptables-nft-restore --noflush`: drop what has a pattern, impossible TCP flags, or
+    more new TCP connections per second from one address than `new_per_s`."""
+    rules = [
+        f'-m string --algo bm --hex-string "|{pattern.encode().hex()}|" -j {DROPS["pattern"]}'
+        for pattern in patterns
+    ]
+    rules += [f"-p tcp --tcp-flags {flags} -j {DROPS['flags']}" for flags in _IMPOSSIBLE_FLAGS]
+    rules.append(
+        f"-p tcp --syn -m hashlimit --hashlimit-above {new_per_s}/sec "
+        f"--hashlimit-burst {new_per_s} --hashlimit-mode srcip --hashlimit-name {CHAIN} "
+        f"-j {DROPS['rate']}"
+    )
+    return _tables([f"-A {CHAIN} {rule}" for rule in rules])
+
+
+def to_queue() -> str:
+    """Input of `iptables-nft-restore --noflush`: hand every packet to the queue. When nobody
+    listens there, it is dropped."""
+    return _tables([f"-A {CHAIN} -j NFQUEUE --queue-num {QUEUE}"])
+
+
+def removal() -> str:
+    """What takes all of them away again."""
+    chains = [CHAIN, *DROPS.values()]
+    clear = "\n".join([f"-F {chain}" for chain in chains] + [f"-X {chain}" for chain in chains])
+    return f"""*filter
+-D FORWARD -j {CHAIN}
+{clear}
+COMMIT
+*mangle
+-D POSTROUTING -j {PASSED}
+-F {PASSED}
+-X {PASSED}
+COMMIT
+"""
+
+
+def _tables(rules: Sequence[str]) -> str:
+    chains = "\n".join(f":{chain} - [0:0]" for chain in (CHAIN, *DROPS.values()))
+    drops = "\n".join(f"-A {chain} -j DROP" for chain in DROPS.values())
+    body = "\n".join(rules)
+    return f"""*filter
+{chains}
+{drops}
+{body}
+-A FORWARD -j {CHAIN}
+COMMIT
+*mangle
+:{PASSED} - [0:0]
+-A {PASSED} -j RETURN
+-A POSTROUTING -j {PASSED}
+COMMIT
+"""
+
+
+def suricata(patterns: Sequence[str]) -> str:
+    """A file of Suricata rules: drop what has a pattern."""
+    first = 1_000_001  # below are those of others
+    return "".join(
+        f'drop ip any any -> any any (msg:"sfcperf pattern {number}"; '
+        f'content:"|{pattern.encode().hex(" ")}|"; sid:{first + number}; rev:1;)\n'
+        for number, pattern in enumerate(patterns)
+    )
+
+
+def counters(saved: str) -> dict[str, int]:
+    """From `iptables-nft-save --counters`: chain -> packets of its only rule."""
+    found = {}
+    for line in saved.splitlines():
+        # [PACKETS:BYTES] -A CHAIN ...
+        words = line.split()
+        if len(words) > 3 and words[1] == "-A" and words[2] in (PASSED, *DROPS.values()):
+            found[words[2]] = int(words[0].strip("[]").partition(":")[0])
+    return found

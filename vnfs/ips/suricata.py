@@ -1,0 +1,88 @@
+"""Suricata as inline inspector: packets come to it by NFQUEUE."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from sfcperf.errors import DeploymentError, MeasurementError
+from sfcperf.hosts.base import Host, Process
+from sfcperf.vnfs.ips import rules
+
+COMMAND = "suricata"
+CONFIG = "/etc/suricata/suricata.yaml"
+START_TIMEOUT_S = 120.0
+"""Large rule sets take a while."""
+STOP_TIMEOUT_S = 10.0
+QUEUES = "/proc/net/netfilter/nfnetlink_queue"
+_POLL_S = 0.05
+_starts = itertools.count()
+
+
+class Suricata:
+    """A Suricata process on a host."""
+
+    def __init__(self, name: str, host: Host, process: Process, log: Path) -> None:
+        self._name = name
+        self._host = host
+        self._process = process
+        self._log = log
+
+    @classmethod
+    def start(cls, name: str, host: Host, config: str, patterns: Sequence[str]) -> Suricata:
+        """Start it and return when it takes packets. Raises DeploymentError, MeasurementError."""
+        folder = host.workdir / f"{name}-suricata-{next(_starts)}"
+        host.run(["mkdir", "-p", str(folder)], timeout_s=10)
+        own = folder / "sfcperf.rules"
+        # By `tee`: the host may be another machine.
+        host.run(["tee", str(own)], stdin=rules.suricata(patterns).encode(), timeout_s=10)
+        argv = [COMMAND, "-c", config, "-s", str(own), "-q", str(rules.QUEUE)]
+        argv += ["--runmode", "workers", "-l", str(folder), "--pidfile", str(folder / "pid")]
+        argv += ["--set", "unix-command.enabled=no"]
+        log = host.workdir / f"{folder.name}.log"
+        running = cls(name, host, host.spawn(argv, stdout=log, stderr=log), log)
+        try:
+            running._wait_ready()
+        except BaseException:
+            running.stop()
+            raise
+        return running
+
+    def _wait_ready(self) -> None:
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while self.queue() is None:
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                said = self._log.read_text(errors="replace").strip().splitlines()[-1:]
+                raise DeploymentError(
+                    f"{self._name}: Suricata takes no packets; it said: "
+                    + (said[0] if said else "nothing"),
+                    where=self._host.name,
+                )
+            time.sleep(_POLL_S)
+
+    def queue(self) -> tuple[int, int] | None:
+        """Packets that were put into the queue, and those that found it full; None: nobody
+        listens. Raises MeasurementError."""
+        for line in self._host.read_text(QUEUES).splitlines():
+            # Queue, port id, waiting, copy mode, copy range, dropped in the kernel, dropped on
+            # the way to the process, last packet's id.
+            fields = [int(word) for word in line.split()]
+            if fields[0] == rules.QUEUE:
+                return fields[7], fields[5] + fields[6]
+        return None
+
+    def problem(self) -> str | None:
+        """None while it runs and listens."""
+        status = self._process.poll()
+        if status is not None:
+            return f"Suricata has ended with status {status}"
+        try:
+            return None if self.queue() else "Suricata does not listen to its queue"
+        except MeasurementError as error:
+            return error.message
+
+    def stop(self) -> None:
+        """SIGTERM, with time to finish its logs."""
+        self._process.stop(STOP_TIMEOUT_S)
