@@ -141,7 +141,8 @@ class Site:
                     port.inner,
                     peer_mac=port.mac,
                     mtu=WIRE_MTU,
-                    peer_mtu=mtu if endpoint or not self._aware(port) else WIRE_MTU,
+                    # Endpoints leave room for the encapsulation; SFs have room for data in band.
+                    peer_mtu=mtu if endpoint else WIRE_MTU,
                 )
                 if self._needs_xdp(port):
                     wants_xdp.append(port.outer)
@@ -258,10 +259,6 @@ class Site:
 
     def _function(self, port: Port) -> FunctionLayout | None:
         return next((f for f in self.layout.functions if port in f.ports), None)
-
-    def _aware(self, port: Port) -> bool:
-        function = self._function(port)
-        return function is not None and function.type.nsh_aware
 
     def _needs_xdp(self, port: Port) -> bool:
         function = self._function(port)

@@ -14,6 +14,7 @@ from support.scenarios import scenario, topology
 from sfcperf import plugins
 from sfcperf.active.server import start_server
 from sfcperf.drivers.local.driver import LocalDriver
+from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import Deployment
 from sfcperf.vnfs.ips import suricata
 from sfcperf.workflow.defaults import with_defaults
@@ -173,3 +174,19 @@ def test_ips(driver: LocalDriver, engine: str, encapsulation: str) -> None:
         assert counters["dropped_by_ips"] < counters["forwarded"] / 10
     else:
         assert counters["dropped_by_ips"] == 0
+
+
+@pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
+def test_functions_have_room_for_data_in_band(driver: LocalDriver, encapsulation: str) -> None:
+    chain = scenario(["router", "forwarder"], where=topology("T2"), encapsulation=encapsulation)  # type: ignore[arg-type]
+    deployment = driver.deploy(chain)
+    carries_traffic(driver, deployment, chain)
+    site = driver._sites[deployment.id]
+    assert {_mtu(site.hosts[name], "eth0") for name in ("router-1", "forwarder-2")} == {1500}
+    assert _mtu(site.hosts["router-1"], "eth1") == 1500
+    assert {_mtu(site.hosts[name], "eth0") for name in ("client", "server")} == {1400}
+
+
+def _mtu(host: Host, interface: str) -> int:
+    listing = json.loads(host.run(["ip", "-j", "link", "show", interface], timeout_s=10).stdout)
+    return int(listing[0]["mtu"])
