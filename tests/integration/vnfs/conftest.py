@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from pptmon_bench import Chain, build
 from pptmon_process import BINARY as PPTMON
+from pptmon_routers import RoutedPath
+from pptmon_routers import build as build_routers
 from vnf_bench import SF_ADDRESS, Bench
 from vnf_wires import Lab, ip, space
 
@@ -83,3 +85,12 @@ def chain_of(lab: Lab, tmp_path: Path) -> Callable[..., Chain]:
         return build(lab, tmp_path / "pptmon", count, **options)
 
     return make
+
+
+@pytest.fixture
+def routers(lab: Lab, tmp_path: Path) -> Callable[[int], RoutedPath]:
+    """Build a path over so many routers for pptmon."""
+    found = binaries.requirement(PPTMON)
+    if not found.met:
+        pytest.skip(f"{PPTMON}: {found.detail}; {found.remedy}")
+    return lambda count: build_routers(lab, tmp_path / "pptmon", count)
