@@ -80,10 +80,14 @@ class Ips(NetworkFunction):
 
     @classmethod
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """`ip`, `sysctl`, `iptables-nft`; Suricata when it is asked for by name."""
+        """`ip`, `sysctl`, `iptables-nft`; Suricata when it is asked for by name, else which engine
+        `auto` is on this machine."""
         needs = [tool(f"iptables-nft{part}", "iptables") for part in ("-restore", "-save")]
         if knobs["engine"] == "suricata":
             needs.append(_suricata())
+        elif knobs["engine"] == "auto":
+            found = "suricata" if _suricata().met else "nftables, since Suricata is not installed"
+            needs.append(Requirement("engine of ips", True, found))
         return [*kernel_forwarding.requirements(), *needs]
 
     @classmethod

@@ -87,7 +87,7 @@ class Ipvs(Engine):
             "in the kernel" if there else f"the kernel {uname().release} has no IPVS",
             "" if there else "set the load balancer's knob `engine` to `nftables`",
         )
-        return [tool("ipvsadm", "ipvsadm", ["ipvsadm", "--version"]), kernel]
+        return [kernel, tool("ipvsadm", "ipvsadm", ["ipvsadm", "--version"])]
 
     def load(self, host: Host, attachment: Attachment, service: Service) -> None:
         """See Engine.load."""

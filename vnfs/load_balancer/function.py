@@ -62,10 +62,18 @@ class LoadBalancer(NetworkFunction):
 
     @classmethod
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """`ip`, `sysctl`, and the engine's; with `auto` those of nftables, which always does."""
+        """`ip`, `sysctl`, and the engine's; with `auto` those of nftables, which always does, and
+        which engine that is on this machine."""
         wanted = str(knobs["engine"])
-        engine = ENGINES["nftables" if wanted == "auto" else wanted]
-        return [*kernel_forwarding.requirements(), *engine.requirements()]
+        if wanted != "auto":
+            return [*kernel_forwarding.requirements(), *ENGINES[wanted].requirements()]
+        lacking = [need.detail for need in ENGINES["ipvs"].requirements() if not need.met]
+        found = f"nftables, since for IPVS: {'; '.join(lacking)}" if lacking else "ipvs"
+        return [
+            *kernel_forwarding.requirements(),
+            *ENGINES["nftables"].requirements(),
+            Requirement("engine of load_balancer", True, found),
+        ]
 
     @classmethod
     def start(

@@ -10,12 +10,14 @@ import jsonschema
 import pytest
 
 from sfcperf import plugins
+from sfcperf.environment import tools
 from sfcperf.errors import EnvironmentLacks, MeasurementError
 from sfcperf.hosts.local import LocalHost
 from sfcperf.vnfs import binaries, ip_statistics
 from sfcperf.vnfs.base import NetworkFunction
 from sfcperf.vnfs.forwarder.function import Forwarder, RunningForwarder
 from sfcperf.vnfs.router.function import Router
+from sfcperf.workflow.defaults import with_defaults
 
 SHIPPED = ("delay", "dpi", "firewall", "forwarder", "ips", "load_balancer", "nat", "router")
 TYPES: list[type[NetworkFunction]] = [
@@ -82,6 +84,47 @@ def test_a_missing_binary_says_how_to_get_it(
     tool = tmp_path / "sfc-forwarder"
     tool.touch(0o755)
     assert binaries.find("sfc-forwarder") == tool
+
+
+@pytest.mark.parametrize(
+    ("name", "knobs", "tool"),
+    [
+        ("router", {}, "ip"),
+        ("firewall", {"engine": "nftables"}, "nft"),
+        ("firewall", {"engine": "iptables"}, "iptables-nft-restore"),
+        ("firewall", {"engine": "iptables-legacy"}, "iptables-legacy"),
+        ("nat", {}, "nft"),
+        ("load_balancer", {}, "nft"),
+        ("load_balancer", {"engine": "ipvs"}, "ipvsadm"),
+        ("dpi", {}, "ndpiReader"),
+        ("ips", {"engine": "nftables"}, "iptables-nft-restore"),
+        ("ips", {"engine": "suricata"}, "suricata"),
+        ("delay", {}, "sysctl"),
+    ],
+)
+def test_a_missing_tool_is_said_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, name: str, knobs: dict[str, Any], tool: str
+) -> None:
+    there = tools.find
+    monkeypatch.setattr(tools, "find", lambda wanted: None if wanted == tool else there(wanted))
+    kind = plugins.load("vnf", name)
+    needs = kind.requirements(with_defaults(kind.parameters, knobs))
+    [lacking] = [need for need in needs if need.name == tool]
+    assert not lacking.met
+    assert "install" in lacking.remedy
+
+
+@pytest.mark.parametrize(("name", "tool"), [("ips", "suricata"), ("load_balancer", "ipvsadm")])
+def test_auto_says_which_engine_it_is_and_lacks_nothing(
+    monkeypatch: pytest.MonkeyPatch, name: str, tool: str
+) -> None:
+    there = tools.find
+    monkeypatch.setattr(tools, "find", lambda wanted: None if wanted == tool else there(wanted))
+    kind = plugins.load("vnf", name)
+    needs = kind.requirements(with_defaults(kind.parameters, {}))
+    [engine] = [need for need in needs if need.name == f"engine of {name}"]
+    assert engine.met
+    assert engine.detail.startswith("nftables, since")
 
 
 class _Process:
