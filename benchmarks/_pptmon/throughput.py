@@ -1,21 +1,21 @@
 """What sampling costs the throughput of a VNF that forwards in the kernel.
 
-One TCP stream runs all the time. Windows with pptmon and without follow one another, in an order
-that is drawn anew for each pair; what a pair loses is one value. Starting pptmon (the kernel verifies
-its programs) is not part of a window: it is a second before one, or the same second of rest.
+One TCP stream runs all the time, through one or the other of two VNFs that are alike, of which one has
+pptmon. It changes every half second, in an order that is drawn anew for each pair of windows; half
+way, pptmon moves to the other VNF, so that a difference between the two cancels out.
 """
 
 from __future__ import annotations
 
 import random
 import time
-from contextlib import nullcontext
 from dataclasses import dataclass
 
-from _pptmon.testbed import SERVER, Testbed, mean_interval
+from _pptmon.testbed import mean_interval
+from _pptmon.twins import CLIENT, SERVER, WAYS, Twins, twins
 
-WINDOW_S = 2.0
-REST_S = 0.7
+SETTLE_S = 0.1
+WINDOW_S = 0.4
 
 
 @dataclass(frozen=True)
@@ -29,43 +29,34 @@ class Loss:
     base_bps: float
 
 
-def measure(testbed: Testbed, rate_hz: float, pairs: int, seed: int = 1) -> Loss:
+def measure(rate_hz: float, pairs: int, seed: int = 1) -> Loss:
     """With offloads as the kernel has them."""
-    testbed.offloads(True)
-    order = random.Random(seed)
+    draw = random.Random(seed)
     losses, bases = [], []
-    seconds = int(pairs * 2 * (WINDOW_S + REST_S + 1.5)) + 20
-    with testbed.listening():
-        argv = ["iperf3", "-c", SERVER, "-t", str(seconds)]
-        stream = testbed.client.spawn(argv)
+    with twins() as bed, bed.beds["a"].listening():
+        stream = bed.beds["a"].client.spawn(
+            ["iperf3", "-c", SERVER, "-B", CLIENT, "-t", str(int(pairs * 1.1) + 30)]
+        )
         try:
             time.sleep(2)
-            for _ in range(pairs):
-                rates = {}
-                for sampled in order.sample([True, False], 2):
-                    rates[sampled] = _window(testbed, rate_hz if sampled else None)
-                losses.append(1 - rates[True] / rates[False])
-                bases.append(rates[False])
+            for sampled_way in WAYS:
+                with bed.beds[sampled_way].pptmon("--rate", str(rate_hz)):
+                    time.sleep(1)
+                    for _ in range(pairs // 2):
+                        rates = {way: _window(bed, way) for way in draw.sample(WAYS, 2)}
+                        with_it, without = rates.pop(sampled_way), rates.popitem()[1]
+                        losses.append(1 - with_it / without)
+                        bases.append(without)
         finally:
             stream.stop()
     loss, half_width = mean_interval(losses)
-    return Loss(rate_hz, loss, half_width, pairs, sum(bases) / len(bases))
+    return Loss(rate_hz, loss, half_width, len(losses), sum(bases) / len(bases))
 
 
-def _window(testbed: Testbed, rate_hz: float | None) -> float:
+def _window(bed: Twins, way: str) -> float:
     """Bits per second into the server."""
-    context = nullcontext() if rate_hz is None else testbed.pptmon("--rate", str(rate_hz))
-    with context:
-        time.sleep(REST_S)
-        begin, bytes_before = time.perf_counter(), _received(testbed)
-        time.sleep(WINDOW_S)
-        elapsed, received = time.perf_counter() - begin, _received(testbed) - bytes_before
-    return received * 8 / elapsed
-
-
-def _received(testbed: Testbed) -> int:
-    for line in testbed.server.read_text("/proc/net/dev").splitlines():
-        name, _, rest = line.partition(":")
-        if name.strip() == "eth0":
-            return int(rest.split()[0])
-    raise RuntimeError("the server has no eth0")
+    bed.go(way)
+    time.sleep(SETTLE_S)
+    begin, before = time.perf_counter(), bed.received_bytes()
+    time.sleep(WINDOW_S)
+    return (bed.received_bytes() - before) * 8 / (time.perf_counter() - begin)
