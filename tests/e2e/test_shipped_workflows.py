@@ -9,22 +9,31 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from statistics import median
 from typing import Any
 from urllib.parse import unquote
 
+import pyarrow.parquet
 import pytest
 from support.local import traces
 from support.schemas import violations
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]
 
+WORKFLOWS = Path(__file__).parents[2] / "workflows"
 SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 FIGURES = {
     "compare-encapsulation": {"rtt", "tcp-rate"},
+    "pptmon-fig6": {"fig6"},
+    "pptmon-fig7": {"fig7"},
+    "pptmon-fig8": {"fig8", "fig8-http"},
+    "pptmon-fig9": {"fig9"},
     "quickstart": {"rtt", "tcp-rate", "udp-loss", "http-rate"},
     "sfcperf-fig8": {"fig8a", "fig8b", "fig8c"},
     "sfcperf-fig8d": {"fig8d"},
 }
+CHAINS = {"SFC1": 2, "SFC2": 3}
+"""Of pptmon-fig9: chain -> its VNFs."""
 
 
 class Links(HTMLParser):
@@ -88,8 +97,7 @@ def figures_of(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_all_that_are_shipped_are_run() -> None:
-    shipped = Path(__file__).parents[2] / "workflows"
-    assert {path.stem for path in shipped.glob("*.json")} == set(FIGURES)
+    assert {path.stem for path in WORKFLOWS.glob("*.json")} == set(FIGURES)
 
 
 @pytest.mark.parametrize("workflow", sorted(FIGURES))
@@ -109,8 +117,9 @@ def test_short_variant(workflow: str, tmp_path: Path) -> None:
     assert {trial["status"] for trial in trials} <= {"valid", "untrusted"}
     for trial in trials:
         assert trial["deployment"]["traversal"]["proven"] is True
-        length = trial["scenario"].get("chain_length", 1)
-        asked = trial["scenario"].get("variant", "nsh-eth")
+        levels = trial["scenario"]
+        length = levels.get("chain_length", CHAINS.get(levels.get("chain"), 1))
+        asked = levels["variant"] if workflow == "compare-encapsulation" else "nsh-eth"
         assert trial["deployment"]["encapsulation"] == (asked if length else "none")
         assert len(trial["packets"]) == length
         assert all(packets > 0 for packets in trial["packets"].values())
@@ -130,7 +139,30 @@ def test_short_variant(workflow: str, tmp_path: Path) -> None:
     assert points == {f"trial-{trial['trial_id']}" for trial in trials} <= links.ids
     assert {f"./{trial['raw']}/" for trial in trials} <= set(links.targets)
     assert all(any((folder / trial["raw"]).iterdir()) for trial in trials)
+    if workflow.startswith("pptmon"):
+        check_samples(workflow, folder, trials)
     assert traces(folder.name.rpartition("-")[2]) == []
+
+
+def check_samples(workflow: str, folder: Path, trials: list[dict[str, Any]]) -> None:
+    """PPTMon sampled where it was on, at every VNF, and only there."""
+    rows = pyarrow.parquet.read_table(folder / "telemetry.parquet").to_pylist()
+    times = [row for row in rows if row["metric"] == "processing_time_us"]
+    assert {(row["trial_id"], row["source"]) for row in times} == {
+        (trial["trial_id"], vnf)
+        for trial in trials
+        if trial["scenario"].get("variant") not in ("off", "PPTMon-off")
+        for vnf in trial["packets"]
+    }
+    assert all(0 < row["value"] < 1e6 for row in times)
+    assert {r["value"] for r in rows if r["metric"] == "pptmon_truncated_samples"} == {0}
+    if workflow == "pptmon-fig6":
+        # A packet that is held to 1000 rules takes longer, in both views.
+        for metric in ("processing_time_us", "captured_processing_time_us"):
+            found: dict[int, list[float]] = {0: [], 1000: []}
+            for row in (row for row in rows if row["metric"] == metric):
+                found[json.loads(row["scenario"])["rules"]].append(row["value"])
+            assert median(found[1000]) > median(found[0]) > 0
 
 
 def test_longer_chains_take_longer(tmp_path: Path) -> None:

@@ -117,6 +117,75 @@ def test_fig8d_varies_vcpus_of_the_userspace_engine() -> None:
     assert {f.knobs["engine"] for (f,) in functions} == {"userspace"}
 
 
+def test_pptmon_fig6_is_that_of_the_paper() -> None:
+    """Section IV-B: a firewall, TCP and UDP at 500 kbit/s for 20 s, 0 to 1000 rules."""
+    workflow = load_workflow(WORKFLOWS / "pptmon-fig6.json")
+    functions = [s.chain.functions for s in workflow.scenarios]
+    assert [f.knobs["rules"] for (f,) in functions] == [0, 100, 250, 500, 750, 1000]
+    probes = {p.label: p.parameters for p in workflow.scenarios[0].probes}
+    assert {p["rate_bps"] for p in probes.values()} == {500_000}
+    assert {p["duration_s"] for p in probes.values()} == {20}
+    assert {p["protocol"] for p in probes.values()} == {"tcp", "udp"}
+    assert workflow.design.rounds == 5
+    (figure,) = workflow.figures
+    (source,) = {line.source for line in figure.lines}
+    assert source == functions[0][0].name
+    assert {line.probe for line in figure.lines} == set(probes)
+
+
+def test_pptmon_fig7_has_the_rates_of_the_paper_beside_none() -> None:
+    """Section IV-C: a firewall without rules, 0.5 to 20 samples per second."""
+    workflow = load_workflow(WORKFLOWS / "pptmon-fig7.json")
+    rates = [
+        [m.parameters["rate_hz"] for m in s.monitors if m.monitor == "pptmon"]
+        for s in workflow.scenarios
+    ]
+    assert rates == [[], [0.5], [1], [5], [10], [20]]
+    assert [s.levels["variant"] for s in workflow.scenarios] == ["off", "0.5", "1", "5", "10", "20"]
+    assert {s.chain.functions[0].knobs["rules"] for s in workflow.scenarios} == {0}
+
+
+@pytest.mark.parametrize("name", ["pptmon-fig8", "pptmon-fig9"])
+def test_pptmon_is_off_and_on_in_the_same_block(name: str) -> None:
+    """The two differ in nothing else; what drifts meets both."""
+    workflow = load_workflow(WORKFLOWS / f"{name}.json")
+    half = len(workflow.scenarios) // 2
+    off, on = workflow.scenarios[:half], workflow.scenarios[half:]
+    assert [s.chain for s in off] == [s.chain for s in on]
+    assert [s.probes for s in off] == [s.probes for s in on]
+    assert {m.monitor for s in off for m in s.monitors} == {"cpu"}
+    assert {tuple(m.monitor for m in s.monitors) for s in on} == {("cpu", "pptmon")}
+    assert workflow.variants[0].name == "PPTMon-off"
+
+
+def test_pptmon_fig8_has_the_vnfs_of_table_1() -> None:
+    workflow = load_workflow(WORKFLOWS / "pptmon-fig8.json")
+    types = {s.levels["vnf"]: s.chain.functions[0].type for s in workflow.scenarios}
+    assert types == {
+        "IPS": "ips",
+        "DPI": "dpi",
+        "firewall": "firewall",
+        "NAT": "nat",
+        "load-balancer": "load_balancer",
+    }
+
+
+def test_pptmon_fig9_has_the_chains_of_the_paper() -> None:
+    """Section IV-E: each ends at nginx behind the load balancer, which ab does not know of."""
+    workflow = load_workflow(WORKFLOWS / "pptmon-fig9.json")
+    chains = {s.levels["chain"]: [f.type for f in s.chain.functions] for s in workflow.scenarios}
+    assert chains == {
+        "SFC1": ["firewall", "load_balancer"],
+        "SFC2": ["firewall", "ips", "load_balancer"],
+    }
+    for scenario in workflow.scenarios:
+        (probe,) = scenario.probes
+        balancer = scenario.chain.functions[-1].knobs
+        assert probe.parameters["requests"] == 10_000
+        assert probe.parameters["port"] == balancer["port"]
+        assert probe.parameters["server_ports"] == balancer["backends"]
+
+
 def test_validation_imports_nothing_heavy() -> None:
     script = (
         "import sys; from pathlib import Path; from sfcperf.workflow.load import load_workflow; "
