@@ -9,7 +9,7 @@ interfaces of its own; veths join them:
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -92,6 +92,12 @@ class Chain:
         self.sender.send_with(frame, offload)
         self.sender.send(mark_frame(mark))
         return [tap.receive_with(mark) for tap in (*self.between, self.receiver)]
+
+    def exchange_out(self, let_out: Callable[[bytes], object]) -> list[bytes]:
+        """What has been received up to a mark that is let out of the first VNF by other means."""
+        mark = next(_marks).to_bytes(8, "big")
+        let_out(mark_frame(mark))
+        return self.receiver.receive(mark)
 
     def with_offloads(self) -> Tap:
         """Another end of the sender, which sends frames with work left."""

@@ -1,0 +1,93 @@
+"""When a source takes a packet: periods, two CPUs at once, both directions."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+from pptmon_bench import Chain
+from pptmon_tap import Tap, pinned
+from support.pptmon_zoo import FRAMES
+from vnf_wires import eventually
+
+pytestmark = pytest.mark.root
+
+FRAME = FRAMES["ipv4/udp"]
+
+
+def send_from_all_cpus(chain: Chain, duration_s: float) -> int:
+    """Traffic from two CPUs at once. Gives how many packets."""
+    ends = [chain.with_offloads() for _ in range(2)]
+    counts = [0, 0]
+    begin = time.monotonic()
+
+    def run(number: int, end: Tap, cpu: int) -> None:
+        with pinned(cpu):
+            while time.monotonic() - begin < duration_s:
+                end.send(FRAME)
+                counts[number] += 1
+
+    cpus = sorted(os.sched_getaffinity(0))
+    threads = [
+        threading.Thread(target=run, args=(number, end, cpus[number % len(cpus)]))
+        for number, end in enumerate(ends)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sum(counts)
+
+
+@pytest.mark.parametrize(
+    ("option", "period_s"),
+    [(("--period-ms", "100"), 0.1), (("--rate", "50"), 0.02), (("--rate", "1000"), 0.001),
+     (("--period-ms", "2.5"), 0.0025), ((), 1.0)],
+)  # fmt: skip
+def test_one_sample_a_period_however_many_cpus(
+    chain_of: Callable[[int], Chain], option: tuple[str, str], period_s: float
+) -> None:
+    chain = chain_of(1)
+    before = time.monotonic()
+    chain.start(*option)
+    sent = send_from_all_cpus(chain, 2.2)
+    periods = (time.monotonic() - before) / period_s
+    assert sent > 1000
+    counters = chain.source.counters()
+    assert counters["sampled"] <= periods + 1
+    assert counters["sampled"] >= 2
+    assert counters["reported"] == counters["sampled"]
+
+
+def test_period_zero_takes_every_packet(chain_of: Callable[[int], Chain]) -> None:
+    chain = chain_of(1)
+    chain.start("--period-ms", "0")
+    sent = send_from_all_cpus(chain, 0.5)
+    eventually(lambda: chain.source.counters()["reported"] == sent)
+    counters = chain.source.counters()
+    assert counters["sampled"] == counters["measured"] == counters["reported"] == sent
+    assert len(chain.sink.samples(sent - counters["events_lost"])) == sent - counters["events_lost"]
+
+
+def test_no_traffic_no_samples(chain_of: Callable[[int], Chain]) -> None:
+    """The time of a period is not saved up."""
+    chain = chain_of(1)
+    chain.start("--period-ms", "200")
+    time.sleep(1)
+    chain.exchange(*[FRAME] * 50)
+    assert chain.source.counters()["sampled"] <= 2
+
+
+def test_two_pptmons_measure_both_directions(chain_of: Callable[[int], Chain]) -> None:
+    chain = chain_of(1)
+    [(ingress, egress)] = chain.ports
+    chain.start("--period-ms", "0")
+    back = chain.add("source-sink", 2, (egress, ingress), ["--period-ms", "0", "--format", "rfc"])
+    back.wait_ready()
+    for name, frame in FRAMES.items():
+        assert chain.exchange(frame).received == [frame], name
+    assert chain.source.counters()["reported"] == len(FRAMES)
+    assert back.counters()["reported"] == 0
