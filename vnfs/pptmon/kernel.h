@@ -9,7 +9,7 @@
 
 struct lacks {
 	int count;
-	char what[MAX_LACKS][320]; /* each says what to do about it */
+	char what[MAX_LACKS][640]; /* each says what to do about it */
 };
 
 /* Add one. */

@@ -43,7 +43,7 @@ static void check_load(struct lacks *lacks)
 	for (int mode = PPT_MODE_SOURCE; mode <= PPT_MODE_SOURCE_SINK && !lacks->count; mode++) {
 		unused.settings.mode = (__u8)mode;
 		if (program_load(&unused.settings))
-			lack(lacks, "something that the BPF programs need: %.250s",
+			lack(lacks, "a verifier that accepts the BPF programs: it says\n%.560s",
 			     report_libbpf_said());
 		program_unload();
 	}

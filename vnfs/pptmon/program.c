@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +70,10 @@ struct ppt_gauges *program_gauges(void)
 
 __u64 program_period_ns(void)
 {
-	return skeleton->rodata->settings.period_ns;
+	const struct ppt_settings *settings = &skeleton->rodata->settings;
+	bool samples = settings->mode == PPT_MODE_SOURCE || settings->mode == PPT_MODE_SOURCE_SINK;
+
+	return samples ? settings->period_ns : 0;
 }
 
 void program_set_pick(__u32 pick)

@@ -16,7 +16,7 @@ int program_enter(void); /* descriptors */
 int program_leave(void);
 struct ppt_gauges *program_gauges(void);
 int program_events(void); /* descriptor of the ring */
-__u64 program_period_ns(void);
+__u64 program_period_ns(void); /* of a source; 0: no source, or each packet */
 
 /* Probability with which a packet is taken once a sample is due, in 2^-32. */
 void program_set_pick(__u32 pick);

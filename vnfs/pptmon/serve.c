@@ -96,9 +96,11 @@ static int take_tick(void)
 		return 0;
 	if (!output_full())
 		take_events();
-	program_counters(counters);
-	program_set_pick(
-		choice_refresh(counters, program_period_ns(), ticks * GAUGES_PERIOD_MS * 1000000));
+	if (program_period_ns()) {
+		program_counters(counters);
+		program_set_pick(choice_refresh(counters, program_period_ns(),
+						ticks * GAUGES_PERIOD_MS * 1000000));
+	}
 	gauges_refresh(program_gauges());
 	return check_interfaces();
 }
