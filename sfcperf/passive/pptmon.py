@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.base import Monitor, Observation
-from sfcperf.passive.pptmon_instance import Ended, Instance
+from sfcperf.passive.pptmon_instance import Ended, Instance, end_all
 from sfcperf.passive.pptmon_observations import VISIBLE, observations
 from sfcperf.passive.pptmon_placement import place, visible
 from sfcperf.plugins import Requirement
@@ -178,8 +178,8 @@ class PptmonMonitor(Monitor):
         instances, self._instances = self._instances, []
         sources = [instance for instance in instances if instance.placement.samples]
         others = [instance for instance in instances if not instance.placement.samples]
-        ended = [instance.end() for instance in sources]
+        ended = end_all(sources)
         if sources and others:
             time.sleep(self.parameters["drain_s"])
         # Along the path: a VNF still measures what the one before it let go.
-        return ended + [instance.end() for instance in reversed(others)]
+        return ended + end_all(others[::-1])
