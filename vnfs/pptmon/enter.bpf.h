@@ -292,9 +292,7 @@ static __noinline int mark_truncated(struct __sk_buff *skb, struct work *work)
 		return RESIZE_SPOILT;
 	if (udp && finish_udp(skb, work))
 		return RESIZE_SPOILT;
-	if (packet->outer_udp && change_outer(skb, work, 0))
-		return RESIZE_SPOILT;
-	return RESIZED;
+	return close_outer(skb, work) ? RESIZE_SPOILT : RESIZED;
 }
 
 static __noinline int add_hop(struct __sk_buff *skb, struct work *work, __u32 value)
@@ -330,10 +328,7 @@ static __always_inline int finish(struct __sk_buff *skb, struct work *work, int 
 		return done;
 	if (finish_udp(skb, work))
 		return RESIZE_SPOILT;
-	/* Its checksum covers what was written after the lengths. */
-	if (work->packet.outer_udp && change_outer(skb, work, 0))
-		return RESIZE_SPOILT;
-	return RESIZED;
+	return close_outer(skb, work) ? RESIZE_SPOILT : RESIZED;
 }
 
 /* Transit and sink: a packet that carries a header gets one more hop. */
@@ -351,6 +346,8 @@ static __noinline int join(struct __sk_buff *skb, struct work *work)
 	if (done != FOUND)
 		return TC_ACT_UNSPEC;
 	packet->checksum_start = checksum_start(skb);
+	if (open_outer(skb, work))
+		return TC_ACT_UNSPEC;
 	if (lacks_room(packet, hop_at(packet), hop_bytes(packet)) >= 0) {
 		done = mark_truncated(skb, work);
 		return done == RESIZE_SPOILT ? TC_ACT_SHOT : TC_ACT_UNSPEC;
@@ -364,8 +361,11 @@ static __noinline int join(struct __sk_buff *skb, struct work *work)
 /* How a source would do it: 0, or -1 when this packet is not to be sampled. */
 static __noinline int choose_carrier(struct packet *packet)
 {
-	if (settings.carrier != PPT_CARRIER_L4 && packet->nsh &&
-	    packet->md_type == NSH_MD_TYPE_2) {
+	/* In front of a checksum that is still to be computed NSH cannot grow; TCP options can. */
+	int nsh = packet->nsh && packet->md_type == NSH_MD_TYPE_2 &&
+		  (settings.carrier == PPT_CARRIER_NSH || !packet->checksum_start || !packet->l4);
+
+	if (settings.carrier != PPT_CARRIER_L4 && nsh) {
 		packet->carrier = PPT_CARRIER_NSH;
 		return 0;
 	}
@@ -420,13 +420,13 @@ static __noinline int judge(struct __sk_buff *skb, struct packet *packet)
 	}
 	packet->at = 0;
 	packet->bytes = 0;
+	packet->checksum_start = checksum_start(skb);
 	if (choose_carrier(packet))
 		return -1;
 	/* Somebody else's UDP options: the sink could not tell ours from them. */
 	if (packet->carrier == PPT_CARRIER_L4 && packet->protocol == IPPROTO_UDP &&
 	    packet->ip_end != packet->l4 + packet->l4_bytes)
 		return PPT_UNSUPPORTED;
-	packet->checksum_start = checksum_start(skb);
 	lack = lacks_room(packet, sample_at(packet), sample_bytes(packet));
 	return lack >= 0 ? lack : PPT_COUNTERS;
 }
@@ -447,7 +447,7 @@ static __noinline int sample(struct __sk_buff *skb, struct work *work)
 		count((enum ppt_counter)judgement);
 		return TC_ACT_UNSPEC;
 	}
-	if (!claim())
+	if (open_outer(skb, work) || !claim())
 		return TC_ACT_UNSPEC;
 	number = __sync_fetch_and_add(&sampler.number, 1);
 	packet->sample = (__u16)number;

@@ -106,7 +106,7 @@ static __noinline int restore(struct __sk_buff *skb, struct work *work)
 	done = close_gap(skb, work, packet->take_from, total);
 	if (done != RESIZED)
 		return RESIZE_SPOILT;
-	if (change_lengths(skb, work, -(__s32)total))
+	if (change_lengths(skb, work, -(__s32)total) || close_outer(skb, work))
 		return RESIZE_SPOILT;
 	return RESIZED;
 }
@@ -207,6 +207,8 @@ static __noinline int depart(struct __sk_buff *skb, struct work *work, __u64 now
 	if (found != FOUND)
 		return TC_ACT_UNSPEC;
 	packet->checksum_start = checksum_start(skb);
+	if (open_outer(skb, work))
+		return TC_ACT_UNSPEC;
 	time_ns = own_time_ns(skb, packet, now_ns, &standing);
 	if (settings.mode == PPT_MODE_SINK || settings.mode == PPT_MODE_SOURCE_SINK)
 		return deliver(skb, work, now_ns, time_ns, standing);

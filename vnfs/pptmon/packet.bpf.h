@@ -48,6 +48,8 @@ struct packet {
 	__u32 ip_end; /* behind the last byte of the IP datagram */
 	__u32 gso_size;
 	__u32 checksum_start; /* CHECKSUM_PARTIAL: where it starts; 0: others */
+	__u32 outer_sum; /* of the outer UDP and its length, before the change */
+	__u16 outer_check; /* 0: it uses none */
 	__u8 version;
 	__u8 outer_version;
 	__u8 protocol;

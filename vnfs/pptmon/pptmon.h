@@ -122,10 +122,10 @@ enum ppt_counter {
 	PPT_REPORTED, /* sink: restored, and reported */
 	PPT_TRUNCATED, /* no room for this hop: said in the header */
 	PPT_SATURATED, /* took 2^24 us or longer */
-	PPT_NO_ROOM_OPTIONS, /* source: TCP options are full; went on unchanged, as do all below */
+	PPT_NO_ROOM_OPTIONS, /* source: options, or NSH, are full; unchanged, as all below */
 	PPT_NO_ROOM_MTU, /* source: would exceed the MTU of the egress */
 	PPT_FRAGMENTS, /* source: fragments are left alone */
-	PPT_UNSUPPORTED, /* source: super-packets of UDP or inside NSH, odd headers, no room in NSH */
+	PPT_UNSUPPORTED, /* source: super-packets of UDP or inside NSH, odd headers */
 	PPT_ALREADY, /* source: carries a header from elsewhere */
 	PPT_FOREIGN, /* egress: header on which this VNF's hop is missing or unknown */
 	PPT_MALFORMED, /* a header that contradicts itself */

@@ -162,38 +162,52 @@ static __noinline int change_ip_length(struct __sk_buff *skb, __u32 ip, __u32 ve
 	return (int)bpf_l3_csum_replace(skb, ip + 10, before, after, sizeof(after));
 }
 
-/* Length and checksum of the UDP header in front of VXLAN-GPE, and the length of its IP header. */
-static __noinline int change_outer(struct __sk_buff *skb, struct work *work, __s32 change)
+/* Sum of the UDP datagram in front of VXLAN-GPE, with its length once more for the pseudo header. */
+static __always_inline __u32 sum_outer(struct __sk_buff *skb, struct work *work)
 {
-	const struct packet *packet = &work->packet;
-	__u32 udp = packet->outer_udp;
-	__u32 addresses = packet->outer_version == 6 ? 32 : 8;
-	__be16 before, after, check = 0;
+	__be16 bytes = 0;
+
+	if (bpf_skb_load_bytes(skb, work->packet.outer_udp + 4, &bytes, sizeof(bytes)))
+		return 0;
+	return fold(sum_of(skb, work, work->packet.outer_udp, bpf_ntohs(bytes))) + (__u32)bytes;
+}
+
+/* Before anything inside VXLAN-GPE is changed. */
+static __noinline int open_outer(struct __sk_buff *skb, struct work *work)
+{
+	struct packet *packet = &work->packet;
+
+	if (!packet->outer_udp)
+		return 0;
+	if (bpf_skb_load_bytes(skb, packet->outer_udp + 6, &packet->outer_check,
+			       sizeof(packet->outer_check)))
+		return -1;
+	if (packet->outer_check)
+		packet->outer_sum = sum_outer(skb, work);
+	return 0;
+}
+
+/* And after: the outer checksum by what has changed (RFC 1624), so that a wrong one stays wrong. */
+static __noinline int close_outer(struct __sk_buff *skb, struct work *work)
+{
+	struct packet *packet = &work->packet;
+	__be16 check;
 	__u32 sum;
 
-	if (change_ip_length(skb, packet->outer_ip, packet->outer_version, change) ||
-	    add16(skb, udp + 4, change, &before, &after) ||
-	    bpf_skb_load_bytes(skb, udp + 6, &check, sizeof(check)))
-		return -1;
-	if (check == 0) /* none is used */
+	if (!packet->outer_udp || !packet->outer_check)
 		return 0;
-	check = 0;
-	if (bpf_skb_store_bytes(skb, udp + 6, &check, sizeof(check), 0))
-		return -1;
-	sum = fold(sum_of(skb, work,
-			  packet->outer_ip + (packet->outer_version == 6 ? 8 : 12), addresses));
-	sum += after + bpf_htons(IPPROTO_UDP);
-	sum += fold(sum_of(skb, work, udp, bpf_ntohs(after)));
-	check = (__be16)~fold(sum);
+	sum = (__u16)~packet->outer_check + (__u32)(__u16)~fold(packet->outer_sum);
+	check = (__be16)~fold(sum + fold(sum_outer(skb, work)));
 	if (check == 0)
 		check = 0xffff;
-	return (int)bpf_skb_store_bytes(skb, udp + 6, &check, sizeof(check), 0);
+	return (int)bpf_skb_store_bytes(skb, packet->outer_udp + 6, &check, sizeof(check), 0);
 }
 
 /* Headers around the transport: lengths of IP, of NSH when its metadata grew, and of the tunnel. */
-static __always_inline int change_lengths(struct __sk_buff *skb, struct work *work, __s32 change)
+static __noinline int change_lengths(struct __sk_buff *skb, struct work *work, __s32 change)
 {
 	struct packet *packet = &work->packet;
+	__be16 before, after;
 	__u8 words;
 
 	if (packet->carrier == PPT_CARRIER_NSH) {
@@ -205,7 +219,11 @@ static __always_inline int change_lengths(struct __sk_buff *skb, struct work *wo
 	} else if (change_ip_length(skb, packet->ip, packet->version, change)) {
 		return -1;
 	}
-	return packet->outer_udp ? change_outer(skb, work, change) : 0;
+	if (!packet->outer_udp)
+		return 0;
+	if (change_ip_length(skb, packet->outer_ip, packet->outer_version, change))
+		return -1;
+	return add16(skb, packet->outer_udp + 4, change, &before, &after);
 }
 
 /* The TCP header after its options grew (or shrank): data offset, and both in the checksum. That of
