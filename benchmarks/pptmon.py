@@ -3,8 +3,9 @@
     sudo .venv/bin/python benchmarks/pptmon.py [--quick]
 
 The paper (Van Tu et al., CNSM 2020) measured VMs on OpenStack; here the VNF is a namespace that
-forwards in the kernel, so that figures are comparable in kind only. Goals are those of this project. Every
-figure has its interval of 95 %, and the floor or truth that it is judged by from the same run.
+forwards in the kernel, so that figures are comparable in kind only. Goals are those of this
+project. Every figure has its interval of 95 %, and the floor or truth that it is judged by from
+the same run.
 """
 
 from __future__ import annotations

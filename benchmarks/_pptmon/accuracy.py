@@ -1,8 +1,8 @@
 """What pptmon reports, beside captures of all packets on both sides of the VNF.
 
-The truth is a packet's time between two tcpdumps in the VNF's namespace, one on what comes in and
-one on what goes out. It contains what the first capture costs the packet, and PPTMon's own work on a
-packet that is sampled; PPTMon's time contains neither.
+The truth is a packet's time between two tcpdumps in the VNF's namespace, one on what comes in
+and one on what goes out. It contains what the first capture costs the packet, and PPTMon's own
+work on a packet that is sampled; PPTMon's time contains neither.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A VNF whose time is known: vnfs/delay holds each packet for so long.
 
-The time that it is set to goes from its reading a packet to its writing it. The kernel's way to it
-and from it comes on top, and is what the same VNF set to 0 shows, in the same run; both together are
-what is expected. Captures on both sides are the second judge.
+The time that it is set to goes from its reading a packet to its writing it. The kernel's way to
+it and from it comes on top, and is what the same VNF set to 0 shows, in the same run; both
+together are what is expected. Captures on both sides are the second judge.
 """
 
 from __future__ import annotations

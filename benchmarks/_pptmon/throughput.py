@@ -1,8 +1,9 @@
 """What sampling costs the throughput of a VNF that forwards in the kernel.
 
-One TCP stream runs all the time, through one or the other of two VNFs that are alike, of which one has
-pptmon. It changes every half second, in an order that is drawn anew for each pair of windows; half
-way, pptmon moves to the other VNF, so that a difference between the two cancels out.
+One TCP stream runs all the time, through one or the other of two VNFs that are alike, of which
+one has pptmon. It changes every half second, in an order that is drawn anew for each pair of
+windows; half way, pptmon moves to the other VNF, so that a difference between the two cancels
+out.
 """
 
 from __future__ import annotations

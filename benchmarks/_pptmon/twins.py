@@ -1,7 +1,7 @@
 """client === VNF a and VNF b, alike === server: the same stream goes through one or the other.
 
-A route is changed in a millisecond, whereas starting pptmon takes the kernel's verifier a third of a
-second of CPU: so pptmon runs at one of them all the time, and the stream comes and goes.
+A route is changed in a millisecond, whereas starting pptmon takes the kernel's verifier a third
+of a second of CPU: so pptmon runs at one of them all the time, and the stream comes and goes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from _pptmon.testbed import MTU, Testbed
-
 from sfcperf.drivers.local.network import netlink
 from sfcperf.hosts.namespace import NamespaceHost
 
