@@ -167,8 +167,19 @@ def _check(figure: FigureSpec, results: Results) -> None:
             where="--centre",
             allowed=f"with {listing(FITTED)}",
         )
+    if figure.lines and figure.kind == "ecdf":
+        raise InputError(
+            f"the figure {figure.name!r} has several quantities: it draws no distributions",
+            where="--kind",
+            allowed="line, bar, box",
+        )
     if figure.fit != "linear":
         return
+    if figure.lines:
+        raise InputError(
+            f"the figure {figure.name!r} has several quantities: no line is fitted to it",
+            where="--fit",
+        )
     levels = axis_levels(figure.x, results.scenarios)
     if not all(is_number(level) for level in levels):
         raise InputError(

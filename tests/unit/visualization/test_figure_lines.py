@@ -14,6 +14,7 @@ import pytest
 from scipy import stats
 from support.runs import RunOptions, build_run
 
+from sfcperf.errors import InputError
 from sfcperf.package.remake_figures import _draw as remake
 from sfcperf.results.store import RunStore
 from sfcperf.visualization.figure_choice import Wish
@@ -150,6 +151,19 @@ def test_two_runs_side_by_side(run: RunStore, tmp_path: Path) -> None:
     assert found["during ping, before"] == 3 and found["during ping, after"] == 4
     files = write_figures(runs, ["busy"], Wish(), Page(), tmp_path / "figures")
     assert (tmp_path / "figures" / "busy.pdf") in files
+
+
+@pytest.mark.parametrize("wish", [Wish(kind="ecdf"), Wish(fit="linear")])
+def test_what_it_cannot_draw_is_told(run: RunStore, wish: Wish, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="several quantities"):
+        write_figures([RunData(run, "run")], ["busy"], wish, Page(), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_can_be_drawn_otherwise(run: RunStore, tmp_path: Path) -> None:
+    """As bars, and with another style."""
+    files = write_figures([RunData(run, "run")], [], Wish(kind="bar"), Page(), tmp_path)
+    assert {path.name for path in files} >= {"busy-bar.pdf", "busy-bar.csv", "busy-bar.tex"}
 
 
 def _workflow(store: RunStore) -> Any:
