@@ -148,14 +148,17 @@ def check_samples(workflow: str, folder: Path, trials: list[dict[str, Any]]) -> 
     """PPTMon sampled where it was on, at every VNF, and only there."""
     rows = pyarrow.parquet.read_table(folder / "telemetry.parquet").to_pylist()
     times = [row for row in rows if row["metric"] == "processing_time_us"]
-    assert {(row["trial_id"], row["source"]) for row in times} == {
+    on = [t for t in trials if t["scenario"].get("variant") not in ("off", "PPTMon-off")]
+    counts = {r["trial_id"]: r["value"] for r in rows if r["metric"] == "pptmon_truncated_samples"}
+    assert set(counts) == {trial["trial_id"] for trial in on}
+    # A segment with SACK blocks may have no room for the last VNF of a chain.
+    assert {(row["trial_id"], row["source"]) for row in times if not counts[row["trial_id"]]} == {
         (trial["trial_id"], vnf)
-        for trial in trials
-        if trial["scenario"].get("variant") not in ("off", "PPTMon-off")
+        for trial in on
+        if not counts[trial["trial_id"]]
         for vnf in trial["packets"]
     }
     assert all(0 < row["value"] < 1e6 for row in times)
-    assert {r["value"] for r in rows if r["metric"] == "pptmon_truncated_samples"} == {0}
     if workflow == "pptmon-fig6":
         # A packet that is held to 1000 rules takes longer, in both views.
         for metric in ("processing_time_us", "captured_processing_time_us"):

@@ -133,7 +133,8 @@ def test_httperf_closed_loop(wire: Cable, tmp_path: Path) -> None:
     assert seen["errors"] == 0
     assert seen["replies_per_s"] > 100
     # Little's law: the connections are busy all the time, waiting for replies.
-    in_flight = seen["replies_per_s"] * seen["response_time_us"] / 1e6
+    # httperf prints the time in steps of 100 us: it may be 50 us less.
+    in_flight = seen["replies_per_s"] * (seen["response_time_us"] - 50) / 1e6
     assert in_flight < 4 * 1.5
     assert result.notes["most_concurrent_connections"] <= 4
     assert "content 3000.0" in (tmp_path / "httperf.txt").read_text()
