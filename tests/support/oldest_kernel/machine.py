@@ -96,7 +96,7 @@ class Machine:
         return [
             *("setpriv", "--pdeathsig", "KILL"),
             *("qemu-system-x86_64", "-machine", "q35", "-accel", "tcg", "-cpu", "max"),
-            *("-smp", "2", "-m", str(MEMORY_MIB), "-nodefaults", "-no-reboot"),
+            *("-smp", "1", "-m", str(MEMORY_MIB), "-nodefaults", "-no-reboot"),
             *("-display", "none", "-serial", f"file:{self._console}", "-serial", "stdio"),
             *("-kernel", str(self.kernel.image), "-initrd", str(root), "-append"),
             f"console=ttyS0 panic=-1 mitigations=off {self._parameters}",

@@ -12,7 +12,7 @@ from pathlib import Path
 from support.oldest_kernel.kernel import Kernel
 
 INIT = Path(__file__).with_name("init.sh")
-TOOLS = ("bpftool", "dash", "ethtool", "ip", "tc", "tcpdump")
+TOOLS = ("bpftool", "dash", "ethtool", "ip", "socat", "tc", "tcpdump")
 """Copied with their libraries; everything else is busybox's. Not busybox's shell: it takes its own
 `ip` and `tc` for these."""
 MODULES = (
@@ -36,6 +36,9 @@ def build(kernel: Kernel, programs: Iterable[Path], files: Mapping[str, bytes], 
                 _copy(library, root / library.relative_to("/"))
         for program in programs:
             _copy(program, root / "usr" / "bin" / program.name)
+        # Whoever asks for the user to become is told that there is root alone.
+        (root / "etc" / "passwd").write_text("root:x:0:0:root:/tmp:/usr/sbin/dash\n")
+        (root / "etc" / "group").write_text("root:x:0:\n")
         for path, content in files.items():
             target = root / path.lstrip("/")
             target.parent.mkdir(parents=True, exist_ok=True)
