@@ -24,10 +24,11 @@ def module(release: str) -> Path | None:
 
 
 def route_rules(ingress: str, port: int) -> list[list[str]]:
-    """Selectors of `ip rule` for packets that IPVS shall have."""
+    """Selectors of `ip rule` for packets that IPVS shall have: TCP and UDP, by number, since small
+    machines lack /etc/protocols."""
     return [
         ["iif", ingress, "ipproto", protocol, "dport", str(port), "lookup", ROUTE_TABLE]
-        for protocol in ("tcp", "udp")
+        for protocol in ("6", "17")
     ]
 
 
