@@ -14,6 +14,7 @@ HOST_STAMP := $(CURDIR)/build/stamps/host-$(call digest,playbooks/host.yml)
 
 SOURCES_C = $(shell find vnfs drivers -name '*.[ch]')
 ELASTICSEARCH := 8.19.0
+OLDEST_KERNEL := 6.1
 FOLDERS  := drivers vnfs schemas workflows playbooks
 
 Q := $(if $(V),,@)
@@ -90,6 +91,7 @@ dataplanes: host
 
 servers: host
 	$(Q)playbooks/elasticsearch.sh $(CURDIR)/build/servers $(ELASTICSEARCH)
+	$(Q)playbooks/oldest-kernel.sh $(CURDIR)/build/kernels $(OLDEST_KERNEL)
 
 # mypy and editors do not follow setuptools' mapping of folders into the package (docs/decisions/
 # 0001): they get the package as a folder of links.
