@@ -52,11 +52,12 @@ class RoutedPath:
             settings = itertools.chain(*((name, state) for name in OFFLOADS))
             port.host.run(["ethtool", "-K", port.interface, *settings], timeout_s=10, check=False)
 
-    def mtu(self, *per_link: int) -> None:
-        """Of both ports of each link."""
+    def mtu(self, *per_link: int, ends: int | None = None) -> None:
+        """Of both ports of each link; `ends`: of client and server, when theirs is another."""
         for link, bytes_ in zip(self.links, per_link, strict=True):
             for port in link:
-                ip("-n", space(port.host), "link", "set", port.interface, "mtu", str(bytes_))
+                own = ends if ends and port.host in (self.client, self.server) else bytes_
+                ip("-n", space(port.host), "link", "set", port.interface, "mtu", str(own))
 
     def measure(self, *options: str, reverse: bool = False) -> None:
         """A pptmon at each router, in one direction."""
@@ -143,12 +144,20 @@ def build(lab: Lab, folder: Path, count: int) -> RoutedPath:
             _address(port, number, place)
     for number, host in enumerate(hosts):
         _routes(host, number, len(links))
-    return RoutedPath(hosts[0], hosts[-1], hosts[1:-1], links, folder, lab)
+    path = RoutedPath(hosts[0], hosts[-1], hosts[1:-1], links, folder, lab)
+    for version in (4, 6):
+        argv = ["ping", "-c", "1", "-W", "1", path.address("server", version)]
+        assert eventually(
+            lambda argv=argv: hosts[0].run(argv, timeout_s=5, check=False).returncode == 0
+        )
+    return path
 
 
 def _address(port: Port, link: int, place: int) -> None:
     where, name = space(port.host), port.interface
-    port.host.run(["sysctl", "-q", "-w", f"net.ipv6.conf.{name}.disable_ipv6=0"], timeout_s=10)
+    # Without the seconds of duplicate address detection, in which neighbours get no answer.
+    settings = [f"net.ipv6.conf.{name}.accept_dad=0", f"net.ipv6.conf.{name}.disable_ipv6=0"]
+    port.host.run(["sysctl", "-q", "-w", *settings], timeout_s=10)
     ip("-n", where, "address", "add", f"198.18.{link}.{place}/24", "dev", name)
     ip("-n", where, "address", "add", f"fd00:0:0:{link}::{place}/64", "dev", name, "nodad")
 

@@ -52,7 +52,7 @@ def test_a_gibibyte_of_tcp_in_each_direction(
 def test_a_chain_with_room_for_hops(routers: Callable[[int], RoutedPath], offloads: str) -> None:
     """1500 bytes outside, 9000 inside: full segments carry hops, and leave as they came."""
     path = routers(3)
-    path.mtu(1500, 9000, 9000, 1500)
+    path.mtu(9000, 9000, 9000, 9000, ends=1500)
     path.offloads(offloads)
     path.measure("--period-ms", "0", "--format", "rfc")
     ends = path.stream("tcp", 4, GIB // 4).finish(300)
