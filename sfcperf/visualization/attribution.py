@@ -12,7 +12,9 @@ from typing import Any
 
 from sfcperf.results.store import RunStore
 from sfcperf.visualization import palette, units
+from sfcperf.visualization.attribution_figure import file_name
 from sfcperf.visualization.attribution_table import Row, table_rows
+from sfcperf.visualization.page_styles import FORMATS
 from sfcperf.visualization.series import scenario_text
 
 WIDTH = 860.0
@@ -84,6 +86,8 @@ class Group:
     """By scenario."""
     captured: bool
     """Whether there are times by captures beside."""
+    files: tuple[str, ...]
+    """The same as figures for papers, in the run folder."""
     remarks: tuple[tuple[str, str], ...]
     """Scenarios of which sentences are true (empty: all), and these."""
 
@@ -110,11 +114,11 @@ def attribution_section(run: RunStore) -> AttributionSection | None:
     return AttributionSection(
         confidence=f"{100 * document['confidence']:g} %",
         method=document["method"],
-        groups=tuple(_group(label, path, list(members)) for (label, path), members in groups),
+        groups=tuple(_group(run, label, path, list(found)) for (label, path), found in groups),
     )
 
 
-def _group(label: str, path: str, members: Sequence[Document]) -> Group:
+def _group(run: RunStore, label: str, path: str, members: Sequence[Document]) -> Group:
     names = dict.fromkeys(f["name"] for m in members for f in m["functions"] if f["time"])
     looks = {name: palette.style(index) for index, name in enumerate(names)}
     most = max(map(_extent, members))
@@ -131,6 +135,7 @@ def _group(label: str, path: str, members: Sequence[Document]) -> Group:
         ticks=tuple(place.ticks(most)),
         height=ROW_HEIGHT * len(bars) + AXIS_HEIGHT,
         rows=tuple((_scenario(m), tuple(table_rows(m, scale))) for m in members),
+        files=tuple(_files(run, file_name(label, path))),
         captured=any(f["captured"] for m in members for f in m["functions"]),
         remarks=tuple(_remarks(members)),
     )
@@ -236,6 +241,12 @@ def _extent(member: Document) -> float:
     end = member["end_to_end"]
     ends = [] if end is None else [end["mean_us"], end["ci_high_us"] or 0.0]
     return float(max([total, *last, *ends]))
+
+
+def _files(run: RunStore, name: str) -> Iterator[str]:
+    for ending in (*FORMATS, "csv"):
+        if (run.figures / f"{name}.{ending}").is_file():
+            yield f"figures/{name}.{ending}"
 
 
 def _remarks(members: Sequence[Document]) -> Iterator[tuple[str, str]]:

@@ -61,22 +61,28 @@ def draw(
     `width_mm` is the style's column unless given; without `with_note` what the error bars are must
     stand in the caption.
     """
-    files = []
-    with _settings(style):
+    with settings(style):
         figure = _figure(plot, fits, style, width_mm or style.column_mm, with_note=with_note)
-        # Lay out once, not once for each format.
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
-        for name in formats:
-            path = target.with_name(f"{target.name}.{name}")
-            beside = path.with_name(f".{path.name}.new")
-            figure.savefig(beside, format=name, dpi=style.png_dpi, metadata=_NO_DATES[name])
-            files.append(beside.replace(path))
+        return save(figure, target, formats, style)
+
+
+def save(figure: Figure, target: Path, formats: Sequence[str], style: PageStyle) -> list[Path]:
+    """Write a figure that was made within `settings`; gives the files."""
+    # Lay out once, not once for each format.
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    files = []
+    for name in formats:
+        path = target.with_name(f"{target.name}.{name}")
+        beside = path.with_name(f".{path.name}.new")
+        figure.savefig(beside, format=name, dpi=style.png_dpi, metadata=_NO_DATES[name])
+        files.append(beside.replace(path))
     return files
 
 
 @contextmanager
-def _settings(style: PageStyle) -> Iterator[None]:
+def settings(style: PageStyle) -> Iterator[None]:
+    """matplotlib's settings for a style, and nothing of the user's."""
     import matplotlib
 
     with matplotlib.rc_context(), warnings.catch_warnings():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sfcperf.errors import InputError
 from sfcperf.results.store import replace_file
+from sfcperf.visualization.attribution_figure import write_attribution
 from sfcperf.visualization.figure_choice import Wish, chosen_figures
 from sfcperf.visualization.figures import file_name, fits_of, write_figure
 from sfcperf.visualization.fit_words import fits_by_series
@@ -46,7 +47,8 @@ def write_figures(
     runs: Sequence[RunData], names: Sequence[str], wish: Wish, page: Page, folder: Path
 ) -> list[Path]:
     """Draw the chosen figures (sfcperf.visualization.figure_choice) into `folder`, each with its
-    data as CSV and its LaTeX; gives the files. Raises InputError."""
+    data as CSV and its LaTeX; of one run also its attribution, when nothing is chosen. Gives the
+    files. Raises InputError."""
     results = side_by_side(runs)
     index = TrialIndex(results.trials)
     files = []
@@ -70,6 +72,11 @@ def write_figures(
         )
         replace_file(snippet := folder / f"{spec.name}.tex", text)
         files.append(snippet)
+    if len(runs) == 1 and not names and wish == Wish():
+        files += write_attribution(
+            runs[0].store, folder, page.formats,
+            style=page.style, width_mm=page.width_mm, with_note=page.with_note,
+        )  # fmt: skip
     return files
 
 

@@ -23,6 +23,7 @@ from sfcperf.visualization import (
     trial_rows,
 )
 from sfcperf.visualization.attribution import attribution_section
+from sfcperf.visualization.attribution_figure import write_attribution
 from sfcperf.visualization.base import Publisher
 from sfcperf.visualization.charts import Chart, chart
 from sfcperf.visualization.correlations import correlations
@@ -94,6 +95,7 @@ class ReportPublisher(Publisher):
             for figure in content.figures
             for path in write_figure(*figure, run.figures, formats)
         ]
+        drawn += write_attribution(run, run.figures, formats)
         page = environment().get_template("report.html.j2").render(**_context(content, problem))
         replace_file(run.report, page)
         return [run.report, *drawn]

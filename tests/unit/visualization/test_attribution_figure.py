@@ -1,0 +1,70 @@
+"""The attribution as figures for papers."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from support.attributed import Seen, seen_run
+from support.runs import build_run
+
+from sfcperf.control import publishing
+from sfcperf.results.store import RunStore
+from sfcperf.visualization.attribution_figure import write_attribution
+from sfcperf.visualization.report import ReportPublisher
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> RunStore:
+    made = seen_run(tmp_path / "run", Seen(rounds=3), scenarios=2)
+    assert publishing.analyse(made) == []
+    return made
+
+
+def test_files_and_numbers(store: RunStore, tmp_path: Path) -> None:
+    files = write_attribution(store, tmp_path / "figures", ["svg", "pdf", "png"])
+    endings = ["csv", "pdf", "png", "svg"]
+    assert sorted(f.name for f in files) == [f"attribution-iperf3-udp.{e}" for e in endings]
+    assert all(file.stat().st_size > 0 for file in files)
+    assert (tmp_path / "figures" / "attribution-iperf3-udp.pdf").read_bytes()[:5] == b"%PDF-"
+    rows = list(csv.DictReader((tmp_path / "figures" / "attribution-iperf3-udp.csv").open()))
+    document = store.attribution()
+    assert document is not None
+    assert [row["what"] for row in rows[:6]] == [
+        "fw-1", "nat-2", "forwarder-3", "sum", "end_to_end", "residual",
+    ]  # fmt: skip
+    for member, first in zip(document["paths"], (0, 6), strict=True):
+        assert rows[first]["chain_length"] == str(member["scenario"]["chain_length"])
+        for row, function in zip(rows[first:], member["functions"], strict=False):
+            time = function["time"]
+            assert row["mean_us"] == ("" if time is None else str(time["mean_us"]))
+        assert float(rows[first + 5]["mean_us"]) == member["residual"]["mean_us"]
+
+
+def test_the_same_results_give_the_same_bytes(store: RunStore, tmp_path: Path) -> None:
+    one, other = (write_attribution(store, tmp_path / name, ["svg", "pdf"]) for name in "ab")
+    assert [file.read_bytes() for file in one] == [file.read_bytes() for file in other]
+
+
+@pytest.mark.parametrize(
+    "seen", [Seen(end_to_end=60), Seen(end_to_end=None), Seen(rounds=1), Seen(reverse=True)]
+)
+def test_every_kind_is_drawn(tmp_path: Path, seen: Seen) -> None:
+    made = seen_run(tmp_path / "run", seen)
+    assert publishing.analyse(made) == []
+    files = write_attribution(made, tmp_path / "figures", ["png"])
+    assert len(files) == (6 if seen.reverse else 2)
+
+
+def test_the_report_makes_them_and_links_them(store: RunStore) -> None:
+    made = ReportPublisher({"formats": ["svg"]}).publish(store)
+    assert store.figures / "attribution-iperf3-udp.svg" in made
+    page = store.report.read_text()
+    for ending in ("svg", "csv"):
+        assert f'href="./figures/attribution-iperf3-udp.{ending}"' in page
+
+
+def test_a_run_without_pptmon_has_none(tmp_path: Path) -> None:
+    assert write_attribution(build_run(tmp_path / "run"), tmp_path / "figures") == []
+    assert not (tmp_path / "figures").exists()
