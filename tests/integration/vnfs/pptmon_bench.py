@@ -32,6 +32,13 @@ class Seen:
     received: list[bytes]
 
 
+def exchange(sender: Tap, between: Sequence[Tap], receiver: Tap, *frames: bytes) -> Seen:
+    """Send frames with a mark behind them, and see what comes before it everywhere."""
+    mark = next(_marks).to_bytes(8, "big")
+    sender.send(*frames, mark_frame(mark))
+    return Seen(tuple(one.receive(mark) for one in between), receiver.receive(mark))
+
+
 @dataclass
 class Chain:
     """The VNFs, their pptmons, and what looks at the packets."""
@@ -82,9 +89,7 @@ class Chain:
 
     def exchange(self, *frames: bytes) -> Seen:
         """Send frames, and see what passed until a mark behind them came through."""
-        mark = next(_marks).to_bytes(8, "big")
-        self.sender.send(*frames, mark_frame(mark))
-        return Seen(tuple(tap.receive(mark) for tap in self.between), self.receiver.receive(mark))
+        return exchange(self.sender, self.between, self.receiver, *frames)
 
     def exchange_with(self, frame: bytes, offload: Offload) -> list[list[tuple[bytes, Offload]]]:
         """A frame with work left, at all places in turn."""
