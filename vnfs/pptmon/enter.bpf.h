@@ -331,6 +331,12 @@ static __always_inline int finish(struct __sk_buff *skb, struct work *work, int 
 	return close_outer(skb, work) ? RESIZE_SPOILT : RESIZED;
 }
 
+/* Is nobody there any more to take everything out again? Filters of clsact outlive their process. */
+static __always_inline int is_orphan(void)
+{
+	return bpf_ktime_get_ns() - *(volatile __u64 *)&gauges.alive_ns > PPT_DEAD_NS;
+}
+
 /* Transit and sink: a packet that carries a header gets one more hop. */
 static __noinline int join(struct __sk_buff *skb, struct work *work)
 {
@@ -338,7 +344,7 @@ static __noinline int join(struct __sk_buff *skb, struct work *work)
 	__u32 value;
 	int done;
 
-	if (locate(skb, packet) != LOCATED)
+	if (is_orphan() || locate(skb, packet) != LOCATED)
 		return TC_ACT_UNSPEC;
 	done = find_ours(skb, packet);
 	if (done == FOUND_MALFORMED)
@@ -435,10 +441,13 @@ static __noinline int judge(struct __sk_buff *skb, struct packet *packet)
 static __noinline int sample(struct __sk_buff *skb, struct work *work)
 {
 	struct packet *packet = &work->packet;
-	int judgement = judge(skb, packet);
+	int judgement;
 	__u32 number, value;
 	int done;
 
+	if (is_orphan())
+		return TC_ACT_UNSPEC;
+	judgement = judge(skb, packet);
 	count(PPT_JUDGED);
 	if (judgement < 0)
 		return TC_ACT_UNSPEC;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "gauges.h"
@@ -96,8 +97,11 @@ int gauges_open(int ifindex)
 
 void gauges_refresh(struct ppt_gauges *gauges)
 {
+	struct timespec now;
 	struct qdisc qdisc;
 
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	gauges->alive_ns = (__u64)now.tv_sec * 1000000000 + (__u64)now.tv_nsec;
 	if (qdisc_at(netlink, queue_ifindex, TC_H_ROOT, &qdisc) == 0)
 		gauges->backlog =
 			(qdisc.backlog_bytes + BACKLOG_UNIT_BYTES - 1) / BACKLOG_UNIT_BYTES;

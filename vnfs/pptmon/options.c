@@ -26,6 +26,7 @@ enum {
 	OPTION_FORMAT,
 	OPTION_CARRIER,
 	OPTION_METRICS,
+	OPTION_CHOICE,
 	OPTION_HOST_SIDE,
 	OPTION_ATTACH,
 	OPTION_CHECK,
@@ -71,6 +72,10 @@ static const struct argp_option descriptions[] = {
 	  0 },
 	{ "metrics", OPTION_METRICS, "LIST", 0,
 	  "time (default), backlog, cpu, delay; several take turns", 0 },
+	{ "choice", OPTION_CHOICE, "NAME", 0,
+	  "which packet of a period: random (default), or first as in the paper, which is the head "
+	  "of a burst more often than not",
+	  0 },
 	{ NULL, 0, NULL, 0, "How:", 3 },
 	{ "attach", OPTION_ATTACH, "HOOK", 0,
 	  "auto (default: tcx where the kernel has it), tcx or clsact", 0 },
@@ -79,6 +84,7 @@ static const struct argp_option descriptions[] = {
 	{ 0 },
 };
 
+static const char *const choice_names[] = { "random", "first", NULL };
 static const char *const attach_names[] = { "auto", "tcx", "clsact", NULL };
 
 #define refuse(state, ...)                                                                         \
@@ -221,6 +227,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		break;
 	case OPTION_METRICS:
 		parse_metrics(settings, argument, state);
+		break;
+	case OPTION_CHOICE:
+		settings->first =
+			parse_name(choice_names, "--choice", "random or first", argument, state);
 		break;
 	case OPTION_HOST_SIDE:
 		options->host_side = true;

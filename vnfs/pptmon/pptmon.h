@@ -36,12 +36,15 @@
 
 #define PPT_MAX_HOPS 72
 
+/* Programs whose process has not been there for so long put nothing into packets any more. */
+#define PPT_DEAD_NS 10000000000ULL
+
 #define PPT_RING_BYTES (1 << 20) /* of reports on their way to user space */
 
 /* What the values of a sample are: the low bits of the type. */
 enum ppt_metric {
 	PPT_METRIC_TIME, /* processing time, us */
-	PPT_METRIC_BACKLOG, /* queue of the egress interface, bytes in units of 64 */
+	PPT_METRIC_BACKLOG, /* queue of the interface that pptmon sends by, bytes in units of 64 */
 	PPT_METRIC_CPU, /* use of the VNF's CPUs, 1/100 % */
 	PPT_METRIC_DELAY, /* clock on arrival at the VNF, us; the sink takes differences */
 	PPT_METRICS,
@@ -102,7 +105,7 @@ struct ppt_settings {
 	__u8 metric_count;
 	__u8 resolve_offloads; /* egress is hardware: no super-packet leaves with stale offsets */
 	__u8 filtered; /* is there a filter at all */
-	__u8 reserved;
+	__u8 first; /* of a source: the first packet of a period, as in the paper, not one at random */
 	__u32 mtu; /* of the egress interface: bytes of its packets, without Ethernet */
 	__u64 period_ns; /* of a source: 0 samples every packet */
 	struct ppt_filter filter;
@@ -112,6 +115,7 @@ struct ppt_settings {
 struct ppt_gauges {
 	__u32 backlog; /* bytes in units of 64 */
 	__u32 cpu; /* 1/100 % */
+	__u64 alive_ns; /* CLOCK_MONOTONIC: when it was last there */
 };
 
 /* Counters, cumulated per CPU. Packets that nothing happened to are not counted: it would cost. */

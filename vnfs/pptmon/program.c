@@ -78,7 +78,7 @@ __u64 program_period_ns(void)
 
 void program_set_pick(__u32 pick)
 {
-	skeleton->data->pick = pick;
+	skeleton->data->pick = skeleton->rodata->settings.first ? 0xffffffff : pick;
 }
 
 int program_events(void)
