@@ -11,6 +11,8 @@ from support.oldest_kernel.machine import Machine
 
 READY_WITHIN_S = 30
 ENDS_WITHIN_S = 20
+SAMPLES_WITHIN_S = 10
+SIGKILLED = 128 + 9
 _numbers = itertools.count()
 
 
@@ -23,7 +25,7 @@ class Pptmon:
         self._in_space = f"ip netns exec {namespace}"
         name = self._name
         machine.check(
-            f"( dash -c 'echo $$ >{name}.pid; exec {self._in_space} pptmon {options}'"
+            f"( set +e; dash -c 'echo $$ >{name}.pid; exec {self._in_space} pptmon {options}'"
             f" >{name}.out 2>{name}.err; echo $? >{name}.status ) &\n"
         )
 
@@ -39,7 +41,9 @@ class Pptmon:
 
     def samples(self, wanted: int = 0) -> list[Sample]:
         """Reported samples; waits for a number of them, which may be all there is."""
-        self._wait(f"[ $(grep -c event...sample {self._name}.out) -ge {wanted} ]", 5)
+        self._wait(
+            f'[ $(grep -c \'"sample", "ts_ns"\' {self._name}.out) -ge {wanted} ]', SAMPLES_WITHIN_S
+        )
         return [event for event in self.events() if isinstance(event, Sample)]
 
     def stop(self) -> Counters:
@@ -53,7 +57,7 @@ class Pptmon:
     def kill(self) -> None:
         """SIGKILL."""
         self._machine.check(f"kill -9 $(cat {self._name}.pid)")
-        self._status()
+        assert self._status() == SIGKILLED, self.said()
 
     def said(self) -> str:
         return self._read("out") + self._read("err")
@@ -66,7 +70,8 @@ class Pptmon:
         return self._machine.check(f"cat {self._name}.{what} 2>/dev/null || :")
 
     def _wait(self, condition: str, seconds: int) -> None:
-        self._machine.run(f"until {condition}; do sleep 0.1; done 2>/dev/null", seconds)
+        answer = self._machine.run(f"until {condition}; do sleep 0.1; done 2>/dev/null", seconds)
+        assert answer.status == 0, f"waited {seconds} s for {condition}: {self.said()}"
 
 
 def check(machine: Machine, before: str = "") -> tuple[int, dict[str, Any], str]:
