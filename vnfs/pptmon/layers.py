@@ -52,16 +52,27 @@ _BY_NSH: dict[int, Kind] = {
 def walk(frame: bytes) -> tuple[Layer, ...]:
     """The headers of a frame, outermost first, down to TCP or UDP or what is not known.
 
-    Raises FormatError with reason `truncated`, `malformed` or `fragment`.
+    Raises FormatError with reason `truncated`, `malformed` or `fragment`; not for what is inside an
+    NSH of MD type 2, whose metadata is what matters.
     """
     layers: list[Layer] = []
     following: Kind | None = Kind.ETHERNET
     at, end = 0, len(frame)
     while following is not None:
-        layer, following = _READERS[following](frame, at, end)
+        try:
+            layer, following = _READERS[following](frame, at, end)
+        except FormatError:
+            if any(has_metadata(frame, one) for one in layers):
+                break
+            raise
         layers.append(layer)
         at, end = layer.payload, layer.end
     return tuple(layers)
+
+
+def has_metadata(frame: bytes, layer: Layer) -> bool:
+    """Whether it is an NSH of MD type 2, which has room for context headers."""
+    return layer.kind is Kind.NSH and frame[layer.start + 2] & 0x0F == 2
 
 
 def _need(end: int, start: int, size: int, what: str) -> None:

@@ -10,7 +10,7 @@ from sfcperf.vnfs.pptmon import tcp_options
 from sfcperf.vnfs.pptmon.checksum import ones_complement_sum
 from sfcperf.vnfs.pptmon.errors import FormatError
 from sfcperf.vnfs.pptmon.format import UDP_KIND, Format, Header, decode_option, encode_option
-from sfcperf.vnfs.pptmon.layers import Kind, Layer, walk
+from sfcperf.vnfs.pptmon.layers import Kind, Layer, has_metadata, walk
 from sfcperf.vnfs.pptmon.nsh_context import decode_contexts, encode_contexts, is_ours
 from sfcperf.vnfs.pptmon.splice import splice
 
@@ -102,7 +102,7 @@ def replaced(frame: bytes, header: Header) -> bytes:
 
 def _innermost_nsh(frame: bytes, layers: tuple[Layer, ...]) -> Layer:
     for layer in reversed(layers):
-        if layer.kind is Kind.NSH and frame[layer.start + 2] & 0x0F == 2:
+        if has_metadata(frame, layer):
             return layer
     raise FormatError("unsupported", "no NSH of MD type 2")
 

@@ -49,7 +49,7 @@ def _grow(data: bytearray, layer: Layer, at: int, growth: int) -> None:
     elif layer.kind in (Kind.IPV4, Kind.IPV6, Kind.UDP):
         field = layer.start + (2 if layer.kind is Kind.IPV4 else 4)
         length = int.from_bytes(data[field : field + 2], "big") + growth
-        if length > 0xFFFF:
+        if not 0 <= length <= 0xFFFF:
             raise FormatError("room", f"{layer.kind.value} would have {length} bytes")
         data[field : field + 2] = length.to_bytes(2, "big")
 

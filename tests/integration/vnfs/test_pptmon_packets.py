@@ -8,11 +8,24 @@ from pathlib import Path
 
 import pytest
 from pptmon_bench import Chain
-from scapy.layers.inet import IP, TCP, UDP
+from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
-from scapy.layers.l2 import Ether
+from scapy.layers.l2 import ARP, Ether
+from scapy.packet import Packet, Raw
 from support.frames_judge import judge
-from support.pptmon_zoo import FRAMES
+from support.pptmon_zoo import (
+    DATA,
+    FRAMES,
+    RECEIVER_4,
+    RECEIVER_6,
+    SENDER_4,
+    SENDER_6,
+    ethernet,
+    finished,
+    network,
+    service_header,
+    udp,
+)
 
 from sfcperf.vnfs.pptmon import packet
 from sfcperf.vnfs.pptmon.errors import FormatError
@@ -28,6 +41,14 @@ PADDED = {
     for filler in (b"\0", b"\xaa")
 }
 ALL = FRAMES | PADDED
+INSIDE: dict[str, tuple[int, Packet, Flow | None]] = {
+    "ARP": (3, Ether() / ARP(), None),
+    "ICMP": (1, network(4) / ICMP() / Raw(DATA), Flow("1", SENDER_4, RECEIVER_4)),
+    "GRE over IPv6": (2, network(6, nh=47) / Raw(DATA), Flow("47", SENDER_6, RECEIVER_6)),
+    "MPLS": (5, Raw(DATA), None),
+    "nothing": (1, Raw(b""), None),
+    "a fragment": (1, network(4, flags="MF") / udp(), None),
+}
 IN_NSH = {name for name in ALL if "/md2" in name}
 
 
@@ -171,6 +192,24 @@ def test_headers_that_the_model_wrote(chain_of: Callable[[int], Chain], layout: 
     for name, sample in zip(ALL, chain.sink.samples(len(ALL)), strict=True):
         assert [hop.vnf_id for hop in sample.hops] == [200, 1, 2], name
         assert sample.hops[0].value == 0xFFFFFE, name
+
+
+@pytest.mark.parametrize("inner", INSIDE)
+def test_metadata_travels_with_whatever_is_inside(
+    chain_of: Callable[[int], Chain], inner: str
+) -> None:
+    chain = chain_of(2)
+    chain.start("--period-ms", "0")
+    following, payload, flow = INSIDE[inner]
+    frame = finished(ethernet() / Raw(bytes(service_header((), following) / payload)))
+    seen = chain.exchange(frame)
+    found = packet.read(seen.between[0][0])
+    assert found is not None
+    assert found.carrier is packet.Carrier.NSH
+    assert seen.received == [frame]
+    [sample] = chain.sink.samples(1)
+    assert sample.flow == flow
+    assert (sample.spi, sample.si, len(sample.hops)) == (42, 200, 2)
 
 
 @pytest.mark.parametrize("metric", ["backlog", "cpu", "delay"])

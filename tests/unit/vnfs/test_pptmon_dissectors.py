@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scapy.layers.inet import IP, TCP, UDP, in4_chksum
 from scapy.layers.inet6 import IPv6, in6_chksum
 from scapy.layers.l2 import Ether
@@ -28,6 +31,12 @@ def carrying(layout: Format, carrier: packet.Carrier) -> dict[str, bytes]:
         except FormatError as error:
             assert error.reason == "unsupported" and carrier is packet.Carrier.NSH, (name, error)
     return made
+
+
+WITH_HEADERS = [
+    frame for carrier in packet.Carrier for layout in Format
+    for frame in carrying(layout, carrier).values()
+]  # fmt: skip
 
 
 def test_tshark_finds_nothing_wrong_with_the_frames_themselves(tmp_path: Path) -> None:
@@ -99,3 +108,28 @@ def test_contexts_of_others_stay(tmp_path: Path) -> None:
     frame = FRAMES["nsh/md2-others/ipv4/tcp"]
     carried = packet.add(frame, HEADER, Format.RFC, packet.Carrier.NSH)
     assert carried.endswith(frame[22:])
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> bytes:
+    """A frame of the zoo, with or without a header, with some bytes changed or cut off."""
+    frame = draw(st.sampled_from([*FRAMES.values(), *WITH_HEADERS]))
+    data = bytearray(frame)
+    for at in draw(st.lists(st.integers(12, len(data) - 1), max_size=6)):
+        data[at] = draw(st.integers(0, 255))
+    return bytes(data[: draw(st.integers(0, len(data)))] if draw(st.booleans()) else data)
+
+
+@given(frame=damaged())
+@settings(max_examples=1000)
+def test_damaged_frames_are_read_or_refused(frame: bytes) -> None:
+    reasons = {"truncated", "malformed", "fragment", "checksum"}
+    try:
+        found = packet.read(frame)
+    except FormatError as error:
+        assert error.reason in reasons
+        return
+    if found is not None:
+        assert 0 < found.start < found.end <= len(frame)
+        with contextlib.suppress(FormatError):  # a length of the packet may not allow it
+            assert len(packet.strip(frame)) == len(frame) - (found.end - found.start)
