@@ -31,7 +31,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a fifth of the time, wider intervals")
     quick = parser.parse_args().quick
     print(f"Linux {platform.release()}, {platform.machine()}")
-    missed = [*_cost(quick), *_accuracy(quick), *_delays(quick), *_throughput(quick)]
+    parts = (_cost, _accuracy, _choice, _delays, _throughput)
+    missed = [missed for part in parts for missed in part(quick)]
     if missed:
         raise SystemExit("missed: " + "; ".join(missed))
 
@@ -72,6 +73,20 @@ def _accuracy(quick: bool) -> list[str]:
             if judged and abs(difference) > ACCURACY_GOAL_US:
                 missed.append(f"accuracy {protocol}")
     return missed
+
+
+def _choice(quick: bool) -> list[str]:
+    """No goal: why packets are chosen at random (docs/decisions/0008)."""
+    for choice in ("first", "random"):
+        with testbed() as bed:
+            found = accuracy.measure(
+                bed, "tcp", "20M", 0, 8 if quick else 30, 10.0, bursts=True, choice=choice
+            )
+        print(
+            f"bursts of TCP at 20Mbit/s, --choice {choice}: reported {_us(found.reported_us)} "
+            f"({found.samples} samples), captured {_us(found.captured_us)}"
+        )
+    return []
 
 
 def _us(value: tuple[float, float]) -> str:

@@ -38,15 +38,27 @@ class Accuracy:
 
 
 def measure(
-    testbed: Testbed, protocol: str, rate: str, rules: int, seconds: int, rate_hz: float
+    testbed: Testbed,
+    protocol: str,
+    rate: str,
+    rules: int,
+    seconds: int,
+    rate_hz: float,
+    *,
+    bursts: bool = False,
+    choice: str = "random",
 ) -> Accuracy:
     """Endpoints without offloads: a packet is a packet. TCP writes small, so that its packets come
-    one by one and not in bursts of 128 KiB."""
+    one by one, but for `bursts`: then it writes 128 KiB at once."""
     testbed.offloads(False)
     options = ["-t", str(seconds), "-b", rate]
-    options += ["-u"] if protocol == "udp" else ["-l", "1300", "-N"]
+    if protocol == "udp":
+        options += ["-u"]
+    elif not bursts:
+        options += ["-l", "1300", "-N"]
     knobs = {"rules": rules, "engine": "nftables", "default": "accept"}
     sampling = ("--rate", str(rate_hz), "--filter", f"proto={protocol},src={CLIENT}")
+    sampling += ("--choice", choice)
     with (
         testbed.function(Firewall, knobs),
         testbed.listening(),

@@ -44,19 +44,14 @@ class Cost:
 def measure(testbed: Testbed, seconds: int = 10) -> list[Cost]:
     """One sample per second in 100 Mbit/s of UDP."""
     testbed.offloads(True)
-    before = set(_programs())
     floor = bpf.load_nothing()
     with inside(testbed.vnf.namespace):
         link = bpf.attach_at_ingress(floor, socket.if_nametoindex("in"))
     try:
-        with testbed.pptmon("--rate", "1"), testbed.listening(), bpf.statistics():
+        with testbed.pptmon("--rate", "1") as pptmon, testbed.listening(), bpf.statistics():
             options = ("-u", "-b", "100M", "-t", str(seconds))
             testbed.iperf3(*options)
-            programs = {
-                program["name"]: program
-                for number, program in _programs().items()
-                if number not in before
-            }
+            programs = _programs({pptmon.process.pid, os.getpid()})
             repeated = {
                 name: bpf.repeated_ns(bpf.by_id(programs[name]["id"]), _frame())
                 for name in ("enter", "leave", "floor")
@@ -64,9 +59,7 @@ def measure(testbed: Testbed, seconds: int = 10) -> list[Cost]:
     finally:
         os.close(link)
         os.close(floor)
-    means = {
-        name: p["run_time_ns"] / p["run_cnt"] for name, p in programs.items() if "run_cnt" in p
-    }
+    means = {name: p["run_time_ns"] / p["run_cnt"] for name, p in programs.items()}
     return [
         Cost(
             name,
@@ -80,9 +73,14 @@ def measure(testbed: Testbed, seconds: int = 10) -> list[Cost]:
     ]
 
 
-def _programs() -> dict[int, dict[str, object]]:
+def _programs(pids: set[int]) -> dict[str, dict[str, object]]:
+    """Those that these processes hold, by name."""
     said = subprocess.run(["bpftool", "-j", "prog", "show"], check=True, capture_output=True)
-    return {p["id"]: p for p in json.loads(said.stdout) if p.get("type") == "sched_cls"}
+    return {
+        p["name"]: p
+        for p in json.loads(said.stdout)
+        if pids & {holder["pid"] for holder in p.get("pids", [])} and "run_cnt" in p
+    }
 
 
 def _frame() -> bytes:
