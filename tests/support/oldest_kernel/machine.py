@@ -16,8 +16,8 @@ from types import TracebackType
 from support.oldest_kernel import root_filesystem
 from support.oldest_kernel.kernel import Kernel
 
-BOOTS_WITHIN_S = 90.0
-COMMAND_S = 40
+BOOTS_WITHIN_S = 180.0
+COMMAND_S = 120
 MEMORY_MIB = 512
 ANSWER_MARGIN_S = 20.0
 """A command that hangs is ended in the machine; only a machine that hangs itself takes longer."""
