@@ -12,7 +12,11 @@ import json
 import os
 import socket
 import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from _pptmon import bpf
 from _pptmon.testbed import CLIENT, SERVER, Testbed
@@ -73,14 +77,20 @@ def measure(testbed: Testbed, seconds: int = 10) -> list[Cost]:
     ]
 
 
-def _programs(pids: set[int]) -> dict[str, dict[str, object]]:
+def _programs(pids: set[int]) -> dict[str, dict[str, Any]]:
     """Those that these processes hold, by name."""
+    held = {number for pid in pids for number in _held(pid)}
     said = subprocess.run(["bpftool", "-j", "prog", "show"], check=True, capture_output=True)
-    return {
-        p["name"]: p
-        for p in json.loads(said.stdout)
-        if pids & {holder["pid"] for holder in p.get("pids", [])} and "run_cnt" in p
-    }
+    return {p["name"]: p for p in json.loads(said.stdout) if p["id"] in held}
+
+
+def _held(pid: int) -> Iterator[int]:
+    """Ids of the programs to which a process has descriptors (proc(5))."""
+    for info in Path(f"/proc/{pid}/fdinfo").iterdir():
+        with suppress(FileNotFoundError):
+            for line in info.read_text().splitlines():
+                if line.startswith("prog_id:"):
+                    yield int(line.split()[1])
 
 
 def _frame() -> bytes:
