@@ -61,7 +61,8 @@ def path_times(run: RunStore) -> Iterator[PathTimes]:
     for record in run.trials():
         if record.status == "valid" and record.trial_id in observed:
             groups[record.scenario_id, record.label].append(record)
-    for records in groups.values():
+    # Scenarios in the order of the plan, whatever order trials were run in.
+    for _, records in sorted(groups.items()):
         along = {
             path: tuple(_trial(record, observed[record.trial_id], path) for record in records)
             for path in _PREFIXES

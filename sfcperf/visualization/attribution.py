@@ -84,6 +84,8 @@ class Group:
     height: float
     rows: tuple[tuple[str, tuple[Row, ...]], ...]
     """By scenario."""
+    table_unit: str
+    """Finer than that of the bars, where a VNF takes little of a long time."""
     captured: bool
     """Whether there are times by captures beside."""
     files: tuple[str, ...]
@@ -123,6 +125,7 @@ def _group(run: RunStore, label: str, path: str, members: Sequence[Document]) ->
     looks = {name: palette.style(index) for index, name in enumerate(names)}
     most = max(map(_extent, members))
     scale = units.scale_for([most], "us")
+    fine = units.scale_for([max(_least(members), 1.0)], "us")
     drawn = members[:_MOST_BARS]
     place = _Places((WIDTH - _LEFT - _RIGHT) / (most or 1.0), looks, scale)
     bars = tuple(place.bar(member, ROW_HEIGHT * n) for n, member in enumerate(drawn))
@@ -134,7 +137,8 @@ def _group(run: RunStore, label: str, path: str, members: Sequence[Document]) ->
         left_out=len(members) - len(drawn),
         ticks=tuple(place.ticks(most)),
         height=ROW_HEIGHT * len(bars) + AXIS_HEIGHT,
-        rows=tuple((_scenario(m), tuple(table_rows(m, scale))) for m in members),
+        rows=tuple((_scenario(m), tuple(table_rows(m, fine))) for m in members),
+        table_unit=fine.unit,
         files=tuple(_files(run, file_name(label, path))),
         captured=any(f["captured"] for m in members for f in m["functions"]),
         remarks=tuple(_remarks(members)),
@@ -257,6 +261,12 @@ def _remarks(members: Sequence[Document]) -> Iterator[tuple[str, str]]:
             scenarios.setdefault(sentence, []).append(_scenario(member))
     for sentence, where in scenarios.items():
         yield "" if len(where) == len(members) else "; ".join(where), sentence
+
+
+def _least(members: Sequence[Document]) -> float:
+    """The smallest time of a VNF, us."""
+    times = [f["time"]["mean_us"] for m in members for f in m["functions"] if f["time"]]
+    return float(min(times, default=0.0))
 
 
 def _scenario(member: Document) -> str:
