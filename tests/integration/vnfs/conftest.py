@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from kernel_log import without_complaints
 from pptmon_bench import Chain, build
 from pptmon_process import BINARY as PPTMON
 from pptmon_routers import RoutedPath
@@ -75,22 +75,20 @@ def bench(request: pytest.FixtureRequest, make_bench: Callable[..., Bench]) -> B
 
 
 @pytest.fixture
-def chain_of(lab: Lab, tmp_path: Path) -> Callable[..., Chain]:
+def chain_of(lab: Lab, tmp_path: Path) -> Iterator[Callable[..., Chain]]:
     """Build a chain of so many bridges for pptmon."""
     found = binaries.requirement(PPTMON)
     if not found.met:
         pytest.skip(f"{PPTMON}: {found.detail}; {found.remedy}")
-
-    def make(count: int, **options: Any) -> Chain:
-        return build(lab, tmp_path / "pptmon", count, **options)
-
-    return make
+    with without_complaints():
+        yield lambda count, **options: build(lab, tmp_path / "pptmon", count, **options)
 
 
 @pytest.fixture
-def routers(lab: Lab, tmp_path: Path) -> Callable[[int], RoutedPath]:
+def routers(lab: Lab, tmp_path: Path) -> Iterator[Callable[[int], RoutedPath]]:
     """Build a path over so many routers for pptmon."""
     found = binaries.requirement(PPTMON)
     if not found.met:
         pytest.skip(f"{PPTMON}: {found.detail}; {found.remedy}")
-    return lambda count: build_routers(lab, tmp_path / "pptmon", count)
+    with without_complaints():
+        yield lambda count: build_routers(lab, tmp_path / "pptmon", count)

@@ -116,6 +116,8 @@ def check_between(
         assert [hop.vnf_id for hop in found.header.hops] == list(range(number, 0, -1))
         assert found.header.hops[1:] == before
         assert packet.strip(frames[0]).hex() == frame.hex(), f"changed after VNF {number}"
+        as_the_model = packet.add(frame, found.header, layout, where)
+        assert frames[0].hex() == as_the_model.hex(), f"not as the model, after VNF {number}"
         before = found.header.hops
 
 
