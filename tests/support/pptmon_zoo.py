@@ -143,21 +143,44 @@ def service() -> Iterator[tuple[str, Packet]]:
 
 def tunnelled(version: int, checksum: bool, inner: bytes) -> Packet:
     """In VXLAN-GPE."""
+    return ethernet() / network(version) / tunnel(checksum) / Raw(inner)
+
+
+def tunnel(checksum: bool) -> Packet:
+    """UDP and VXLAN-GPE."""
     outer = UDP(sport=50000, dport=4790) if checksum else UDP(sport=50000, dport=4790, chksum=0)
-    tunnel = VXLAN(flags=0x0C, NextProtocol=4, vni=7)
-    return ethernet() / network(version) / outer / tunnel / Raw(inner)
+    return outer / VXLAN(flags=0x0C, NextProtocol=4, vni=7)
+
+
+def unusual() -> Iterator[tuple[str, Packet]]:
+    """Tags around and inside NSH, options of the outer IP header, NSH in NSH."""
+    for md, metadata in SERVICE_HEADERS.items():
+        inner = _inside("ipv4", "udp-odd")
+        within = bytes(service_header(metadata, 1) / inner)
+        tags = Dot1Q(vlan=5) / Dot1Q(vlan=6)
+        tagged_inside = service_header(metadata, 3) / Ether(dst=SENDER_MAC) / tags / inner
+        name = f"{md}/ipv4/udp-odd"
+        yield f"nsh-ethernet-qinq/{name}", ethernet() / Raw(bytes(tagged_inside))
+        yield f"vlan-nsh/{name}", TAGS["vlan"]() / Raw(within)
+        yield f"vlan-gpe4/{name}", TAGS["vlan"]() / network(4) / tunnel(True) / Raw(within)
+        for outer in ("ipv4-options", "ipv6-hop-by-hop", "ipv6-destination"):
+            frame = ethernet() / NETWORKS[outer]() / tunnel(True) / Raw(within)
+            yield f"gpe-{outer}/{name}", frame
 
 
 def finished(frame: Packet) -> bytes:
     """Bytes of a frame, all lengths and checksums set; NSH as EtherType where it is next."""
     data = bytearray(bytes(frame))
-    if isinstance(frame.payload, Raw):
-        data[12:14] = b"\x89\x4f"
+    layer, at = frame, 12
+    while isinstance(layer.payload, Dot1Q):
+        layer, at = layer.payload, at + 4
+    if isinstance(layer.payload, Raw):
+        data[at : at + 2] = b"\x89\x4f"
     return bytes(data)
 
 
 FRAMES: dict[str, bytes] = {
     name: finished(frame)
-    for group in (plain(), tagged(), service())
+    for group in (plain(), tagged(), service(), unusual())
     for name, frame in group
 }  # fmt: skip

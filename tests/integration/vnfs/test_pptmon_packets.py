@@ -167,9 +167,10 @@ def check_counters(chain: Chain, count: int) -> None:
 
 
 @pytest.mark.parametrize("layout", Format)
-def test_one_vnf_alone(chain_of: Callable[[int], Chain], layout: Format) -> None:
+@pytest.mark.parametrize("hook", ["tcx", "clsact"])
+def test_one_vnf_alone(chain_of: Callable[[int], Chain], hook: str, layout: Format) -> None:
     chain = chain_of(1)
-    chain.start("--period-ms", "0", "--format", layout.value)
+    chain.start("--period-ms", "0", "--format", layout.value, "--attach", hook)
     wrong = {name: frame.hex() for name, frame in ALL.items()
              if chain.exchange(frame).received != [frame]}  # fmt: skip
     assert wrong == {}

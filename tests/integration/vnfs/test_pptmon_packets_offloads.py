@@ -90,6 +90,26 @@ def test_checksums_that_the_hardware_computes(
     assert len(chain.sink.samples(len(PARTIAL))) == len(PARTIAL)
 
 
+@pytest.mark.parametrize("layout", Format)
+def test_truncated_before_the_checksum_is_computed(
+    chain_of: Callable[..., Chain], layout: Format
+) -> None:
+    """The source finds room in the MTU, the sink finds none and has to say so in the packet."""
+    chain = chain_of(2, offloads=True)
+    chain.start("--period-ms", "0", "--format", layout.value)
+    for version in (4, 6):
+        for transport, headers, added in ((tcp, 20, 12), (udp, 8, 14), (udp, 8, 15)):
+            room = 1500 - (20 if version == 4 else 40) - headers
+            size = room - (added if layout is Format.RFC else 8) - 2
+            whole = bytes(ethernet() / network(version) / transport(data=(DATA * 6)[:size]))
+            frame, offload = unfinished(whole)
+            between, received = chain.exchange_with(frame, offload)
+            assert [finished_by_hardware(*one) for one in received] == [whole]
+            assert wrong_with(finished_by_hardware(*between[0]), whole, 1) is None
+    samples = chain.sink.samples(6)
+    assert [(len(one.hops), one.flags) for one in samples] == [(1, {"truncated"})] * 6
+
+
 @pytest.mark.parametrize("name", ["nsh/md2/ipv4/tcp", "nsh/md2-others/ipv4/udp-odd"])
 def test_metadata_of_nsh_before_an_unfinished_checksum(
     chain_of: Callable[..., Chain], name: str

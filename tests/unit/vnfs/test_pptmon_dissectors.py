@@ -51,7 +51,8 @@ def test_tshark_finds_nothing_wrong_with_headers(
     layout: Format, carrier: packet.Carrier, tmp_path: Path
 ) -> None:
     frames = carrying(layout, carrier)
-    assert len(frames) == (len(FRAMES) if carrier is packet.Carrier.L4 else 48)
+    in_nsh = [name for name in FRAMES if "md2" in name]
+    assert len(frames) == (len(FRAMES) if carrier is packet.Carrier.L4 else len(in_nsh)) > 50
     for name, seen in zip(frames, judge(frames.values(), tmp_path), strict=True):
         assert seen.wrong == (), name
         if "tcp" in name and carrier is packet.Carrier.L4:
