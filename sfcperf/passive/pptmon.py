@@ -12,7 +12,7 @@ from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.base import Monitor, Observation
 from sfcperf.passive.pptmon_instance import Ended, Instance, end_all
-from sfcperf.passive.pptmon_observations import VISIBLE, observations
+from sfcperf.passive.pptmon_observations import VISIBLE, lost_on_the_way, observations
 from sfcperf.passive.pptmon_placement import place, visible
 from sfcperf.plugins import Requirement
 from sfcperf.vnfs import binaries
@@ -167,6 +167,13 @@ class PptmonMonitor(Monitor):
         problems = [f"{e.placement.function.name}: {e.problem}" for e in ended if e.problem]
         if problems:
             raise MeasurementError(f"pptmon at {'; '.join(problems)}")
+        for direction, sampled in lost_on_the_way(ended).items():
+            log.warning(
+                "pptmon: %d packets got a header, %s, and none of them reached the last VNF: "
+                "something on the way drops them or takes the header out",
+                sampled,
+                direction,
+            )
         time_ns = time.time_ns()
         found = observations(ended, time_ns)
         found += [Observation(time_ns, n, VISIBLE, "1", seen) for n, seen in self._seen.items()]

@@ -30,6 +30,8 @@ _SATURATED_US = 0xFFFFFF
 """24 bits: this long, or longer."""
 _OWN_SATURATED_NS = 0xFFFFFFFF
 _NS_PER_US = 1000
+_FEWEST_LOST = 5
+"""Fewer may still have been on their way at the end."""
 _ALWAYS_TOLD = frozenset({"sampled", "reported"})
 
 
@@ -73,6 +75,17 @@ def observations(ended: Sequence[Ended], time_ns: int) -> list[Observation]:
             rows += _judged(samples, path, time_ns)
         rows += _counted(one, path, time_ns)
     return sorted(rows, key=lambda row: row.time_ns)
+
+
+def lost_on_the_way(ended: Sequence[Ended]) -> dict[Direction, int]:
+    """Directions in which no sample came through although packets were sampled, and how many."""
+    sampled: Counter[Direction] = Counter()
+    reported: Counter[Direction] = Counter()
+    for one in ended:
+        counters = _counters(one)
+        sampled[one.placement.direction] += counters.get("sampled", 0)
+        reported[one.placement.direction] += counters.get("reported", 0)
+    return {d: n for d, n in sampled.items() if n >= _FEWEST_LOST and not reported[d]}
 
 
 def is_complete(sample: Sample, path: Path) -> bool:
@@ -125,8 +138,13 @@ def _judged(samples: Sequence[Sample], path: Path, time_ns: int) -> Iterator[Obs
 def _counted(one: Ended, path: Path, time_ns: int) -> Iterator[Observation]:
     """The program's own counters at the end; of those that stayed 0, only the two that say
     whether samples were taken and came through."""
-    last = next((event for event in reversed(one.events) if isinstance(event, Counters)), None)
-    for name, count in (last.values if last else {}).items():
+    for name, count in _counters(one).items():
         if count or name in _ALWAYS_TOLD:
             metric = path.count(name)
             yield Observation(time_ns, one.placement.function.name, metric, "1", count)
+
+
+def _counters(one: Ended) -> Mapping[str, int]:
+    """Those that were said last; none when it was killed."""
+    said = [event for event in one.events if isinstance(event, Counters)]
+    return said[-1].values if said else {}

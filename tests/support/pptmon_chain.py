@@ -27,7 +27,8 @@ if [ -e "$here/fails-$id" ]; then
 	exit 3
 fi
 trap 'echo "stop $mode $id $ingress" >>"$here/log"
-	echo "{\"event\": \"counters\", \"sampled\": 2, \"failed\": 0, \"reported\": 2}"
+	[ -e "$here/swallowed" ] && reported=0 || reported=2
+	echo "{\"event\": \"counters\", \"sampled\": 9, \"failed\": 0, \"reported\": $reported}"
 	exit 0' TERM
 printf '{"event": "ready", "mode": "%s", "vnf_id": %d, "ingress": "%s", "egress": "%s", ' \
 	"$mode" "$id" "$ingress" "$egress"

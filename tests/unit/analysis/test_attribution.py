@@ -16,6 +16,7 @@ from support.trials import run_folder, trial
 
 from sfcperf.analysis.attribution import AttributionAnalysis
 from sfcperf.control import publishing
+from sfcperf.errors import InputError
 from sfcperf.passive.base import Observation
 from sfcperf.results.store import RunStore
 
@@ -152,6 +153,13 @@ def test_a_run_that_pptmon_did_not_see_has_no_document(tmp_path: Path) -> None:
     assert publishing.analyse(without) == []
     assert not (without.folder / "attribution.json").exists()
     assert without.attribution() is None
+
+
+def test_damaged_telemetry_is_told(tmp_path: Path) -> None:
+    store = seen_run(tmp_path / "run")
+    store.telemetry_path.write_bytes(b"PAR1 no more")
+    with pytest.raises(InputError, match="not readable as Parquet"):
+        analysed(store)
 
 
 def test_it_is_made_of_every_run_that_pptmon_saw(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_started_from_the_sink_and_ended_from_the_source(tool: Path, tmp_path: P
     assert of(found, "router-1", "processing_time_us") == [10, 12]
     assert of(found, "router-3", "processing_time_us") == [30.5, 31.5]
     assert of(found, "chain", "chain_processing_time_us") == [60.5, 65.5]
-    assert of(found, "router-1", "pptmon_sampled") == [2]
+    assert of(found, "router-1", "pptmon_sampled") == [9]
     assert of(found, "router-1", "pptmon_failed") == []
     assert of(found, "chain", "pptmon_truncated_samples") == [0]
     assert [o.time_ns for o in found] == sorted(o.time_ns for o in found)
@@ -183,6 +183,19 @@ def test_lines_that_pptmon_does_not_print_are_no_samples(tool: Path, tmp_path: P
     with pytest.raises(MeasurementError, match="not a line of pptmon"):
         watching.start(routers(tmp_path, 1), tmp_path)
         watching.stop()
+
+
+def test_headers_that_come_nowhere_are_told(
+    tool: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for swallowed in (False, True):
+        if swallowed:
+            (tool / "swallowed").touch()
+        watching = monitor()
+        watching.start(routers(tmp_path, 2), tmp_path)
+        watching.stop()
+        told = "none of them reached the last VNF" in caplog.text
+        assert told is swallowed
 
 
 def test_a_chain_without_vnfs_is_a_baseline(tool: Path, tmp_path: Path) -> None:
