@@ -119,7 +119,13 @@ class PptmonMonitor(Monitor):
                 "of the VNFs behind, seconds: longer than a packet is on its way.",
             },
         },
-        "dependentSchemas": {"rate_hz": {"properties": {"period_ms": False}}},
+        "dependentSchemas": {
+            "rate_hz": {
+                "properties": {
+                    "period_ms": {"not": {}, "description": "rate_hz or period_ms, not both"}
+                }
+            }
+        },
     }
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
