@@ -51,10 +51,10 @@ class TransitTimeMonitor(Monitor):
     leaves at the other. Packets are paired by what VNFs do not change in them (NAT included).
 
     A time begins where the kernel stamps a packet that comes in: before it waits for the CPU, with
-    net.core.netdev_tstamp_prequeue 1, which is Linux's default. It ends where the egress interface's
-    driver gets the packet, behind tc and queueing. pptmon's interval, from hook to hook, lies
-    within, and so do pptmon's programs: expect one to three microseconds more than it reports, and
-    some ten at tens of packets per second, which find nothing in the caches.
+    net.core.netdev_tstamp_prequeue 1, which is Linux's default. It ends where the driver of the
+    egress interface gets the packet, behind tc and queueing. pptmon's interval, from hook to hook,
+    lies within, and so do pptmon's programs: expect one to three microseconds more than it
+    reports, and some ten at tens of packets per second, which find nothing in the caches.
 
     Per VNF: `captured_processing_time_us` of single packets (`most_observations` of them, evenly
     spread), and of all packets `captured_processing_time_mean_us`, `..._p1_us`, `..._p50_us`,
