@@ -6,13 +6,34 @@ from collections.abc import Callable
 
 import pytest
 from pptmon_bench import Chain
-from support.pptmon_zoo import FRAMES, OTHER_CONTEXTS, ethernet, finished, network, tcp
+from scapy.packet import Raw
+from support.pptmon_zoo import (
+    FRAMES,
+    OTHER_CONTEXTS,
+    ethernet,
+    finished,
+    network,
+    service_header,
+    tcp,
+    tunnel,
+    udp,
+)
 
 from sfcperf.vnfs.pptmon import packet
 from sfcperf.vnfs.pptmon.format import Format, Header, Hop
 from sfcperf.vnfs.pptmon.value import decode_float, encode_float
 
 pytestmark = pytest.mark.root
+
+_IN_NSH = service_header((), 1) / network(4) / udp(data=bytes(1500 - 8 - 28))
+_IN_TUNNEL = service_header((), 1) / network(4) / udp(data=bytes(1500 - 36 - 8 - 28))
+FULL = {
+    "tcp": finished(ethernet() / network(4) / tcp(data=bytes(1460))),
+    "udp": finished(ethernet() / network(6) / udp(data=bytes(1452))),
+    "nsh": finished(ethernet() / Raw(bytes(_IN_NSH))),
+    "gpe": finished(ethernet() / network(4) / tunnel(True) / Raw(bytes(_IN_TUNNEL))),
+}
+"""1500 bytes without Ethernet's header."""
 
 ROOM: dict[tuple[str, Format], int] = {
     # 40 bytes of options: kind, length and ExID take 4 (rfc: 8), each hop 4
@@ -166,6 +187,32 @@ def test_contexts_of_others_leave_less_room(chain_of: Callable[[int], Chain]) ->
     assert seen.received == [frame]
     [sample] = chain.sink.samples(1)
     assert (len(sample.hops), sample.flags) == (there, {"truncated"})
+
+
+@pytest.mark.parametrize("name", ["tcp", "udp", "nsh", "gpe"])
+@pytest.mark.parametrize("narrow", [2, 3], ids=["transit", "sink"])
+def test_no_packet_is_lost_for_being_measured(
+    chain_of: Callable[..., Chain], name: str, narrow: int
+) -> None:
+    """A packet that would fit a VNF's egress without its header does so with it.
+
+    The narrow VNF takes the header out on its ingress; the sink reports what it found.
+    """
+    chain = chain_of(3, mtu=2000)
+    egress = chain.ports[narrow - 1][1]
+    chain.vnfs.run(["ip", "link", "set", egress.interface, "mtu", "1500"], timeout_s=10)
+    chain.start("--period-ms", "0", "--format", "rfc")
+    frame = FULL[name]
+    assert len(frame) == 1514
+    seen = chain.exchange(frame)
+    assert seen.received == [frame]
+    assert packet.read(seen.between[0][0]) is not None
+    assert (packet.read(seen.between[1][0]) is None) == (narrow == 2)
+    samples = chain.sink.samples(1 if narrow == 3 else 0)
+    assert [([hop.vnf_id for hop in one.hops], one.flags) for one in samples] == (
+        [([1, 2], {"truncated"})] if narrow == 3 else []
+    )
+    assert chain.pptmons[narrow - 1].counters()["truncated"] == 1
 
 
 def test_a_hop_that_does_not_fit_the_mtu_is_said(chain_of: Callable[[int], Chain]) -> None:

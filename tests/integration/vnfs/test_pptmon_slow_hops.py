@@ -74,6 +74,26 @@ def test_times_are_those_for_which_packets_were_held(
             assert "saturated" not in sample.flags
 
 
+@pytest.mark.parametrize("name", ["ipv4/udp", "ipv6/tcp", "nsh/md2/ipv4/tcp"])
+def test_times_stay_right_while_others_are_measured(
+    held: Callable[[int], tuple[Chain, HeldVnf]], name: str
+) -> None:
+    """Tens of thousands of packets come in while a few are held."""
+    chain, vnf = held(1)
+    chain.start("--period-ms", "0", "--format", "rfc")
+    taken = take_all(chain, vnf, [name] * 20)
+    until = time.monotonic() + 0.7
+    while time.monotonic() < until:
+        chain.sender.send(*[FRAMES[name]] * 50)
+    held_s = [time.monotonic() - entered for entered, _ in taken]
+    for _, frame in taken:
+        vnf.let_out(frame)
+    samples = chain.sink.samples(20)
+    assert len(samples) == 20
+    for least_s, sample in zip(held_s, samples, strict=True):
+        assert least_s * 1e6 * (1 - 2**-12) - 1 <= sample.hops[0].value <= 5e6
+
+
 def test_a_packet_that_leaves_twice_is_two_samples(
     held: Callable[[int], tuple[Chain, HeldVnf]],
 ) -> None:
