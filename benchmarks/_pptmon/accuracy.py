@@ -47,9 +47,11 @@ def measure(
     *,
     bursts: bool = False,
     choice: str = "random",
+    captures_more: int = 0,
 ) -> Accuracy:
     """Endpoints without offloads: a packet is a packet. TCP writes small, so that its packets come
-    one by one, but for `bursts`: then it writes 128 KiB at once."""
+    one by one, but for `bursts`: then it writes 128 KiB at once. `captures_more` are as many
+    captures at the ingress beside the one that is read: what each adds is what one costs."""
     testbed.offloads(False)
     options = ["-t", str(seconds), "-b", rate]
     if protocol == "udp":
@@ -65,10 +67,13 @@ def measure(
         testbed.pptmon(*sampling) as pptmon,
     ):
         captures = {side: Capture(testbed, side, protocol) for side in ("in", "out")}
+        idle = [Capture(testbed, "in", protocol) for _ in range(captures_more)]
         time.sleep(1)
         testbed.iperf3(*options, timeout_s=seconds + 30)
         time.sleep(1.2)
         seen = {side: capture.end() for side, capture in captures.items()}
+        for capture in idle:
+            capture.end()
         reported = [s.own_time_ns / 1e3 for s in pptmon.samples() if s.own_time_ns is not None]
     captured = np.asarray([t for _, t in match(seen["in"], seen["out"]).crossings], float) / 1e3
     return _summary(protocol, rate, rules, np.asarray(reported), captured)

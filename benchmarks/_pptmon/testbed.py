@@ -26,6 +26,7 @@ CLIENT, SERVER = "198.18.0.2", "198.18.1.2"  # RFC 2544
 GATEWAYS = ("198.18.0.1", "198.18.1.1")
 MTU = 1400
 SETTLE_S = 0.5
+_PREQUEUE = Path("/proc/sys/net/core/netdev_tstamp_prequeue")
 _numbers = itertools.count()
 
 
@@ -129,6 +130,18 @@ class PptMon:
 
     def _text(self) -> str:
         return self.path.read_text() if self.path.exists() else ""
+
+
+@contextmanager
+def stamps_on_receipt() -> Iterator[None]:
+    """The kernel stamps packets when it begins to work on them, and not before they wait for a CPU,
+    which is no part of the VNF's time. Of the whole machine; as it was afterwards."""
+    before = _PREQUEUE.read_text()
+    _PREQUEUE.write_text("0")
+    try:
+        yield
+    finally:
+        _PREQUEUE.write_text(before)
 
 
 @contextmanager
