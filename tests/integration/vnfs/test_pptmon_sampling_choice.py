@@ -1,5 +1,4 @@
-"""Which packets a source takes, and that nothing is put into packets when nobody is there to take it
-out."""
+"""Which packets a source takes, and that nothing is put into packets when nobody takes it out."""
 
 from __future__ import annotations
 
