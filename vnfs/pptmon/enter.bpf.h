@@ -121,9 +121,8 @@ static __noinline int add_to_l4(struct __sk_buff *skb, struct work *work, __u32 
 static __noinline int change_byte(struct __sk_buff *skb, const struct packet *packet, __u32 at,
 				  __u8 value)
 {
-	__u32 even = packet->protocol == IPPROTO_TCP && packet->l4 ?
-			     at - ((at - packet->l4) & 1) :
-			     at;
+	__u32 even =
+		packet->protocol == IPPROTO_TCP && packet->l4 ? at - ((at - packet->l4) & 1) : at;
 	__u8 before[4] = { 0 }, after[4] = { 0 };
 
 	if (packet->carrier == PPT_CARRIER_NSH || packet->protocol == IPPROTO_UDP)
@@ -136,9 +135,9 @@ static __noinline int change_byte(struct __sk_buff *skb, const struct packet *pa
 		return -1;
 	if (packet->gso_size)
 		return 0;
-	return (int)bpf_l4_csum_replace(
-		skb, packet->l4 + 16, 0,
-		bpf_csum_diff((__be32 *)before, 4, (__be32 *)after, 4, 0), 0);
+	return (int)bpf_l4_csum_replace(skb, packet->l4 + 16, 0,
+					bpf_csum_diff((__be32 *)before, 4, (__be32 *)after, 4, 0),
+					0);
 }
 
 static __always_inline int finish_udp(struct __sk_buff *skb, struct work *work)
@@ -166,8 +165,8 @@ static __noinline int sample_l4(struct __sk_buff *skb, struct work *work, __u32 
 		if (packet->protocol == IPPROTO_UDP)
 			skipped = PPT_OCS_BYTES + (packet->l4_bytes & 1);
 	}
-	at = packet->protocol == IPPROTO_TCP ? packet->l4 + (__u32)sizeof(struct tcphdr) :
-					       packet->l4 + packet->l4_bytes;
+	at = packet->protocol == IPPROTO_TCP ? packet->l4 + (__u32)sizeof(struct tcphdr)
+					     : packet->l4 + packet->l4_bytes;
 	__builtin_memset(added, 0, sizeof(work->added));
 	option = added + (skipped & 3);
 	option[1] = (__u8)(header + PPT_HOP_BYTES);
@@ -232,8 +231,7 @@ static __noinline int extend_context(struct __sk_buff *skb, struct work *work, _
 
 	if (hops == 0 || hops > PPT_NSH_VALUE_MAX)
 		return RESIZE_REFUSED;
-	if (bpf_skb_load_bytes(skb, begin, work->small + PPT_NSH_HOP_BYTES,
-			       BOUNDED(hops, 128)))
+	if (bpf_skb_load_bytes(skb, begin, work->small + PPT_NSH_HOP_BYTES, BOUNDED(hops, 128)))
 		return RESIZE_REFUSED;
 	if (after > before) {
 		done = open_gap(skb, work, value_at + before * NSH_WORD, NSH_WORD);
@@ -250,9 +248,8 @@ static __noinline int extend_context(struct __sk_buff *skb, struct work *work, _
 	if (padding &&
 	    bpf_skb_store_bytes(skb, value_at + length, &zeros, BOUNDED(padding, NSH_WORD), 0))
 		return RESIZE_SPOILT;
-	return bpf_skb_store_bytes(skb, packet->at + 3, &length, sizeof(length), 0) ?
-		       RESIZE_SPOILT :
-		       RESIZED;
+	return bpf_skb_store_bytes(skb, packet->at + 3, &length, sizeof(length), 0) ? RESIZE_SPOILT
+										    : RESIZED;
 }
 
 /* Bytes by which one more hop makes the packet longer. */
@@ -303,8 +300,8 @@ static __noinline int add_hop(struct __sk_buff *skb, struct work *work, __u32 va
 	int done;
 
 	if (packet->carrier == PPT_CARRIER_NSH)
-		return hop_bytes(packet) == 16 ? add_context(skb, work, packet->at, value) :
-						 extend_context(skb, work, value);
+		return hop_bytes(packet) == 16 ? add_context(skb, work, packet->at, value)
+					       : extend_context(skb, work, value);
 	put_hop(hop, packet, value);
 	done = add_to_l4(skb, work, packet->hops_at, hop, PPT_HOP_BYTES);
 	if (done != RESIZED)
@@ -467,9 +464,8 @@ static __noinline int sample(struct __sk_buff *skb, struct work *work)
 			settings.metrics[number % settings.metric_count & (PPT_METRICS - 1)];
 	packet->source_clock_us = (__u32)tai_us();
 	value = first_value(packet, bpf_ktime_get_ns());
-	done = packet->carrier == PPT_CARRIER_NSH ?
-		       add_context(skb, work, sample_at(packet), value) :
-		       sample_l4(skb, work, value);
+	done = packet->carrier == PPT_CARRIER_NSH ? add_context(skb, work, sample_at(packet), value)
+						  : sample_l4(skb, work, value);
 	done = conclude(finish(skb, work, done), PPT_SAMPLED);
 	start_clock(packet, value);
 	return done;

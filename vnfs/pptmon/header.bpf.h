@@ -160,8 +160,8 @@ static __noinline int find_ours(struct __sk_buff *skb, struct packet *packet)
 		found = find_in_nsh(skb, packet);
 	if (found != FOUND_NONE || !packet->l4)
 		return found;
-	return packet->protocol == IPPROTO_TCP ? find_in_tcp(skb, packet) :
-						 find_in_udp(skb, packet);
+	return packet->protocol == IPPROTO_TCP ? find_in_tcp(skb, packet)
+					       : find_in_udp(skb, packet);
 }
 
 /* 24 bits in the 16 of NSH, rounded to the nearest. */

@@ -13,14 +13,13 @@ static __noinline __s64 own_time_ns(struct __sk_buff *skb, const struct packet *
 	struct visit *visit;
 
 	if (bpf_skb_load_bytes(skb, packet->hops_at, hop,
-			       packet->carrier == PPT_CARRIER_NSH ? PPT_NSH_HOP_BYTES :
-								    PPT_HOP_BYTES))
+			       packet->carrier == PPT_CARRIER_NSH ? PPT_NSH_HOP_BYTES
+								  : PPT_HOP_BYTES))
 		return -1;
 	if (hop[0] != settings.vnf_id)
 		return -1;
-	*standing = packet->carrier == PPT_CARRIER_NSH ?
-			    be16(hop + 1) :
-			    (__u32)hop[1] << 16 | be16(hop + 2);
+	*standing = packet->carrier == PPT_CARRIER_NSH ? be16(hop + 1)
+						       : (__u32)hop[1] << 16 | be16(hop + 2);
 	if (packet->metric != PPT_METRIC_TIME)
 		return 0;
 	visit = visit_of(*standing);
@@ -30,8 +29,7 @@ static __noinline __s64 own_time_ns(struct __sk_buff *skb, const struct packet *
 }
 
 /* The value that the hop keeps. */
-static __always_inline __u32 final_value(const struct packet *packet, __u64 time_ns,
-					 __u32 standing)
+static __always_inline __u32 final_value(const struct packet *packet, __u64 time_ns, __u32 standing)
 {
 	__u64 value;
 
@@ -67,10 +65,9 @@ static __noinline int write_value(struct __sk_buff *skb, struct work *work, __u3
 	put_hop(after, packet, value);
 	if (udp && discount_surplus(skb, work, 1))
 		return RESIZE_SPOILT;
-	if (bpf_skb_store_bytes(skb, packet->hops_at, after,
-				packet->carrier == PPT_CARRIER_NSH ? PPT_NSH_HOP_BYTES :
-								     PPT_HOP_BYTES,
-				0))
+	if (bpf_skb_store_bytes(
+		    skb, packet->hops_at, after,
+		    packet->carrier == PPT_CARRIER_NSH ? PPT_NSH_HOP_BYTES : PPT_HOP_BYTES, 0))
 		return RESIZE_REFUSED;
 	if (packet->carrier == PPT_CARRIER_L4 && packet->protocol == IPPROTO_TCP &&
 	    !packet->gso_size &&
@@ -131,7 +128,8 @@ static __noinline int describe(struct __sk_buff *skb, struct work *work, __u64 n
 	event->format = packet->format;
 	event->sample = packet->sample;
 	event->source_clock_us = packet->source_clock_us;
-	event->segments = packet->gso_size ? (packet->length + packet->gso_size - 1) / packet->gso_size : 0;
+	event->segments =
+		packet->gso_size ? (packet->length + packet->gso_size - 1) / packet->gso_size : 0;
 	event->source_port = flow.source_port;
 	event->destination_port = flow.destination_port;
 	__builtin_memcpy(event->source, flow.source, sizeof(flow.source));
@@ -140,8 +138,8 @@ static __noinline int describe(struct __sk_buff *skb, struct work *work, __u64 n
 		event->spi = nsh_spi(&nsh);
 		event->si = nsh.si;
 	}
-	return packet->carrier == PPT_CARRIER_NSH ? read_nsh_hops(skb, work) :
-						    read_l4_hops(skb, work);
+	return packet->carrier == PPT_CARRIER_NSH ? read_nsh_hops(skb, work)
+						  : read_l4_hops(skb, work);
 }
 
 static __always_inline __u32 as_read(const struct packet *packet, __u32 value)
@@ -153,16 +151,16 @@ static __always_inline __u32 as_read(const struct packet *packet, __u32 value)
  * rest. Only a ring that fills calls for it. */
 static __always_inline int report(const struct ppt_event *event)
 {
-	__u64 flags = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > PPT_RING_BYTES / 4 ?
-			      BPF_RB_FORCE_WAKEUP :
-			      BPF_RB_NO_WAKEUP;
+	__u64 flags = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > PPT_RING_BYTES / 4
+			      ? BPF_RB_FORCE_WAKEUP
+			      : BPF_RB_NO_WAKEUP;
 
 	return (int)bpf_ringbuf_output(&events, (void *)event, sizeof(*event), flags);
 }
 
 /* Sink: report the path and restore the packet. */
-static __noinline int deliver(struct __sk_buff *skb, struct work *work, __u64 now_ns,
-			      __s64 time_ns, __u32 standing)
+static __noinline int deliver(struct __sk_buff *skb, struct work *work, __u64 now_ns, __s64 time_ns,
+			      __u32 standing)
 {
 	struct packet *packet = &work->packet;
 	struct ppt_event *event = &work->event;
@@ -217,9 +215,9 @@ static __noinline int depart(struct __sk_buff *skb, struct work *work, __u64 now
 			count(PPT_FOREIGN);
 		return TC_ACT_UNSPEC;
 	}
-	return conclude(write_value(skb, work, standing,
-				    final_value(packet, (__u64)time_ns, standing)),
-			PPT_MEASURED);
+	return conclude(
+		write_value(skb, work, standing, final_value(packet, (__u64)time_ns, standing)),
+		PPT_MEASURED);
 }
 
 #endif

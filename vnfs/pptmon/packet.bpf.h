@@ -29,11 +29,11 @@
 
 /* A length that is 1 to `most` (a power of two), said in a way that the verifier of Linux 6.1
  * follows too: it learns nothing from a comparison with 0. */
-#define BOUNDED(length, most)                              \
-	({                                                 \
-		__u32 _length = (length);                  \
-		asm volatile("" : "+r"(_length));          \
-		((_length - 1) & ((most) - 1)) + 1;        \
+#define BOUNDED(length, most)                                                                      \
+	({                                                                                         \
+		__u32 _length = (length);                                                          \
+		asm volatile("" : "+r"(_length));                                                  \
+		((_length - 1) & ((most)-1)) + 1;                                                  \
 	})
 
 struct packet {

@@ -89,23 +89,21 @@ static __noinline int move_headers(struct __sk_buff *skb, struct work *work, __u
 	} else if (bpf_skb_adjust_room(skb, grow, BPF_ADJ_ROOM_MAC, flags)) {
 		return RESIZE_REFUSED;
 	}
-	return bpf_skb_store_bytes(skb, ETH_HLEN, work->small, length, 0) ? RESIZE_SPOILT :
-									      RESIZED;
+	return bpf_skb_store_bytes(skb, ETH_HLEN, work->small, length, 0) ? RESIZE_SPOILT : RESIZED;
 }
 
 /* `bytes` of room at `at`; what is in it is undefined. */
-static __always_inline int open_gap(struct __sk_buff *skb, struct work *work, __u32 at,
-				    __u32 bytes)
+static __always_inline int open_gap(struct __sk_buff *skb, struct work *work, __u32 at, __u32 bytes)
 {
-	return work->packet.gso_size ? move_headers(skb, work, at, (__s32)bytes) :
-				       open_tail(skb, work, at, bytes);
+	return work->packet.gso_size ? move_headers(skb, work, at, (__s32)bytes)
+				     : open_tail(skb, work, at, bytes);
 }
 
 static __always_inline int close_gap(struct __sk_buff *skb, struct work *work, __u32 at,
 				     __u32 bytes)
 {
-	return work->packet.gso_size ? move_headers(skb, work, at, -(__s32)bytes) :
-				       close_tail(skb, work, at, bytes);
+	return work->packet.gso_size ? move_headers(skb, work, at, -(__s32)bytes)
+				     : close_tail(skb, work, at, bytes);
 }
 
 /* Sum (RFC 1071, not folded) of bytes of the packet, the first taken as at an even place. */
@@ -150,8 +148,7 @@ static __always_inline int add16(struct __sk_buff *skb, __u32 at, __s32 change, 
 }
 
 /* Length of an IP header, with the checksum of IPv4. */
-static __noinline int change_ip_length(struct __sk_buff *skb, __u32 ip, __u32 version,
-				       __s32 change)
+static __noinline int change_ip_length(struct __sk_buff *skb, __u32 ip, __u32 version, __s32 change)
 {
 	__be16 before, after;
 

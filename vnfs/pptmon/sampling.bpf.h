@@ -11,8 +11,8 @@
 
 static __always_inline __u64 sampling_clock(void)
 {
-	return settings.period_ns >= COARSE_FROM_NS ? bpf_ktime_get_coarse_ns() :
-						      bpf_ktime_get_ns();
+	return settings.period_ns >= COARSE_FROM_NS ? bpf_ktime_get_coarse_ns()
+						    : bpf_ktime_get_ns();
 }
 
 /* Is it this packet's turn? Before anything is read of it. */
@@ -38,8 +38,7 @@ static __always_inline int claim(void)
 	if (now < due)
 		return 0;
 	/* On a grid, so that waiting for the packet does not make samples rarer. */
-	next = now - due < settings.period_ns ? due + settings.period_ns :
-						now + settings.period_ns;
+	next = now - due < settings.period_ns ? due + settings.period_ns : now + settings.period_ns;
 	return __sync_val_compare_and_swap(&sampler.due_ns, due, next) == due;
 }
 
