@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
@@ -65,11 +66,23 @@ def test_one_sample_a_period_however_many_cpus(
 def test_period_zero_takes_every_packet(chain_of: Callable[[int], Chain]) -> None:
     chain = chain_of(1)
     chain.start("--period-ms", "0")
+    before = transmitted(chain)
     sent = send_from_all_cpus(chain, 0.5)
+    # The kernel may drop some between the interfaces when it is busy with others.
     eventually(lambda: chain.source.counters()["reported"] == sent)
-    counters = chain.source.counters()
-    assert counters["sampled"] == counters["measured"] == counters["reported"] == sent
-    assert len(chain.sink.samples(sent - counters["events_lost"])) == sent - counters["events_lost"]
+    counters, left = chain.source.counters(), transmitted(chain) - before
+    assert counters["measured"] == counters["reported"] == left
+    assert left <= counters["sampled"] <= sent
+    assert left > sent * 0.99
+    assert len(chain.sink.samples(left - counters["events_lost"])) == left - counters["events_lost"]
+
+
+def transmitted(chain: Chain) -> int:
+    """Packets that left the VNF, by the kernel's count."""
+    name = chain.ports[0][1].interface
+    argv = ["ip", "-json", "-statistics", "link", "show", name]
+    [link] = json.loads(chain.vnfs.run(argv, timeout_s=10).text)
+    return int(link["stats64"]["tx"]["packets"])
 
 
 def test_no_traffic_no_samples(chain_of: Callable[[int], Chain]) -> None:
