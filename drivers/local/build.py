@@ -133,7 +133,6 @@ class Site:
         for node in self.layout.nodes.values():
             wants_xdp = []
             for port in self.layout.ports(node.name):
-                endpoint = port in (self.layout.client, self.layout.server)
                 network.add_veth(
                     node.namespace,
                     port.outer,
@@ -141,8 +140,7 @@ class Site:
                     port.inner,
                     peer_mac=port.mac,
                     mtu=WIRE_MTU,
-                    # Endpoints leave room for the encapsulation; SFs have room for data in band.
-                    peer_mtu=mtu if endpoint else WIRE_MTU,
+                    peer_mtu=self.layout.mtu(port, mtu),
                 )
                 if self._needs_xdp(port):
                     wants_xdp.append(port.outer)

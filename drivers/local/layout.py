@@ -22,6 +22,8 @@ WIRE_MTU = 1500
 
 GPE_OVERHEAD = 20 + 8 + 8 + 24 + 14
 """Bytes that VXLAN-GPE adds to an IP packet: IPv4, UDP, VXLAN-GPE, NSH MD 1, inner Ethernet."""
+NSH_OVERHEAD = 24 + 14
+"""The same of NSH over Ethernet: NSH MD 1, inner Ethernet."""
 
 TUNNEL_PORT = 100
 """OpenFlow port of the VXLAN-GPE tunnel on the SFF; those of instances lie on both sides of it."""
@@ -112,6 +114,18 @@ class Layout:
     def needs_underlay(self) -> bool:
         """Whether there are tunnels: between nodes, or towards SFs."""
         return len(self.nodes) > 1 or self.encapsulation == "nsh-vxlan-gpe"
+
+    def mtu(self, port: Port, endpoints: int) -> int:
+        """Of an attachment, when the endpoints' is `endpoints`, which leaves room for NSH.
+
+        Functions behind an SFC proxy have more than those, for data in band: what the wire takes
+        once their packets are encapsulated. More would be lost there.
+        """
+        if port in (self.client, self.server):
+            return endpoints
+        if any(port in function.ports and function.type.nsh_aware for function in self.functions):
+            return WIRE_MTU
+        return WIRE_MTU - (GPE_OVERHEAD if self.needs_underlay else NSH_OVERHEAD)
 
     def ports(self, node: str) -> list[Port]:
         """Attachments on a node's SFF."""

@@ -25,9 +25,10 @@ pytestmark = pytest.mark.root
 PINGS = 5
 
 
-def ping(deployment: Deployment) -> int:
+def ping(deployment: Deployment, *options: str) -> int:
     """Replies to pings from client to server."""
-    argv = ["ping", "-n", "-c", str(PINGS), "-i", "0.02", "-W", "1", deployment.server.address]
+    argv = ["ping", "-n", "-c", str(PINGS), "-i", "0.02", "-W", "1", *options]
+    argv.append(deployment.server.address)
     text = deployment.client.host.run(argv, timeout_s=20, check=False).text
     return text.count("bytes from")
 
@@ -176,15 +177,23 @@ def test_ips(driver: LocalDriver, engine: str, encapsulation: str) -> None:
         assert counters["dropped_by_ips"] == 0
 
 
+@pytest.mark.parametrize("where", ["T1", "T2"])
 @pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
-def test_functions_have_room_for_data_in_band(driver: LocalDriver, encapsulation: str) -> None:
-    chain = scenario(["router", "forwarder"], where=topology("T2"), encapsulation=encapsulation)  # type: ignore[arg-type]
+def test_functions_have_room_for_data_in_band(
+    driver: LocalDriver, encapsulation: str, where: str
+) -> None:
+    """As much as the chain carries: the largest packet of a function arrives, both ways."""
+    chain = scenario(["router", "forwarder"], where=topology(where), encapsulation=encapsulation)  # type: ignore[arg-type]
     deployment = driver.deploy(chain)
     carries_traffic(driver, deployment, chain)
     site = driver._sites[deployment.id]
-    assert {_mtu(site.hosts[name], "eth0") for name in ("router-1", "forwarder-2")} == {1500}
-    assert _mtu(site.hosts["router-1"], "eth1") == 1500
     assert {_mtu(site.hosts[name], "eth0") for name in ("client", "server")} == {1400}
+    [largest] = {_mtu(site.hosts["router-1"], interface) for interface in ("eth0", "eth1")}
+    assert largest > 1400
+    for name in ("client", "server"):
+        site.hosts[name].run(["ip", "link", "set", "eth0", "mtu", str(largest), "up"], timeout_s=10)
+    whole = ["-M", "do", "-s", str(largest - 28)]
+    assert ping(deployment, *whole) == PINGS
 
 
 def _mtu(host: Host, interface: str) -> int:
