@@ -51,6 +51,11 @@ class RunningFunction(ABC):
     def problem(self) -> str | None:
         """None while it works, else what is wrong."""
 
+    def facts(self) -> Mapping[str, Any]:
+        """What a reader of the results should know of it and cannot see from its knobs, such as
+        the `engine` that `auto` has become."""
+        return {}
+
     @abstractmethod
     def stop(self) -> None:
         """End it; harmless when it has ended."""
@@ -74,6 +79,12 @@ class NetworkFunction(Plugin, ABC):
     @abstractmethod
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
         """What must be there to run it (binaries built, kernel features)."""
+
+    @classmethod
+    def check(cls, knobs: Mapping[str, Any]) -> None:
+        """Refuse knobs that fit the schema but not each other; the loader asks before anything is
+        made. Raises InputError, `where` being the knob, or `KNOB/INDEX`."""
+        return
 
     @classmethod
     def peer_needs_xdp(cls, knobs: Mapping[str, Any]) -> bool:

@@ -273,6 +273,7 @@ class Site:
             "offloads": self.offloads,
             "cpus": {name: list(cpus) for name, cpus in self.cpus.assigned.items()},
             "cpus_shared": self.cpus.shared,
+            "functions": {name: dict(r.facts()) for name, r in self.running.items() if r.facts()},
             # XDP runs in the softirq of whoever sends: a cpuset does not bound it.
             "not_bounded_by_vcpus": unbounded,
         }

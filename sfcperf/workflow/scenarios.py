@@ -97,6 +97,12 @@ class ScenarioBuilder:
             where = (*path, "vnfd") if vnfd is not None else (*path, "type")
             report(where, error.message, allowed=error.allowed, hint=error.hint)
         knobs = with_defaults(parameters_of("vnf", type_name), value.get("knobs", {}))
+        try:
+            plugins.load("vnf", type_name).check(knobs)
+        except InputError as error:
+            knob = (error.where or "").split("/")
+            where = (*path, "knobs", *(int(part) if part.isdigit() else part for part in knob))
+            report(where, error.message, allowed=error.allowed, hint=error.hint)
         default = Resources()
         resources = Resources(
             given.get("vcpus") or descriptor.vcpus or default.vcpus,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sfcperf.active.base import Metric
-from sfcperf.errors import WorkflowError
+from sfcperf.errors import InputError, WorkflowError
 
 
 def schema(required: tuple[str, ...] = (), **properties: dict[str, Any]) -> dict[str, Any]:
@@ -48,6 +48,11 @@ class Copier:
         engine={"enum": ["fast", "slow"], "default": "fast", "description": "Engine."},
         batch=number(32, maximum=64),
     )
+
+    @classmethod
+    def check(cls, knobs: Any) -> None:
+        if knobs["engine"] == "slow" and knobs["batch"] == 64:
+            raise InputError("too many for slow", where="batch", allowed="at most 63")
 
 
 class Echo:

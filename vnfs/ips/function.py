@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sfcperf.environment.tools import tool
-from sfcperf.errors import MeasurementError
+from sfcperf.errors import InputError, MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.plugins import Requirement
 from sfcperf.vnfs import kernel_forwarding
@@ -18,6 +18,7 @@ from sfcperf.vnfs.ips.suricata import Suricata
 from sfcperf.vnfs.kernel_forwarding import KernelForwarding
 
 COMMAND_TIMEOUT_S = 10.0
+MAX_PATTERN_BYTES = 100
 PATTERNS = (
     "/etc/passwd",
     "/etc/shadow",
@@ -57,7 +58,7 @@ class Ips(NetworkFunction):
             "patterns": {
                 "description": "Strings that no packet may have.",
                 "type": "array",
-                "items": {"type": "string", "minLength": 1, "maxLength": 100},
+                "items": {"type": "string", "minLength": 1, "maxLength": MAX_PATTERN_BYTES},
                 "maxItems": 1000,
                 "uniqueItems": True,
                 "default": list(PATTERNS),
@@ -77,6 +78,17 @@ class Ips(NetworkFunction):
             },
         },
     }
+
+    @classmethod
+    def check(cls, knobs: Mapping[str, Any]) -> None:
+        """Patterns have a limit in bytes, which the schema, in characters, cannot say."""
+        for index, pattern in enumerate(knobs["patterns"]):
+            if (size := len(pattern.encode())) > MAX_PATTERN_BYTES:
+                raise InputError(
+                    f"the pattern has {size} bytes in UTF-8",
+                    where=f"patterns/{index}",
+                    allowed=f"at most {MAX_PATTERN_BYTES} bytes",
+                )
 
     @classmethod
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
@@ -147,6 +159,10 @@ class RunningIps(KernelForwarding):
         """Put the rules there in one transaction. Raises MeasurementError."""
         self._remove()
         self._restore(text)
+
+    def facts(self) -> Mapping[str, Any]:
+        """The engine that inspects."""
+        return {"engine": "suricata" if self._inspector else "nftables"}
 
     def counters(self) -> Mapping[str, int]:
         """As of kernel forwarding, whose `forwarded` and `dropped` are put right by the IPS's own:

@@ -12,7 +12,7 @@ from sfcperf.plugins import Requirement
 from sfcperf.vnfs import kernel_forwarding
 from sfcperf.vnfs.base import Attachment, NetworkFunction
 from sfcperf.vnfs.kernel_forwarding import CHECK_CHECKSUMS_KNOB, KernelForwarding
-from sfcperf.vnfs.load_balancer.engines import ENGINES, Engine, Service, choose
+from sfcperf.vnfs.load_balancer.engines import ENGINES, Service, choose
 
 _PORT = {"type": "integer", "minimum": 1, "maximum": 65535}
 
@@ -88,19 +88,22 @@ class LoadBalancer(NetworkFunction):
             if name == "nftables":
                 kernel_forwarding.check_checksums(host, bool(knobs["check_checksums"]))
             kernel_forwarding.forward(host, attachment)
-            return RunningLoadBalancer(host, attachment, ENGINES[name], service)
+            return RunningLoadBalancer(host, attachment, name, service)
 
 
 class RunningLoadBalancer(KernelForwarding):
     """A host whose kernel balances and forwards."""
 
-    def __init__(
-        self, host: Host, attachment: Attachment, engine: Engine, service: Service
-    ) -> None:
+    def __init__(self, host: Host, attachment: Attachment, engine: str, service: Service) -> None:
         super().__init__(host, attachment)
         self._attachment = attachment
-        self._engine = engine
+        self._name = engine
+        self._engine = ENGINES[engine]
         self._service = service
+
+    def facts(self) -> Mapping[str, Any]:
+        """The engine that balances."""
+        return {"engine": self._name}
 
     def counters(self) -> Mapping[str, int]:
         """As of kernel forwarding; `balanced`, packets both ways of balanced connections; and

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sfcperf.errors import DeploymentError, MeasurementError
+from sfcperf.errors import InputError, MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.plugins import Requirement
 from sfcperf.vnfs import kernel_forwarding, nftables
@@ -15,6 +15,8 @@ from sfcperf.vnfs.kernel_forwarding import CHECK_CHECKSUMS_KNOB, KernelForwardin
 from sfcperf.vnfs.nat import rules
 
 TABLE = "sfcperf-nat"
+PORTS_OF_SERVER = ("virtual_port", "server_port")
+"""Knobs: the port that the client addresses, and the one where the server listens."""
 _PORT = {"minimum": 1, "maximum": 65535}
 
 
@@ -66,11 +68,31 @@ class Nat(NetworkFunction):
         return [*kernel_forwarding.requirements(), nftables.requirement()]
 
     @classmethod
+    def check(cls, knobs: Mapping[str, Any]) -> None:
+        """See NetworkFunction.check."""
+        first, last = knobs["first_port"], knobs["last_port"]
+        if first > last:
+            raise InputError(
+                f"first_port {first} is above last_port {last}",
+                where="first_port",
+                allowed=f"at most last_port, {last}",
+            )
+        for given, lacking in (PORTS_OF_SERVER, PORTS_OF_SERVER[::-1]):
+            if knobs[given] is not None and knobs[lacking] is None:
+                raise InputError(
+                    f"{given} without {lacking}",
+                    where=given,
+                    hint="give both for destination NAT, or neither",
+                )
+
+    @classmethod
     def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningNat:
-        """Routes, rules, then forwarding on. Raises DeploymentError, also for knobs that
-        contradict each other."""
+        """Routes, rules, then forwarding on. Raises DeploymentError."""
+        virtual, real = (knobs[name] for name in PORTS_OF_SERVER)
         body = rules.nftables(
-            attachment, _ports(attachment, knobs), _destination(attachment, knobs)
+            attachment,
+            (int(knobs["first_port"]), int(knobs["last_port"])),
+            None if virtual is None else (int(virtual), int(real)),
         )
         with kernel_forwarding.deployment_errors(host, attachment):
             kernel_forwarding.add_routes(host, attachment)
@@ -78,26 +100,6 @@ class Nat(NetworkFunction):
             kernel_forwarding.check_checksums(host, bool(knobs["check_checksums"]))
             kernel_forwarding.forward(host, attachment)
             return RunningNat(host, attachment)
-
-
-def _ports(attachment: Attachment, knobs: Mapping[str, Any]) -> tuple[int, int]:
-    first, last = int(knobs["first_port"]), int(knobs["last_port"])
-    if first > last:
-        raise DeploymentError(
-            f"{attachment.name}: first_port {first} is above last_port {last}",
-            hint="give the range from the lower to the higher port",
-        )
-    return first, last
-
-
-def _destination(attachment: Attachment, knobs: Mapping[str, Any]) -> tuple[int, int] | None:
-    virtual, real = knobs["virtual_port"], knobs["server_port"]
-    if (virtual is None) != (real is None):
-        raise DeploymentError(
-            f"{attachment.name}: one of virtual_port and server_port is missing",
-            hint="give both for destination NAT, or neither",
-        )
-    return None if virtual is None else (int(virtual), int(real))
 
 
 class RunningNat(KernelForwarding):

@@ -10,7 +10,6 @@ from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.packet import Packet, Raw
 from vnf_wires import Lab
 
-from sfcperf.errors import DeploymentError
 from sfcperf.vnfs.nat.function import Nat
 
 pytestmark = pytest.mark.root
@@ -99,18 +98,6 @@ def test_a_trailer_behind_udp_is_translated_unless_checksums_are_checked(
     assert bytes(out[IP])[-6:] == datagram[-6:]
     assert (out[UDP].sport == 40000) is check
     assert between.function.counters()["untracked"] == int(check)
-
-
-@pytest.mark.parametrize(
-    ("knobs", "said"),
-    [
-        ({"first_port": 3000, "last_port": 2000}, "first_port 3000 is above last_port 2000"),
-        ({"virtual_port": 80}, "one of virtual_port and server_port is missing"),
-    ],
-)
-def test_knobs_that_contradict_each_other(lab: Lab, knobs: dict[str, int], said: str) -> None:
-    with pytest.raises(DeploymentError, match=said):
-        Between(lab, Nat, knobs)
 
 
 def test_says_when_its_rules_are_gone_and_takes_them_away(lab: Lab) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from sfcperf import plugins
 from sfcperf.environment import tools
-from sfcperf.errors import EnvironmentLacks, MeasurementError
+from sfcperf.errors import EnvironmentLacks, InputError, MeasurementError
 from sfcperf.hosts.local import LocalHost
 from sfcperf.vnfs import binaries, ip_statistics
 from sfcperf.vnfs.base import NetworkFunction
@@ -125,6 +125,24 @@ def test_auto_says_which_engine_it_is_and_lacks_nothing(
     [engine] = [need for need in needs if need.name == f"engine of {name}"]
     assert engine.met
     assert engine.detail.startswith("nftables, since")
+
+
+@pytest.mark.parametrize(
+    ("name", "knobs", "where", "said"),
+    [
+        ("nat", {"first_port": 3000, "last_port": 2000}, "first_port", "3000 is above last_port"),
+        ("nat", {"virtual_port": 80}, "virtual_port", "without server_port"),
+        ("nat", {"server_port": 80}, "server_port", "without virtual_port"),
+        ("ips", {"patterns": ["a" * 100, "\u20ac" * 34]}, "patterns/1", "has 102 bytes"),
+    ],
+)
+def test_knobs_that_do_not_go_together_are_refused(
+    name: str, knobs: dict[str, Any], where: str, said: str
+) -> None:
+    kind = plugins.load("vnf", name)
+    with pytest.raises(InputError, match=said) as refused:
+        kind.check(with_defaults(kind.parameters, knobs))
+    assert refused.value.where == where
 
 
 class _Process:

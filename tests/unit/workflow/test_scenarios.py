@@ -162,6 +162,11 @@ def test_resources_come_from_the_workflow_then_the_descriptor(load: Any, tmp_pat
             "/vnfs/fwd/vnfd",
             "absent.yaml cannot be read",
         ),
+        (
+            {"vnfs": {"fwd": {"type": "copier", "knobs": {"engine": "slow", "batch": 64}}}},
+            "/vnfs/fwd/knobs/batch",
+            "too many for slow",
+        ),
     ],
 )
 def test_contradictions(refused: Any, changes: dict[str, Any], pointer: str, message: str) -> None:
