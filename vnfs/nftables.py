@@ -1,9 +1,9 @@
-"""nftables on a host: one table per function, loaded at once, with named counters."""
+"""nftables on a host: one table per function, with named counters."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from sfcperf.environment.tools import tool
@@ -13,6 +13,8 @@ from sfcperf.plugins import Requirement
 
 LOAD_TIMEOUT_S = 60.0
 COMMAND_TIMEOUT_S = 10.0
+RULES_AT_ONCE = 10_000
+"""nft takes 3 KiB of the function's memory for each rule."""
 
 
 def requirement() -> Requirement:
@@ -28,6 +30,14 @@ def load(host: Host, table: str, body: str) -> None:
     """
     text = f"table ip {table}\ndelete table ip {table}\ntable ip {table} {{\n{body}\n}}\n"
     host.run(["nft", "-f", "-"], stdin=text.encode(), timeout_s=LOAD_TIMEOUT_S)
+
+
+def append(host: Host, table: str, chain: str, rules: Sequence[str]) -> None:
+    """Put rules at the end of a chain, in portions. Raises MeasurementError with what nft said."""
+    for start in range(0, len(rules), RULES_AT_ONCE):
+        portion = rules[start : start + RULES_AT_ONCE]
+        text = "".join(f"add rule ip {table} {chain} {rule}\n" for rule in portion)
+        host.run(["nft", "-f", "-"], stdin=text.encode(), timeout_s=LOAD_TIMEOUT_S)
 
 
 def packets(host: Host, table: str) -> Mapping[str, int]:

@@ -25,7 +25,7 @@ class Engine(ABC):
 
     @abstractmethod
     def load(self, host: Host, count: int, default: str) -> None:
-        """All rules at once. Raises MeasurementError."""
+        """All rules. Raises MeasurementError."""
 
     @abstractmethod
     def last_rule_packets(self, host: Host, default: str) -> int:
@@ -45,7 +45,8 @@ class Nftables(Engine):
 
     def load(self, host: Host, count: int, default: str) -> None:
         """See Engine.load."""
-        nftables.load(host, TABLE, rules.nftables(count, default))
+        nftables.load(host, TABLE, rules.nftables())
+        nftables.append(host, TABLE, rules.FORWARD, rules.nftables_rules(count, default))
 
     def last_rule_packets(self, host: Host, default: str) -> int:
         """From the named counter."""

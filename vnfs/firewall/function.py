@@ -59,7 +59,7 @@ class Firewall(NetworkFunction):
 
     @classmethod
     def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFirewall:
-        """Routes, all rules in one transaction, then forwarding on."""
+        """Routes, all rules, then forwarding on."""
         engine, default = ENGINES[str(knobs["engine"])], str(knobs["default"])
         with kernel_forwarding.deployment_errors(host, attachment):
             kernel_forwarding.add_routes(host, attachment)

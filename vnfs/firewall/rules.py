@@ -15,6 +15,8 @@ CHAIN = "sfcperf"
 """Of iptables, below FORWARD: rules of the host's own stay."""
 END = "sfcperf-end"
 """Of iptables, behind all rules: it can be counted without listing these."""
+FORWARD = "forward"
+"""Chain of the nftables table."""
 PASSED, DROPPED = "passed", "dropped"
 """Named counters of nftables."""
 
@@ -26,20 +28,23 @@ def addresses(count: int) -> Iterator[ipaddress.IPv4Address]:
     return (ipaddress.IPv4Address(_FIRST + number) for number in range(count))
 
 
-def nftables(count: int, default: str) -> str:
-    """Body of an nftables table. `default` is `accept` or `drop`."""
-    counter = PASSED if default == "accept" else DROPPED
-    rules = "\n".join(f"ip daddr {address} counter drop" for address in addresses(count))
+def nftables() -> str:
+    """Body of an nftables table whose chain has no rules yet."""
     return f"""
 counter {PASSED} {{
 }}
 counter {DROPPED} {{
 }}
-chain forward {{
+chain {FORWARD} {{
 type filter hook forward priority filter; policy accept;
-{rules}
-counter name {counter} {default}
 }}"""
+
+
+def nftables_rules(count: int, default: str) -> list[str]:
+    """What goes into that chain. `default` is `accept` or `drop`."""
+    counter = PASSED if default == "accept" else DROPPED
+    rules = [f"ip daddr {address} counter drop" for address in addresses(count)]
+    return [*rules, f"counter name {counter} {default}"]
 
 
 def iptables(count: int, default: str) -> str:

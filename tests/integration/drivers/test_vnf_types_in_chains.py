@@ -16,6 +16,8 @@ from sfcperf.active.server import start_server
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import Deployment
+from sfcperf.vnfs.firewall.engines import ENGINES
+from sfcperf.vnfs.firewall.function import MAX_RULES
 from sfcperf.vnfs.ips import suricata
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.model import Resources
@@ -72,6 +74,17 @@ def test_firewall(driver: LocalDriver, engine: str, encapsulation: str) -> None:
     assert counters["dropped_by_rules"] == 0
 
 
+@pytest.mark.parametrize("engine", list(ENGINES))
+def test_the_most_rules_within_the_memory_of_the_descriptor(
+    driver: LocalDriver, engine: str
+) -> None:
+    knobs = {"engine": engine, "rules": MAX_RULES}
+    chain = scenario(["firewall"], knobs=knobs, resources=Resources(vcpus=1, memory_mib=256))
+    deployment = driver.deploy(chain)
+    assert ping(deployment) == PINGS
+    assert deployment.functions[0].counters()["passed_all_rules"] >= 2 * PINGS
+
+
 @pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 def test_nat(driver: LocalDriver, encapsulation: str) -> None:
     chain = scenario(["nat", "router", "nat"], encapsulation=encapsulation)  # type: ignore[arg-type]
@@ -97,6 +110,7 @@ def test_load_balancer(driver: LocalDriver, encapsulation: str) -> None:
     carries_traffic(driver, deployment, chain)
     assert transfer(deployment, "-n", "4M", asked=80, served=8081) > 1024 * 1024
     assert transfer(deployment, "-n", "4M", "-R", asked=80, served=8081) > 1024 * 1024
+    assert deployment.facts["functions"] == {"load_balancer-2": {"engine": "nftables"}}
     counters = deployment.functions[1].counters()
     # iperf3 opens two connections for a transfer.
     assert counters["connections_port8081"] == 4
@@ -167,6 +181,7 @@ def test_ips(driver: LocalDriver, engine: str, encapsulation: str) -> None:
     )
     deployment = driver.deploy(chain)
     carries_traffic(driver, deployment, chain)
+    assert deployment.facts["functions"] == {"ips-2": {"engine": engine}}
     counters = deployment.functions[1].counters()
     assert counters["forwarded"] > 1000
     if engine == "suricata":
