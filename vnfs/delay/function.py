@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
+from sfcperf.passive.proc import interface_counters
 from sfcperf.plugins import Requirement
 from sfcperf.vnfs import binaries, kernel_forwarding
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
@@ -138,14 +139,23 @@ class RunningDelay(KernelForwarding):
 
     def counters(self) -> Mapping[str, int]:
         """Of sfc-delay, whose `received` packets the kernel forwards twice; with the kernel's
-        reasons for dropping. `delay_sum_ns`, `delay_min_ns` and `delay_max_ns` are of what was
+        reasons for dropping, and `dropped_queue`: the process was too slow, and they never came
+        out of the device. `delay_sum_ns`, `delay_min_ns` and `delay_max_ns` are of what was
         forwarded, by its own clock from receive to send; the mean is their sum by `forwarded`.
 
         Raises MeasurementError.
         """
         own, kernel = self._process.counters(), super().counters()
         reasons = {name: value for name, value in kernel.items() if name.startswith("dropped_")}
-        return {**own, **reasons, "dropped": own["dropped"] + kernel["dropped"]}
+        device = interface_counters(self._host.read_text("/proc/net/dev")).get(TUN)
+        queue = 0 if device is None else device.tx_drops
+        return {
+            **own,
+            **reasons,
+            "received": own["received"] + queue,
+            "dropped": own["dropped"] + kernel["dropped"] + queue,
+            "dropped_queue": queue,
+        }
 
     def problem(self) -> str | None:
         """Also when the process has ended."""

@@ -89,8 +89,12 @@ def suricata(patterns: Sequence[str]) -> str:
 
 
 def counters(saved: str) -> dict[str, int]:
-    """From `iptables-nft-save --counters`: chain -> packets of its only rule."""
+    """From `iptables-nft-save --counters`: chain -> packets of its only rule; of those that packets
+    pass, which is in the two chains of the kernel that lead there."""
     found = {}
+    leading = {f"-A FORWARD -j {CHAIN}", f"-A POSTROUTING -j {PASSED}"}
+    if not leading <= {line.partition("] ")[2].strip() for line in saved.splitlines()}:
+        return found
     for line in saved.splitlines():
         # [PACKETS:BYTES] -A CHAIN ...
         words = line.split()

@@ -15,7 +15,8 @@ def nftables(attachment: Attachment, port: int, backends: Sequence[int], schedul
     """Body of an nftables table: connections to `port` of the server go to one of `backends`.
 
     The choice falls once for a connection; then connection tracking keeps it. `hash` is Jenkins'
-    hash of the client's address and port.
+    hash of the client's address and port. Connections are counted in a chain of type nat, which
+    sees their first packets alone: to `ct state new` all of UDP is new until a reply comes.
     """
     server, inside = attachment.server[0], attachment.interfaces[0]
     names = {backend: f"connections_port{backend}" for backend in backends}
@@ -37,5 +38,8 @@ ct mark set {_MARK:#x} dnat to {server}:{number} map {{ {choices} }}
 chain seen {{
 type filter hook forward priority filter; policy accept;
 ct mark {_MARK:#x} counter name balanced
-ct mark {_MARK:#x} ct state new iifname "{inside}" {ours} counter name th dport map {{ {by_port} }}
+}}
+chain given {{
+type nat hook postrouting priority srcnat; policy accept;
+ct mark {_MARK:#x} {ours} counter name th dport map {{ {by_port} }}
 }}"""

@@ -16,7 +16,7 @@ from scapy.utils import PcapReader
 from vnf_wires import Lab, Port, eventually
 
 from sfcperf.vnfs import binaries
-from sfcperf.vnfs.delay.function import BINARY, TUN, Delay
+from sfcperf.vnfs.delay.function import BINARY, TUN, TUN_PACKETS, Delay
 
 pytestmark = pytest.mark.root
 
@@ -119,6 +119,27 @@ def test_what_does_not_fit_is_dropped_and_counted(lab: Lab) -> None:
     counters = between.function.counters()
     assert 500 < counters["forwarded"] < 750
     assert counters["dropped"] == counters["dropped_full"]
+
+
+def test_what_the_process_is_too_slow_for_is_counted(lab: Lab) -> None:
+    between = Between(lab, Delay, {"delay_us": 0})
+    pid = between.function._process._process.pid  # type: ignore[attr-defined]
+    wire, count = between.client.wire(), TUN_PACKETS + 500
+    lab.at_end(wire.close)
+    [frame] = [bytes(Ether(src=between.client.mac, dst=between.ingress.mac) / _datagrams(1)[0])]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        wire.send([frame] * count)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+    def settled() -> bool:
+        counters = between.function.counters()
+        return counters["received"] == count == counters["forwarded"] + counters["dropped"]
+
+    assert eventually(settled)
+    counters = between.function.counters()
+    assert counters["dropped"] == counters["dropped_queue"] >= 499
 
 
 def test_a_dead_process_is_told_and_nothing_goes_on_undelayed(lab: Lab) -> None:

@@ -63,6 +63,12 @@ def test_patterns_do_not_pass(lab: Lab, knobs: dict[str, Any]) -> None:
         assert counters["inspected"] == 23
 
 
+def test_says_when_packets_do_not_reach_it_any_more(lab: Lab) -> None:
+    between = Between(lab, Ips, {"engine": "nftables"})
+    between.host.run(["iptables-nft", "--flush", "FORWARD"], timeout_s=10)
+    assert between.function.problem() == "the IPS's rules are gone"
+
+
 def test_impossible_flags_do_not_pass(lab: Lab) -> None:
     between = Between(lab, Ips, {"engine": "nftables"})
     segments = [

@@ -47,6 +47,10 @@ def test_a_connection_stays_with_its_backend(lab: Lab) -> None:
     between = Between(lab, LoadBalancer, NFTABLES)
     datagrams = [IP(src=CLIENT, dst=SERVER) / UDP(sport=5000, dport=80)] * 6
     assert len({packet[UDP].dport for packet in between.there(*datagrams)}) == 1
+    between.there(*_syns(1), *_syns(1))
+    counters = between.function.counters()
+    assert counters["balanced"] == 8
+    assert sum(counters[f"connections_port{port}"] for port in PORTS) == 2
 
 
 def test_the_hash_knows_a_connection_again(lab: Lab) -> None:

@@ -24,10 +24,11 @@ def test_no_packet_has_the_addresses_of_the_firewall() -> None:
 
 @given(st.integers(0, 300), st.sampled_from(["accept", "drop"]))
 def test_the_last_rule_of_the_firewall_is_behind_all_others(count: int, default: str) -> None:
-    lines = [line for line in firewall.nftables(count, default).splitlines() if "240." in line]
-    assert len(lines) == count
-    text = firewall.nftables(count, default)
-    assert text.splitlines()[-2].endswith(f" {default}")
+    rules = firewall.nftables_rules(count, default)
+    assert len([rule for rule in rules if "240." in rule]) == count
+    assert rules[count:] == [
+        f"counter name {'passed' if default == 'accept' else 'dropped'} {default}"
+    ]
     restored = firewall.iptables(count, default).splitlines()
     own = [line for line in restored if line.startswith(f"-A {firewall.CHAIN} ")]
     assert len(own) == count + 1
@@ -55,6 +56,7 @@ def test_counters_of_the_ips_are_those_of_its_chains() -> None:
 [0:0] -A sfcperf-ips-flags -j DROP
 [1:100] -A sfcperf-ips-rate -j DROP
 *mangle
+[7:700] -A POSTROUTING -j sfcperf-ips-ok
 [7:700] -A sfcperf-ips-ok -j RETURN
 """
     assert ips.counters(saved) == {
@@ -63,3 +65,5 @@ def test_counters_of_the_ips_are_those_of_its_chains() -> None:
         "sfcperf-ips-rate": 1,
         "sfcperf-ips-ok": 7,
     }
+    for way_in in ("-A FORWARD -j", "-A POSTROUTING -j"):
+        assert ips.counters(saved.replace(way_in, "-A OUTPUT -j")) == {}
