@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import socket
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -135,13 +136,13 @@ class OpenVSwitch:
         argv += ["--no-chdir", f"--log-file={log}", "-vconsole:err"]
         self._processes[daemon] = self._host.spawn(argv, stdout=console, stderr=console)
 
-    def _await(self, socket: Path) -> None:
+    def _await(self, address: Path) -> None:
         end = time.monotonic() + START_TIMEOUT_S
-        while not socket.exists():
+        while not _accepts(address):
             problem = self.problem()
             if problem is not None or time.monotonic() > end:
                 raise DeploymentError(
-                    f"Open vSwitch does not start: {problem or f'no {socket.name}'}",
+                    f"Open vSwitch does not start: {problem or f'no {address.name}'}",
                     hint="`sfcperf doctor` checks what it needs",
                 )
             time.sleep(0.002)
@@ -186,3 +187,13 @@ class OpenVSwitch:
         except OSError:
             return ""
         return f": {lines[-1]}" if lines else ""
+
+
+def _accepts(address: Path) -> bool:
+    """A socket's file is there a moment before anybody listens."""
+    with socket.socket(socket.AF_UNIX) as trial:
+        try:
+            trial.connect(str(address))
+        except OSError:
+            return False
+    return True

@@ -220,6 +220,14 @@ def test_a_saturated_ab_is_untrusted(wire: Cable, tmp_path: Path) -> None:
     assert any("saturated" in reason for reason in result.untrusted) is (busiest >= 0.95)
 
 
+def _number_in(pid_file: Path) -> int:
+    """nginx serves before it has written its number."""
+    deadline = time.monotonic() + 10
+    while not (text := pid_file.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return int(text)
+
+
 @pytest.mark.server
 def test_nginx_touches_nothing_of_the_system(wire: Cable, tmp_path: Path) -> None:
     """Only its own folder is open for writing, and it serves from nowhere else."""
@@ -227,7 +235,7 @@ def test_nginx_touches_nothing_of_the_system(wire: Cable, tmp_path: Path) -> Non
     try:
         probe.prepare(wire.deployment, tmp_path)
         workdir = wire.deployment.server.host.workdir
-        pid = int((workdir / "nginx-8080" / "nginx.pid").read_text())
+        pid = _number_in(workdir / "nginx-8080" / "nginx.pid")
         opened = {str(fd.readlink()) for fd in Path(f"/proc/{pid}/fd").iterdir()}
         files = {file for file in opened if file.startswith("/") and file != "/dev/null"}
         assert all(file.startswith((str(workdir), str(tmp_path))) for file in files)
