@@ -32,15 +32,15 @@ static __noinline int lacks_room(const struct packet *packet, __u32 at, __u32 by
 	return now + bytes > settings.mtu ? PPT_NO_ROOM_MTU : -1;
 }
 
-/* What stands in the hop while the packet is inside: 24 bits, or 16 in NSH. */
+/* What stands in the hop while the packet is inside: 24 bits. Of NSH's hop, which has 16, the upper
+ * ones are in the reserved byte of the context header meanwhile. */
 static __always_inline __u32 first_value(const struct packet *packet, __u64 now_ns)
 {
 	__u32 since;
 
 	switch (packet->metric) {
 	case PPT_METRIC_TIME:
-		return (__u32)(now_ns / 1000) &
-		       (packet->carrier == PPT_CARRIER_NSH ? 0xffff : PPT_VALUE_MAX);
+		return (__u32)(now_ns / 1000) & PPT_VALUE_MAX;
 	case PPT_METRIC_DELAY:
 		if (packet->carrier != PPT_CARRIER_NSH)
 			return (__u32)tai_us() & PPT_VALUE_MAX;
@@ -200,6 +200,7 @@ static __noinline int add_context(struct __sk_buff *skb, struct work *work, __u3
 	added[2] = PPT_NSH_TYPE;
 	added[3] = PPT_NSH_HEADER + PPT_NSH_HOP_BYTES;
 	added[4] = packet->metric | packet->flags;
+	added[5] = (__u8)(value >> 16);
 	added[6] = (__u8)(packet->sample >> 8);
 	added[7] = (__u8)packet->sample;
 	added[8] = (__u8)(packet->source_clock_us >> 24);
@@ -226,6 +227,7 @@ static __noinline int extend_context(struct __sk_buff *skb, struct work *work, _
 	__u32 after = (packet->bytes + PPT_NSH_HOP_BYTES + NSH_WORD - 1) / NSH_WORD;
 	__u32 value_at = packet->at + (__u32)sizeof(struct nsh_context_hdr);
 	__u8 length = (__u8)(packet->bytes + PPT_NSH_HOP_BYTES);
+	__u8 upper = (__u8)(value >> 16);
 	__u32 zeros = 0, padding;
 	int done;
 
@@ -248,8 +250,10 @@ static __noinline int extend_context(struct __sk_buff *skb, struct work *work, _
 	if (padding &&
 	    bpf_skb_store_bytes(skb, value_at + length, &zeros, BOUNDED(padding, NSH_WORD), 0))
 		return RESIZE_SPOILT;
-	return bpf_skb_store_bytes(skb, packet->at + 3, &length, sizeof(length), 0) ? RESIZE_SPOILT
-										    : RESIZED;
+	if (bpf_skb_store_bytes(skb, value_at + 1, &upper, sizeof(upper), 0) ||
+	    bpf_skb_store_bytes(skb, packet->at + 3, &length, sizeof(length), 0))
+		return RESIZE_SPOILT;
+	return RESIZED;
 }
 
 /* Bytes by which one more hop makes the packet longer. */
@@ -331,8 +335,22 @@ static __always_inline int finish(struct __sk_buff *skb, struct work *work, int 
 /* Is nobody there any more to take everything out again? Filters of clsact outlive their process. */
 static __always_inline int is_orphan(void)
 {
-	return bpf_ktime_get_ns() - *(volatile __u64 *)&gauges.alive_ns > PPT_DEAD_NS;
+	/* Signed: it may have been written after the clock was read here. */
+	return (__s64)(bpf_ktime_get_ns() - *(volatile __u64 *)&gauges.alive_ns) >
+	       (__s64)PPT_DEAD_NS;
 }
+
+/* Would whoever forwards the packet drop it, for the header that it carries? */
+static __always_inline int is_too_long(const struct packet *packet)
+{
+	__u32 bytes = packet->nsh ? packet->length - ETH_HLEN : packet->ip_end - packet->ip;
+
+	if (packet->gso_size)
+		bytes = packet->l4 - packet->ip + packet->l4_bytes + packet->gso_size;
+	return bytes > settings.mtu;
+}
+
+static __noinline int relieve(struct __sk_buff *skb, struct work *work);
 
 /* Transit and sink: a packet that carries a header gets one more hop. */
 static __noinline int join(struct __sk_buff *skb, struct work *work)
@@ -351,6 +369,8 @@ static __noinline int join(struct __sk_buff *skb, struct work *work)
 	packet->checksum_start = checksum_start(skb);
 	if (open_outer(skb, work))
 		return TC_ACT_UNSPEC;
+	if (is_too_long(packet))
+		return relieve(skb, work);
 	if (lacks_room(packet, hop_at(packet), hop_bytes(packet)) >= 0) {
 		done = mark_truncated(skb, work);
 		return done == RESIZE_SPOILT ? TC_ACT_SHOT : TC_ACT_UNSPEC;

@@ -5,27 +5,38 @@
 
 #include "enter.bpf.h"
 
+#define NSH_RESERVED (sizeof(struct nsh_context_hdr) + 1)
+
 /* The hop on top: is it this VNF's, and still open? Gives its time in ns, or -1. */
 static __noinline __s64 own_time_ns(struct __sk_buff *skb, const struct packet *packet,
 				    __u64 now_ns, __u32 *standing)
 {
 	__u8 hop[PPT_HOP_BYTES] = { 0 };
 	struct visit *visit;
+	__u64 since_ns;
 
-	if (bpf_skb_load_bytes(skb, packet->hops_at, hop,
-			       packet->carrier == PPT_CARRIER_NSH ? PPT_NSH_HOP_BYTES
-								  : PPT_HOP_BYTES))
+	if (packet->carrier != PPT_CARRIER_NSH) {
+		if (bpf_skb_load_bytes(skb, packet->hops_at, hop, sizeof(hop)))
+			return -1;
+	} else if (bpf_skb_load_bytes(skb, packet->hops_at, hop, 1) ||
+		   bpf_skb_load_bytes(skb, packet->at + NSH_RESERVED, hop + 1, 1) ||
+		   bpf_skb_load_bytes(skb, packet->hops_at + 1, hop + 2, 2)) {
 		return -1;
+	}
 	if (hop[0] != settings.vnf_id)
 		return -1;
-	*standing = packet->carrier == PPT_CARRIER_NSH ? be16(hop + 1)
-						       : (__u32)hop[1] << 16 | be16(hop + 2);
+	*standing = (__u32)hop[1] << 16 | be16(hop + 2);
 	if (packet->metric != PPT_METRIC_TIME)
 		return 0;
 	visit = visit_of(*standing);
-	if (!visit || !visit->used || visit->token != *standing || now_ns < visit->entered_ns)
+	if (!visit || !visit->used || now_ns < visit->entered_ns)
 		return -1;
-	return (__s64)(now_ns - visit->entered_ns);
+	if (visit->token == *standing)
+		return (__s64)(now_ns - visit->entered_ns);
+	/* A later packet has taken the slot; the packet's own 24 bits are right to 16.7 s. An earlier
+	 * one in the slot says that this packet never was here. */
+	since_ns = (((__u32)(now_ns / 1000) - *standing) & PPT_VALUE_MAX) * 1000ULL;
+	return visit->entered_ns + since_ns < now_ns ? -1 : (__s64)since_ns;
 }
 
 /* The value that the hop keeps. */
@@ -60,6 +71,7 @@ static __noinline int write_value(struct __sk_buff *skb, struct work *work, __u3
 	struct packet *packet = &work->packet;
 	__u8 before[PPT_HOP_BYTES] = { 0 }, after[PPT_HOP_BYTES] = { 0 };
 	int udp = packet->carrier == PPT_CARRIER_L4 && packet->protocol == IPPROTO_UDP;
+	__u8 upper = 0;
 
 	put_hop(before, packet, standing);
 	put_hop(after, packet, value);
@@ -69,6 +81,11 @@ static __noinline int write_value(struct __sk_buff *skb, struct work *work, __u3
 		    skb, packet->hops_at, after,
 		    packet->carrier == PPT_CARRIER_NSH ? PPT_NSH_HOP_BYTES : PPT_HOP_BYTES, 0))
 		return RESIZE_REFUSED;
+	if (packet->carrier == PPT_CARRIER_NSH) {
+		if (bpf_skb_store_bytes(skb, packet->at + NSH_RESERVED, &upper, sizeof(upper), 0))
+			return RESIZE_SPOILT;
+		return finish(skb, work, RESIZED);
+	}
 	if (packet->carrier == PPT_CARRIER_L4 && packet->protocol == IPPROTO_TCP &&
 	    !packet->gso_size &&
 	    bpf_l4_csum_replace(skb, packet->l4 + 16, 0,
@@ -188,6 +205,20 @@ static __noinline int deliver(struct __sk_buff *skb, struct work *work, __u64 no
 	if (done == RESIZED && report(event))
 		count(PPT_EVENTS_LOST);
 	return conclude(done, PPT_REPORTED);
+}
+
+/* On the way in, instead of one more hop: the header is taken out while that still helps. */
+static __noinline int relieve(struct __sk_buff *skb, struct work *work)
+{
+	struct packet *packet = &work->packet;
+
+	count(PPT_TRUNCATED);
+	packet->flags |= PPT_FLAG_TRUNCATED;
+	if (settings.mode == PPT_MODE_SINK)
+		return deliver(skb, work, bpf_ktime_get_ns(), -1, 0);
+	if (!resizable(packet, packet->take_from))
+		return TC_ACT_UNSPEC;
+	return conclude(restore(skb, work), PPT_NO_ROOM_MTU);
 }
 
 static __noinline int depart(struct __sk_buff *skb, struct work *work, __u64 now_ns)

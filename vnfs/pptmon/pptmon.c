@@ -76,6 +76,8 @@ static enum status measure(const struct options *options, const struct hook *hoo
 	__u64 counters[PPT_COUNTERS];
 	enum outcome outcome;
 
+	/* The programs look at when this process was last alive. */
+	gauges_refresh(program_gauges());
 	if (attach_both(program_enter(), program_leave()))
 		return STATUS_FAILED;
 	report_ready(options, hook->name);
