@@ -100,9 +100,9 @@ class ScenarioBuilder:
         try:
             plugins.load("vnf", type_name).check(knobs)
         except InputError as error:
-            knob = (error.where or "").split("/")
-            where = (*path, "knobs", *(int(part) if part.isdigit() else part for part in knob))
-            report(where, error.message, allowed=error.allowed, hint=error.hint)
+            knob = [int(p) if p.isdigit() else p for p in (error.where or "").split("/")]
+            place = (*path, "knobs", *knob)
+            report(place, error.message, allowed=error.allowed, hint=error.hint)
         default = Resources()
         resources = Resources(
             given.get("vcpus") or descriptor.vcpus or default.vcpus,

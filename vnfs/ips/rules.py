@@ -91,7 +91,7 @@ def suricata(patterns: Sequence[str]) -> str:
 def counters(saved: str) -> dict[str, int]:
     """From `iptables-nft-save --counters`: chain -> packets of its only rule; of those that packets
     pass, which is in the two chains of the kernel that lead there."""
-    found = {}
+    found: dict[str, int] = {}
     leading = {f"-A FORWARD -j {CHAIN}", f"-A POSTROUTING -j {PASSED}"}
     if not leading <= {line.partition("] ")[2].strip() for line in saved.splitlines()}:
         return found
