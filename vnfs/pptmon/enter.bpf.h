@@ -28,7 +28,9 @@ static __noinline int lacks_room(const struct packet *packet, __u32 at, __u32 by
 		return PPT_NO_ROOM_OPTIONS;
 	}
 	if (packet->gso_size)
-		return now + bytes > 0xffff ? PPT_UNSUPPORTED : -1;
+		return now + bytes > 0xffff || packet->gso_size < bytes + MIN_GSO_SIZE
+			       ? PPT_UNSUPPORTED
+			       : -1;
 	return now + bytes > settings.mtu ? PPT_NO_ROOM_MTU : -1;
 }
 
@@ -106,10 +108,8 @@ static __noinline int add_to_l4(struct __sk_buff *skb, struct work *work, __u32 
 	if (packet->protocol == IPPROTO_TCP) {
 		if (change_tcp(skb, packet, (__s32)bytes))
 			return RESIZE_SPOILT;
-		if (!packet->gso_size &&
-		    bpf_l4_csum_replace(skb, packet->l4 + 16, 0,
-					bpf_csum_diff(NULL, 0, (__be32 *)added, bytes & 0x1c, 0),
-					0))
+		if (change_sum(skb, packet,
+			       (__u32)bpf_csum_diff(NULL, 0, (__be32 *)added, bytes & 0x1c, 0), 0))
 			return RESIZE_SPOILT;
 	}
 	packet->ip_end += bytes;
@@ -133,11 +133,8 @@ static __noinline int change_byte(struct __sk_buff *skb, const struct packet *pa
 	after[1] = at == even ? before[1] : value;
 	if (bpf_skb_store_bytes(skb, even, after, 2, 0))
 		return -1;
-	if (packet->gso_size)
-		return 0;
-	return (int)bpf_l4_csum_replace(skb, packet->l4 + 16, 0,
-					bpf_csum_diff((__be32 *)before, 4, (__be32 *)after, 4, 0),
-					0);
+	return change_sum(skb, packet,
+			  (__u32)bpf_csum_diff((__be32 *)before, 4, (__be32 *)after, 4, 0), 0);
 }
 
 static __always_inline int finish_udp(struct __sk_buff *skb, struct work *work)
@@ -340,16 +337,6 @@ static __always_inline int is_orphan(void)
 	       (__s64)PPT_DEAD_NS;
 }
 
-/* Would whoever forwards the packet drop it, for the header that it carries? */
-static __always_inline int is_too_long(const struct packet *packet)
-{
-	__u32 bytes = packet->nsh ? packet->length - ETH_HLEN : packet->ip_end - packet->ip;
-
-	if (packet->gso_size)
-		bytes = packet->l4 - packet->ip + packet->l4_bytes + packet->gso_size;
-	return bytes > settings.mtu;
-}
-
 static __noinline int relieve(struct __sk_buff *skb, struct work *work);
 
 /* Transit and sink: a packet that carries a header gets one more hop. */
@@ -386,7 +373,8 @@ static __noinline int choose_carrier(struct packet *packet)
 {
 	/* In front of a checksum that is still to be computed NSH cannot grow; TCP options can. */
 	int nsh = packet->nsh && packet->md_type == NSH_MD_TYPE_2 &&
-		  (settings.carrier == PPT_CARRIER_NSH || !packet->checksum_start || !packet->l4);
+		  (settings.carrier == PPT_CARRIER_NSH || packet->checksum_start < packet->nsh ||
+		   !packet->l4);
 
 	if (settings.carrier != PPT_CARRIER_L4 && nsh) {
 		packet->carrier = PPT_CARRIER_NSH;
@@ -473,7 +461,11 @@ static __noinline int sample(struct __sk_buff *skb, struct work *work)
 		count((enum ppt_counter)judgement);
 		return TC_ACT_UNSPEC;
 	}
-	if (open_outer(skb, work) || !claim())
+	if (open_outer(skb, work)) {
+		count(PPT_UNSUPPORTED);
+		return TC_ACT_UNSPEC;
+	}
+	if (!claim())
 		return TC_ACT_UNSPEC;
 	number = __sync_fetch_and_add(&sampler.number, 1);
 	packet->sample = (__u16)number;

@@ -7,7 +7,11 @@
 
 #define NSH_RESERVED (sizeof(struct nsh_context_hdr) + 1)
 
-/* The hop on top: is it this VNF's, and still open? Gives its time in ns, or -1. */
+/* Instead of a time. */
+#define HOP_OF_OTHERS -1
+#define HOP_UNKNOWN -2 /* ours, of which nothing is known: put there before this program was */
+
+/* Is the hop on top this VNF's? Gives its time in ns, or why there is none. */
 static __noinline __s64 own_time_ns(struct __sk_buff *skb, const struct packet *packet,
 				    __u64 now_ns, __u32 *standing)
 {
@@ -17,36 +21,36 @@ static __noinline __s64 own_time_ns(struct __sk_buff *skb, const struct packet *
 
 	if (packet->carrier != PPT_CARRIER_NSH) {
 		if (bpf_skb_load_bytes(skb, packet->hops_at, hop, sizeof(hop)))
-			return -1;
+			return HOP_OF_OTHERS;
 	} else if (bpf_skb_load_bytes(skb, packet->hops_at, hop, 1) ||
 		   bpf_skb_load_bytes(skb, packet->at + NSH_RESERVED, hop + 1, 1) ||
 		   bpf_skb_load_bytes(skb, packet->hops_at + 1, hop + 2, 2)) {
-		return -1;
+		return HOP_OF_OTHERS;
 	}
 	if (hop[0] != settings.vnf_id)
-		return -1;
+		return HOP_OF_OTHERS;
 	*standing = (__u32)hop[1] << 16 | be16(hop + 2);
 	if (packet->metric != PPT_METRIC_TIME)
 		return 0;
 	visit = visit_of(*standing);
 	if (!visit || !visit->used || now_ns < visit->entered_ns)
-		return -1;
+		return HOP_UNKNOWN;
 	if (visit->token == *standing)
 		return (__s64)(now_ns - visit->entered_ns);
 	/* A later packet has taken the slot; the packet's own 24 bits are right to 16.7 s. An earlier
 	 * one in the slot says that this packet never was here. */
 	since_ns = (((__u32)(now_ns / 1000) - *standing) & PPT_VALUE_MAX) * 1000ULL;
-	return visit->entered_ns + since_ns < now_ns ? -1 : (__s64)since_ns;
+	return visit->entered_ns + since_ns < now_ns ? HOP_UNKNOWN : (__s64)since_ns;
 }
 
-/* The value that the hop keeps. */
-static __always_inline __u32 final_value(const struct packet *packet, __u64 time_ns, __u32 standing)
+/* The value that the hop keeps. Of an unknown time: the one that nobody takes for a time. */
+static __always_inline __u32 final_value(const struct packet *packet, __s64 time_ns, __u32 standing)
 {
 	__u64 value;
 
 	switch (packet->metric) {
 	case PPT_METRIC_TIME:
-		value = (time_ns + 500) / 1000;
+		value = time_ns < 0 ? PPT_VALUE_MAX : ((__u64)time_ns + 500) / 1000;
 		break;
 	case PPT_METRIC_BACKLOG:
 		value = gauges.backlog;
@@ -59,7 +63,7 @@ static __always_inline __u32 final_value(const struct packet *packet, __u64 time
 	}
 	if (value >= PPT_VALUE_MAX) {
 		value = PPT_VALUE_MAX;
-		if (packet->metric == PPT_METRIC_TIME)
+		if (packet->metric == PPT_METRIC_TIME && time_ns >= 0)
 			count(PPT_SATURATED);
 	}
 	return packet->carrier == PPT_CARRIER_NSH ? to_float((__u32)value) : (__u32)value;
@@ -80,18 +84,17 @@ static __noinline int write_value(struct __sk_buff *skb, struct work *work, __u3
 	if (bpf_skb_store_bytes(
 		    skb, packet->hops_at, after,
 		    packet->carrier == PPT_CARRIER_NSH ? PPT_NSH_HOP_BYTES : PPT_HOP_BYTES, 0))
-		return RESIZE_REFUSED;
+		return udp ? RESIZE_SPOILT : RESIZE_REFUSED;
 	if (packet->carrier == PPT_CARRIER_NSH) {
 		if (bpf_skb_store_bytes(skb, packet->at + NSH_RESERVED, &upper, sizeof(upper), 0))
 			return RESIZE_SPOILT;
 		return finish(skb, work, RESIZED);
 	}
 	if (packet->carrier == PPT_CARRIER_L4 && packet->protocol == IPPROTO_TCP &&
-	    !packet->gso_size &&
-	    bpf_l4_csum_replace(skb, packet->l4 + 16, 0,
-				bpf_csum_diff((__be32 *)before, sizeof(before), (__be32 *)after,
-					      sizeof(after), 0),
-				0))
+	    change_sum(skb, packet,
+		       (__u32)bpf_csum_diff((__be32 *)before, sizeof(before), (__be32 *)after,
+					    sizeof(after), 0),
+		       0))
 		return RESIZE_SPOILT;
 	return finish(skb, work, RESIZED);
 }
@@ -108,9 +111,8 @@ static __noinline int restore(struct __sk_buff *skb, struct work *work)
 		if (total == 0 || total > PPT_TCP_HEADER_MAX - sizeof(struct tcphdr) ||
 		    bpf_skb_load_bytes(skb, packet->take_from, removed, BOUNDED(total, 64)))
 			return RESIZE_REFUSED;
-		if (!packet->gso_size &&
-		    bpf_l4_csum_replace(skb, packet->l4 + 16, 0,
-					bpf_csum_diff(removed, total & 0x3c, NULL, 0, 0), 0))
+		if (change_sum(skb, packet, (__u32)bpf_csum_diff(removed, total & 0x3c, NULL, 0, 0),
+			       0))
 			return RESIZE_REFUSED;
 		if (change_tcp(skb, packet, -(__s32)total))
 			return RESIZE_SPOILT;
@@ -192,13 +194,14 @@ static __noinline int deliver(struct __sk_buff *skb, struct work *work, __u64 no
 		count(PPT_MALFORMED);
 		return TC_ACT_UNSPEC;
 	}
+	if (time_ns != HOP_OF_OTHERS)
+		event->hops[0] = (__u32)settings.vnf_id << 24 |
+				 as_read(packet, final_value(packet, time_ns, standing));
 	if (time_ns >= 0) {
 		event->own = 1;
 		event->own_time_ns = time_ns > 0xffffffffLL ? 0xffffffff : (__u32)time_ns;
-		event->hops[0] = (__u32)settings.vnf_id << 24 |
-				 as_read(packet, final_value(packet, (__u64)time_ns, standing));
 		count(PPT_MEASURED);
-	} else if (!(packet->flags & PPT_FLAG_TRUNCATED)) {
+	} else if (time_ns == HOP_UNKNOWN || !(packet->flags & PPT_FLAG_TRUNCATED)) {
 		count(PPT_FOREIGN);
 	}
 	done = restore(skb, work);
@@ -215,7 +218,7 @@ static __noinline int relieve(struct __sk_buff *skb, struct work *work)
 	count(PPT_TRUNCATED);
 	packet->flags |= PPT_FLAG_TRUNCATED;
 	if (settings.mode == PPT_MODE_SINK)
-		return deliver(skb, work, bpf_ktime_get_ns(), -1, 0);
+		return deliver(skb, work, bpf_ktime_get_ns(), HOP_OF_OTHERS, 0);
 	if (!resizable(packet, packet->take_from))
 		return TC_ACT_UNSPEC;
 	return conclude(restore(skb, work), PPT_NO_ROOM_MTU);
@@ -241,14 +244,13 @@ static __noinline int depart(struct __sk_buff *skb, struct work *work, __u64 now
 	time_ns = own_time_ns(skb, packet, now_ns, &standing);
 	if (settings.mode == PPT_MODE_SINK || settings.mode == PPT_MODE_SOURCE_SINK)
 		return deliver(skb, work, now_ns, time_ns, standing);
-	if (time_ns < 0) {
+	if (time_ns == HOP_OF_OTHERS) {
 		if (!(packet->flags & PPT_FLAG_TRUNCATED))
 			count(PPT_FOREIGN);
 		return TC_ACT_UNSPEC;
 	}
-	return conclude(
-		write_value(skb, work, standing, final_value(packet, (__u64)time_ns, standing)),
-		PPT_MEASURED);
+	return conclude(write_value(skb, work, standing, final_value(packet, time_ns, standing)),
+			time_ns >= 0 ? PPT_MEASURED : PPT_FOREIGN);
 }
 
 #endif

@@ -55,7 +55,7 @@ enum {
 	PPT_FLAG_TRUNCATED = 0x8, /* a VNF had no room to add itself */
 };
 
-#define PPT_VALUE_MAX 0xffffff /* 24 bits; as a result: this much or more */
+#define PPT_VALUE_MAX 0xffffff /* 24 bits; as a result: this much or more, or unknown */
 
 /* 16 bits of NSH: 4 bits of exponent, 12 of mantissa: exact to 4095, then to 2^-12. */
 #define PPT_FLOAT_MANTISSA_BITS 12
@@ -127,7 +127,7 @@ enum ppt_counter {
 	PPT_TRUNCATED, /* no room for this hop: said in the header */
 	PPT_SATURATED, /* took 2^24 us or longer */
 	PPT_NO_ROOM_OPTIONS, /* source: options, or NSH, are full; unchanged, as all below */
-	PPT_NO_ROOM_MTU, /* source: would exceed the MTU of the egress */
+	PPT_NO_ROOM_MTU, /* source: would exceed the MTU of the egress; transit: did, taken out */
 	PPT_FRAGMENTS, /* source: fragments are left alone */
 	PPT_UNSUPPORTED, /* source: super-packets of UDP or inside NSH, odd headers */
 	PPT_ALREADY, /* source: carries a header from elsewhere */

@@ -17,9 +17,12 @@
 #define SFCPERF_PPTMON_RESIZE_BPF_H
 
 #include "packet.bpf.h"
+#include "state.bpf.h"
 
 #define MAX_GSO_SIZE 60000 /* leaves room for headers in gso_size, which has 16 bits */
+#define MIN_GSO_SIZE 32 /* is left: gso_size makes room for headers, and must not fall below 1 */
 #define MAX_GSO_HEADERS 160
+#define MAX_GROWTH 256 /* bytes of ours in a packet, at most */
 #define SUM_CHUNK 512 /* what bpf_csum_diff() takes at once */
 
 enum resized {
@@ -28,16 +31,33 @@ enum resized {
 	RESIZE_SPOILT, /* neither the old nor the new: the packet must not go on */
 };
 
+/* Is the outer UDP checksum the unfinished one? So it is when a process sends VXLAN-GPE. */
+static __always_inline int outer_unfinished(const struct packet *packet)
+{
+	return packet->outer_udp && packet->checksum_start == packet->outer_udp;
+}
+
+/* Is an unfinished checksum one of those that are kept right here? It may be that of a packet in
+ * the packet, or one for which a finished one around would have to wait. */
+static __always_inline int checksums_known(const struct packet *packet)
+{
+	if (!packet->checksum_start || outer_unfinished(packet))
+		return 1;
+	if (packet->outer_udp && packet->outer_check)
+		return 0;
+	return packet->carrier == PPT_CARRIER_NSH || packet->checksum_start == packet->l4;
+}
+
 /* Can a gap at this offset be opened and closed in this packet? */
 static __always_inline int resizable(const struct packet *packet, __u32 at)
 {
+	if (!checksums_known(packet))
+		return 0;
 	if (packet->gso_size)
 		return !packet->nsh && !packet->tagged && packet->protocol == IPPROTO_TCP &&
 		       packet->gso_size <= MAX_GSO_SIZE && at <= MAX_GSO_HEADERS;
-	if (packet->checksum_start && packet->nsh)
-		/* What is before the gap stays; an outer checksum would have to wait for it. */
-		return packet->checksum_start < at && !packet->outer_udp;
-	return 1;
+	/* What is before the gap stays where it is. */
+	return packet->checksum_start < at;
 }
 
 static __noinline int open_tail(struct __sk_buff *skb, struct work *work, __u32 at, __u32 bytes)
@@ -67,16 +87,30 @@ static __noinline int close_tail(struct __sk_buff *skb, struct work *work, __u32
 	return bpf_skb_change_tail(skb, skb->len - bytes, 0) ? RESIZE_SPOILT : RESIZED;
 }
 
+/* Would whoever forwards the packet drop it, for the header that it carries? Of super-packets: the
+ * segments. */
+static __always_inline int is_too_long(const struct packet *packet)
+{
+	__u32 bytes = packet->nsh ? packet->length - ETH_HLEN : packet->ip_end - packet->ip;
+
+	if (packet->gso_size)
+		bytes = packet->l4 - packet->ip + packet->l4_bytes + packet->gso_size;
+	return bytes > settings.mtu;
+}
+
 /* Headers before `at`, without Ethernet, are taken out and put back `bytes` (grow) later. */
 static __noinline int move_headers(struct __sk_buff *skb, struct work *work, __u32 at, __s32 grow)
 {
-	const __u64 flags = BPF_F_ADJ_ROOM_NO_CSUM_RESET;
+	__u64 flags = BPF_F_ADJ_ROOM_NO_CSUM_RESET;
 	__s32 headers = (__s32)at - ETH_HLEN;
 	__s32 out = grow < 0 ? headers - grow : headers;
 	__u32 length;
 
 	if (headers <= 0 || headers > MAX_GSO_HEADERS)
 		return RESIZE_REFUSED;
+	/* GRO joined packets that had got the header one by one: they were not cut for it. */
+	if (grow < 0 && is_too_long(&work->packet))
+		flags |= BPF_F_ADJ_ROOM_FIXED_GSO;
 	length = BOUNDED((__u32)headers, 256);
 	if (bpf_skb_load_bytes(skb, ETH_HLEN, work->small, length))
 		return RESIZE_REFUSED;
@@ -169,19 +203,25 @@ static __always_inline __u32 sum_outer(struct __sk_buff *skb, struct work *work)
 	return fold(sum_of(skb, work, work->packet.outer_udp, bpf_ntohs(bytes))) + (__u32)bytes;
 }
 
-/* Before anything inside VXLAN-GPE is changed. */
+/* Before anything inside VXLAN-GPE is changed: its checksum, or of an unfinished one its length. */
 static __noinline int open_outer(struct __sk_buff *skb, struct work *work)
 {
 	struct packet *packet = &work->packet;
+	__be16 bytes = 0;
 
 	if (!packet->outer_udp)
-		return 0;
+		return checksums_known(packet) ? 0 : -1;
 	if (bpf_skb_load_bytes(skb, packet->outer_udp + 6, &packet->outer_check,
-			       sizeof(packet->outer_check)))
+			       sizeof(packet->outer_check)) ||
+	    bpf_skb_load_bytes(skb, packet->outer_udp + 4, &bytes, sizeof(bytes)))
 		return -1;
-	if (packet->outer_check)
+	if (outer_unfinished(packet))
+		packet->outer_sum = bytes;
+	else if (packet->outer_check && bpf_ntohs(bytes) > MAX_MOVED - MAX_GROWTH)
+		return -1;
+	else if (packet->outer_check)
 		packet->outer_sum = sum_outer(skb, work);
-	return 0;
+	return checksums_known(packet) ? 0 : -1;
 }
 
 /* And after: the outer checksum by what has changed (RFC 1624), so that a wrong one stays wrong. */
@@ -191,6 +231,13 @@ static __noinline int close_outer(struct __sk_buff *skb, struct work *work)
 	__be16 check;
 	__u32 sum;
 
+	if (outer_unfinished(packet)) {
+		if (bpf_skb_load_bytes(skb, packet->outer_udp + 4, &check, sizeof(check)))
+			return -1;
+		check = fold(packet->outer_check + (__u16)~packet->outer_sum + (__u32)check);
+		return (int)bpf_skb_store_bytes(skb, packet->outer_udp + 6, &check, sizeof(check),
+						0);
+	}
 	if (!packet->outer_udp || !packet->outer_check)
 		return 0;
 	sum = (__u16)~packet->outer_check + (__u32)(__u16)~fold(packet->outer_sum);
@@ -223,24 +270,37 @@ static __noinline int change_lengths(struct __sk_buff *skb, struct work *work, _
 	return add16(skb, packet->outer_udp + 4, change, &before, &after);
 }
 
-/* The TCP header after its options grew (or shrank): data offset, and both in the checksum. That of
+/* The checksum of TCP after a change of what it covers; of its pseudo header, with that flag. The
+ * kernel leaves it to the hardware when a checksum is unfinished, which may be the outer one. That of
  * a super-packet is nobody's concern: who segments it computes it. */
+static __noinline int change_sum(struct __sk_buff *skb, const struct packet *packet, __u32 change,
+				 __u64 flags)
+{
+	__u32 at = packet->l4 + 16;
+	__be16 check;
+
+	if (packet->gso_size)
+		return 0;
+	if (!outer_unfinished(packet))
+		return (int)bpf_l4_csum_replace(skb, at, 0, change, flags);
+	if (bpf_skb_load_bytes(skb, at, &check, sizeof(check)))
+		return -1;
+	check = (__be16)~fold((__u16)~check + (__u32)fold(change));
+	return (int)bpf_skb_store_bytes(skb, at, &check, sizeof(check), 0);
+}
+
+/* The TCP header after its options grew (or shrank): data offset, and both in the checksum. */
 static __noinline int change_tcp(struct __sk_buff *skb, const struct packet *packet, __s32 change)
 {
 	__u32 tcp_bytes = packet->ip_end - packet->l4;
-	__u32 check = packet->l4 + 16;
 	__be16 before, after;
 
-	if (add16(skb, packet->l4 + 12, change * (0x1000 / 4), &before, &after))
-		return -1;
-	if (packet->gso_size)
-		return 0;
-	if (bpf_l4_csum_replace(skb, check, before, after, sizeof(after)))
+	if (add16(skb, packet->l4 + 12, change * (0x1000 / 4), &before, &after) ||
+	    change_sum(skb, packet, (__u16)~before + (__u32)after, 0))
 		return -1;
 	before = bpf_htons((__u16)tcp_bytes);
 	after = bpf_htons((__u16)(tcp_bytes + change));
-	return (int)bpf_l4_csum_replace(skb, check, before, after,
-					BPF_F_PSEUDO_HDR | sizeof(after));
+	return change_sum(skb, packet, (__u16)~before + (__u32)after, BPF_F_PSEUDO_HDR);
 }
 
 /* A UDP checksum that the kernel or the hardware will compute covers the surplus area too, which it
@@ -251,7 +311,7 @@ static __noinline int discount_surplus(struct __sk_buff *skb, struct work *work,
 	__u32 surplus = packet->l4 + packet->l4_bytes;
 	__u16 sum;
 
-	if (!packet->checksum_start || packet->ip_end == surplus)
+	if (packet->checksum_start != packet->l4 || packet->ip_end == surplus)
 		return 0;
 	sum = fold(sum_of(skb, work, surplus, packet->ip_end - surplus));
 	if (packet->l4_bytes & 1)

@@ -112,6 +112,25 @@ def test_a_packet_that_leaves_twice_is_two_samples(
     assert (counters["sampled"], counters["reported"]) == (2, 2)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_hop_from_before_pptmon_was_there_is_no_time(
+    held: Callable[[int], tuple[Chain, HeldVnf]], name: str
+) -> None:
+    """Whatever it holds for now is not taken for microseconds."""
+    chain, vnf = held(1)
+    chain.start("--period-ms", "0", "--format", "rfc")
+    [(_, frame)] = take_all(chain, vnf, [name])
+    chain.source.kill()
+    chain.start("--period-ms", "0", "--format", "rfc")
+    vnf.let_out(frame)
+    [sample] = chain.sink.samples(1)
+    assert [hop.value for hop in sample.hops] == [VALUE_MAX]
+    assert sample.flags == {"saturated"}
+    assert sample.own_time_ns is None
+    counters = chain.sink.counters()
+    assert (counters["foreign"], counters["measured"], counters["reported"]) == (1, 0, 1)
+
+
 def test_a_vnf_that_rewrites_addresses_is_measured_all_the_same(
     held: Callable[[int], tuple[Chain, HeldVnf]],
 ) -> None:
