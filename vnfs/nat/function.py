@@ -15,6 +15,8 @@ from sfcperf.vnfs.kernel_forwarding import CHECK_CHECKSUMS_KNOB, KernelForwardin
 from sfcperf.vnfs.nat import rules
 
 TABLE = "sfcperf-nat"
+STATISTICS = "/proc/net/stat/nf_conntrack"
+"""A line of names, and one of hexadecimal numbers for each CPU."""
 PORTS_OF_SERVER = ("virtual_port", "server_port")
 """Knobs: the port that the client addresses, and the one where the server listens."""
 _PORT = {"minimum": 1, "maximum": 65535}
@@ -108,8 +110,16 @@ class RunningNat(KernelForwarding):
     def counters(self) -> Mapping[str, int]:
         """As of kernel forwarding, and packets both ways by what became of their connection:
         `translated_source`, `translated_destination`; `untracked` belong to none and went on as
-        they came. Raises MeasurementError."""
-        return {**super().counters(), **nftables.packets(self._host, TABLE)}
+        they came. `dropped_untranslated` packets found no free port, or no room in the table of
+        connections; the kernel's statistics take them for forwarded. Raises MeasurementError."""
+        kernel, lost = super().counters(), _dropped(self._host)
+        return {
+            **kernel,
+            **nftables.packets(self._host, TABLE),
+            "forwarded": kernel["forwarded"] - lost,
+            "dropped": kernel["dropped"] + lost,
+            "dropped_untranslated": lost,
+        }
 
     def problem(self) -> str | None:
         """Also when the rules are gone."""
@@ -125,3 +135,9 @@ class RunningNat(KernelForwarding):
         """Forward no more, then take the rules away."""
         super().stop()
         nftables.remove(self._host, TABLE)
+
+
+def _dropped(host: Host) -> int:
+    """Packets that connection tracking has dropped since the network namespace was made."""
+    names, *rows = (line.split() for line in host.read_text(STATISTICS).splitlines())
+    return sum(int(row[names.index("drop")], 16) for row in rows)

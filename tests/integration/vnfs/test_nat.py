@@ -100,6 +100,15 @@ def test_a_trailer_behind_udp_is_translated_unless_checksums_are_checked(
     assert between.function.counters()["untracked"] == int(check)
 
 
+def test_what_finds_no_port_is_counted_as_dropped(lab: Lab) -> None:
+    between = Between(lab, Nat, {"first_port": 2000, "last_port": 2000})
+    syns = [IP(src=CLIENT, dst=SERVER) / TCP(sport=40000 + n, dport=80) for n in range(5)]
+    assert len(between.there(*syns)) == 1
+    counters = between.function.counters()
+    assert (counters["received"], counters["forwarded"], counters["dropped"]) == (5, 1, 4)
+    assert counters["dropped_untranslated"] == 4
+
+
 def test_says_when_its_rules_are_gone_and_takes_them_away(lab: Lab) -> None:
     between = Between(lab, Nat, {})
     assert between.function.problem() is None
