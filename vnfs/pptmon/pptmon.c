@@ -87,7 +87,7 @@ static enum status measure(const struct options *options, const struct hook *hoo
 		complain("nobody reads stdout any more");
 	if (outcome != OUTCOME_ASKED)
 		return STATUS_FAILED;
-	serve_rest();
+	serve_rest(LAST_WORDS_MS);
 	program_counters(counters);
 	report_counters(counters);
 	return STATUS_DONE;

@@ -138,9 +138,12 @@ enum outcome serve(void)
 	}
 }
 
-void serve_rest(void)
+void serve_rest(int patience_ms)
 {
 	take_events();
+	/* More than is kept for a slow reader: as soon as it has taken that. */
+	while (output_full() && output_finish(patience_ms) == 0)
+		take_events();
 }
 
 void serve_close(void)

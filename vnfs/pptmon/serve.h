@@ -21,8 +21,8 @@ int serve_open(const sigset_t *signals, const struct interface *ingress,
 /* Print samples, and counters when asked, until there is a reason to end. */
 enum outcome serve(void);
 
-/* Print the samples that are still in the ring. */
-void serve_rest(void);
+/* Print the samples that are still in the ring, as long as the reader takes something in so long. */
+void serve_rest(int patience_ms);
 
 void serve_close(void);
 
