@@ -31,11 +31,15 @@ def versions() -> Iterator[None]:
         _ask_versions.reset(token)
 
 
+def search_path() -> str:
+    """PATH, and behind it the sbin folders, which that of an ordinary user, and of root after
+    `su`, lacks on Debian."""
+    return os.pathsep.join([*os.get_exec_path(), *_ADMIN_FOLDERS])
+
+
 def find(name: str) -> str | None:
-    """Path of a command, or None; looks in the sbin folders as well, which the PATH of an
-    ordinary user lacks on Debian."""
-    folders = [*os.get_exec_path(), *_ADMIN_FOLDERS]
-    return shutil.which(name, path=os.pathsep.join(folders))
+    """Path of a command, or None; looks in the sbin folders as well."""
+    return shutil.which(name, path=search_path())
 
 
 def tool(name: str, package: str, version_argv: Sequence[str] = ()) -> Requirement:

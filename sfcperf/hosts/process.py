@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from sfcperf.environment.tools import search_path
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Completed, Process
 
@@ -82,7 +83,7 @@ def start(
                     stdout=out,
                     stderr=err,
                     # What tools print is read by us: never translated.
-                    env={**os.environ, "LC_ALL": "C"},
+                    env={**os.environ, "PATH": search_path(), "LC_ALL": "C"},
                     # A group of its own, so that Ctrl-C in a terminal reaches only sfcperf, which
                     # then ends its tools in order.
                     start_new_session=True,
@@ -183,7 +184,7 @@ def _gate(stdin: int) -> list[str]:
 
 def _check_executable(command: str) -> None:
     """Raises OSError as exec would: the shell's own words would be lost in the command's output."""
-    if shutil.which(command) is None:
+    if shutil.which(command, path=search_path()) is None:
         number = errno.EACCES if Path(command).exists() else errno.ENOENT
         raise OSError(number, os.strerror(number), command)
 

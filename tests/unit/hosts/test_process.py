@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sfcperf.environment import tools
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts import process
 
@@ -190,3 +191,14 @@ def test_outputs_are_closed_here_when_the_command_cannot_start(tmp_path: Path) -
     with pytest.raises(MeasurementError, match="cannot be started"):
         process.start(["nosuchtool"], stdout=tmp_path / "out", stderr=tmp_path / "err")
     assert _descriptors() == before
+
+
+def test_commands_of_the_sbin_folders_are_found_without_them_in_path(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cgroups: list[Path]
+) -> None:
+    """What `tools.find` says is there can be started."""
+    tool = tmp_path / "only-here"
+    tool.write_text("#!/bin/sh\necho started\n")
+    tool.chmod(0o755)
+    monkeypatch.setattr(tools, "_ADMIN_FOLDERS", (str(tmp_path),))
+    assert process.run(["only-here"], timeout_s=10, cgroups=cgroups).text == "started\n"
