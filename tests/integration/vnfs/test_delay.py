@@ -15,7 +15,7 @@ from scapy.packet import Packet, Raw
 from scapy.utils import PcapReader
 from vnf_wires import Lab, Port, eventually
 
-from sfcperf.vnfs import binaries
+from sfcperf.vnfs import binaries, ip_statistics
 from sfcperf.vnfs.delay.function import BINARY, TUN, TUN_PACKETS, Delay
 
 pytestmark = pytest.mark.root
@@ -127,9 +127,17 @@ def test_what_the_process_is_too_slow_for_is_counted(lab: Lab) -> None:
     wire, count = between.client.wire(), TUN_PACKETS + 500
     lab.at_end(wire.close)
     [frame] = [bytes(Ether(src=between.client.mac, dst=between.ingress.mac) / _datagrams(1)[0])]
+    threads = list(Path(f"/proc/{pid}/task").iterdir())
+
+    def stopped() -> bool:
+        return all(" T " in (thread / "stat").read_text() for thread in threads)
+
     os.kill(pid, signal.SIGSTOP)
     try:
+        assert eventually(stopped)
         wire.send([frame] * count)
+        # All that was sent has come to the device, which takes no more than its queue holds.
+        assert eventually(lambda: ip_statistics.read(between.host)["ForwDatagrams"] >= count)
     finally:
         os.kill(pid, signal.SIGCONT)
 
