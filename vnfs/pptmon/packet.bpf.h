@@ -3,81 +3,15 @@
  * Where things are in a packet: Ethernet, VLAN tags, VXLAN-GPE, NSH, IP, TCP or UDP.
  *
  * Everything is an offset from the start of the frame, read by bpf_skb_load_bytes(): so it holds
- * for packets of any layout in memory. Only worth_a_look() touches packet memory directly, because
- * it is run for every packet.
+ * for packets of any layout in memory.
  */
 #ifndef SFCPERF_PPTMON_PACKET_BPF_H
 #define SFCPERF_PPTMON_PACKET_BPF_H
 
-#include <linux/bpf.h>
-#include <linux/if_ether.h>
-#include <linux/in.h>
-#include <linux/ip.h>
-#include <linux/ipv6.h>
-#include <linux/pkt_cls.h>
-#include <linux/tcp.h>
-#include <linux/udp.h>
-#include <bpf/bpf_endian.h>
-#include <bpf/bpf_helpers.h>
-
-#include "../nsh/nsh.h"
-#include "pptmon.h"
+#include "work.bpf.h"
 
 #define MAX_TAGS 2
 #define MAX_EXTENSIONS 6
-#define MAX_MOVED 0x4000 /* bytes of a frame: jumbo frames fit */
-
-/* A length that is 1 to `most` (a power of two), said in a way that the verifier of Linux 6.1
- * follows too: it learns nothing from a comparison with 0. */
-#define BOUNDED(length, most)                                                                      \
-	({                                                                                         \
-		__u32 _length = (length);                                                          \
-		asm volatile("" : "+r"(_length));                                                  \
-		((_length - 1) & ((most)-1)) + 1;                                                  \
-	})
-
-struct packet {
-	__u32 length; /* of the frame */
-	__u32 outer_ip; /* 0: no VXLAN-GPE around */
-	__u32 outer_udp;
-	__u32 nsh; /* 0: none */
-	__u32 nsh_bytes;
-	__u32 ip; /* 0: none inside NSH */
-	__u32 l4; /* 0: neither TCP nor UDP */
-	__u32 l4_bytes; /* TCP: header with options; UDP: its length field */
-	__u32 ip_end; /* behind the last byte of the IP datagram */
-	__u32 gso_size;
-	__u32 checksum_start; /* CHECKSUM_PARTIAL: where it starts; 0: others */
-	__u32 outer_sum; /* of the outer UDP and its length, before the change */
-	__u16 outer_check; /* 0: it uses none */
-	__u8 version;
-	__u8 outer_version;
-	__u8 protocol;
-	__u8 tagged; /* VLAN tags in the frame */
-	__u8 md_type;
-	/* A header of ours, when one was found. */
-	__u8 carrier;
-	__u8 format;
-	__u8 metric;
-	__u8 flags;
-	__u16 sample;
-	__u32 at; /* 0: none */
-	__u32 bytes; /* its length */
-	__u32 hops_at;
-	__u32 hop_count; /* NSH: in the first context header */
-	__u32 total; /* what the sink takes out: UDP: the surplus area; NSH: all contexts of ours */
-	__u32 take_from; /* where that begins */
-	__u32 source_clock_us;
-};
-
-/* Per CPU: BPF's stack is too small for packets, and BH are off, so that nobody comes between. */
-struct work {
-	struct packet packet;
-	struct ppt_event event;
-	__u8 small[512]; /* headers, on their way */
-	__u8 added[64]; /* a header of ours that is being made */
-	__u8 moved[MAX_MOVED + 512];
-};
 
 enum located {
 	LOCATED, /* IP with TCP or UDP, or NSH with metadata */
@@ -86,81 +20,6 @@ enum located {
 	LOCATED_UNSUPPORTED,
 	LOCATED_MALFORMED,
 };
-
-static __always_inline __u16 be16(const __u8 *bytes)
-{
-	return (__u16)(bytes[0] << 8 | bytes[1]);
-}
-
-static __always_inline int is_ours_tcp(const __u8 *option)
-{
-	__u16 exid = be16(option + 2);
-
-	return option[0] == PPT_TCP_KIND &&
-	       (exid == PPT_EXID_RFC || (exid & PPT_EXID_PAPER_MASK) == PPT_EXID_PAPER);
-}
-
-/* Could this packet carry a header of ours? In doubt yes. Ours is the first option, so that no
- * other needs to be walked. */
-static __always_inline int worth_a_look_l4(const void *l4, const void *end, __u8 protocol,
-					   __u32 l4_space)
-{
-	const struct tcphdr *tcp = l4;
-	const struct udphdr *udp = l4;
-
-	if (protocol == IPPROTO_TCP) {
-		if ((const void *)(tcp + 1) > end)
-			return 1;
-		if (tcp->doff == 5)
-			return 0;
-		if ((const void *)(tcp + 1) + 4 > end)
-			return 1;
-		return is_ours_tcp((const __u8 *)(tcp + 1));
-	}
-	if (protocol == IPPROTO_UDP) {
-		if ((const void *)(udp + 1) > end)
-			return 1;
-		return udp->dest == bpf_htons(VXLAN_GPE_UDP_PORT) ||
-		       bpf_ntohs(udp->len) != l4_space;
-	}
-	return 0;
-}
-
-static __always_inline int worth_a_look(struct __sk_buff *skb)
-{
-	const void *end = (const void *)(long)skb->data_end;
-	const struct ethhdr *ethernet = (const void *)(long)skb->data;
-	const struct iphdr *v4 = (const void *)(ethernet + 1);
-	const struct ipv6hdr *v6 = (const void *)(ethernet + 1);
-
-	if ((const void *)(ethernet + 1) > end)
-		return 1;
-	switch (ethernet->h_proto) {
-	case bpf_htons(ETH_P_IP):
-		if ((const void *)(v4 + 1) > end || v4->ihl != 5)
-			return 1;
-		if (v4->frag_off & bpf_htons(0x3fff))
-			return 0;
-		return worth_a_look_l4(v4 + 1, end, v4->protocol,
-				       bpf_ntohs(v4->tot_len) - (__u32)sizeof(*v4));
-	case bpf_htons(ETH_P_IPV6):
-		if ((const void *)(v6 + 1) > end)
-			return 1;
-		switch (v6->nexthdr) {
-		case IPPROTO_HOPOPTS:
-		case IPPROTO_ROUTING:
-		case IPPROTO_DSTOPTS:
-			return 1;
-		}
-		return worth_a_look_l4(v6 + 1, end, v6->nexthdr, bpf_ntohs(v6->payload_len));
-	case bpf_htons(ETH_P_8021Q):
-	case bpf_htons(ETH_P_8021AD):
-	case bpf_htons(NSH_ETHERTYPE):
-		return 1;
-	default:
-		return 0;
-	}
-}
 
 /* Skip VLAN tags: gives the EtherType behind them and moves `at` there. */
 static __always_inline __u16 skip_tags(struct __sk_buff *skb, __u16 type, __u32 *at, __u8 *tagged)

@@ -2,6 +2,7 @@
 /* PPTMon in the kernel: a program for each side of a VNF. */
 #include "enter.bpf.h"
 #include "leave.bpf.h"
+#include "look.bpf.h"
 
 SEC("tc")
 int enter(struct __sk_buff *skb)

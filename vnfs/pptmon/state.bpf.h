@@ -3,7 +3,7 @@
 #ifndef SFCPERF_PPTMON_STATE_BPF_H
 #define SFCPERF_PPTMON_STATE_BPF_H
 
-#include "packet.bpf.h"
+#include "work.bpf.h"
 
 #define IN_FLIGHT_SLOTS 65536
 
