@@ -8,6 +8,8 @@
 #define NSH_RESERVED (sizeof(struct nsh_context_hdr) + 1)
 
 /* Instead of a time. */
+#define MAX_SKEW_US 1000 /* of the clocks of two CPUs */
+
 #define HOP_OF_OTHERS -1
 #define HOP_UNKNOWN -2 /* ours, of which nothing is known: put there before this program was */
 
@@ -16,8 +18,8 @@ static __noinline __s64 own_time_ns(struct __sk_buff *skb, const struct packet *
 				    __u64 now_ns, __u32 *standing)
 {
 	__u8 hop[PPT_HOP_BYTES] = { 0 };
+	__u64 entered_ns, since_us;
 	struct visit *visit;
-	__u64 since_ns;
 
 	if (packet->carrier != PPT_CARRIER_NSH) {
 		if (bpf_skb_load_bytes(skb, packet->hops_at, hop, sizeof(hop)))
@@ -33,14 +35,18 @@ static __noinline __s64 own_time_ns(struct __sk_buff *skb, const struct packet *
 	if (packet->metric != PPT_METRIC_TIME)
 		return 0;
 	visit = visit_of(*standing);
-	if (!visit || !visit->used || now_ns < visit->entered_ns)
+	if (!visit || !visit->used)
 		return HOP_UNKNOWN;
-	if (visit->token == *standing)
-		return (__s64)(now_ns - visit->entered_ns);
-	/* A later packet has taken the slot; the packet's own 24 bits are right to 16.7 s. An earlier
-	 * one in the slot says that this packet never was here. */
-	since_ns = (((__u32)(now_ns / 1000) - *standing) & PPT_VALUE_MAX) * 1000ULL;
-	return visit->entered_ns + since_ns < now_ns ? HOP_UNKNOWN : (__s64)since_ns;
+	entered_ns = visit->entered_ns;
+	if (visit->token == *standing && now_ns >= entered_ns)
+		return (__s64)(now_ns - entered_ns);
+	/* A later packet has taken the slot, in the same microsecond on another CPU perhaps; the
+	 * packet's own 24 bits are right to 16.7 s. An earlier one in the slot says that this packet
+	 * never was here. */
+	since_us = ((__u32)(now_ns / 1000) - *standing) & PPT_VALUE_MAX;
+	if (since_us > PPT_VALUE_MAX - MAX_SKEW_US)
+		since_us = 0;
+	return entered_ns + since_us * 1000 < now_ns ? HOP_UNKNOWN : (__s64)(since_us * 1000);
 }
 
 /* The value that the hop keeps. Of an unknown time: the one that nobody takes for a time. */

@@ -71,7 +71,11 @@ def test_period_zero_takes_every_packet(chain_of: Callable[[int], Chain]) -> Non
     # The kernel may drop some between the interfaces when it is busy with others.
     eventually(lambda: chain.source.counters()["reported"] == sent)
     counters, left = chain.source.counters(), transmitted(chain) - before
-    assert counters["measured"] == counters["reported"] == left
+    # Linux itself may send a frame now and then (multicast of a link that came up).
+    others = counters["judged"] - counters["wanted"]
+    assert others <= 5
+    left -= others
+    assert counters["measured"] == counters["reported"] == left, counters.values
     assert left <= counters["sampled"] <= sent
     assert left > sent * 0.99
     assert len(chain.sink.samples(left - counters["events_lost"])) == left - counters["events_lost"]
