@@ -77,9 +77,9 @@ class Testbed:
             running.stop()
 
     @contextmanager
-    def listening(self) -> Iterator[None]:
-        """An iperf3 server, until the end."""
-        server = self.server.spawn(["iperf3", "-s"])
+    def listening(self, *prefix: str) -> Iterator[None]:
+        """An iperf3 server, until the end; the prefix may pin it to a CPU."""
+        server = self.server.spawn([*prefix, "iperf3", "-s"])
         try:
             time.sleep(SETTLE_S)
             yield
