@@ -31,7 +31,6 @@ class Twins:
     """Two testbeds that share their endpoints, by way."""
 
     beds: dict[str, Testbed]
-    names: dict[str, str]
     sockets: dict[str, Any]
 
     def go(self, way: str) -> None:
@@ -63,7 +62,7 @@ def twins() -> Iterator[Twins]:
                 way: Testbed(hosts["client"], hosts[way], hosts["server"], Path(folder))
                 for way in WAYS
             }
-            made = Twins(beds, names, sockets)
+            made = Twins(beds, sockets)
             made.go("a")
             time.sleep(0.1)
             yield made
