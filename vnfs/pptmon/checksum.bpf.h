@@ -171,7 +171,8 @@ static __noinline int change_tcp(struct __sk_buff *skb, const struct packet *pac
 }
 
 /* A UDP checksum that the kernel or the hardware will compute covers the surplus area too, which it
- * must not: its start value takes the area's sum away beforehand; before the area changes, it is given back. */
+ * must not: its start value takes the area's sum away beforehand. It is given back before the area
+ * changes. */
 static __noinline int discount_surplus(struct __sk_buff *skb, struct work *work, int give_back)
 {
 	const struct packet *packet = &work->packet;
