@@ -165,7 +165,8 @@ def test_ab(wire: Cable, tmp_path: Path, keep_alive: bool) -> None:
     request_bytes = 100 if keep_alive else 100 + 2 * 66  # with SYN and FIN or ACK
     assert 50 < seen["requests_per_s"] < 2e6 / 8 / request_bytes
     assert result.notes["kept_connections"] == (1000 if keep_alive else 0)
-    assert 0 < result.notes["client_cpu_ratio"] <= 1.1
+    # ab sleeps nearly all the time; less than a tick of its CPU time, 10 ms, is none.
+    assert 0 <= result.notes["client_cpu_ratio"] < 0.5
     assert not processes_in(wire.spaces["server"])
 
 
@@ -218,6 +219,7 @@ def test_a_saturated_ab_is_untrusted(wire: Cable, tmp_path: Path) -> None:
     result = measure(wire, tmp_path, Ab, requests=60_000, concurrency=32, keep_alive=True)
     busiest = max(result.notes["client_cpu_ratio"], result.notes["server_cpu_ratio"])
     assert any("saturated" in reason for reason in result.untrusted) is (busiest >= 0.95)
+    assert 0 < result.notes["client_cpu_ratio"] <= 1.1
 
 
 def _number_in(pid_file: Path) -> int:
