@@ -11,7 +11,8 @@ from contextlib import contextmanager
 _SYSCALL = {"x86_64": 321, "aarch64": 280}[os.uname().machine]
 _PROG_LOAD, _PROG_TEST_RUN, _PROG_GET_FD_BY_ID = 5, 10, 13
 _LINK_CREATE, _ENABLE_STATS = 28, 32
-_SCHED_CLS, _TCX_INGRESS = 3, 46
+_SCHED_CLS = 3
+_TCX = {"ingress": 46, "egress": 47}
 _ATTRIBUTES_BYTES = 128
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -43,9 +44,10 @@ def load_nothing() -> int:
     return _bpf(_PROG_LOAD, attributes)[0]
 
 
-def attach_at_ingress(program: int, interface_index: int) -> int:
-    """By tcx; the link, which ends with its file descriptor."""
-    return _bpf(_LINK_CREATE, struct.pack("<III", program, interface_index, _TCX_INGRESS))[0]
+def attach(program: int, interface_index: int, direction: str) -> int:
+    """By tcx, at `ingress` or `egress`; the link, which ends with its file descriptor."""
+    attributes = struct.pack("<III", program, interface_index, _TCX[direction])
+    return _bpf(_LINK_CREATE, attributes)[0]
 
 
 def by_id(number: int) -> int:

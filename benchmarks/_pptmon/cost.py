@@ -50,7 +50,7 @@ def measure(testbed: Testbed, seconds: int = 10) -> list[Cost]:
     testbed.offloads(True)
     floor = bpf.load_nothing()
     with inside(testbed.vnf.namespace):
-        link = bpf.attach_at_ingress(floor, socket.if_nametoindex("in"))
+        link = bpf.attach(floor, socket.if_nametoindex("in"), "ingress")
     try:
         with testbed.pptmon("--rate", "1") as pptmon, testbed.listening(), bpf.statistics():
             options = ("-u", "-b", "100M", "-t", str(seconds))

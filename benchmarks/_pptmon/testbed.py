@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,9 +55,9 @@ class Testbed:
 
     @contextmanager
     def function(
-        self, kind: type[NetworkFunction], knobs: Mapping[str, object]
+        self, kind: type[NetworkFunction], knobs: Mapping[str, object], cpu: int | None = None
     ) -> Iterator[RunningFunction]:
-        """A VNF type at work in the VNF's namespace."""
+        """A VNF type at work in the VNF's namespace, on this CPU only."""
         ends = ((CLIENT, _mac(self.client)), (SERVER, _mac(self.server)))
         attachment = Attachment(
             name="vnf",
@@ -70,16 +70,18 @@ class Testbed:
             vcpus=(0,),
             mtu=MTU,
         )
-        running = kind.start(self.vnf, attachment, knobs)
+        with _place(cpu):
+            running = kind.start(self.vnf, attachment, knobs)
         try:
             yield running
         finally:
             running.stop()
 
     @contextmanager
-    def listening(self, *prefix: str) -> Iterator[None]:
-        """An iperf3 server, until the end; the prefix may pin it to a CPU."""
-        server = self.server.spawn([*prefix, "iperf3", "-s"])
+    def listening(self, cpu: int | None = None) -> Iterator[None]:
+        """An iperf3 server, until the end, on this CPU only."""
+        with _place(cpu):
+            server = self.server.spawn(["iperf3", "-s"])
         try:
             time.sleep(SETTLE_S)
             yield
@@ -130,6 +132,21 @@ class PptMon:
 
     def _text(self) -> str:
         return self.path.read_text() if self.path.exists() else ""
+
+
+@contextmanager
+def on_cpu(number: int) -> Iterator[None]:
+    """What is started herein stays on this CPU, counted among those that we may use."""
+    ours = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {ours[number % len(ours)]})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, ours)
+
+
+def _place(cpu: int | None) -> AbstractContextManager[None]:
+    return nullcontext() if cpu is None else on_cpu(cpu)
 
 
 @contextmanager

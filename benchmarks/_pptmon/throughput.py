@@ -1,66 +1,103 @@
 """What sampling costs the throughput of a VNF that forwards in the kernel.
 
 One TCP stream runs all the time, through one or the other of two VNFs that are alike, of which
-one has pptmon. It changes every half second, in an order that is drawn anew for each pair of
+one has pptmon. It changes every tenth of a second, in an order that is drawn anew for each pair of
 windows; half way, pptmon moves to the other VNF, so that a difference between the two cancels
-out.
+out. Windows on a shared machine have outliers: the mean is trimmed, of ratios on a logarithmic
+scale, so that none counts more for being above than for being below.
+
+The stream uses Reno and a small window, so that nothing but work limits it: BBR paces itself by
+its own estimates, which scatter by a fifth, and large windows overflow the kernel's queues.
+
+Two places: sender and receiver on a CPU each, as anybody would run it; and all on one CPU, which
+then does nothing but send, forward and receive packets of 64 KiB. The latter is the dearest case
+for anything that is done per packet, and scatters least. There, two programs that do nothing are
+attached in place of pptmon's too: what the kernel takes for having any.
 """
 
 from __future__ import annotations
 
 import os
 import random
+import socket
 import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
-from _pptmon.testbed import mean_interval
-from _pptmon.twins import CLIENT, SERVER, WAYS, Twins, twins
+import numpy as np
+from scipy.stats import mstats
 
-SETTLE_S = 0.1
-WINDOW_S = 0.4
+from _pptmon import bpf
+from _pptmon.testbed import Testbed, on_cpu
+from _pptmon.twins import CLIENT, SERVER, WAYS, Twins, twins
+from sfcperf.hosts.process import inside
+
+SETTLE_S = 0.025
+WINDOW_S = 0.1
+TRIMMED = 0.2
+"""Of the ratios, at either end."""
+STREAM = ("-C", "reno", "-w", "256K")
 
 
 @dataclass(frozen=True)
 class Loss:
-    """Share of the throughput that is lost, with the half width of its interval of 95 %."""
+    """Share of the throughput that is lost, with its interval of 95 %."""
 
-    rate_hz: float
     loss: float
-    half_width: float
+    low: float
+    high: float
     pairs: int
     base_bps: float
 
 
-def measure(rate_hz: float, pairs: int, seed: int = 1) -> Loss:
-    """With offloads as the kernel has them."""
+def measure(rate_hz: float | None, pairs: int, *, cpus: int, seed: int = 1) -> Loss:
+    """With offloads as the kernel has them, sender and receiver on so many CPUs (1 or 2). Without
+    a rate, programs that do nothing take pptmon's place."""
     draw = random.Random(seed)
-    losses, bases = [], []
-    sender, receiver = (("taskset", "-c", str(cpu)) for cpu in _two_cpus())
-    with twins() as bed, bed.beds["a"].listening(*receiver):
-        stream = bed.beds["a"].client.spawn(
-            [*sender, "iperf3", "-c", SERVER, "-B", CLIENT, "-t", str(int(pairs * 1.1) + 30)]
-        )
+    ratios, bases = [], []
+    seconds = int(pairs * 2 * (SETTLE_S + WINDOW_S) * 1.2) + 30
+    with twins() as bed, bed.beds["a"].listening(cpu=cpus - 1):
+        with on_cpu(0):
+            argv = ["iperf3", "-c", SERVER, "-B", CLIENT, "-t", str(seconds), *STREAM]
+            stream = bed.beds["a"].client.spawn(argv)
         try:
             time.sleep(2)
-            for sampled_way in WAYS:
-                with bed.beds[sampled_way].pptmon("--rate", str(rate_hz)):
+            for observed_way in WAYS:
+                with on_cpu(1), _observed(bed.beds[observed_way], rate_hz):
                     time.sleep(1)
                     for _ in range(pairs // 2):
                         rates = {way: _window(bed, way) for way in draw.sample(WAYS, 2)}
-                        with_it, without = rates.pop(sampled_way), rates.popitem()[1]
-                        losses.append(1 - with_it / without)
+                        with_it, without = rates.pop(observed_way), rates.popitem()[1]
+                        ratios.append(np.log(with_it / without))
                         bases.append(without)
         finally:
             stream.stop()
-    loss, half_width = mean_interval(losses)
-    return Loss(rate_hz, loss, half_width, len(losses), sum(bases) / len(bases))
+    kept = (TRIMMED, TRIMMED)
+    low, high = mstats.trimmed_mean_ci(ratios, limits=kept, alpha=0.05)
+    middle = float(mstats.trimmed_mean(ratios, limits=kept))
+    lost = [float(-np.expm1(ratio)) for ratio in (middle, high, low)]
+    return Loss(*lost, pairs=len(ratios), base_bps=float(np.median(bases)))
 
 
-def _two_cpus() -> tuple[int, int]:
-    """For sender and receiver; the VNF's kernel works where the sender does. Left to the scheduler,
-    their places would decide more than what is measured."""
-    cpus = sorted(os.sched_getaffinity(0))
-    return cpus[0], cpus[1 % len(cpus)]
+def _observed(bed: Testbed, rate_hz: float | None) -> AbstractContextManager[object]:
+    return _nothing(bed) if rate_hz is None else bed.pptmon("--rate", str(rate_hz))
+
+
+@contextmanager
+def _nothing(bed: Testbed) -> Iterator[None]:
+    """Programs that do nothing where those of pptmon would be."""
+    program = bpf.load_nothing()
+    with inside(bed.vnf.namespace):
+        links = [
+            bpf.attach(program, socket.if_nametoindex(interface), direction)
+            for interface, direction in (("in", "ingress"), ("out", "egress"))
+        ]
+    try:
+        yield
+    finally:
+        for descriptor in (*links, program):
+            os.close(descriptor)
 
 
 def _window(bed: Twins, way: str) -> float:
