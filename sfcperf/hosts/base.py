@@ -95,3 +95,11 @@ class Host(ABC):
     @abstractmethod
     def get(self, remote: Path, local: Path) -> None:
         """Copy a file of the host to this machine."""
+
+    @abstractmethod
+    def program(self, local: Path) -> str:
+        """The name (argv[0]) under which a program file of this machine can be called on the host.
+
+        Where the host has files of its own, the program is copied there at the first call. It
+        should be static: its shared libraries are not looked for.
+        """

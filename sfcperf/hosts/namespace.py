@@ -92,6 +92,10 @@ class NamespaceHost(Host):
         """Copy a file; the folder is made when it is not there."""
         _copy(remote, local)
 
+    def program(self, local: Path) -> str:
+        """The file itself."""
+        return str(local)
+
 
 def _copy(source: Path, target: Path) -> None:
     try:

@@ -117,6 +117,9 @@ class FakeHost(Host):
     def get(self, remote: Path, local: Path) -> None:
         raise MeasurementError("a fake host has no files")
 
+    def program(self, local: Path) -> str:
+        raise MeasurementError("a fake host has no files")
+
 
 class FakeDriver(Driver):
     """Resources are files named TAG-DEPLOYMENT-PART in a folder."""
