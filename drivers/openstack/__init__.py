@@ -1,0 +1,1 @@
+"""Chains of virtual machines on OpenStack, with networking-sfc."""

@@ -1,0 +1,109 @@
+"""`infrastructure.config` of the OpenStack driver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
+
+LIFECYCLES = ("nova", "heat", "tacker")
+
+PARAMETERS: Mapping[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "cloud": {
+            "description": "Name of the cloud in clouds.yaml. Absent: OS_CLOUD, or the OS_* "
+            "variables of the environment.",
+            "type": "string",
+            "minLength": 1,
+        },
+        "image": {
+            "description": "Image of all VMs, name or id. Absent: that of each VNF's descriptor; "
+            "the endpoints then need one of their own, by their options.",
+            "type": "string",
+            "minLength": 1,
+        },
+        "flavor": {
+            "description": "Flavor of all VMs, name or id. Absent: for each VM the smallest that "
+            "has the vCPUs and the memory that the workflow or the VNF's descriptor wants.",
+            "type": "string",
+            "minLength": 1,
+        },
+        "management_network": {
+            "description": "Network by which sfcperf reaches the VMs by SSH, name or id. Absent: "
+            "one is made, and `external_network` leads to it.",
+            "type": "string",
+            "minLength": 1,
+        },
+        "external_network": {
+            "description": "External network, name or id, from which the client's VM gets a "
+            "floating IP; the other VMs are reached through it. Only without `management_network`.",
+            "type": "string",
+            "minLength": 1,
+        },
+        "ssh_user": {
+            "description": "User of the VMs by SSH; one that is not root needs sudo without a "
+            "password.",
+            "type": "string",
+            "pattern": "^[a-z_][a-z0-9_-]{0,31}$",
+            "default": "root",
+        },
+        "lifecycle": {
+            "description": "Who makes VNFs and chain: `nova` and neutron one by one, `heat` as "
+            "stacks, `tacker` as VNFs and a VNF forwarding graph.",
+            "enum": list(LIFECYCLES),
+            "default": "nova",
+        },
+        "hosts": {
+            "description": "Node of the topology -> hypervisor, by availability zone (needs the "
+            "rights of an administrator). Absent: the cloud places VMs as it likes.",
+            "type": "object",
+            "additionalProperties": {"type": "string", "minLength": 1},
+        },
+        "mtu": {
+            "description": "MTU of the endpoints, bytes of IP packet; that of the cloud's network "
+            "must not be smaller.",
+            "type": "integer",
+            "minimum": 576,
+            "maximum": 9000,
+            "default": 1400,
+        },
+        "provision": {
+            "description": "How tools that a VM lacks get there: `carry` copies those of this "
+            "machine, `ansible` installs packages.",
+            "enum": ["carry", "ansible"],
+            "default": "carry",
+        },
+        "boot_timeout_s": {
+            "description": "How long a VM may take until it answers by SSH, seconds.",
+            "type": "number",
+            "minimum": 10,
+            "maximum": 3600,
+            "default": 300,
+        },
+    },
+}
+
+
+@dataclass(frozen=True)
+class Config:
+    """The validated configuration; None where the workflow does not say."""
+
+    cloud: str | None
+    image: str | None
+    flavor: str | None
+    management_network: str | None
+    external_network: str | None
+    ssh_user: str
+    lifecycle: Literal["nova", "heat", "tacker"]
+    mtu: int
+    provision: Literal["carry", "ansible"]
+    boot_timeout_s: float
+    hosts: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any]) -> Self:
+        """From what was validated against PARAMETERS, defaults filled in."""
+        absent = {name: None for name in PARAMETERS["properties"] if name != "hosts"}
+        return cls(**{**absent, **config})
