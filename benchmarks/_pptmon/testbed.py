@@ -69,6 +69,7 @@ class Testbed:
             server=ends[1],
             vcpus=(0,),
             mtu=MTU,
+            outputs=self.folder,
         )
         with _place(cpu):
             running = kind.start(self.vnf, attachment, knobs)
