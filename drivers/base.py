@@ -63,6 +63,9 @@ class Driver(Plugin, ABC):
     """
 
     name: ClassVar[str]
+    elsewhere: ClassVar[bool] = False
+    """Whether its hosts are other machines: what the kernel of this one lacks does not matter then
+    (`Requirement.of_this_kernel`), and tools that its hosts lack are carried there."""
 
     def __init__(self, context: DriverContext) -> None:
         self.context = context

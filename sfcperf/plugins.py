@@ -7,7 +7,7 @@ declares the JSON Schema of its own parameters (`parameters`) beside its code.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -59,6 +59,17 @@ class Requirement:
     """What was found (a version, a path), or what is missing."""
     remedy: str = ""
     """What to do when it is not met."""
+    command: bool = False
+    """Whether it is the command `name`, which is called on hosts: a driver whose hosts are other
+    machines carries it there (`commands`)."""
+    of_this_kernel: bool = False
+    """Whether it is something of the kernel that sfcperf runs on, which says nothing of hosts that
+    are other machines (`Driver.elsewhere`): these are asked when they are there."""
+
+
+def commands(requirements: Iterable[Requirement]) -> tuple[str, ...]:
+    """Names of the commands among them, each once."""
+    return tuple(dict.fromkeys(need.name for need in requirements if need.command))
 
 
 @cache

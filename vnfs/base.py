@@ -14,12 +14,19 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sfcperf.hosts.base import Host
-from sfcperf.plugins import Plugin, Requirement
+from sfcperf.plugins import Plugin, Requirement, commands
 
 
 @dataclass(frozen=True)
 class Attachment:
-    """How an SF instance hangs on its SFF."""
+    """How an SF instance hangs on its SFF.
+
+    Or, with encapsulation `none` and two interfaces, in plain IP: behind an SFC proxy, or where the
+    infrastructure chains by itself (networking-sfc). Then what comes in by the ingress is for the
+    server and leaves by the egress, and the other way round for replies; both interfaces may be in
+    one subnet and have addresses, DHCP's included; the host may have others, by which it is
+    managed.
+    """
 
     name: str
     """The instance, `fwd-1`."""
@@ -28,16 +35,20 @@ class Attachment:
     macs: tuple[str, ...]
     """Their MAC addresses, in the same order."""
     encapsulation: str
-    """`nsh-eth`, `nsh-vxlan-gpe`; `none` for an NSH-unaware function behind an SFC proxy."""
+    """`nsh-eth`, `nsh-vxlan-gpe`; `none` for plain IP."""
     address: str | None
     """IPv4 address of the ingress interface where the encapsulation needs one (VXLAN-GPE)."""
     client: tuple[str, str]
-    """IPv4 and MAC address of the client endpoint: where an NSH-unaware function sends replies."""
+    """IPv4 and MAC address of the client endpoint: where a function in plain IP sends replies. The
+    MAC address may be another's (a gateway, an SFC proxy) that takes packets for it."""
     server: tuple[str, str]
     """IPv4 and MAC address of the server endpoint."""
     vcpus: tuple[int, ...]
     """CPUs that the driver assigned; a function with worker threads pins them to these."""
     mtu: int
+    outputs: Path
+    """A folder of the machine that runs sfcperf, which is there: for what the function's tools
+    print while they run (`Host.spawn` writes here)."""
 
 
 class RunningFunction(ABC):
@@ -56,9 +67,14 @@ class RunningFunction(ABC):
         the `engine` that `auto` has become."""
         return {}
 
+    def pids(self) -> tuple[int, ...]:
+        """Its processes, ids as its host knows them; none where the kernel does the work."""
+        return ()
+
     @abstractmethod
     def stop(self) -> None:
-        """End it; harmless when it has ended."""
+        """End it, and take away whatever it set up on its host, which may get another function
+        next; harmless when it has ended."""
 
 
 class NetworkFunction(Plugin, ABC):
@@ -67,6 +83,9 @@ class NetworkFunction(Plugin, ABC):
     name: ClassVar[str]
     nsh_aware: ClassVar[bool]
     """False: the driver puts an SFC proxy in front."""
+    plain_ip: ClassVar[bool] = False
+    """NSH-aware, and yet also works with encapsulation `none` and two interfaces, where an
+    infrastructure chains without NSH. See `takes_plain_ip`."""
     interfaces: ClassVar[int]
     """1: the packet returns where it came from; 2: ingress and egress."""
     kernel_path: ClassVar[bool] = True
@@ -79,6 +98,17 @@ class NetworkFunction(Plugin, ABC):
     @abstractmethod
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
         """What must be there to run it (binaries built, kernel features)."""
+
+    @classmethod
+    def tools(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
+        """Commands that it calls on its host, beyond those of POSIX, so that a driver can carry
+        them to a host that lacks them. Binaries of its own it carries itself (`Host.program`)."""
+        return commands(cls.requirements(knobs))
+
+    @classmethod
+    def takes_plain_ip(cls) -> bool:
+        """Whether it works with encapsulation `none` and two interfaces."""
+        return cls.plain_ip or (not cls.nsh_aware and cls.interfaces == 2)
 
     @classmethod
     def check(cls, knobs: Mapping[str, Any]) -> None:

@@ -240,6 +240,7 @@ class Site:
             server=(server.address, server.mac),
             vcpus=self.cpus.assigned[name],
             mtu=int(self.context.config["mtu"]),
+            outputs=self._workdir(name),
         )
         running = function.type.start(self.hosts[name], attachment, function.spec.knobs)
         self.running[name] = running

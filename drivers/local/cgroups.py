@@ -16,6 +16,7 @@ from pathlib import Path
 
 from sfcperf.drivers.local.mountinfo import CgroupMount, cgroup_mounts, own_groups
 from sfcperf.errors import DeploymentError, EnvironmentLacks
+from sfcperf.passive.proc import stat_lines
 
 CONTROLLERS = ("cpuset", "cpuacct", "memory")
 """Needed of v1."""
@@ -185,6 +186,10 @@ class Cgroup:
     def pids(self) -> list[int]:
         """Processes in the group."""
         return _pids(self.procs[0])
+
+    def processes(self) -> list[str]:
+        """Line of /proc/PID/stat of each process in the group."""
+        return stat_lines(self.pids())
 
     def _make(self, folder: Path) -> None:
         try:

@@ -8,7 +8,7 @@ from sfcperf import plugins
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.plugins import Requirement
 from sfcperf.workflow.defaults import with_defaults
-from sfcperf.workflow.model import Workflow
+from sfcperf.workflow.model import Scenario, Workflow
 
 
 def requirements_for(workflow: Workflow | None, driver: str | None = None) -> list[Requirement]:
@@ -42,12 +42,20 @@ def _of(workflow: Workflow, driver: str | None) -> Iterator[Requirement]:
         other = plugins.load("driver", driver)
         yield from other.requirements(with_defaults(other.parameters, {}))
     for scenario in workflow.scenarios:
-        for function in scenario.chain.functions:
-            yield from plugins.load("vnf", function.type).requirements(function.knobs)
-        for probe in scenario.probes:
-            yield from plugins.load("probe", probe.probe).requirements()
-        for monitor in scenario.monitors:
-            yield from plugins.load("monitor", monitor.monitor).requirements()
+        name = driver or workflow.infrastructure_of(scenario).driver
+        elsewhere = plugins.load("driver", name).elsewhere
+        for need in _of_scenario(scenario):
+            if not (elsewhere and need.of_this_kernel):
+                yield need
+
+
+def _of_scenario(scenario: Scenario) -> Iterator[Requirement]:
+    for function in scenario.chain.functions:
+        yield from plugins.load("vnf", function.type).requirements(function.knobs)
+    for probe in scenario.probes:
+        yield from plugins.load("probe", probe.probe).requirements()
+    for monitor in scenario.monitors:
+        yield from plugins.load("monitor", monitor.monitor).requirements()
 
 
 def _of_all(driver: str | None) -> Iterator[Requirement]:

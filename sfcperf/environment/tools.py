@@ -55,9 +55,11 @@ def tool(name: str, package: str, version_argv: Sequence[str] = ()) -> Requireme
             met=False,
             detail="not found on this machine",
             remedy=f"`make setup`, or install the package {package}",
+            command=True,
         )
     version = _version(path, version_argv) if version_argv and _ask_versions.get() else ""
-    return Requirement(name, met=True, detail=f"{version} ({path})" if version else path)
+    detail = f"{version} ({path})" if version else path
+    return Requirement(name, met=True, detail=detail, command=True)
 
 
 def root(purpose: str) -> Requirement:

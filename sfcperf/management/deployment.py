@@ -19,7 +19,10 @@ class Meter(Protocol):
         """Memory in use now, bytes."""
 
     def pids(self) -> list[int]:
-        """Processes that belong to the instance, ids as seen by the machine that meters."""
+        """Processes that belong to the instance, ids as its own machine knows them."""
+
+    def processes(self) -> list[str]:
+        """The line of /proc/PID/stat (proc(5)) of each of them that is still there."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,9 @@ class Hop:
     host: Host
     interface: str
     """On the SFF's side of the attachment, so that what an SF gets and returns is visible."""
+    inside: bool = False
+    """Whether it is the SF's or endpoint's own interface instead, where the SFF's side cannot be
+    seen: what is received here is what the SFF sent."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,7 @@ class ServiceFunction:
     interfaces: tuple[str, ...]
     """In the SF, in order: ingress, then egress when it has two."""
     nsh_aware: bool
+    """Whether it gets NSH packets here; False in plain IP, even of a type that could."""
     vcpus: tuple[int, ...]
     """CPUs of the node that it may use; empty: unbounded."""
     counters: Callable[[], Mapping[str, int]]
@@ -95,6 +102,11 @@ class Deployment:
     """What is on the wire towards the SFs: `nsh-eth`, `nsh-vxlan-gpe`, ...; `none` at length 0."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What a reader of the results should know: offloads, MTU, CPU assignment, versions."""
+    diagnostics: Mapping[str, Callable[[], Mapping[str, float]]] = field(default_factory=dict)
+    """By instance (SFs, `client`, `server`): what the infrastructure says of it from outside, asked
+    for now. Units are in the names; those that begin with `memory_` and those that end in `_age_s`
+    are as of now, all others are counted since the instance began: `cpu_s`, `disk_read_bytes`,
+    `in_rx_packets`. Raises MeasurementError. Empty where the infrastructure says nothing."""
 
 
 @dataclass(frozen=True)
@@ -102,13 +114,19 @@ class HopObservation:
     """What was seen of marked packets at one SF, in one direction."""
 
     function: str
-    spi: int
-    si: int
+    spi: int | None
+    """None, and so both SIs, where the infrastructure chains by other means than NSH."""
+    si: int | None
     """As the packet reached the SF (for an NSH-unaware SF: as it reached its SFC proxy)."""
-    si_after: int
+    si_after: int | None
     """As the packet left it."""
     packets: int
     """Distinct marked packets that were seen both going in and coming out."""
+    ttl: int | None = None
+    """TTL of the IPv4 packet as it reached the SF, where the order of SFs is told by it; None where
+    it is told otherwise, or was not seen."""
+    ttl_after: int | None = None
+    """As the packet left it."""
 
 
 @dataclass(frozen=True)

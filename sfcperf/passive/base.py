@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Plugin, Requirement
+from sfcperf.plugins import Plugin, Requirement, commands
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,12 @@ class Monitor(Plugin, ABC):
     @abstractmethod
     def requirements(cls) -> list[Requirement]:
         """Tools that must be installed."""
+
+    @classmethod
+    def tools(cls) -> tuple[str, ...]:
+        """Commands that it calls on hosts, beyond those of POSIX, so that a driver can carry them
+        to a host that lacks them. Binaries of sfcperf's own it carries itself (`Host.program`)."""
+        return commands(cls.requirements())
 
     @abstractmethod
     def start(self, deployment: Deployment, raw_dir: Path) -> None:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from sfcperf.management.deployment import Deployment, Meter
 from sfcperf.passive.base import Observation
-from sfcperf.passive.sampling import INTERVAL, SamplingMonitor
+from sfcperf.passive.sampling import INTERVAL, Look, SamplingMonitor
 
 
 class CpuMonitor(SamplingMonitor):
-    """CPU time of each SF and SFF as its meter counts it (a cgroup), as cores in use: `cpu_cores`
-    at a moment is the mean since the moment before."""
+    """CPU time of each SF and SFF as its meter counts it (a cgroup, a VM from inside), as cores in
+    use: `cpu_cores` at a moment is the mean since the moment before."""
 
     name = "cpu"
     title = "CPU cores used by each SF and SFF"
-    cost = "reads one accounting file per instance and interval; no process is started"
+    cost = (
+        "reads one accounting file per instance and interval, in this machine without starting a "
+        "process; in a VM one command per interval"
+    )
     parameters: ClassVar[Mapping[str, Any]] = {
         "type": "object",
         "additionalProperties": False,
@@ -32,7 +34,9 @@ class CpuMonitor(SamplingMonitor):
     def sample(self, time_ns: int) -> Iterator[Observation]:
         """One observation per instance; none at the first call."""
         for instance, meter in self._meters.items():
-            now, cpu_s = time.monotonic(), meter.cpu_s()
+            look = Look()
+            cpu_s = meter.cpu_s()
+            now = look.middle_s()
             if instance in self._last:
                 then, before_s = self._last[instance]
                 if now - then < self.shortest_s:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any, ClassVar
@@ -12,7 +11,7 @@ from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import Deployment, Hop
 from sfcperf.passive.base import Observation
 from sfcperf.passive.proc import InterfaceCounters, interface_counters
-from sfcperf.passive.sampling import INTERVAL, SamplingMonitor
+from sfcperf.passive.sampling import INTERVAL, Look, SamplingMonitor
 
 _BITS_PER_BYTE = 8
 
@@ -23,12 +22,16 @@ class InterfaceMonitor(SamplingMonitor):
     At each sample, what was added since the one before: `rx_packets`, `rx_bytes`, `rx_errors`,
     `rx_drops` and the same with `tx_`, and as rates `rx_pps`, `tx_pps` (1/s), `rx_bps`, `tx_bps`
     (bit/s). At the end the same counts since the start, named `rx_packets_total` and so on. A hop
-    is seen from the SFF: rx is what comes out of the SF or endpoint, tx what goes into it.
+    is seen from the SFF: rx is what comes out of the SF or endpoint, tx what goes into it; also
+    where the interface that is read is the SF's own (`Hop.inside`), as in a VM.
     """
 
     name = "interfaces"
     title = "Packets, bytes, errors and drops at each hop"
-    cost = "reads /proc/net/dev once per host and interval; no process is started on local hosts"
+    cost = (
+        "reads /proc/net/dev once per host and interval, in this machine without starting a "
+        "process; in a VM one command per interval"
+    )
     parameters: ClassVar[Mapping[str, Any]] = {
         "type": "object",
         "additionalProperties": False,
@@ -43,8 +46,7 @@ class InterfaceMonitor(SamplingMonitor):
 
     def sample(self, time_ns: int) -> Iterator[Observation]:
         """Deltas and rates of each hop; none at the first call."""
-        now, counters = time.monotonic(), self._read()
-        for hop, current in counters.items():
+        for hop, (now, current) in self._read().items():
             if hop in self._last:
                 then, before = self._last[hop]
                 delta = current - before
@@ -63,18 +65,22 @@ class InterfaceMonitor(SamplingMonitor):
             for name, value in asdict(last - self._first[hop]).items()
         ]
 
-    def _read(self) -> dict[str, InterfaceCounters]:
-        """Each host is read once, however many of the hops are on it."""
-        seen: dict[Host, dict[str, InterfaceCounters]] = {}
+    def _read(self) -> dict[str, tuple[float, InterfaceCounters]]:
+        """By hop, when and what. Each host is read once, however many of the hops are on it."""
+        seen: dict[Host, tuple[float, dict[str, InterfaceCounters]]] = {}
         counters = {}
         for hop in self._hops:
             if hop.host not in seen:
-                seen[hop.host] = interface_counters(hop.host.read_text("/proc/net/dev"))
-            if hop.interface not in seen[hop.host]:
+                look = Look()
+                there = interface_counters(hop.host.read_text("/proc/net/dev"))
+                seen[hop.host] = (look.middle_s(), there)
+            moment, there = seen[hop.host]
+            if hop.interface not in there:
                 raise MeasurementError(
                     f"hop {hop.name}: {hop.host.name} has no interface {hop.interface}"
                 )
-            counters[hop.name] = seen[hop.host][hop.interface]
+            own = there[hop.interface]
+            counters[hop.name] = (moment, own.from_the_other_end() if hop.inside else own)
         return counters
 
 

@@ -11,11 +11,15 @@ from sfcperf.passive.sampling import INTERVAL, SamplingMonitor
 
 
 class MemoryMonitor(SamplingMonitor):
-    """Memory of each SF and SFF as its meter counts it (a cgroup): `memory_bytes`."""
+    """Memory of each SF and SFF as its meter counts it (a cgroup, a VM from inside):
+    `memory_bytes`."""
 
     name = "memory"
     title = "Memory held by each SF and SFF"
-    cost = "reads one accounting file per instance and interval; no process is started"
+    cost = (
+        "reads one accounting file per instance and interval, in this machine without starting a "
+        "process; in a VM one command per interval"
+    )
     parameters: ClassVar[Mapping[str, Any]] = {
         "type": "object",
         "additionalProperties": False,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import astuple, dataclass
+from pathlib import Path
 
 from sfcperf.errors import MeasurementError
 
@@ -30,6 +33,11 @@ class InterfaceCounters:
     def __sub__(self, earlier: InterfaceCounters) -> InterfaceCounters:
         pairs = zip(astuple(self), astuple(earlier), strict=True)
         return InterfaceCounters(*(now - then for now, then in pairs))
+
+    def from_the_other_end(self) -> InterfaceCounters:
+        """As the other end of the link sees them: what is received here was sent there."""
+        own = astuple(self)
+        return InterfaceCounters(*own[4:], *own[:4])
 
 
 def interface_counters(net_dev: str) -> dict[str, InterfaceCounters]:
@@ -63,6 +71,47 @@ def tcp_listening_ports(net_tcp: str) -> frozenset[int]:
             except ValueError as error:
                 raise MeasurementError(f"/proc/net/tcp has a port {columns[1]!r}") from error
     return frozenset(ports)
+
+
+@dataclass(frozen=True)
+class ProcessStat:
+    """A process at a moment."""
+
+    pid: int
+    command: str
+    started: int
+    """In clock ticks since the machine's boot: with the id it names one process."""
+    cpu_s: float
+    """Its own, without its children's."""
+    rss_bytes: int
+
+
+def process_stat(line: str) -> ProcessStat:
+    """A line of /proc/PID/stat. Raises MeasurementError for any other text.
+
+    Its pages are taken to be as large as here: a host of another architecture is refused when
+    tools are carried there.
+    """
+    head, _, rest = line.rpartition(")")
+    pid, _, command = head.partition(" (")
+    fields = rest.split()
+    if len(fields) < 22:
+        raise MeasurementError("not a line of /proc/PID/stat")
+    own, user, system, started, pages = _integers(
+        " ".join((pid, *fields[11:13], fields[19], fields[21])), "/proc/PID/stat"
+    )
+    page_bytes = os.sysconf("SC_PAGE_SIZE")
+    return ProcessStat(own, command, started, (user + system) / USER_HZ, pages * page_bytes)
+
+
+def stat_lines(pids: Iterable[int]) -> list[str]:
+    """Line of /proc/PID/stat of each process of this machine that is still there."""
+    lines = []
+    for pid in pids:
+        # One that ends while it is read is ESRCH.
+        with suppress(OSError):
+            lines.append(Path(f"/proc/{pid}/stat").read_text(errors="replace"))
+    return lines
 
 
 def process_cpu_s(stat: str) -> float:

@@ -5,23 +5,25 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from sfcperf.management.deployment import Deployment, Meter
 from sfcperf.passive.base import Observation
-from sfcperf.passive.sampling import INTERVAL, SamplingMonitor
-
-if TYPE_CHECKING:
-    import psutil
+from sfcperf.passive.proc import ProcessStat, process_stat
+from sfcperf.passive.sampling import INTERVAL, Look, SamplingMonitor
 
 
 class ProcessMonitor(SamplingMonitor):
     """CPU cores (mean since the sample before) and resident memory of the processes that belong to
-    an SF or SFF: `process_cpu_cores`, `process_rss_bytes`, source `INSTANCE/COMMAND[PID]`."""
+    an SF or SFF: `process_cpu_cores`, `process_rss_bytes`, source `INSTANCE/COMMAND[PID]` (a
+    command's first 15 characters)."""
 
     name = "processes"
     title = "The busiest processes of each SF and SFF"
-    cost = "reads two files of /proc per process and interval; no process is started"
+    cost = (
+        "reads a file of /proc per process and interval, in this machine without starting a "
+        "process; in a VM one command per interval"
+    )
     parameters: ClassVar[Mapping[str, Any]] = {
         "type": "object",
         "additionalProperties": False,
@@ -41,7 +43,8 @@ class ProcessMonitor(SamplingMonitor):
     def begin(self, deployment: Deployment) -> None:
         """See SamplingMonitor.begin."""
         self._meters: Mapping[str, Meter] = deployment.meters
-        self._known: dict[int, _Watched] = {}
+        self._known: dict[tuple[str, int, int], ProcessStat] = {}
+        self._looks: dict[str, float] = {}
         self._last_s = -math.inf
 
     def sample(self, time_ns: int) -> Iterator[Observation]:
@@ -49,55 +52,22 @@ class ProcessMonitor(SamplingMonitor):
         now = time.monotonic()
         if now - self._last_s < self.shortest_s:
             return
-        self._last_s = now
-        seen: dict[int, _Watched] = {}
+        known, self._known = self._known, {}
+        looks, self._looks = self._looks, {}
         for instance, meter in self._meters.items():
+            look = Look()
+            processes = [process_stat(line) for line in meter.processes()]
+            self._looks[instance] = moment = look.middle_s()
+            elapsed_s = moment - looks.get(instance, -math.inf)
             uses = []
-            for pid in meter.pids():
-                watched = self._known.get(pid) or _Watched.of(pid)
-                if watched is None or (use := watched.use()) is None:
-                    continue
-                seen[pid] = watched
-                if use[0] is not None:
-                    uses.append((use[0], use[1], f"{instance}/{watched.command}[{pid}]"))
+            for process in processes:
+                key = (instance, process.pid, process.started)
+                self._known[key] = process
+                if (before := known.get(key)) is not None:
+                    cores = (process.cpu_s - before.cpu_s) / max(elapsed_s, 1e-9)
+                    source = f"{instance}/{process.command}[{process.pid}]"
+                    uses.append((cores, process.rss_bytes, source))
             for cores, rss_bytes, source in sorted(uses, reverse=True)[: self.parameters["top"]]:
                 yield Observation(time_ns, source, "process_cpu_cores", "1", cores)
                 yield Observation(time_ns, source, "process_rss_bytes", "B", rss_bytes)
-        self._known = seen
-
-
-class _Watched:
-    """A process between two samples."""
-
-    def __init__(self, process: psutil.Process, command: str) -> None:
-        self._process = process
-        self.command = command
-        self._last: tuple[float, float] | None = None
-
-    @classmethod
-    def of(cls, pid: int) -> _Watched | None:
-        """None when there is no such process any more."""
-        import psutil
-
-        try:
-            process = psutil.Process(pid)
-            return cls(process, process.name())
-        except psutil.NoSuchProcess:
-            return None
-
-    def use(self) -> tuple[float | None, int] | None:
-        """Cores since the last call (None at the first) and resident bytes; None: it has ended, or
-        its id belongs to another process by now."""
-        import psutil
-
-        try:
-            if not self._process.is_running():
-                return None
-            with self._process.oneshot():
-                times, rss_bytes = self._process.cpu_times(), self._process.memory_info().rss
-        except psutil.NoSuchProcess:
-            return None
-        now, cpu_s = time.monotonic(), times.user + times.system
-        last, self._last = self._last, (now, cpu_s)
-        cores = None if last is None else (cpu_s - last[1]) / max(now - last[0], 1e-9)
-        return cores, rss_bytes
+        self._last_s = now

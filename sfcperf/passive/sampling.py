@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +21,18 @@ INTERVAL: Final[Mapping[str, Any]] = {
     "description": "Time between two samples, seconds.",
 }
 """JSON Schema of the parameter `interval_s`."""
+
+
+class Look:
+    """A look at something, which takes a while where it is another machine's."""
+
+    def __init__(self) -> None:
+        self._began_s = time.monotonic()
+
+    def middle_s(self) -> float:
+        """The moment that what was seen is of, once it is there: that between asking and knowing,
+        by the monotonic clock, seconds."""
+        return (self._began_s + time.monotonic()) / 2
 
 
 class SamplingMonitor(Monitor):

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.management.deployment import Deployment, Endpoint, Hop
+from sfcperf.passive.proc import stat_lines
 
 CLIENT, SERVER = "198.18.0.2", "198.18.1.2"  # RFC 2544
 ENDS = {"client": (CLIENT, "198.18.0.1"), "server": (SERVER, "198.18.1.1")}
@@ -30,16 +31,19 @@ _numbers = itertools.count()
 class OwnMeter:
     """Meters some processes of this machine, from /proc."""
 
-    processes: list[int] = field(default_factory=list)
+    watched: list[int] = field(default_factory=list)
 
     def cpu_s(self) -> float:
-        return sum(_stat(pid)[11] + _stat(pid)[12] for pid in self.processes) / 100
+        return sum(_stat(pid)[11] + _stat(pid)[12] for pid in self.watched) / 100
 
     def memory_bytes(self) -> int:
-        return sum(_stat(pid)[21] for pid in self.processes) * os.sysconf("SC_PAGE_SIZE")
+        return sum(_stat(pid)[21] for pid in self.watched) * os.sysconf("SC_PAGE_SIZE")
 
     def pids(self) -> list[int]:
-        return list(self.processes)
+        return list(self.watched)
+
+    def processes(self) -> list[str]:
+        return stat_lines(self.watched)
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ def cost(observations: Sequence[Observation]) -> float:
 
 
 def test_cpu_memory_processes_of_a_busy_process(wire: Cable, tmp_path: Path, busy: int) -> None:
-    wire.meter.processes.append(busy)
+    wire.meter.watched.append(busy)
     monitors = [made(kind, interval_s=0.1) for kind in (CpuMonitor, MemoryMonitor, ProcessMonitor)]
     for monitor in monitors:
         monitor.start(wire.deployment, tmp_path)

@@ -55,6 +55,7 @@ def make_bench(lab: Lab, forwarder_binary: Path) -> Callable[..., Bench]:
             server=_NOBODY,
             vcpus=vcpus,
             mtu=1500,
+            outputs=lab.outputs,
         )
         knobs = {"engine": engine}
         if Forwarder.peer_needs_xdp(knobs):

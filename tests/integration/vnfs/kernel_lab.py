@@ -34,6 +34,7 @@ class Between:
             server=(SERVER, self.server.mac),
             vcpus=(),
             mtu=1500,
+            outputs=lab.outputs,
         )
         self.knobs = with_defaults(kind.parameters, knobs)
         self.function: RunningFunction = self.restart()

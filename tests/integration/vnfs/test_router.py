@@ -35,6 +35,7 @@ class Between:
             server=(SERVER, self.server.mac),
             vcpus=(),
             mtu=1500,
+            outputs=lab.outputs,
         )
         self.lab = lab
         self.function = Router.start(router, self.attachment, {})

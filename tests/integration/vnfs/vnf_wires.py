@@ -82,7 +82,7 @@ class Lab:
     """Makes namespaces, and leaves nothing behind."""
 
     def __init__(self, workdir: Path) -> None:
-        self._workdir = workdir
+        self._workdir = self.outputs = workdir
         self._stack = ExitStack()
         self._tag = f"vnf-{os.getpid()}-{next(_numbers)}"
         self._macs = itertools.count(1)

@@ -21,6 +21,7 @@ class Plugin:
     """Any plug-in: says what it needs, and notes what it was asked with."""
 
     parameters = PARAMETERS
+    elsewhere = False
 
     def __init__(self, *needs: Requirement) -> None:
         self.needs = list(needs)
@@ -73,8 +74,10 @@ def workflow() -> Any:
         probes=(SimpleNamespace(probe="ping"),),
         monitors=(SimpleNamespace(monitor="cpu"),),
     )
+    here = Infrastructure("here", {"a": 1})
     return SimpleNamespace(
-        infrastructures=(Infrastructure("here", {"a": 1}),),
+        infrastructures=(here,),
+        infrastructure_of=lambda scenario: here,
         scenarios=(scenario, scenario),
         folder=Path(),
     )
@@ -93,6 +96,16 @@ def test_another_driver_is_not_asked_with_the_configuration_of_the_first(
     names = [r.name for r in environment.requirements_for(workflow(), driver="there")]
     assert names == ["credentials", "clang", "ping"]
     assert installed["driver", "there"].asked == [({"speed": 3},)]
+
+
+def test_this_kernel_does_not_matter_where_hosts_are_other_machines(
+    installed: dict[tuple[str, str], Plugin],
+) -> None:
+    installed["vnf", "fwd"].needs.append(Requirement("TUN", False, "no", of_this_kernel=True))
+    with pytest.raises(EnvironmentLacks, match="TUN"):
+        gather.check(workflow())
+    installed["driver", "there"].elsewhere = True
+    gather.check(workflow(), driver="there")
 
 
 def test_without_a_workflow_all_are_asked_with_their_defaults(

@@ -16,6 +16,7 @@ from sfcperf.management.deployment import Deployment, Hop, Meter
 from sfcperf.passive import cpu, interfaces, memory, processes, sampling, tcpdump
 from sfcperf.passive.base import Monitor, Observation
 from sfcperf.passive.pptmon import PptmonMonitor
+from sfcperf.passive.proc import stat_lines
 from sfcperf.passive.transit_time import TransitTimeMonitor
 
 MONITORS: list[type[Monitor]] = [
@@ -44,6 +45,9 @@ class FakeMeter:
     def pids(self) -> list[int]:
         return self._pids
 
+    def processes(self) -> list[str]:
+        return stat_lines(self._pids)
+
 
 class FakeHost:
     """Gives /proc/net/dev in which each read adds 10 packets of 100 bytes each way."""
@@ -62,13 +66,13 @@ class FakeHost:
 
 
 class Clock:
-    """Time in steps of one second."""
+    """Time in steps of one second, from look to look; a look takes no time."""
 
     def __init__(self) -> None:
         self._ticks = count()
 
     def monotonic(self) -> float:
-        return float(next(self._ticks))
+        return float(next(self._ticks) // 2)
 
 
 def deployment(meter: FakeMeter | None = None, hops: tuple[Hop, ...] = ()) -> Deployment:
@@ -95,7 +99,7 @@ def test_schema_is_sound_and_documented(monitor: type[Monitor]) -> None:
 
 
 def test_cpu_is_the_mean_since_the_sample_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cpu, "time", Clock())
+    monkeypatch.setattr(sampling, "time", Clock())
     meter = FakeMeter()
     monitor = cpu.CpuMonitor({"interval_s": 1})
     monitor.begin(deployment(meter))
@@ -107,7 +111,7 @@ def test_cpu_is_the_mean_since_the_sample_before(monkeypatch: pytest.MonkeyPatch
 
 
 def test_no_rate_over_a_sliver_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cpu, "time", Clock())
+    monkeypatch.setattr(sampling, "time", Clock())
     monitor = cpu.CpuMonitor({"interval_s": 3})
     monitor.begin(deployment(FakeMeter()))
     assert [len(sampled(monitor)) for _ in range(5)] == [0, 0, 1, 0, 1]
@@ -120,7 +124,7 @@ def test_memory() -> None:
 
 
 def test_interfaces_deltas_rates_totals(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interfaces, "time", Clock())
+    monkeypatch.setattr(sampling, "time", Clock())
     fake = FakeHost()
     host = cast(Host, fake)
     monitor = interfaces.InterfaceMonitor({"interval_s": 1})
@@ -140,6 +144,16 @@ def test_interfaces_deltas_rates_totals(monkeypatch: pytest.MonkeyPatch) -> None
     assert totals["tx_bytes_total"] == (2000, "B")
 
 
+def test_interfaces_of_an_sf_itself_are_told_as_the_sff_sees_them() -> None:
+    fake = FakeHost()
+    fake.read_text = lambda path: HEADER + "  a: 100 1 2 3 0 0 0 0 400 4 5 6 0 0 0 0\n"  # type: ignore[method-assign]
+    monitor = interfaces.InterfaceMonitor({"interval_s": 1})
+    monitor.begin(deployment(hops=(Hop("fwd-1", cast(Host, fake), "a", inside=True),)))
+    (_, seen) = monitor._read()["fwd-1"]
+    assert (seen.tx_bytes, seen.tx_packets, seen.tx_errors, seen.tx_drops) == (100, 1, 2, 3)
+    assert (seen.rx_bytes, seen.rx_packets, seen.rx_errors, seen.rx_drops) == (400, 4, 5, 6)
+
+
 def test_interfaces_name_a_hop_that_is_not_there() -> None:
     monitor = interfaces.InterfaceMonitor({"interval_s": 1})
     monitor.begin(deployment(hops=(Hop("client", cast(Host, FakeHost()), "gone"),)))
@@ -147,12 +161,10 @@ def test_interfaces_name_a_hop_that_is_not_there() -> None:
         sampled(monitor)
 
 
-def test_processes_see_who_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock()
-    monkeypatch.setattr(processes, "time", clock)
+def test_processes_see_who_works() -> None:
     idle = subprocess.Popen(["sleep", "60"])
     try:
-        monitor = processes.ProcessMonitor({"interval_s": 1, "top": 1})
+        monitor = processes.ProcessMonitor({"interval_s": 0.01, "top": 1})
         monitor.begin(deployment(FakeMeter([idle.pid, os.getpid(), 2**22 + 1])))
         assert sampled(monitor) == []
         before_s = sum(os.times()[:2])
