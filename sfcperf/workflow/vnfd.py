@@ -23,6 +23,9 @@ class Descriptor:
     """Sum of `num_cpus` of its VDUs."""
     memory_mib: int | None
     """Sum of `mem_size` of its VDUs, MiB, rounded up."""
+    image: str | None = None
+    """Image that its first VDU is made from: the artifact's file without its ending, as an image
+    service names it."""
 
 
 def read_descriptor(path: Path) -> Descriptor:
@@ -45,7 +48,9 @@ def _read(path: Path, _changed_ns: int) -> Descriptor:
     sizes = [_compute(node) for node in template.nodetemplates]
     vcpus = [cpus for cpus, _ in sizes if cpus is not None]
     memory = [mib for _, mib in sizes if mib is not None]
-    return Descriptor(sum(vcpus) if vcpus else None, sum(memory) if memory else None)
+    return Descriptor(
+        sum(vcpus) if vcpus else None, sum(memory) if memory else None, _image(tree)
+    )
 
 
 def _yaml(path: Path) -> dict[str, Any]:
@@ -112,6 +117,16 @@ def _compute(node: Any) -> tuple[int | None, int | None]:
                 _mebibytes(memory) if isinstance(memory, str) else None,
             )
     return None, None
+
+
+def _image(tree: dict[str, Any]) -> str | None:
+    """The first artifact that is an image; the parser has no model of artifacts of a VDU."""
+    for node in tree["topology_template"]["node_templates"].values():
+        for artifact in (node.get("artifacts") or {}).values():
+            if isinstance(artifact, dict) and "Image" in str(artifact.get("type", "")):
+                file = artifact.get("file")
+                return Path(file).stem if isinstance(file, str) and file else None
+    return None
 
 
 def _mebibytes(size: str) -> int:

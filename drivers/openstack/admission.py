@@ -1,0 +1,92 @@
+"""What the OpenStack driver refuses before the cloud is asked for anything."""
+
+from __future__ import annotations
+
+from sfcperf import plugins
+from sfcperf.drivers.openstack.config import Config
+from sfcperf.drivers.openstack.shapes import needs
+from sfcperf.errors import WorkflowError
+from sfcperf.vnfs.base import NetworkFunction
+from sfcperf.workflow.model import FunctionSpec, Scenario
+
+DATA_PREFIX = "10.0.0.0/24"
+"""Of the data network that a run makes; the first two addresses are the endpoints' by default."""
+
+
+def admit(scenario: Scenario, config: Config) -> None:
+    """Raises WorkflowError."""
+    needs(scenario, config)
+    _check_encapsulation(scenario)
+    _check_endpoints(scenario)
+    _check_topology(scenario, config)
+    for spec in scenario.chain.functions:
+        _check_function(spec)
+
+
+def _check_encapsulation(scenario: Scenario) -> None:
+    asked = scenario.chain.encapsulation
+    if asked != "auto":
+        raise WorkflowError(
+            f"networking-sfc's Open vSwitch back-end carries chains by MPLS between switches and "
+            f"gives functions plain IP: there is no {asked} on this cloud",
+            where="/chain/encapsulation",
+            allowed='"auto": the infrastructure\'s own chaining, recorded in the results',
+        )
+
+
+def _check_endpoints(scenario: Scenario) -> None:
+    client, server = addresses(scenario)
+    if client == server:
+        raise WorkflowError(
+            f"client and server would both have the address {client}",
+            where="/endpoints",
+            hint="give both an address, or neither",
+        )
+
+
+def addresses(scenario: Scenario) -> tuple[str, str]:
+    """IPv4 addresses of client and server in the data network."""
+    return scenario.client.address or "10.0.0.1", scenario.server.address or "10.0.0.2"
+
+
+def _check_topology(scenario: Scenario, config: Config) -> None:
+    for number, link in enumerate(scenario.topology.links):
+        if link.rate_bps is not None:
+            raise WorkflowError(
+                "links between hypervisors are the cloud's own: this driver does not shape them",
+                where=f"/topology/links/{number}/rate_bps",
+                hint="leave it out, or use the local driver",
+            )
+    for node in scenario.topology.nodes:
+        for name, value in (("vcpus", node.vcpus), ("memory_mib", node.memory_mib)):
+            if value is not None:
+                raise WorkflowError(
+                    "hypervisors have the CPUs and the memory that they have: a node takes no size "
+                    "here",
+                    where=f"/topology/nodes/{node.name}/{name}",
+                    hint="leave it out; VMs get theirs by `resources`",
+                )
+    _check_hosts(scenario, config)
+
+
+def _check_hosts(scenario: Scenario, config: Config) -> None:
+    if not config.hosts:
+        return
+    used = {scenario.client.node, scenario.server.node}
+    used.update(spec.node for spec in scenario.chain.functions)
+    for node in sorted(used - set(config.hosts)):
+        raise WorkflowError(
+            f"no hypervisor is named for the node {node}, but for others",
+            where="/infrastructure/config/hosts",
+            hint=f'add "{node}", or leave `hosts` out and the cloud places all VMs',
+        )
+
+
+def _check_function(spec: FunctionSpec) -> None:
+    kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
+    if not kind.takes_plain_ip():
+        raise WorkflowError(
+            f"a {spec.type} works on NSH only, and this cloud gives its functions plain IP",
+            where=f"/vnfs/{spec.vnf}/type",
+            hint="choose a type that is NSH-unaware, or the local driver",
+        )

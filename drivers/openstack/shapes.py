@@ -1,0 +1,119 @@
+"""Shapes of the machines that a scenario needs: from the workflow, the VNFDs, the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfcperf import plugins
+from sfcperf.drivers.openstack.config import Config
+from sfcperf.drivers.openstack.plan import Shape
+from sfcperf.errors import WorkflowError
+from sfcperf.vnfs.base import NetworkFunction
+from sfcperf.workflow.model import EndpointSpec, FunctionSpec, Resources, Scenario
+from sfcperf.workflow.vnfd import read_descriptor
+
+ENDPOINT_RESOURCES = Resources(vcpus=1, memory_mib=256)
+"""Of an endpoint for which the workflow asks nothing."""
+ENDPOINT_OPTIONS = ("image", "flavor")
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Machines of one scenario."""
+
+    client: Shape
+    server: Shape
+    functions: tuple[Shape, ...]
+    """In forward order."""
+
+    @property
+    def all(self) -> tuple[Shape, ...]:
+        """In the order in which they are made."""
+        return (self.client, self.server, *self.functions)
+
+
+def needs(scenario: Scenario, config: Config) -> Needs:
+    """Raises WorkflowError when it is not said from which image a machine is made."""
+    return Needs(
+        _endpoint(scenario.client, config),
+        _endpoint(scenario.server, config),
+        tuple(_function(spec, config) for spec in scenario.chain.functions),
+    )
+
+
+def _endpoint(spec: EndpointSpec, config: Config) -> Shape:
+    where = f"/endpoints/{spec.name}/options"
+    for key in spec.options:
+        if key not in ENDPOINT_OPTIONS:
+            raise WorkflowError(
+                f"the OpenStack driver knows no option {key!r} of an endpoint",
+                where=f"{where}/{key}",
+                allowed=", ".join(ENDPOINT_OPTIONS),
+            )
+    options = {key: _text(value, f"{where}/{key}") for key, value in spec.options.items()}
+    image = options.get("image") or config.image
+    if image is None:
+        raise WorkflowError(
+            f"it is not said from which image the {spec.name}'s VM is made",
+            where="/infrastructure/config",
+            hint=f'set "image" there, or {where}/image',
+        )
+    resources = spec.resources or ENDPOINT_RESOURCES
+    return Shape(
+        role="endpoint",
+        vnf=spec.name,
+        type="endpoint",
+        image=image,
+        flavor=options.get("flavor") or config.flavor,
+        vcpus=resources.vcpus,
+        memory_mib=resources.memory_mib,
+        hypervisor=config.hosts.get(spec.node),
+        vnfd=None,
+    )
+
+
+def _function(spec: FunctionSpec, config: Config) -> Shape:
+    vnfd = descriptor_of(spec)
+    image = config.image or read_descriptor(vnfd).image
+    if image is None:
+        raise WorkflowError(
+            f"it is not said from which image the VMs of {spec.vnf} are made",
+            where=f"/vnfs/{spec.vnf}",
+            hint="set /infrastructure/config/image, or give its VNFD an image artifact",
+        )
+    return Shape(
+        role="function",
+        vnf=spec.vnf,
+        type=spec.type,
+        image=image,
+        flavor=config.flavor,
+        vcpus=spec.resources.vcpus,
+        memory_mib=spec.resources.memory_mib,
+        hypervisor=config.hosts.get(spec.node),
+        vnfd=vnfd,
+    )
+
+
+def descriptor_of(spec: FunctionSpec) -> Path:
+    """The user's VNFD, or that of the type."""
+    kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
+    return spec.vnfd or kind.folder / "vnfd.yaml"
+
+
+def _text(value: Any, where: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise WorkflowError("this is a name or an id", where=where, allowed="text")
+    return value
+
+
+def most(scenarios: Mapping[str, Needs]) -> dict[Shape, int]:
+    """Shape -> machines of it that a run over these scenarios has at the same time: they are kept
+    from one scenario to the next."""
+    found: dict[Shape, int] = {}
+    for each in scenarios.values():
+        for shape in set(each.all):
+            found[shape] = max(found.get(shape, 0), each.all.count(shape))
+    return found
