@@ -13,8 +13,9 @@ from pathlib import Path as File
 from sfcperf.drivers.local.capture import Capture, Frame, write_pcapng
 from sfcperf.drivers.local.frames import nsh_of
 from sfcperf.drivers.local.layout import Layout, Port
-from sfcperf.drivers.local.marked import MarkedPacket, Side, marked_packet, send, sides
 from sfcperf.drivers.local.paths import Path, PathHop, paths
+from sfcperf.drivers.local.sending import send
+from sfcperf.drivers.marked import MarkedPacket, Side, marked_packet, sides
 from sfcperf.management.deployment import HopObservation, TraversalProof
 from sfcperf.workflow.model import Scenario
 

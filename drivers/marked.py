@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import ipaddress
 import os
-import socket
 import struct
 from dataclasses import dataclass
 
-from sfcperf.hosts.namespace import NETNS_FOLDER
-from sfcperf.hosts.process import inside
 from sfcperf.workflow.model import Match
 
 MARK_LENGTH = 16
@@ -62,16 +59,6 @@ def sides(match: Match, client: Side, server: Side) -> tuple[Side, Side]:
         Side(client.mac, client.address, match.source_port or _SOME_PORT),
         Side(server.mac, server.address, match.destination_port or _SOME_PORT + 1),
     )
-
-
-def send(namespace: str, interface: str, packets: list[MarkedPacket]) -> None:
-    """Send frames from an endpoint."""
-    with inside(NETNS_FOLDER / namespace):
-        sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-    with sock:
-        sock.bind((interface, 0))
-        for packet in packets:
-            sock.send(packet.data)
 
 
 def _segment(protocol: int, addresses: bytes, source: int, destination: int, mark: bytes) -> bytes:

@@ -1,0 +1,20 @@
+"""Send marked packets from an endpoint of this machine."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable
+
+from sfcperf.drivers.marked import MarkedPacket
+from sfcperf.hosts.namespace import NETNS_FOLDER
+from sfcperf.hosts.process import inside
+
+
+def send(namespace: str, interface: str, packets: Iterable[MarkedPacket]) -> None:
+    """Send frames out of an interface of a network namespace."""
+    with inside(NETNS_FOLDER / namespace):
+        sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    with sock:
+        sock.bind((interface, 0))
+        for packet in packets:
+            sock.send(packet.data)
