@@ -1,44 +1,160 @@
-"""Cloud: openstacksdk with patience, so that an API that falters loses and doubles nothing."""
+"""Cloud: openstacksdk with patience, so that an API that falters loses and doubles nothing.
+
+keystoneauth gets a new token after 401 by itself. Its `connect_retries` and `status_code_retries`
+stay off: they send a POST again without looking whether the first one was heard.
+"""
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sfcperf.drivers.openstack.failures import CloudError, Failure, Verdict, diagnose, kinds
+from sfcperf.drivers.openstack.patience import PATIENCE_S, Turns, pause
+from sfcperf.errors import DeploymentError, EnvironmentLacks
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
 
 T = TypeVar("T")
 
+ANSWER_TIMEOUT_S = 60.0
+"""Longest silence of a service in the middle of a request; openstacksdk has no limit of its own."""
+FIRST_LOOK_S, LAST_LOOK_S = 0.4, 3.0
+"""Pauses between looks of `wait`, growing."""
+
+HOW_TO_CONFIGURE = (
+    "describe the cloud in ~/.config/openstack/clouds.yaml (auth_url, username, password, "
+    "project_name, user_domain_name, project_domain_name, region_name) and name it by OS_CLOUD "
+    "or `--set infrastructure.config.cloud=NAME`; the dashboard of most clouds offers the file"
+)
+
 
 class Cloud:
     """One connection for a run. Threads may share it.
 
-    Errors of the cloud become DeploymentError (or EnvironmentLacks for what is missing there, such
-    as credentials), in the cloud's own words, with the call that failed.
+    Errors of the cloud become CloudError, a DeploymentError (or EnvironmentLacks for what is
+    missing there, such as credentials), in the cloud's own words, with the call that failed.
     """
 
-    def __init__(self, name: str | None, log: Callable[[str], None]) -> None:
+    def __init__(
+        self, name: str | None, log: Callable[[str], None], *, patience_s: float = PATIENCE_S
+    ) -> None:
         """Name in clouds.yaml; None: OS_CLOUD, or the environment's OS_* variables. Connects at
-        the first use."""
+        the first use. `patience_s` is for each call, from its first failure."""
         self.name = name
         self.log = log
+        self.patience_s = patience_s
+        self._connection: Connection | None = None
+        self._lock = Lock()
 
     @property
     def connection(self) -> Connection:
-        """Authenticated."""
-        raise NotImplementedError
+        """Authenticated. Raises EnvironmentLacks without credentials, or with wrong ones."""
+        with self._lock:
+            if self._connection is None:
+                self._connection = self._connect()
+            return self._connection
 
     def call(self, what: str, action: Callable[[], T]) -> T:
         """Do what can be done twice without harm (reading, updating to a value, deleting), again
-        when the cloud did not answer, was busy (429, 5xx), or the token had expired."""
-        raise NotImplementedError
+        when the cloud did not answer, was busy (429, 5xx), or had it still in use (409).
+
+        `what` says it in words: `deleting port sfcperf-abc123-01-fwd-in`. A list must be read
+        to its end inside `action`. Raises CloudError.
+        """
+        turns = Turns(self.patience_s)
+        while True:
+            try:
+                return action()
+            except kinds() as error:
+                failure = diagnose(error)
+                self._rest(what, failure, turns, error)
 
     def ensure(self, what: str, find: Callable[[], T | None], make: Callable[[], T]) -> T:
         """Make what is not there yet. When the answer to `make` is lost, `find` tells whether it
-        was made; of doubles, the surplus is for `demolition`, which goes by name."""
-        raise NotImplementedError
+        was made; of doubles, the surplus is removed by `things.ensure`, which goes by name."""
+        turns = Turns(self.patience_s)
+        while True:
+            found = self.call(f"{what}: looking whether it is there", find)
+            if found is not None:
+                return found
+            try:
+                return make()
+            except kinds() as error:
+                failure = diagnose(error)
+                if failure.verdict is Verdict.NEVER:
+                    # An earlier try may have been heard after all, and be what is in the way.
+                    found = self.call(what, find) if turns.failures else None
+                    if found is not None:
+                        return found
+                self._rest(what, failure, turns, error)
 
     def wait(self, what: str, look: Callable[[], T | None], timeout_s: float) -> T:
         """Look until there is something. Raises DeploymentError when time is over."""
-        raise NotImplementedError
+        end = time.monotonic() + timeout_s
+        between_s = FIRST_LOOK_S
+        while True:
+            found = self.call(what, look)
+            if found is not None:
+                return found
+            if time.monotonic() >= end:
+                raise DeploymentError(f"{what}: not within {timeout_s:g} s")
+            pause(between_s)
+            between_s = min(between_s * 1.3, LAST_LOOK_S)
+
+    def offers(self, service: str) -> bool:
+        """Whether the catalogue has an endpoint of this service type, e.g. `orchestration`."""
+        return self.connection.config.get_session_endpoint(service) is not None
+
+    def _rest(self, what: str, failure: Failure, turns: Turns, error: Exception) -> None:
+        """Pause before the next try, or raise."""
+        pause_s = turns.pause_s(failure)
+        if pause_s is None:
+            raise CloudError(what, failure) from error
+        self.log(f"openstack: {what}: {failure.words}; again in {pause_s:.1f} s")
+        pause(pause_s)
+
+    def _connect(self) -> Connection:
+        import openstack
+        from keystoneauth1.exceptions import AuthPluginException
+        from openstack.exceptions import ConfigException
+
+        # They repeat on the terminal what is said by us.
+        for logger in ("keystoneauth", "openstack", "urllib3"):
+            logging.getLogger(logger).setLevel(logging.CRITICAL)
+        try:
+            connection = openstack.connect(
+                cloud=self.name,
+                api_timeout=ANSWER_TIMEOUT_S,
+                connect_retries=0,
+                status_code_retries=0,
+            )
+            session: Any = connection.session
+            session.session.hooks["response"].append(_refuse_torn)
+            self.call("authenticating", session.get_auth_headers)
+        except (ConfigException, AuthPluginException) as error:
+            raise EnvironmentLacks(
+                f"no OpenStack cloud is configured: {error}", hint=HOW_TO_CONFIGURE
+            ) from error
+        except CloudError as error:
+            raise EnvironmentLacks(error.message, hint=error.hint or HOW_TO_CONFIGURE) from error
+        return connection
+
+
+def _refuse_torn(response: Any, *_: Any, **__: Any) -> None:
+    """openstacksdk takes an answer that is no JSON for an empty one: a thing without an id."""
+    from requests.exceptions import ContentDecodingError
+
+    if response.status_code >= 300 or "json" not in response.headers.get("content-type", ""):
+        return
+    if response.content.strip():
+        try:
+            response.json()
+        except ValueError as error:
+            raise ContentDecodingError(
+                f"an answer that is cut off, or no JSON: {response.text[:60]!r}", response=None
+            ) from error

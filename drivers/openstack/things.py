@@ -1,0 +1,187 @@
+"""Things in a cloud, by kind: found by their exact name, made once, removed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any, TypeVar
+
+from sfcperf.drivers.openstack import kinds
+from sfcperf.drivers.openstack.cloud import Cloud
+
+T = TypeVar("T")
+
+_ELSEWHERE = {
+    kinds.STACK: "sfcperf.drivers.openstack.lifecycle.heat",
+    kinds.VNFFG: "sfcperf.drivers.openstack.lifecycle.tacker_things",
+    kinds.VNFFGD: "sfcperf.drivers.openstack.lifecycle.tacker_things",
+    kinds.VNF: "sfcperf.drivers.openstack.lifecycle.tacker_things",
+    kinds.VNFD: "sfcperf.drivers.openstack.lifecycle.tacker_things",
+    kinds.VNF_INSTANCE: "sfcperf.drivers.openstack.lifecycle.tacker_things",
+    kinds.VNF_PACKAGE: "sfcperf.drivers.openstack.lifecycle.tacker_things",
+    kinds.VIM: "sfcperf.drivers.openstack.lifecycle.tacker_things",
+}
+"""Kind -> module with a mapping `THINGS` that has it."""
+
+
+@dataclass(frozen=True)
+class Thing:
+    """How things of one kind are found and removed; neither is patient, `Cloud.call` is."""
+
+    every: Callable[[Cloud, str], Iterable[Any]]
+    """All with exactly this name, the doubles too; each is an id, or has one (`id`)."""
+    delete: Callable[[Cloud, Any], object]
+    """Ask for removal; harmless when it is gone. It may take a while until `every` no longer
+    gives it."""
+
+
+@cache
+def thing(kind: str) -> Thing:
+    """Of a kind in the journal. Raises KeyError for one that there is not."""
+    if kind in _ELSEWHERE:
+        found: Thing = import_module(_ELSEWHERE[kind]).THINGS[kind]
+        return found
+    return THINGS[kind]
+
+
+def identity(found: Any) -> str:
+    """Id of what `every` gave."""
+    return found if isinstance(found, str) else str(found.id)
+
+
+def every(cloud: Cloud, kind: str, name: str) -> list[Any]:
+    """All things of a kind with exactly this name."""
+    return cloud.call(f"looking for {kind} {name}", lambda: list(thing(kind).every(cloud, name)))
+
+
+def ensure(cloud: Cloud, kind: str, name: str, make: Callable[[], T]) -> T:
+    """The thing of this name: the one that is there, or else a new one.
+
+    A request whose answer was lost and that is asked again may have been heard twice: what there
+    is too much of is removed, as far as it is visible by now; `demolition` sees the rest.
+    """
+    asked = 0
+
+    def ask() -> T:
+        nonlocal asked
+        asked += 1
+        return make()
+
+    def find() -> T | None:
+        return next(iter(thing(kind).every(cloud, name)), None)
+
+    made = cloud.ensure(f"creating {kind} {name}", find, ask)
+    if asked > 1:
+        for double in every(cloud, kind, name):
+            if identity(double) != identity(made):
+                cloud.log(f"openstack: {kind} {name} was made twice; removing {identity(double)}")
+                delete(cloud, kind, name, double)
+    return made
+
+
+def delete(cloud: Cloud, kind: str, name: str, found: Any) -> None:
+    """Ask for the removal of one thing."""
+    cloud.call(f"deleting {kind} {name}", lambda: thing(kind).delete(cloud, found))
+
+
+def _named(name: str, candidates: Iterable[Any]) -> Iterator[Any]:
+    """The cloud's own filters match parts of names, upper and lower case alike, or nothing."""
+    return (found for found in candidates if found.name == name)
+
+
+def _network_things(listing: str, deletion: str) -> Thing:
+    """By the names of openstacksdk's calls; an administrator sees other projects' things too."""
+
+    def find(cloud: Cloud, name: str) -> Iterable[Any]:
+        connection = cloud.connection
+        project = connection.current_project_id
+        return _named(name, getattr(connection.network, listing)(name=name, project_id=project))
+
+    def remove(cloud: Cloud, found: Any) -> None:
+        getattr(cloud.connection.network, deletion)(identity(found), ignore_missing=True)
+
+    return Thing(find, remove)
+
+
+def _servers(cloud: Cloud, name: str) -> Iterable[Any]:
+    # The filter is a regular expression that may match anywhere.
+    found = _named(name, cloud.connection.compute.servers(details=True, name=name))
+    return (server for server in found if server.status not in ("DELETED", "SOFT_DELETED"))
+
+
+def _delete_server(cloud: Cloud, found: Any) -> None:
+    cloud.connection.compute.delete_server(identity(found), ignore_missing=True)
+
+
+def _delete_router(cloud: Cloud, found: Any) -> None:
+    """Its interfaces go first; the way to the outside goes with it."""
+    network, router = cloud.connection.network, identity(found)
+    for port in list(network.ports(device_id=router)):
+        if port.device_owner == "network:router_interface":
+            with suppress(_missing()):
+                network.remove_interface_from_router(router, port_id=port.id)
+    network.delete_router(router, ignore_missing=True)
+
+
+def _delete_network(cloud: Cloud, found: Any) -> None:
+    """With all ports that others (a service, a stack) made in it: it is the run's own. Those of
+    neutron itself (DHCP) go with it."""
+    network, own = cloud.connection.network, identity(found)
+    for port in list(network.ports(network_id=own)):
+        if not (port.device_owner or "").startswith("network:"):
+            network.delete_port(port.id, ignore_missing=True)
+    network.delete_network(own, ignore_missing=True)
+
+
+def _floating_ips(cloud: Cloud, name: str) -> Iterable[Any]:
+    """They have no name; ours carry it as description."""
+    connection = cloud.connection
+    found = connection.network.ips(description=name, project_id=connection.current_project_id)
+    return (ip for ip in found if ip.description == name)
+
+
+def _keypairs(cloud: Cloud, name: str) -> Iterable[Any]:
+    # The key pair's id in the database is of no use: its name is its address.
+    return [pair.name for pair in _named(name, cloud.connection.compute.keypairs())]
+
+
+def _delete_keypair(cloud: Cloud, found: Any) -> None:
+    cloud.connection.compute.delete_keypair(found, ignore_missing=True)
+
+
+def _flavors(cloud: Cloud, name: str) -> Iterable[Any]:
+    return _named(name, cloud.connection.compute.flavors(details=True))
+
+
+def _delete_flavor(cloud: Cloud, found: Any) -> None:
+    cloud.connection.compute.delete_flavor(identity(found), ignore_missing=True)
+
+
+def _delete_floating_ip(cloud: Cloud, found: Any) -> None:
+    cloud.connection.network.delete_ip(identity(found), ignore_missing=True)
+
+
+def _missing() -> type[Exception]:
+    from openstack.exceptions import NotFoundException
+
+    return NotFoundException
+
+
+THINGS: Mapping[str, Thing] = {
+    kinds.CHAIN: _network_things("sfc_port_chains", "delete_sfc_port_chain"),
+    kinds.CLASSIFIER: _network_things("sfc_flow_classifiers", "delete_sfc_flow_classifier"),
+    kinds.PAIR_GROUP: _network_things("sfc_port_pair_groups", "delete_sfc_port_pair_group"),
+    kinds.PAIR: _network_things("sfc_port_pairs", "delete_sfc_port_pair"),
+    kinds.SERVER: Thing(_servers, _delete_server),
+    kinds.FLOATING_IP: Thing(_floating_ips, _delete_floating_ip),
+    kinds.ROUTER: Thing(_network_things("routers", "").every, _delete_router),
+    kinds.PORT: _network_things("ports", "delete_port"),
+    kinds.SUBNET: _network_things("subnets", "delete_subnet"),
+    kinds.NETWORK: Thing(_network_things("networks", "").every, _delete_network),
+    kinds.SECURITY_GROUP: _network_things("security_groups", "delete_security_group"),
+    kinds.KEYPAIR: Thing(_keypairs, _delete_keypair),
+    kinds.FLAVOR: Thing(_flavors, _delete_flavor),
+}
