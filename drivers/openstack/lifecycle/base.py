@@ -50,6 +50,11 @@ class Ground:
     key_name: str
     user_data: str
     """A `#!/bin/sh` script for all machines: it tells the console the host's SSH keys."""
+    security_group_id: str | None = None
+    """Allows all; None: no network of these has port security."""
+    guarded: frozenset[str] = frozenset()
+    """Ids of networks with port security: ports in them need the security group, and those of
+    functions must be allowed to send packets of others."""
 
 
 @dataclass(frozen=True)
