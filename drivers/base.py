@@ -82,6 +82,13 @@ class Driver(Plugin, ABC):
         Raises WorkflowError (with a JSON pointer) or EnvironmentLacks.
         """
 
+    def afford(self, scenarios: Sequence[Scenario]) -> None:  # noqa: B027
+        """Refuse what the infrastructure has no room for now (quota, flavors), by asking it; before
+        anything is made. An infrastructure that need not be asked has nothing to say.
+
+        Raises EnvironmentLacks.
+        """
+
     @abstractmethod
     def deploy(self, scenario: Scenario) -> Deployment:
         """Build the scenario. Raises DeploymentError; what was made so far is in the journal."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ipaddress
+from collections.abc import Sequence
+
 from sfcperf import plugins
 from sfcperf.drivers.openstack.config import Config
 from sfcperf.drivers.openstack.shapes import needs
@@ -9,12 +12,31 @@ from sfcperf.errors import WorkflowError
 from sfcperf.vnfs.base import NetworkFunction
 from sfcperf.workflow.model import FunctionSpec, Scenario
 
-DATA_PREFIX = "10.0.0.0/24"
-"""Of the data network that a run makes; the first two addresses are the endpoints' by default."""
+PREFIX_LENGTH = 24
+"""Of the data network that a run makes, which holds both endpoints and all functions."""
 
 
-def admit(scenario: Scenario, config: Config) -> None:
+def admit(scenarios: Sequence[Scenario], config: Config) -> None:
     """Raises WorkflowError."""
+    for scenario in scenarios:
+        _admit(scenario, config)
+    prefixes = {data_prefix(scenario) for scenario in scenarios}
+    if len(prefixes) > 1:
+        raise WorkflowError(
+            "the endpoints of all scenarios share one data network, and their addresses are in "
+            + " and ".join(sorted(prefixes)),
+            where="/endpoints",
+            allowed=f"addresses in one network of /{PREFIX_LENGTH}, or none at all",
+        )
+
+
+def data_prefix(scenario: Scenario) -> str:
+    """IPv4 prefix of the data network: the one that the client is in."""
+    client = ipaddress.IPv4Interface(f"{addresses(scenario)[0]}/{PREFIX_LENGTH}")
+    return str(client.network)
+
+
+def _admit(scenario: Scenario, config: Config) -> None:
     needs(scenario, config)
     _check_encapsulation(scenario)
     _check_endpoints(scenario)
@@ -41,6 +63,13 @@ def _check_endpoints(scenario: Scenario) -> None:
             f"client and server would both have the address {client}",
             where="/endpoints",
             hint="give both an address, or neither",
+        )
+    network = ipaddress.IPv4Network(data_prefix(scenario))
+    if ipaddress.IPv4Address(server) not in network:
+        raise WorkflowError(
+            f"the server's address {server} is not in the client's network {network}",
+            where="/endpoints/server/address",
+            allowed=f"an address in {network}",
         )
 
 

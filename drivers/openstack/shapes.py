@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -109,11 +109,11 @@ def _text(value: Any, where: str) -> str:
     return value
 
 
-def most(scenarios: Mapping[str, Needs]) -> dict[Shape, int]:
+def most(scenarios: Iterable[Needs]) -> dict[Shape, int]:
     """Shape -> machines of it that a run over these scenarios has at the same time: they are kept
     from one scenario to the next."""
     found: dict[Shape, int] = {}
-    for each in scenarios.values():
+    for each in scenarios:
         for shape in set(each.all):
             found[shape] = max(found.get(shape, 0), each.all.count(shape))
     return found

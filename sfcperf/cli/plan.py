@@ -11,10 +11,16 @@ if TYPE_CHECKING:
 
 
 def plan(workflow: WorkflowArgument, driver: DriverOption = None, set_: SetOption = None) -> None:
-    """Show the scenarios and trials of a workflow and the time that they take; run nothing."""
-    from sfcperf.cli.inputs import open_workflow
+    """Show the scenarios and trials of a workflow and the time that they take; run nothing.
 
-    print_plan(open_workflow(workflow, overrides=set_, driver=driver))
+    Exit code 3 when the infrastructure has no room for it.
+    """
+    from sfcperf.cli.inputs import open_workflow
+    from sfcperf.control.admission import afford
+
+    loaded = open_workflow(workflow, overrides=set_, driver=driver)
+    print_plan(loaded)
+    afford(loaded)
 
 
 def print_plan(workflow: Workflow) -> None:

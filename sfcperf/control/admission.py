@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from sfcperf import plugins
-from sfcperf.drivers.base import DriverContext, Resource
+from sfcperf.drivers.base import Driver, DriverContext, Resource
 from sfcperf.environment import gather
 from sfcperf.errors import WorkflowError
 from sfcperf.workflow.model import Infrastructure, Scenario, Workflow
@@ -36,6 +36,20 @@ def admit(workflow: Workflow) -> None:
 
 
 def _admit(infrastructure: Infrastructure, scenarios: Sequence[Scenario]) -> None:
+    _driver(infrastructure).admit(scenarios)
+
+
+def afford(workflow: Workflow) -> None:
+    """Ask the infrastructures whether they have room for it now. Raises EnvironmentLacks."""
+    for infrastructure in workflow.infrastructures:
+        scenarios = [
+            s for s in workflow.scenarios if workflow.infrastructure_of(s) == infrastructure
+        ]
+        _driver(infrastructure).afford(scenarios)
+
+
+def _driver(infrastructure: Infrastructure) -> Driver:
+    """One that only answers."""
     context = DriverContext(
         run_id="admission",
         tag="000000",
@@ -45,13 +59,16 @@ def _admit(infrastructure: Infrastructure, scenarios: Sequence[Scenario]) -> Non
         raw_dir=_NOWHERE,
         log=lambda text: None,
     )
-    plugins.load("driver", infrastructure.driver)(context).admit(scenarios)
+    driver: type[Driver] = plugins.load("driver", infrastructure.driver)
+    return driver(context)
 
 
 def check(workflow: Workflow) -> None:
-    """The whole check before a run: what the driver can build, and what the machine offers."""
+    """The whole check before a run: what the driver can build, what the machine offers, and whether
+    the infrastructure has room."""
     admit(workflow)
     gather.check(workflow)
+    afford(workflow)
     for spec in workflow.analyses:
         plugins.load("analysis", spec.analysis)(spec.parameters).check(workflow)
 

@@ -1,0 +1,113 @@
+"""Guest: a machine of the cloud as a Host, with its interfaces by the part that they play."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sfcperf.drivers.openstack import servers
+from sfcperf.drivers.openstack.lifecycle.base import Machine, Port, Workshop
+from sfcperf.drivers.openstack.plan import MANAGEMENT
+from sfcperf.errors import DeploymentError, MeasurementError
+from sfcperf.hosts import ssh_pins
+from sfcperf.hosts.guest_meter import GuestMeter
+from sfcperf.hosts.ssh import SshHost
+from sfcperf.hosts.ssh_access import SshAccess
+
+COMMAND_TIMEOUT_S = 30.0
+_CONSOLE_POLL_S = 1.0
+
+
+@dataclass(frozen=True)
+class Guest:
+    """A machine that answers by SSH."""
+
+    machine: Machine
+    host: SshHost
+    meter: GuestMeter
+    interfaces: Mapping[str, str]
+    """Port -> name of the interface in the guest."""
+    booted_s: float
+    """From ACTIVE until it answered by SSH, seconds."""
+
+    @property
+    def name(self) -> str:
+        """The machine's."""
+        return self.machine.plan.name
+
+    def port(self, role: str) -> Port:
+        """Its port that plays this part."""
+        return self.machine.ports[role]
+
+
+def connect(
+    workshop: Workshop, machine: Machine, key: Path, *, address: str, jump: SshHost | None
+) -> Guest:
+    """Wait until the guest answers with the host key that its console shows.
+
+    Raises DeploymentError when it does not in `boot_timeout_s`.
+    """
+    started = time.monotonic()
+    deadline = started + workshop.config.boot_timeout_s
+    pins = _pins(workshop, machine, address, jump, deadline)
+    name = machine.plan.name
+    access = SshAccess(address, key, pins, workshop.config.ssh_user)
+    workdir = Path("/tmp") / name
+    host = SshHost(name, access, workdir, jump=jump)
+    try:
+        host.wait_reachable(max(1.0, deadline - time.monotonic()))
+        booted_s = time.monotonic() - started
+        interfaces = _interfaces(host, machine)
+    except MeasurementError as error:
+        raise DeploymentError(
+            f"the VM {name} is ACTIVE, but is not reached: {error.message}",
+            where=error.where or address,
+            hint=error.hint or "see its console: openstack console log show " + name,
+        ) from error
+    return Guest(machine, host, GuestMeter(host), interfaces, booted_s)
+
+
+def _pins(
+    workshop: Workshop, machine: Machine, address: str, jump: SshHost | None, deadline: float
+) -> tuple[str, ...]:
+    """The host keys that the guest's own console shows. Some SSH servers make theirs when the
+    first client comes, so one comes."""
+    while True:
+        ssh_pins.offered(address, jump=jump)
+        found = ssh_pins.pins(servers.console(workshop.cloud, machine.server_id))
+        if found:
+            return tuple(found)
+        if time.monotonic() > deadline:
+            raise DeploymentError(
+                f"the console of the VM {machine.plan.name} shows no SSH host key within "
+                f"{workshop.config.boot_timeout_s:g} s",
+                where=address,
+                hint="the image must run the script of its user data (cloud-init does) and log "
+                "its console; `openstack console log show` prints it",
+            )
+        time.sleep(_CONSOLE_POLL_S)
+
+
+def _interfaces(host: SshHost, machine: Machine) -> dict[str, str]:
+    """By MAC address: their names and order are the guest's own affair."""
+    listed = host.run(["sh", "-c", _LIST], timeout_s=COMMAND_TIMEOUT_S).text
+    by_mac = {mac: name for name, mac in (line.split() for line in listed.splitlines())}
+    missing = [role for role, port in machine.ports.items() if port.mac not in by_mac]
+    if missing:
+        raise DeploymentError(
+            f"the VM {machine.plan.name} has no interface for its port "
+            f"{', '.join(missing)}: {json.dumps(by_mac)}",
+            hint="does its kernel have the driver of the cloud's network cards?",
+        )
+    return {role: by_mac[port.mac] for role, port in machine.ports.items()}
+
+
+_LIST = 'for d in /sys/class/net/*; do read -r mac <"$d/address" && echo "${d##*/} $mac"; done'
+
+
+def management_address(machine: Machine) -> str:
+    """Where it is reached from within its management network."""
+    return machine.ports[MANAGEMENT].address

@@ -1,0 +1,122 @@
+"""Region: the cloud as one run uses it: ground, life cycle, and the pool of guests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from sfcperf.drivers.base import DriverContext
+from sfcperf.drivers.openstack import demolition, diagnostics, networks
+from sfcperf.drivers.openstack.admission import addresses, data_prefix
+from sfcperf.drivers.openstack.cloud import Cloud
+from sfcperf.drivers.openstack.config import Config
+from sfcperf.drivers.openstack.describe import Diagnostics
+from sfcperf.drivers.openstack.guest import Guest, connect, management_address
+from sfcperf.drivers.openstack.lifecycle import lifecycle
+from sfcperf.drivers.openstack.lifecycle.base import Ground, Machine, Workshop
+from sfcperf.drivers.openstack.names import Names
+from sfcperf.drivers.openstack.plan import ChainPlan, MachinePlan
+from sfcperf.drivers.openstack.pool import Pool
+from sfcperf.drivers.openstack.shapes import needs
+from sfcperf.drivers.openstack.site import Site
+from sfcperf.hosts.ssh import SshHost
+from sfcperf.hosts.ssh_keys import make_key
+from sfcperf.hosts.ssh_pins import USER_DATA
+from sfcperf.workflow.model import Scenario
+
+
+class Region:
+    """Everything that a run has in one cloud."""
+
+    def __init__(self, context: DriverContext, config: Config) -> None:
+        self._context = context
+        self._config = config
+        self.cloud = Cloud(config.cloud, context.log)
+        names = Names(context.tag)
+        self._workshop = Workshop(self.cloud, config, names, context.journal, context.log)
+        self._lifecycle = lifecycle(config.lifecycle)(self._workshop)
+        self._pool = Pool(names)
+        self._ground: Ground | None = None
+        self._jump: SshHost | None = None
+
+    def site(self, scenario: Scenario, outputs: Path) -> Site:
+        """Guests for a scenario: those that stand where they fit, new ones for the rest."""
+        wanted = needs(scenario, self._config)
+        client, server = addresses(scenario)
+        asked = [(wanted.client, client), (wanted.server, server)]
+        asked += [(shape, None) for shape in wanted.functions]
+        chosen, plans = self._pool.assign(asked)
+        made = {guest.name: guest for guest in self._make(plans, scenario)}
+        guests = [each if isinstance(each, Guest) else made[each.name] for each in chosen]
+        names = [spec.name for spec in scenario.chain.functions]
+        functions = dict(zip(names, guests[2:], strict=True))
+        return Site(scenario, guests[0], guests[1], functions, self._config.mtu, outputs)
+
+    def chain(self, site: Site) -> None:
+        """Lead packets through the site's functions."""
+        if not site.functions:
+            return
+        chain = site.scenario.chain
+        plan = ChainPlan(
+            client=site.client.name,
+            server=site.server.name,
+            functions=tuple(guest.name for guest in site.functions.values()),
+            match=chain.match,
+            symmetric=chain.reverse == "symmetric",
+        )
+        machines = {guest.name: guest.machine for guest in site.guests.values()}
+        site.chain = self._lifecycle.chain(plan, machines)
+
+    def unchain(self) -> None:
+        """Packets go straight from client to server."""
+        self._lifecycle.unchain()
+
+    def diagnostics(self, site: Site) -> Diagnostics:
+        """What the cloud itself can say of the machines."""
+        servers = {name: guest.machine.server_id for name, guest in site.guests.items()}
+        return diagnostics.of(self.cloud, servers)
+
+    def facts(self) -> Mapping[str, Any]:
+        """For the run's manifest."""
+        return {"lifecycle": self._config.lifecycle, **self.cloud.facts()}
+
+    def close(self) -> None:
+        """Remove all that the run has in the cloud, by the journal."""
+        for guest in self._pool.guests:
+            guest.host.close()
+            self._pool.drop(guest)
+        left = self._context.journal.outstanding()
+        demolition.demolish(left, dry_run=False)
+        self._context.journal.removed(left)
+        self._ground = None
+
+    def _make(self, plans: Sequence[MachinePlan], scenario: Scenario) -> list[Guest]:
+        """At the same time. What answers stays in the pool even when others fail."""
+        if not plans:
+            return []
+        key = self._context.state_dir / "ssh-key"
+        if self._ground is None:
+            public = make_key(key)
+            prefix = data_prefix(scenario)
+            self._ground = networks.prepare_ground(self._workshop, USER_DATA, public, prefix)
+        machines = self._lifecycle.make(plans, self._ground)
+        with ThreadPoolExecutor(len(machines)) as pool:
+            jobs = {m.plan.name: pool.submit(self._connect, m, key) for m in machines}
+        guests = []
+        for job in jobs.values():
+            if job.exception() is None:
+                guests.append(job.result())
+                self._pool.add(guests[-1])
+        failed = [m for m in machines if jobs[m.plan.name].exception() is not None]
+        if failed:
+            # A machine that does not answer is not tried again: the next one is new.
+            self._lifecycle.remove(failed)
+            jobs[failed[0].plan.name].result()
+        return guests
+
+    def _connect(self, machine: Machine, key: Path) -> Guest:
+        return connect(
+            self._workshop, machine, key, address=management_address(machine), jump=self._jump
+        )

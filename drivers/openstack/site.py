@@ -1,0 +1,116 @@
+"""Site: one scenario on guests that stand: endpoints made ready, functions started."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from sfcperf import plugins
+from sfcperf.drivers.openstack.admission import PREFIX_LENGTH, addresses
+from sfcperf.drivers.openstack.guest import COMMAND_TIMEOUT_S, Guest
+from sfcperf.drivers.openstack.plan import DATA, EGRESS, INGRESS
+from sfcperf.errors import DeploymentError, MeasurementError
+from sfcperf.hosts.carry import equip
+from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
+from sfcperf.workflow.model import FunctionSpec, Scenario
+
+OWN_TOOLS = ("ip", "tcpdump", "ping")
+"""What the driver itself calls in guests."""
+
+
+class Site:
+    """What stands of a scenario; `stop` gives the guests back."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        client: Guest,
+        server: Guest,
+        functions: Mapping[str, Guest],
+        mtu: int,
+        outputs: Path,
+    ) -> None:
+        """`functions` by instance, in forward order."""
+        self.scenario = scenario
+        self.client = client
+        self.server = server
+        self.functions = functions
+        self.mtu = mtu
+        self.running: dict[str, RunningFunction] = {}
+        self.chain: Mapping[str, Any] = {}
+        self.carried: dict[str, list[str]] = {}
+        self._outputs = outputs
+
+    @property
+    def guests(self) -> dict[str, Guest]:
+        """By instance."""
+        return {"client": self.client, "server": self.server, **self.functions}
+
+    def prepare(self) -> None:
+        """Tools, addresses, functions: all guests at the same time. Raises DeploymentError."""
+        with ThreadPoolExecutor(len(self.guests)) as pool:
+            jobs = [
+                pool.submit(self._endpoint, "client", self.client, self.server, 0),
+                pool.submit(self._endpoint, "server", self.server, self.client, 1),
+                *(pool.submit(self._function, spec) for spec in self.scenario.chain.functions),
+            ]
+            errors = [error for job in jobs if (error := job.exception()) is not None]
+        for error in errors:
+            if isinstance(error, MeasurementError):
+                raise DeploymentError(error.message, where=error.where, hint=error.hint) from error
+            raise error
+
+    def stop(self) -> None:
+        """End functions; guests stand."""
+        while self.running:
+            _, running = self.running.popitem()
+            running.stop()
+
+    def _endpoint(self, name: str, guest: Guest, other: Guest, own: int) -> None:
+        self._equip(name, guest, self._probe_tools())
+        interface = guest.interfaces[DATA]
+        both = addresses(self.scenario)
+        lines = (
+            f"link set dev {interface} mtu {self.mtu} up",
+            f"address replace {both[own]}/{PREFIX_LENGTH} dev {interface}",
+            # No ARP while it is measured.
+            f"neighbour replace {both[1 - own]} lladdr {other.port(DATA).mac} nud permanent dev "
+            f"{interface}",
+        )
+        batch = ("\n".join(lines) + "\n").encode()
+        guest.host.run(["ip", "-batch", "-"], stdin=batch, timeout_s=COMMAND_TIMEOUT_S)
+
+    def _function(self, spec: FunctionSpec) -> None:
+        guest = self.functions[spec.name]
+        kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
+        self._equip(spec.name, guest, kind.tools(spec.knobs))
+        client, server = addresses(self.scenario)
+        outputs = self._outputs / spec.name
+        outputs.mkdir(parents=True, exist_ok=True)
+        attachment = Attachment(
+            name=spec.name,
+            interfaces=(guest.interfaces[INGRESS], guest.interfaces[EGRESS]),
+            macs=(guest.port(INGRESS).mac, guest.port(EGRESS).mac),
+            encapsulation="none",
+            address=None,
+            client=(client, self.client.port(DATA).mac),
+            server=(server, self.server.port(DATA).mac),
+            vcpus=tuple(range(spec.resources.vcpus)),
+            mtu=self.mtu,
+            outputs=outputs,
+        )
+        self.running[spec.name] = kind.start(guest.host, attachment, spec.knobs)
+
+    def _equip(self, name: str, guest: Guest, tools: tuple[str, ...]) -> None:
+        wanted = tuple(dict.fromkeys((*OWN_TOOLS, *tools, *self._monitor_tools())))
+        self.carried[name] = list(equip(guest.host, wanted))
+
+    def _probe_tools(self) -> tuple[str, ...]:
+        probes = (plugins.load("probe", spec.probe) for spec in self.scenario.probes)
+        return tuple(name for probe in probes for name in probe.tools())
+
+    def _monitor_tools(self) -> tuple[str, ...]:
+        monitors = (plugins.load("monitor", spec.monitor) for spec in self.scenario.monitors)
+        return tuple(name for monitor in monitors for name in monitor.tools())
