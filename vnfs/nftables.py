@@ -11,8 +11,8 @@ from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.plugins import Requirement
 
-LOAD_TIMEOUT_S = 60.0
-COMMAND_TIMEOUT_S = 10.0
+LOAD_TIMEOUT_S = 120.0
+COMMAND_TIMEOUT_S = 30.0
 RULES_AT_ONCE = 10_000
 """nft takes 3 KiB of the function's memory for each rule."""
 
@@ -29,7 +29,7 @@ def load(host: Host, table: str, body: str) -> None:
     line (nft 1.0.6 takes no other). Raises MeasurementError with what nft said.
     """
     text = f"table ip {table}\ndelete table ip {table}\ntable ip {table} {{\n{body}\n}}\n"
-    host.run(["nft", "-f", "-"], stdin=text.encode(), timeout_s=LOAD_TIMEOUT_S)
+    _nft(host, text)
 
 
 def append(host: Host, table: str, chain: str, rules: Sequence[str]) -> None:
@@ -37,7 +37,7 @@ def append(host: Host, table: str, chain: str, rules: Sequence[str]) -> None:
     for start in range(0, len(rules), RULES_AT_ONCE):
         portion = rules[start : start + RULES_AT_ONCE]
         text = "".join(f"add rule ip {table} {chain} {rule}\n" for rule in portion)
-        host.run(["nft", "-f", "-"], stdin=text.encode(), timeout_s=LOAD_TIMEOUT_S)
+        _nft(host, text)
 
 
 def packets(host: Host, table: str) -> Mapping[str, int]:
@@ -58,3 +58,24 @@ def remove(host: Host, table: str) -> None:
     """Harmless when it is gone, or its host."""
     with suppress(MeasurementError):
         host.run(["nft", "delete", "table", "ip", table], timeout_s=COMMAND_TIMEOUT_S, check=False)
+
+
+_LACKING = ("Operation not supported", "Protocol not supported", "No such file or directory")
+"""What the kernel answers when it lacks what a rule is made of."""
+
+
+def _nft(host: Host, text: str) -> None:
+    """Hand commands to nft. Raises MeasurementError; where the host's kernel lacks something, it
+    says so."""
+    try:
+        host.run(["nft", "-f", "-"], stdin=text.encode(), timeout_s=LOAD_TIMEOUT_S)
+    except MeasurementError as error:
+        if not any(words in error.message for words in _LACKING):
+            raise
+        seen = host.run(["nft", "list", "tables"], timeout_s=COMMAND_TIMEOUT_S, check=False)
+        what = "nf_tables" if seen.returncode else "a module of nf_tables that the rules need"
+        raise MeasurementError(
+            f"the kernel lacks {what}: {error.message}",
+            hint="load its modules there (nf_tables, nft_ct, nft_chain_nat, nft_nat, nft_numgen, "
+            "nft_hash), or take an image whose kernel has them",
+        ) from error

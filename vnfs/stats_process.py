@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import shlex
 import signal
-import time
 from pathlib import Path
 from typing import Any, ClassVar
 
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Host, Process
+from sfcperf.hosts.patience import Patience
 from sfcperf.vnfs.base import RunningFunction
 
-START_TIMEOUT_S = 10.0
-COUNTERS_TIMEOUT_S = 2.0
+START_TIMEOUT_S = 30.0
+COUNTERS_TIMEOUT_S = 5.0
 _POLL_S = 0.002
 _COUNTERS_POLL_S = 0.0002
 
@@ -37,15 +37,16 @@ class StatsProcess(RunningFunction):
 
     def wait_ready(self) -> None:
         """Return when packets are forwarded. Raises DeploymentError when they never will be."""
-        deadline = time.monotonic() + START_TIMEOUT_S
+        patience = Patience(START_TIMEOUT_S, _POLL_S)
         while self._event() is None:
             if self._process.poll() is not None and self._event() is None:
                 break
-            if time.monotonic() > deadline:
+            if patience.over:
                 raise DeploymentError(
-                    f"{self._name}: {self.binary} is not ready after {START_TIMEOUT_S:g} s"
+                    f"{self._name}: {self.binary} is not ready after {START_TIMEOUT_S:g} s",
+                    where=self._host.name,
                 )
-            time.sleep(_POLL_S)
+            patience.pause()
         if (problem := self.problem()) is not None:
             raise DeploymentError(
                 f"{self._name}: {problem}",
@@ -61,6 +62,10 @@ class StatsProcess(RunningFunction):
         status = self._process.poll()
         return None if status is None else f"{self.binary} has ended with status {status}"
 
+    def pids(self) -> tuple[int, ...]:
+        """The process."""
+        return (self._process.pid,)
+
     def stop(self) -> None:
         """SIGTERM; BPF programs and devices go with the process."""
         self._process.stop()
@@ -72,17 +77,17 @@ class StatsProcess(RunningFunction):
         """
         before = self._counted()
         self._process.send_signal(signal.SIGUSR1)
-        deadline = time.monotonic() + COUNTERS_TIMEOUT_S
+        patience = Patience(COUNTERS_TIMEOUT_S, _COUNTERS_POLL_S)
         while True:
             ended = self._process.poll() is not None
             event = self._counted()
             if event is not None and (ended or before is None or event != before):
                 return event
-            if ended or time.monotonic() > deadline:
+            if ended or patience.over:
                 raise MeasurementError(
                     f"the counters of {self.binary} cannot be read", where=str(self._stats)
                 )
-            time.sleep(_COUNTERS_POLL_S)
+            patience.pause()
 
     def _counted(self) -> dict[str, Any] | None:
         event = self._event()

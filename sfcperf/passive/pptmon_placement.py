@@ -94,7 +94,9 @@ class Placement:
 
 def visible(function: ServiceFunction) -> bool:
     """Whether packets of a VNF pass the tc hooks of its interfaces."""
-    return bool(plugins.load("vnf", function.type).kernel_path)
+    kind = plugins.load("vnf", function.type)
+    # A type that takes NSH frames before tc does leaves plain IP to the kernel.
+    return bool(kind.kernel_path or (kind.plain_ip and not function.nsh_aware))
 
 
 def place(deployment: Deployment, direction: str, *, host_side: bool) -> list[Placement]:

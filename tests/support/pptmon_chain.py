@@ -64,7 +64,7 @@ def function(
         node="node1",
         host=host or cast(Any, None),
         interfaces=interfaces,
-        nsh_aware=False,
+        nsh_aware=kind == "forwarder",
         vcpus=(),
         counters=lambda: {},
         alive=lambda: None,

@@ -23,7 +23,6 @@ TUN_MTU = 65_535
 TUN_PACKETS = 10_000
 """Room in the device, in front of the buffer: packets that come while others are being sent."""
 TABLE = "1533"
-COMMAND_TIMEOUT_S = 10.0
 _TUN_DEVICE = Path("/dev/net/tun")
 _starts = itertools.count()
 
@@ -75,6 +74,7 @@ class Delay(NetworkFunction):
             there,
             str(_TUN_DEVICE) if there else f"{_TUN_DEVICE} is not there",
             "" if there else "`modprobe tun`; in a container, hand the device to it",
+            of_this_kernel=True,
         )
         return [binaries.requirement(BINARY), tun, *kernel_forwarding.requirements()]
 
@@ -82,20 +82,18 @@ class Delay(NetworkFunction):
     def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
         """Start sfc-delay, route everything that comes in through it, then forward."""
         stats = host.workdir / f"{attachment.name}-{next(_starts)}.stats"
-        argv = [str(binaries.find(BINARY)), "--tun", TUN, "--stats", str(stats)]
+        argv = [host.program(binaries.find(BINARY)), "--tun", TUN, "--stats", str(stats)]
         for knob in ("delay_us", "spin_us", "buffer_mib"):
             argv += [f"--{knob.replace('_', '-')}", str(int(knobs[knob]))]
         with kernel_forwarding.deployment_errors(host, attachment):
-            kernel_forwarding.add_routes(host, attachment)
             process = _Process(attachment.name, host, stats, host.spawn(argv))
-            running = RunningDelay(host, attachment, process)
-            try:
+            with kernel_forwarding.all_or_nothing(process):
+                running = RunningDelay(host, attachment, process)
+            with kernel_forwarding.all_or_nothing(running):
+                running.add_routes()
                 process.wait_ready()
                 running.route()
-                kernel_forwarding.forward(host, attachment, TUN)
-            except BaseException:
-                running.stop()
-                raise
+                running.forward(TUN)
         return running
 
 
@@ -118,7 +116,6 @@ class RunningDelay(KernelForwarding):
 
     def __init__(self, host: Host, attachment: Attachment, process: _Process) -> None:
         super().__init__(host, attachment)
-        self._interfaces = attachment.interfaces
         self._process = process
 
     def route(self) -> None:
@@ -131,11 +128,9 @@ class RunningDelay(KernelForwarding):
             f"route replace blackhole default table {TABLE} metric 4096",
             *(f"rule add iif {name} lookup {TABLE} priority 100" for name in self._interfaces),
         ]
-        # Of a kernel without IPv6 there is no such setting.
-        quiet = ["sysctl", "-q", "-e", "-w", f"net/ipv6/conf/{TUN}/disable_ipv6=1"]
-        self._host.run(quiet, timeout_s=COMMAND_TIMEOUT_S)
-        batch = ("\n".join(lines) + "\n").encode()
-        self._host.run(["ip", "-batch", "-"], stdin=batch, timeout_s=COMMAND_TIMEOUT_S)
+        # Before it is up: what IPv6 says of itself would be delayed and counted.
+        self._settings.set({f"net/ipv6/conf/{TUN}/disable_ipv6": "1"})
+        self._ip(lines)
 
     def counters(self) -> Mapping[str, int]:
         """Of sfc-delay, whose `received` packets the kernel forwards twice; with the kernel's
@@ -161,17 +156,17 @@ class RunningDelay(KernelForwarding):
         """Also when the process has ended."""
         return self._process.problem() or super().problem()
 
-    def stop(self) -> None:
-        """Forward no more, end the process, take the routes away."""
-        super().stop()
+    def pids(self) -> tuple[int, ...]:
+        """See RunningFunction.pids."""
+        return self._process.pids()
+
+    def take_away(self) -> None:
+        """The process, with its device, and what led there."""
         self._process.stop()
         self._unroute()
 
     def _unroute(self) -> None:
-        commands = [
-            *(["ip", "rule", "delete", "iif", n, "lookup", TABLE] for n in self._interfaces),
-            ["ip", "route", "flush", "table", TABLE],
-        ]
+        rules = [f"rule delete iif {name} lookup {TABLE}" for name in self._interfaces]
+        # Of what is not there ip says so, goes on, and fails at the end.
         with suppress(MeasurementError):
-            for argv in commands:
-                self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S, check=False)
+            self._ip([*rules, f"route flush table {TABLE}"], "-force")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import signal
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, ClassVar
 from sfcperf.environment.tools import tool
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Host, Process
+from sfcperf.hosts.patience import Patience
 from sfcperf.passive.proc import process_cpu_s
 from sfcperf.plugins import Requirement
 from sfcperf.vnfs import kernel_forwarding
@@ -21,8 +21,8 @@ from sfcperf.vnfs.dpi import ndpi_output
 from sfcperf.vnfs.kernel_forwarding import KernelForwarding
 
 PROTOCOLS_FILE = "protocols.txt"
-START_TIMEOUT_S = 10.0
-END_TIMEOUT_S = 5.0
+START_TIMEOUT_S = 30.0
+END_TIMEOUT_S = 10.0
 _POLL_S = 0.01
 _starts = itertools.count()
 
@@ -64,21 +64,22 @@ class Dpi(NetworkFunction):
     @classmethod
     def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningDpi:
         """Routes, ndpiReader until it captures, then forwarding on."""
-        output = host.workdir / f"{attachment.name}-{next(_starts)}.ndpi"
+        output = attachment.outputs / f"{attachment.name}-{next(_starts)}.ndpi"
         with kernel_forwarding.deployment_errors(host, attachment):
-            kernel_forwarding.add_routes(host, attachment)
             protocols = host.workdir / f"{attachment.name}-{PROTOCOLS_FILE}"
             host.put(cls.folder / PROTOCOLS_FILE, protocols)
             argv = ["stdbuf", "--output=L", "ndpiReader", "-i", attachment.interfaces[0]]
             argv += ["-p", str(protocols), "-m", str(int(knobs["report_s"]))]
             inspector = host.spawn(argv, stdout=output, stderr=output.with_suffix(".err"))
-            running = RunningDpi(host, attachment, inspector, output)
             try:
-                running.wait_ready()
-                kernel_forwarding.forward(host, attachment)
+                running = RunningDpi(host, attachment, inspector, output)
             except BaseException:
-                running.stop()
+                inspector.stop()
                 raise
+            with kernel_forwarding.all_or_nothing(running):
+                running.add_routes()
+                running.wait_ready()
+                running.forward()
         return running
 
 
@@ -96,15 +97,15 @@ class RunningDpi(KernelForwarding):
 
     def wait_ready(self) -> None:
         """Return when packets are inspected. Raises DeploymentError when they never will be."""
-        deadline = time.monotonic() + START_TIMEOUT_S
+        patience = Patience(START_TIMEOUT_S, _POLL_S)
         while ndpi_output.READY not in self._printed():
-            if self._inspector.poll() is not None or time.monotonic() > deadline:
+            if self._inspector.poll() is not None or patience.over:
                 said = self._printed().strip().splitlines()[-1:] or ["nothing"]
                 raise DeploymentError(
                     f"{self._name}: ndpiReader does not capture; it said: {said[0]}",
                     where=self._host.name,
                 )
-            time.sleep(_POLL_S)
+            patience.pause()
 
     def counters(self) -> Mapping[str, int]:
         """As of kernel forwarding; `inspector_cpu_ms`, CPU time that ndpiReader has spent; and
@@ -120,9 +121,12 @@ class RunningDpi(KernelForwarding):
             return f"ndpiReader has ended with status {status}"
         return super().problem()
 
-    def stop(self) -> None:
-        """Forward no more, and let ndpiReader tell what it has found."""
-        super().stop()
+    def pids(self) -> tuple[int, ...]:
+        """ndpiReader's."""
+        return (self._inspector.pid,)
+
+    def take_away(self) -> None:
+        """ndpiReader, which tells what it has found."""
         if self._inspector.poll() is None:
             self._spent_ms()
             self._inspector.send_signal(signal.SIGINT)

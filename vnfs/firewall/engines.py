@@ -13,7 +13,7 @@ from sfcperf.vnfs import nftables
 from sfcperf.vnfs.firewall import rules
 
 TABLE = "sfcperf-firewall"
-COMMAND_TIMEOUT_S = 30.0
+COMMAND_TIMEOUT_S = 60.0
 
 
 class Engine(ABC):

@@ -62,10 +62,12 @@ class Firewall(NetworkFunction):
         """Routes, all rules, then forwarding on."""
         engine, default = ENGINES[str(knobs["engine"])], str(knobs["default"])
         with kernel_forwarding.deployment_errors(host, attachment):
-            kernel_forwarding.add_routes(host, attachment)
-            engine.load(host, int(knobs["rules"]), default)
-            kernel_forwarding.forward(host, attachment)
-            return RunningFirewall(host, attachment, engine, default)
+            running = RunningFirewall(host, attachment, engine, default)
+            with kernel_forwarding.all_or_nothing(running):
+                running.add_routes()
+                engine.load(host, int(knobs["rules"]), default)
+                running.forward()
+        return running
 
 
 class RunningFirewall(KernelForwarding):
@@ -102,7 +104,6 @@ class RunningFirewall(KernelForwarding):
             return f"the firewall's rules are gone: {error.message}"
         return None
 
-    def stop(self) -> None:
-        """Forward no more, then take the rules away."""
-        super().stop()
+    def take_away(self) -> None:
+        """The rules."""
         self._engine.remove(self._host)

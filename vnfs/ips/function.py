@@ -17,7 +17,7 @@ from sfcperf.vnfs.ips import rules, suricata
 from sfcperf.vnfs.ips.suricata import Suricata
 from sfcperf.vnfs.kernel_forwarding import KernelForwarding
 
-COMMAND_TIMEOUT_S = 10.0
+COMMAND_TIMEOUT_S = 30.0
 MAX_PATTERN_BYTES = 100
 PATTERNS = (
     "/etc/passwd",
@@ -108,22 +108,17 @@ class Ips(NetworkFunction):
         engine = _choose(host, str(knobs["engine"]))
         patterns = [str(pattern) for pattern in knobs["patterns"]]
         with kernel_forwarding.deployment_errors(host, attachment):
-            kernel_forwarding.add_routes(host, attachment)
-            inspector = None
-            if engine == "suricata":
-                config = str(knobs["config"])
-                inspector = Suricata.start(attachment.name, host, config, patterns)
-            running = RunningIps(host, attachment, inspector)
-            try:
-                running.load(
-                    rules.to_queue()
-                    if inspector
-                    else rules.netfilter(patterns, int(knobs["new_connections_per_s"]))
-                )
-                kernel_forwarding.forward(host, attachment)
-            except BaseException:
-                running.stop()
-                raise
+            running = RunningIps(host, attachment)
+            with kernel_forwarding.all_or_nothing(running):
+                running.add_routes()
+                if engine == "suricata":
+                    config = str(knobs["config"])
+                    running.inspector = Suricata.start(host, attachment, config, patterns)
+                    body = rules.to_queue()
+                else:
+                    body = rules.netfilter(patterns, int(knobs["new_connections_per_s"]))
+                running.load(rules.tables(body, attachment.interfaces))
+                running.forward()
         return running
 
 
@@ -151,9 +146,7 @@ def _choose(host: Host, wanted: str) -> str:
 class RunningIps(KernelForwarding):
     """A host whose kernel forwards what the inspector lets through."""
 
-    def __init__(self, host: Host, attachment: Attachment, inspector: Suricata | None) -> None:
-        super().__init__(host, attachment)
-        self._inspector = inspector
+    inspector: Suricata | None = None
 
     def load(self, text: str) -> None:
         """Put the rules there in one transaction. Raises MeasurementError."""
@@ -162,7 +155,7 @@ class RunningIps(KernelForwarding):
 
     def facts(self) -> Mapping[str, Any]:
         """The engine that inspects."""
-        return {"engine": "suricata" if self._inspector else "nftables"}
+        return {"engine": "suricata" if self.inspector else "nftables"}
 
     def counters(self) -> Mapping[str, int]:
         """As of kernel forwarding, whose `forwarded` and `dropped` are put right by the IPS's own:
@@ -175,12 +168,12 @@ class RunningIps(KernelForwarding):
         kernel = super().counters()
         own = self._counted()
         forwarded = own[rules.PASSED]
-        if self._inspector is None:
+        if self.inspector is None:
             mine = {f"dropped_{name}": own[chain] for name, chain in rules.DROPS.items()}
             dropped = sum(mine.values())
         else:
             # The order matters: what passes later must not make the difference negative.
-            inspected, full = self._inspector.queue() or (forwarded, 0)
+            inspected, full = self.inspector.queue() or (forwarded, 0)
             dropped = max(inspected - forwarded, 0) + full
             mine = {"inspected": inspected, "dropped_queue": full}
         total = kernel["dropped"] + dropped
@@ -196,7 +189,7 @@ class RunningIps(KernelForwarding):
         """Also when the inspector has ended, or the rules are gone."""
         if (problem := super().problem()) is not None:
             return problem
-        if self._inspector is not None and (problem := self._inspector.problem()) is not None:
+        if self.inspector is not None and (problem := self.inspector.problem()) is not None:
             return problem
         try:
             self._counted()
@@ -204,23 +197,28 @@ class RunningIps(KernelForwarding):
             return error.message
         return None
 
-    def stop(self) -> None:
-        """Forward no more, take the rules away, end the inspector."""
-        super().stop()
+    def pids(self) -> tuple[int, ...]:
+        """The inspector's."""
+        return () if self.inspector is None else (self.inspector.pid,)
+
+    def take_away(self) -> None:
+        """The rules, then the inspector."""
         self._remove()
-        if self._inspector is not None:
-            self._inspector.stop()
+        if self.inspector is not None:
+            self.inspector.stop()
 
     def _counted(self) -> dict[str, int]:
         argv = ["iptables-nft-save", "--counters"]
-        found = rules.counters(self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S).text)
+        found = rules.counters(
+            self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S).text, self._interfaces
+        )
         if len(found) != 1 + len(rules.DROPS):
             raise MeasurementError("the IPS's rules are gone", where=self._host.name)
         return found
 
     def _remove(self) -> None:
         with suppress(MeasurementError):
-            self._restore(rules.removal())
+            self._restore(rules.removal(self._interfaces))
 
     def _restore(self, text: str) -> None:
         argv = ["iptables-nft-restore", "--wait", "--noflush"]

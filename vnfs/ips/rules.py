@@ -22,9 +22,9 @@ _IMPOSSIBLE_FLAGS = ("ALL NONE", "ALL FIN,PSH,URG", "SYN,FIN SYN,FIN", "SYN,RST 
 """Mask and value: null scan, Xmas scan, and what no connection has."""
 
 
-def netfilter(patterns: Sequence[str], new_per_s: int) -> str:
-    """Input of `iptables-nft-restore --noflush`: drop what has a pattern, impossible TCP flags, or
-    more new TCP connections per second from one address than `new_per_s`."""
+def netfilter(patterns: Sequence[str], new_per_s: int) -> list[str]:
+    """Rules that drop what has a pattern, impossible TCP flags, or more new TCP connections per
+    second from one address than `new_per_s`."""
     rules = [
         f'-m string --algo bm --hex-string "|{pattern.encode().hex()}|" -j {DROPS["pattern"]}'
         for pattern in patterns
@@ -35,35 +35,43 @@ def netfilter(patterns: Sequence[str], new_per_s: int) -> str:
         f"--hashlimit-burst {new_per_s} --hashlimit-mode srcip --hashlimit-name {CHAIN} "
         f"-j {DROPS['rate']}"
     )
-    return _tables([f"-A {CHAIN} {rule}" for rule in rules])
+    return rules
 
 
-def to_queue() -> str:
-    """Input of `iptables-nft-restore --noflush`: hand every packet to the queue. When nobody
-    listens there, it is dropped."""
-    return _tables([f"-A {CHAIN} -j NFQUEUE --queue-num {QUEUE}"])
+def to_queue() -> list[str]:
+    """The rule that hands every packet to the queue. When nobody listens there, it is dropped."""
+    return [f"-j NFQUEUE --queue-num {QUEUE}"]
 
 
-def removal() -> str:
+def removal(interfaces: Sequence[str]) -> str:
     """What takes all of them away again."""
     chains = [CHAIN, *DROPS.values()]
+    leaving = "\n".join(f"-D {rule}" for rule in _leaving(interfaces))
     clear = "\n".join([f"-F {chain}" for chain in chains] + [f"-X {chain}" for chain in chains])
     return f"""*filter
 -D FORWARD -j {CHAIN}
 {clear}
 COMMIT
 *mangle
--D POSTROUTING -j {PASSED}
+{leaving}
 -F {PASSED}
 -X {PASSED}
 COMMIT
 """
 
 
-def _tables(rules: Sequence[str]) -> str:
+def _leaving(interfaces: Sequence[str]) -> list[str]:
+    """What leads to the count of what was let through: packets of the host's other interfaces, by
+    which it may be managed, are not of it."""
+    return [f"POSTROUTING -o {interface} -j {PASSED}" for interface in interfaces]
+
+
+def tables(rules: Sequence[str], interfaces: Sequence[str]) -> str:
+    """Input of `iptables-nft-restore --noflush`, for packets between these interfaces."""
     chains = "\n".join(f":{chain} - [0:0]" for chain in (CHAIN, *DROPS.values()))
     drops = "\n".join(f"-A {chain} -j DROP" for chain in DROPS.values())
-    body = "\n".join(rules)
+    body = "\n".join(f"-A {CHAIN} {rule}" for rule in rules)
+    leaving = "\n".join(f"-A {rule}" for rule in _leaving(interfaces))
     return f"""*filter
 {chains}
 {drops}
@@ -73,7 +81,7 @@ COMMIT
 *mangle
 :{PASSED} - [0:0]
 -A {PASSED} -j RETURN
--A POSTROUTING -j {PASSED}
+{leaving}
 COMMIT
 """
 
@@ -88,11 +96,11 @@ def suricata(patterns: Sequence[str]) -> str:
     )
 
 
-def counters(saved: str) -> dict[str, int]:
-    """From `iptables-nft-save --counters`: chain -> packets of its only rule; of those that packets
-    pass, which is in the two chains of the kernel that lead there."""
+def counters(saved: str, interfaces: Sequence[str]) -> dict[str, int]:
+    """From `iptables-nft-save --counters`: chain -> packets of its only rule, when what leads
+    there from the kernel's own chains is there as well; else nothing."""
     found: dict[str, int] = {}
-    leading = {f"-A FORWARD -j {CHAIN}", f"-A POSTROUTING -j {PASSED}"}
+    leading = {f"-A {rule}" for rule in (f"FORWARD -j {CHAIN}", *_leaving(interfaces))}
     if not leading <= {line.partition("] ")[2].strip() for line in saved.splitlines()}:
         return found
     for line in saved.splitlines():

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Host, Process
+from sfcperf.hosts.patience import Patience
+from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.ips import rules
 
 COMMAND = "suricata"
@@ -16,6 +17,7 @@ CONFIG = "/etc/suricata/suricata.yaml"
 START_TIMEOUT_S = 120.0
 """Large rule sets take a while."""
 STOP_TIMEOUT_S = 10.0
+COMMAND_TIMEOUT_S = 30.0
 QUEUES = "/proc/net/netfilter/nfnetlink_queue"
 _POLL_S = 0.05
 _starts = itertools.count()
@@ -31,17 +33,22 @@ class Suricata:
         self._log = log
 
     @classmethod
-    def start(cls, name: str, host: Host, config: str, patterns: Sequence[str]) -> Suricata:
+    def start(
+        cls, host: Host, attachment: Attachment, config: str, patterns: Sequence[str]
+    ) -> Suricata:
         """Start it and return when it takes packets. Raises DeploymentError, MeasurementError."""
+        name = attachment.name
         folder = host.workdir / f"{name}-suricata-{next(_starts)}"
-        host.run(["mkdir", "-p", str(folder)], timeout_s=10)
+        host.run(["mkdir", "-p", str(folder)], timeout_s=COMMAND_TIMEOUT_S)
         own = folder / "sfcperf.rules"
         # By `tee`: the host may be another machine.
-        host.run(["tee", str(own)], stdin=rules.suricata(patterns).encode(), timeout_s=10)
+        host.run(
+            ["tee", str(own)], stdin=rules.suricata(patterns).encode(), timeout_s=COMMAND_TIMEOUT_S
+        )
         argv = [COMMAND, "-c", config, "-s", str(own), "-q", str(rules.QUEUE)]
         argv += ["--runmode", "workers", "-l", str(folder), "--pidfile", str(folder / "pid")]
         argv += ["--set", "unix-command.enabled=no"]
-        log = host.workdir / f"{folder.name}.log"
+        log = attachment.outputs / f"{folder.name}.log"
         running = cls(name, host, host.spawn(argv, stdout=log, stderr=log), log)
         try:
             running._wait_ready()
@@ -51,16 +58,21 @@ class Suricata:
         return running
 
     def _wait_ready(self) -> None:
-        deadline = time.monotonic() + START_TIMEOUT_S
+        patience = Patience(START_TIMEOUT_S, _POLL_S)
         while self.queue() is None:
-            if self._process.poll() is not None or time.monotonic() > deadline:
+            if self._process.poll() is not None or patience.over:
                 said = self._log.read_text(errors="replace").strip().splitlines()[-1:]
                 raise DeploymentError(
                     f"{self._name}: Suricata takes no packets; it said: "
                     + (said[0] if said else "nothing"),
                     where=self._host.name,
                 )
-            time.sleep(_POLL_S)
+            patience.pause()
+
+    @property
+    def pid(self) -> int:
+        """Its process, as its host knows it."""
+        return self._process.pid
 
     def queue(self) -> tuple[int, int] | None:
         """Packets that were put into the queue, and those that found it full; None: nobody

@@ -18,7 +18,7 @@ from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.load_balancer import ipvs, rules
 
 TABLE = "sfcperf-load-balancer"
-COMMAND_TIMEOUT_S = 10.0
+COMMAND_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,7 @@ class Ipvs(Engine):
             there,
             "in the kernel" if there else f"the kernel {uname().release} has no IPVS",
             "" if there else "set the load balancer's knob `engine` to `nftables`",
+            of_this_kernel=True,
         )
         return [kernel, tool("ipvsadm", "ipvsadm", ["ipvsadm", "--version"])]
 

@@ -82,13 +82,15 @@ class LoadBalancer(NetworkFunction):
         """Routes, the balanced service, then forwarding on."""
         service = Service(int(knobs["port"]), tuple(knobs["backends"]), str(knobs["scheduler"]))
         with kernel_forwarding.deployment_errors(host, attachment):
-            kernel_forwarding.add_routes(host, attachment)
             name = choose(host, str(knobs["engine"]))
-            ENGINES[name].load(host, attachment, service)
-            if name == "nftables":
-                kernel_forwarding.check_checksums(host, bool(knobs["check_checksums"]))
-            kernel_forwarding.forward(host, attachment)
-            return RunningLoadBalancer(host, attachment, name, service)
+            running = RunningLoadBalancer(host, attachment, name, service)
+            with kernel_forwarding.all_or_nothing(running):
+                running.add_routes()
+                ENGINES[name].load(host, attachment, service)
+                if name == "nftables":
+                    running.check_checksums(bool(knobs["check_checksums"]))
+                running.forward()
+        return running
 
 
 class RunningLoadBalancer(KernelForwarding):
@@ -120,7 +122,6 @@ class RunningLoadBalancer(KernelForwarding):
             return f"nothing is balanced any more: {error.message}"
         return None
 
-    def stop(self) -> None:
-        """Forward no more, then balance no more."""
-        super().stop()
+    def take_away(self) -> None:
+        """What is balanced."""
         self._engine.remove(self._host, self._attachment, self._service)

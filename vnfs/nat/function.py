@@ -97,22 +97,33 @@ class Nat(NetworkFunction):
             None if virtual is None else (int(virtual), int(real)),
         )
         with kernel_forwarding.deployment_errors(host, attachment):
-            kernel_forwarding.add_routes(host, attachment)
-            nftables.load(host, TABLE, body)
-            kernel_forwarding.check_checksums(host, bool(knobs["check_checksums"]))
-            kernel_forwarding.forward(host, attachment)
-            return RunningNat(host, attachment)
+            running = RunningNat(host, attachment)
+            with kernel_forwarding.all_or_nothing(running):
+                running.add_routes()
+                running.load(body)
+                running.check_checksums(bool(knobs["check_checksums"]))
+                running.forward()
+        return running
 
 
 class RunningNat(KernelForwarding):
     """A host whose kernel translates and forwards."""
+
+    _dropped_before = 0
+
+    def load(self, body: str) -> None:
+        """Put the rules there. Raises MeasurementError."""
+        nftables.load(self._host, TABLE, body)
+        # On a host that tracked connections before.
+        self._dropped_before = _dropped(self._host)
 
     def counters(self) -> Mapping[str, int]:
         """As of kernel forwarding, and packets both ways by what became of their connection:
         `translated_source`, `translated_destination`; `untracked` belong to none and went on as
         they came. `dropped_untranslated` packets found no free port, or no room in the table of
         connections; the kernel's statistics take them for forwarded. Raises MeasurementError."""
-        kernel, lost = super().counters(), _dropped(self._host)
+        kernel = super().counters()
+        lost = _dropped(self._host) - self._dropped_before
         return {
             **kernel,
             **nftables.packets(self._host, TABLE),
@@ -131,9 +142,8 @@ class RunningNat(KernelForwarding):
             return f"the NAT's rules are gone: {error.message}"
         return None
 
-    def stop(self) -> None:
-        """Forward no more, then take the rules away."""
-        super().stop()
+    def take_away(self) -> None:
+        """The rules."""
         nftables.remove(self._host, TABLE)
 
 

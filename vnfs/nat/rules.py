@@ -43,5 +43,5 @@ chain seen {{
 type filter hook postrouting priority 300; policy accept;
 ct status snat counter name translated_source
 ct status dnat counter name translated_destination
-ct state invalid counter name untracked
+oifname {{ "{inside}", "{outside}" }} ct state invalid counter name untracked
 }}"""

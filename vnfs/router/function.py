@@ -41,6 +41,8 @@ class Router(NetworkFunction):
     ) -> KernelForwarding:
         """Routes and permanent neighbours for both endpoints, then forwarding on."""
         with kernel_forwarding.deployment_errors(host, attachment):
-            kernel_forwarding.add_routes(host, attachment)
-            kernel_forwarding.forward(host, attachment)
-            return KernelForwarding(host, attachment)
+            running = KernelForwarding(host, attachment)
+            with kernel_forwarding.all_or_nothing(running):
+                running.add_routes()
+                running.forward()
+        return running

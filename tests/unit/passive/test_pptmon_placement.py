@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -66,6 +67,12 @@ def test_nothing_to_see() -> None:
     assert place(chain([]), "forward", host_side=False) == []
     with pytest.raises(MeasurementError, match="none of the chain's VNFs: those of type forwarder"):
         place(chain([function(1, "forwarder")]), "forward", host_side=False)
+
+
+def test_a_forwarder_in_plain_ip_is_seen() -> None:
+    plain = replace(function(1, "forwarder"), nsh_aware=False)
+    (placement,) = place(chain([plain]), "forward", host_side=False)
+    assert placement.mode == "source-sink"
 
 
 def test_from_the_host_side() -> None:

@@ -38,7 +38,7 @@ def test_the_last_rule_of_the_firewall_is_behind_all_others(count: int, default:
 @given(st.lists(st.text(min_size=1, max_size=40), max_size=20))
 def test_patterns_are_written_so_that_nothing_in_them_is_syntax(patterns: list[str]) -> None:
     """Quotes, line breaks, bars: each byte is in hexadecimal."""
-    lines = [line for line in ips.netfilter(patterns, 10).splitlines() if "hex-string" in line]
+    lines = [rule for rule in ips.netfilter(patterns, 10) if "hex-string" in rule]
     found = [bytes.fromhex(line.split("|")[1]) for line in lines]
     assert found == [pattern.encode() for pattern in patterns]
     written = ips.suricata(patterns).splitlines()
@@ -56,14 +56,16 @@ def test_counters_of_the_ips_are_those_of_its_chains() -> None:
 [0:0] -A sfcperf-ips-flags -j DROP
 [1:100] -A sfcperf-ips-rate -j DROP
 *mangle
-[7:700] -A POSTROUTING -j sfcperf-ips-ok
+[4:400] -A POSTROUTING -o in0 -j sfcperf-ips-ok
+[3:300] -A POSTROUTING -o out0 -j sfcperf-ips-ok
 [7:700] -A sfcperf-ips-ok -j RETURN
 """
-    assert ips.counters(saved) == {
+    assert ips.counters(saved, ("in0", "out0")) == {
         "sfcperf-ips-text": 2,
         "sfcperf-ips-flags": 0,
         "sfcperf-ips-rate": 1,
         "sfcperf-ips-ok": 7,
     }
-    for way_in in ("-A FORWARD -j", "-A POSTROUTING -j"):
-        assert ips.counters(saved.replace(way_in, "-A OUTPUT -j")) == {}
+    for way_in in ("-A FORWARD -j", "-A POSTROUTING -o out0"):
+        other = saved.replace(way_in, "-A OUTPUT -j")
+        assert ips.counters(other, ("in0", "out0")) == {}
