@@ -1,0 +1,125 @@
+"""Where packets go: proofs that can fail, replies, the classifier, health."""
+
+from __future__ import annotations
+
+import pytest
+
+from sfcperf.drivers.conformance import traffic
+from sfcperf.drivers.conformance.deployment import LENGTH
+from sfcperf.drivers.conformance.subject import Subject
+from sfcperf.management.deployment import Deployment, TraversalProof
+from sfcperf.workflow.model import Match, Scenario
+
+FEW_PACKETS = 20
+"""Fewer than any transfer has; more than housekeeping between hosts takes."""
+
+
+class Chains(Subject):
+    """Tests of what deployments do with packets."""
+
+    def prove(self, scenario: Scenario) -> TraversalProof:
+        """Of what stands."""
+        return self.bench.driver.prove_traversal(self.bench.standing(scenario), scenario)
+
+    def check_proof(self, scenario: Scenario) -> None:
+        """It is proven, and says for each direction what was seen."""
+        proof = self.prove(scenario)
+        names = [function.name for function in scenario.chain.functions]
+        assert proof.proven, proof.problems
+        assert proof.problems == ()
+        assert proof.method.strip() and proof.sent > 0
+        back = names[::-1] if scenario.chain.reverse == "symmetric" else []
+        assert [seen.function for seen in proof.forward] == names
+        assert [seen.function for seen in proof.reverse] == back
+        assert all(0 < seen.packets <= proof.sent for seen in (*proof.forward, *proof.reverse))
+        if self.bench.standing(scenario).encapsulation.startswith("nsh"):
+            first = scenario.chain.initial_si
+            for direction in (proof.forward, proof.reverse):
+                fallen = [(first - number, first - number - 1) for number in range(len(direction))]
+                assert [(seen.si, seen.si_after) for seen in direction] == fallen
+        for name in proof.evidence:
+            assert (self.bench.raw_dir / name).stat().st_size > 0
+
+    def test_the_chain_is_proven(self) -> None:
+        """In order, both ways; and again, as often as it is asked."""
+        self.check_proof(self.chain(LENGTH))
+        self.check_proof(self.chain(LENGTH))
+
+    @pytest.mark.parametrize("position", [1, LENGTH])
+    def test_a_broken_chain_is_not_proven(self, position: int) -> None:
+        """The same deployment with a function that forwards nothing: the proof sees it, health
+        names it, and both see that it was mended."""
+        scenario = self.chain(LENGTH)
+        three = self.bench.standing(scenario)
+        function = three.functions[position - 1]
+        self.break_function(function)
+        try:
+            proof = self.prove(scenario)
+            problems = self.bench.driver.problems(three)
+            alive = function.alive()
+        finally:
+            self.mend_function(function)
+        assert not proof.proven
+        assert proof.problems, "what contradicts the chain?"
+        assert problems
+        assert alive or any(function.name in problem for problem in problems)
+        assert self.bench.driver.problems(three) == []
+        self.check_proof(scenario)
+
+    def test_replies_may_bypass_the_chain(self) -> None:
+        """Requests cross the function, replies do not."""
+        if "bypass" in self.refuses:
+            pytest.skip("the driver refuses it")
+        scenario = self.chain(1, reverse="bypass")
+        self.check_proof(scenario)
+        crossed = self._crossed_by_pings(self.bench.standing(scenario))
+        assert self.pings <= crossed < 2 * self.pings
+
+    def test_the_classifier_lets_in_what_it_matches_alone(self) -> None:
+        """Of a chain for ICMP, TCP sees nothing."""
+        if "match" in self.refuses:
+            pytest.skip("the driver refuses it")
+        scenario = self.chain(1, match=Match("icmp"))
+        self.check_proof(scenario)
+        one = self.bench.standing(scenario)
+        assert self._crossed_by_pings(one) >= 2 * self.pings
+        assert self._crossed_by_tcp(one) < FEW_PACKETS
+
+    def test_the_next_chain_is_as_if_the_first(self) -> None:
+        """After a classifier for ICMP and replies that went around: all is in the chain again."""
+        scenario = self.chain(1)
+        self.check_proof(scenario)
+        one = self.bench.standing(scenario)
+        assert self._crossed_by_pings(one) >= 2 * self.pings
+        assert self._crossed_by_tcp(one) > FEW_PACKETS
+
+    def test_what_a_function_did_is_forgotten(self) -> None:
+        """A firewall that dropped everything, and then one that drops nothing, perhaps on the same
+        machine."""
+        if self.firewall is None:
+            pytest.skip("the driver builds no firewall")
+        knobs = {"rules": 3, "default": "drop"}
+        shut = self.standing(1, vnf=self.firewall, knobs=knobs)
+        assert traffic.ping(shut.client, shut.server, 1) == 0
+        opened = self.standing(1, vnf=self.firewall, knobs={**knobs, "default": "accept"})
+        assert traffic.ping(opened.client, opened.server, self.pings) == self.pings
+
+    def test_a_chain_of_no_function_is_a_baseline(self) -> None:
+        """Nothing is crossed, and nothing is encapsulated."""
+        scenario = self.chain(0)
+        none = self.bench.standing(scenario)
+        assert (none.functions, none.encapsulation) == ((), "none")
+        self.check_proof(scenario)
+        assert traffic.ping(none.client, none.server, self.pings) == self.pings
+        assert self.bench.driver.problems(none) == []
+        traffic.measure(none, "iperf3", self.bench.raw_dir / "baseline")
+
+    def _crossed_by_pings(self, deployment: Deployment) -> int:
+        before = traffic.forwarded(deployment)
+        assert traffic.ping(deployment.client, deployment.server, self.pings) == self.pings
+        return traffic.rise(before, traffic.forwarded(deployment))[deployment.functions[0].name]
+
+    def _crossed_by_tcp(self, deployment: Deployment) -> int:
+        before = traffic.forwarded(deployment)
+        traffic.measure(deployment, "iperf3", self.bench.raw_dir / "classifier")
+        return traffic.rise(before, traffic.forwarded(deployment))[deployment.functions[0].name]

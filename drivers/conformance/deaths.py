@@ -1,0 +1,99 @@
+"""A run that is killed while it deploys: its journal is enough to remove all that it made."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import time
+from typing import ClassVar
+
+import pytest
+
+from sfcperf.control.journal import FileJournal
+from sfcperf.drivers.conformance.bench import Grounds
+from sfcperf.drivers.conformance.subject import Subject
+from sfcperf.drivers.conformance.victim import Order
+
+LENGTH = 2
+INTENDED, STANDING = "intended", "standing"
+
+
+class Deaths(Subject):
+    """Tests of `undo`."""
+
+    _deploy_s: ClassVar[float | None] = None
+
+    @pytest.mark.parametrize("moment", [INTENDED, "early", "midway", "late", STANDING])
+    def test_a_killed_deployment_is_undone_from_its_journal(self, moment: str) -> None:
+        """`dry_run` says what would go and removes nothing; a second `undo` finds nothing, and is
+        harmless."""
+        deploy_s = self._time_of_a_deployment()
+        grounds = Grounds(self.driver_class(), self.full_config())
+        try:
+            self._kill(grounds, moment, deploy_s)
+            self._check_undo(grounds, moment)
+        finally:
+            left = FileJournal(grounds.journal_file).outstanding()
+            self.driver_class().undo(left, dry_run=False)
+            grounds.remove()
+
+    def _time_of_a_deployment(self) -> float:
+        """From nothing; what the tests before have shared makes room."""
+        cls = type(self)
+        if cls._deploy_s is None:
+            cls.teardown_class()
+            self.standing(LENGTH)
+            cls._deploy_s = self.bench.deploy_s
+        cls.teardown_class()
+        return cls._deploy_s
+
+    def _kill(self, grounds: Grounds, moment: str, deploy_s: float) -> None:
+        order = Order(
+            driver=self.driver_class(),
+            config=self.full_config(),
+            tag=grounds.tag,
+            journal=str(grounds.journal_file),
+            state_dir=str(grounds.state_dir),
+            raw_dir=str(grounds.raw_dir),
+            scenario=self.chain(LENGTH),
+            dies_when_intended=moment == INTENDED,
+        )
+        file = grounds.folder / "order"
+        file.write_bytes(pickle.dumps(order))
+        command = [sys.executable, "-m", "sfcperf.drivers.conformance.victim", str(file)]
+        victim = subprocess.Popen(
+            command,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        with victim:
+            assert victim.stdout is not None and victim.stderr is not None
+            if victim.stdout.readline() != "deploying\n":
+                victim.kill()
+                pytest.fail(f"the driver does not start: {victim.stderr.read()}")
+            if moment in self.deaths:
+                time.sleep(self.deaths[moment] * deploy_s)
+            else:
+                # Its next words, or the end of them.
+                said = victim.stdout.readline()
+                assert (said == "standing\n") is (moment == STANDING), victim.stderr.read()
+            victim.kill()
+
+    def _check_undo(self, grounds: Grounds, moment: str) -> None:
+        driver = self.driver_class()
+        left = FileJournal(grounds.journal_file).outstanding()
+        announced = driver.undo(left, dry_run=True)
+        again = driver.undo(left, dry_run=True)
+        assert set(announced) <= set(again), "dry_run has removed something"
+        if moment == STANDING:
+            assert left and announced
+        done = driver.undo(left, dry_run=False)
+        assert bool(done) or not announced
+        assert driver.undo(left, dry_run=True) == []
+        assert driver.undo(left, dry_run=False) == []
+        assert self.traces(grounds.tag) == []

@@ -1,0 +1,148 @@
+"""What a driver says of a chain of three functions that stands, held against the chain."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+from collections.abc import Callable
+
+import pytest
+
+from sfcperf import plugins
+from sfcperf.drivers.conformance import traffic
+from sfcperf.drivers.conformance.subject import COMMAND_TIMEOUT_S, Subject
+from sfcperf.management.deployment import Deployment, Endpoint, Meter
+from sfcperf.results.documents import plain
+
+LENGTH = 3
+_BURN = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"
+
+
+class Described(Subject):
+    """Tests of the `Deployment`."""
+
+    @pytest.fixture
+    def three(self) -> Deployment:
+        """A chain of three, symmetric."""
+        return self.standing(LENGTH)
+
+    def test_its_endpoints_are_where_they_were_asked(self, three: Deployment) -> None:
+        """Node, address, interface and MTU are those of the machine behind."""
+        asked = self.chain(LENGTH)
+        for endpoint, spec in ((three.client, asked.client), (three.server, asked.server)):
+            assert (endpoint.name, endpoint.node) == (spec.name, spec.node)
+            assert ipaddress.ip_address(endpoint.address).version == 4
+            assert endpoint.mtu == _mtu(endpoint)
+        assert three.client.address != three.server.address
+
+    def test_its_functions_are_those_of_the_chain(self, three: Deployment) -> None:
+        """In chaining order, with unique names, each with the interfaces that its type wants."""
+        specs = self.chain(LENGTH).chain.functions
+        kind = plugins.load("vnf", self.vnf)
+        found = [(f.name, f.vnf, f.type, f.position, f.node) for f in three.functions]
+        assert found == [(s.name, s.vnf, s.type, s.position, s.node) for s in specs]
+        for function in three.functions:
+            assert len(function.interfaces) == len(set(function.interfaces)) > 0
+            assert len(function.interfaces) <= 2
+            assert all(isinstance(cpu, int) and cpu >= 0 for cpu in function.vcpus)
+            assert kind.nsh_aware or not function.nsh_aware
+            for interface in function.interfaces:
+                traffic.interface_packets(function.host, interface)
+
+    def test_hosts_are_apart(self, three: Deployment) -> None:
+        """Each instance has a host of its own, with a folder of its own."""
+        hosts = [three.client.host, three.server.host, *(f.host for f in three.functions)]
+        assert len({host.name for host in hosts}) == len(hosts)
+        assert len({id(host) for host in hosts}) == len(hosts)
+
+    def test_the_endpoints_reach_each_other(self, three: Deployment) -> None:
+        """Both ways."""
+        assert traffic.ping(three.client, three.server, self.pings) == self.pings
+        assert traffic.ping(three.server, three.client, self.pings) == self.pings
+
+    def test_functions_count_packets(self, three: Deployment) -> None:
+        """`received`, `forwarded` and `dropped`, which only grow: by all requests, and by all
+        replies as well."""
+        before = {f.name: dict(f.counters()) for f in three.functions}
+        traffic.ping(three.client, three.server, self.pings)
+        for function in three.functions:
+            counted, earlier = dict(function.counters()), before[function.name]
+            assert {"received", "forwarded", "dropped"} <= counted.keys()
+            assert all(isinstance(value, int) and value >= 0 for value in counted.values())
+            assert all(counted[name] >= value for name, value in earlier.items())
+            for name in ("received", "forwarded"):
+                assert counted[name] - earlier[name] >= 2 * self.pings, function.name
+
+    def test_hops_lie_on_the_way(self, three: Deployment) -> None:
+        """The client's first; each interface is there, and sees the packets of the chain."""
+        names = [hop.name for hop in three.hops]
+        assert len(names) == len(set(names)) >= 2
+        assert names[0].startswith("client")
+        before = [traffic.interface_packets(hop.host, hop.interface) for hop in three.hops]
+        traffic.ping(three.client, three.server, self.pings)
+        for hop, earlier in zip(three.hops, before, strict=True):
+            seen = traffic.interface_packets(hop.host, hop.interface) - earlier
+            assert seen >= self.pings, f"hop {hop.name} saw {seen} packets"
+
+    def test_meters_measure(self, three: Deployment) -> None:
+        """Each function has one; CPU time grows with work, memory and processes are numbers."""
+        nodes = {node.name for node in self.chain(LENGTH).topology.nodes}
+        names = {function.name for function in three.functions}
+        assert names <= three.meters.keys() <= names | {f"sff@{node}" for node in nodes}
+        for name, meter in three.meters.items():
+            assert _sane(meter), name
+        for function in three.functions:
+            meter = three.meters[function.name]
+            earlier = meter.cpu_s()
+            function.host.run(["sh", "-c", _BURN], timeout_s=COMMAND_TIMEOUT_S)
+            assert meter.cpu_s() > earlier, f"{function.name} worked, and its meter stood still"
+
+    def test_it_is_healthy(self, three: Deployment) -> None:
+        """Nothing is wrong with what works."""
+        assert self.bench.driver.problems(three) == []
+        assert [function.alive() for function in three.functions] == [None] * LENGTH
+
+    def test_its_facts_can_be_kept(self, three: Deployment) -> None:
+        """Results are JSON; so are facts of the infrastructure."""
+        for facts in (three.facts, self.bench.driver.facts()):
+            assert isinstance(json.loads(json.dumps(dict(facts), default=plain)), dict)
+        assert three.encapsulation.strip()
+
+    def test_a_probe_and_its_monitors_work(self, three: Deployment) -> None:
+        """ping and iperf3, with CPU and memory beside them."""
+        raw_dir = self.bench.raw_dir / "probes"
+        raw_dir.mkdir(exist_ok=True)
+        monitors = []
+        for spec in self.chain(LENGTH).monitors:
+            monitors.append(plugins.load("monitor", spec.monitor)(spec.parameters))
+            monitors[-1].start(three, raw_dir)
+        try:
+            for spec in self.chain(LENGTH).probes:
+                before = traffic.forwarded(three)
+                result = traffic.measure(three, spec.probe, raw_dir)
+                kind = plugins.load("probe", spec.probe)
+                declared = {metric.name for metric in kind.metrics(spec.parameters)}
+                assert result.samples
+                assert {sample.metric for sample in result.samples} <= declared
+                crossed = traffic.rise(before, traffic.forwarded(three))
+                assert min(crossed.values()) >= kind.expected_packets(spec.parameters)
+        finally:
+            observed = [row for monitor in reversed(monitors) for row in monitor.stop()]
+        sources = {row.source for row in observed if row.metric == "memory_bytes"}
+        assert {function.name for function in three.functions} <= sources
+
+
+def _mtu(endpoint: Endpoint) -> int:
+    """As `ip` sees it on the endpoint's machine; raises when there is no such interface."""
+    argv = ["ip", "link", "show", "dev", endpoint.interface]
+    shown = endpoint.host.run(argv, timeout_s=COMMAND_TIMEOUT_S).text
+    found = re.search(r"\bmtu (\d+)", shown)
+    assert found is not None, shown
+    return int(found[1])
+
+
+def _sane(meter: Meter) -> bool:
+    readings: list[Callable[[], float]] = [meter.cpu_s, meter.memory_bytes]
+    assert all(isinstance(pid, int) and pid > 0 for pid in meter.pids())
+    return all(read() >= 0 for read in readings)

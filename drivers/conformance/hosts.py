@@ -1,0 +1,131 @@
+"""Hosts of a deployment: commands, files, processes (sfcperf.hosts.base)."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sfcperf.drivers.conformance.deployment import LENGTH
+from sfcperf.drivers.conformance.subject import COMMAND_TIMEOUT_S, Subject
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.base import Host
+from sfcperf.management.deployment import Deployment
+
+PLACES = ("client", "server", "function")
+_AWKWARD = ("two  blanks", "$HOME", "`id`", "a;b|c>d", "*", "'\"\\", "ü")
+"""Arguments that a shell would not leave as they are."""
+_PATIENCE_S = 15.0
+
+
+class Hosts(Subject):
+    """Tests of the hosts that a deployment has: both endpoints', and a function's."""
+
+    @pytest.fixture(params=PLACES)
+    def host(self, request: pytest.FixtureRequest) -> Host:
+        """One of them."""
+        three: Deployment = self.standing(LENGTH)
+        hosts = {
+            "client": three.client.host,
+            "server": three.server.host,
+            "function": three.functions[0].host,
+        }
+        return hosts[request.param]
+
+    def test_commands_run(self, host: Host) -> None:
+        """To their end, with what they read and what they print."""
+        done = host.run(["cat"], timeout_s=COMMAND_TIMEOUT_S, stdin=b"line\n\xff\x00end")
+        assert (done.returncode, done.stdout) == (0, b"line\n\xff\x00end")
+        script = ["sh", "-c", "echo out; echo err >&2; exit 3"]
+        done = host.run(script, timeout_s=COMMAND_TIMEOUT_S, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (3, b"out\n", b"err\n")
+
+    def test_arguments_never_pass_through_a_shell(self, host: Host) -> None:
+        """They arrive as they are."""
+        done = host.run(["echo", *_AWKWARD], timeout_s=COMMAND_TIMEOUT_S)
+        assert done.stdout.decode() == " ".join(_AWKWARD) + "\n"
+
+    def test_what_fails_says_why(self, host: Host) -> None:
+        """A status, a command that is not there, a file that is not there."""
+        with pytest.raises(MeasurementError, match="the reason"):
+            host.run(["sh", "-c", "echo the reason >&2; exit 1"], timeout_s=COMMAND_TIMEOUT_S)
+        with pytest.raises(MeasurementError):
+            host.run(["sfcperf-no-such-command"], timeout_s=COMMAND_TIMEOUT_S)
+        with pytest.raises(MeasurementError):
+            host.read_text("/proc/no-such-file")
+
+    def test_a_command_that_hangs_is_killed(self, host: Host) -> None:
+        """With the time that it was given; it does not go on where nobody sees it."""
+        note = host.workdir / "hangs.pid"
+        with pytest.raises(MeasurementError):
+            host.run(["sh", "-c", f"echo $$ >{note}; exec sleep 600"], timeout_s=1.0)
+        pid = host.read_text(str(note)).strip()
+        assert pid.isdigit()
+        _await(lambda: not _runs(host, int(pid)), f"process {pid} still runs")
+
+    def test_processes_run_in_the_background(self, host: Host) -> None:
+        """What they print comes to this machine; they take signals, and are stopped twice without
+        harm."""
+        out = self.bench.raw_dir / f"spawned-{time.monotonic_ns()}.txt"
+        process = host.spawn(["sh", "-c", "echo started; exec sleep 600"], stdout=out)
+        try:
+            _await(lambda: out.exists() and out.read_text() == "started\n", "it prints nothing")
+            assert process.poll() is None
+            assert _runs(host, process.pid)
+            with pytest.raises(MeasurementError):
+                process.wait(0.2)
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(_PATIENCE_S) == -signal.SIGTERM == process.poll()
+        finally:
+            process.stop()
+        process.send_signal(signal.SIGTERM)
+        process.stop()
+        _await(lambda: not _runs(host, process.pid), "it still runs")
+
+    def test_a_process_that_ignores_sigterm_is_stopped(self, host: Host) -> None:
+        """By SIGKILL, after its grace."""
+        out = self.bench.raw_dir / f"stubborn-{time.monotonic_ns()}.txt"
+        script = "trap '' TERM; echo ready; while :; do sleep 1; done"
+        process = host.spawn(["sh", "-c", script], stdout=out)
+        _await(lambda: out.exists() and "ready" in out.read_text(), "it does not start")
+        assert process.stop(grace_s=0.5) == -signal.SIGKILL
+        _await(lambda: not _runs(host, process.pid), "it still runs")
+
+    def test_files_travel_both_ways(self, host: Host, tmp_path: Path) -> None:
+        """Byte for byte; folders on the way are made."""
+        content = bytes(range(256)) * 512
+        sent, back = tmp_path / "sent", tmp_path / "made" / "back"
+        sent.write_bytes(content)
+        there = host.workdir / "conformance" / "file with blanks"
+        host.put(sent, there)
+        host.get(there, back)
+        assert back.read_bytes() == content
+        with pytest.raises(MeasurementError):
+            host.get(host.workdir / "no-such-file", back)
+
+    def test_programs_of_this_machine_are_called_there(self, host: Host, tmp_path: Path) -> None:
+        """By the name that the host gives them."""
+        program = tmp_path / "conformance-program"
+        program.write_text('#!/bin/sh\necho "called with $1"\n')
+        program.chmod(0o755)
+        done = host.run([host.program(program), "this"], timeout_s=COMMAND_TIMEOUT_S)
+        assert done.stdout == b"called with this\n"
+
+
+def _runs(host: Host, pid: int) -> bool:
+    """A process that has ended and waits to be collected does not run."""
+    try:
+        stat = host.read_text(f"/proc/{pid}/stat")
+    except MeasurementError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def _await(true: Callable[[], bool], otherwise: str) -> None:
+    end = time.monotonic() + _PATIENCE_S
+    while not true():
+        assert time.monotonic() < end, otherwise
+        time.sleep(0.05)

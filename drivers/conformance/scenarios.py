@@ -1,0 +1,77 @@
+"""Scenarios for the suite, as the loader would make them of a workflow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+from sfcperf import plugins
+from sfcperf.workflow.defaults import with_defaults
+from sfcperf.workflow.model import (
+    ChainSpec,
+    EndpointSpec,
+    FunctionSpec,
+    Match,
+    MonitorSpec,
+    ProbeSpec,
+    Resources,
+    Scenario,
+)
+from sfcperf.workflow.topology import PRESETS
+
+PROBES: Mapping[str, Mapping[str, Any]] = {
+    "ping": {"count": 5, "interval_s": 0.05},
+    "iperf3": {"protocol": "tcp", "duration_s": 1},
+}
+MONITORS = ("cpu", "memory")
+
+
+def chain(
+    vnf: str,
+    length: int,
+    *,
+    topology: str = "T1",
+    reverse: Literal["symmetric", "bypass"] = "symmetric",
+    match: Match | None = None,
+    encapsulation: Literal["auto", "nsh-eth", "nsh-vxlan-gpe"] = "auto",
+    knobs: Mapping[str, Any] | None = None,
+    vcpus: int = 1,
+) -> Scenario:
+    """A chain of functions of one type, its endpoints and functions placed by the topology."""
+    place = PRESETS[topology]
+    # A copy that can be pickled.
+    place = replace(place, placement=dict(place.placement))
+    defaults = with_defaults(plugins.load("vnf", vnf).parameters, knobs or {})
+    functions = tuple(
+        FunctionSpec(
+            name=f"sf-{position}",
+            vnf="sf",
+            type=vnf,
+            position=position,
+            node=place.placement["chain"],
+            resources=Resources(vcpus=vcpus, memory_mib=128),
+            knobs=defaults,
+            vnfd=None,
+        )
+        for position in range(1, length + 1)
+    )
+    return Scenario(
+        id=f"s{length:03d}",
+        levels={"chain_length": length},
+        topology=place,
+        client=EndpointSpec("client", place.placement["client"]),
+        server=EndpointSpec("server", place.placement["server"]),
+        chain=ChainSpec(functions, match or Match(), encapsulation, reverse, 42, 255),
+        probes=tuple(_probe(number, name) for number, name in enumerate(PROBES)),
+        monitors=tuple(_monitor(name) for name in MONITORS),
+    )
+
+
+def _probe(number: int, name: str) -> ProbeSpec:
+    parameters = with_defaults(plugins.load("probe", name).parameters, PROBES[name])
+    return ProbeSpec(number, name, name, parameters)
+
+
+def _monitor(name: str) -> MonitorSpec:
+    return MonitorSpec(name, with_defaults(plugins.load("monitor", name).parameters, {}))

@@ -1,0 +1,57 @@
+"""Traffic between the endpoints of a deployment, and what functions and interfaces count of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from sfcperf import plugins
+from sfcperf.active.base import ProbeResult
+from sfcperf.drivers.conformance.scenarios import PROBES
+from sfcperf.hosts.base import Host
+from sfcperf.management.deployment import Deployment, Endpoint
+from sfcperf.workflow.defaults import with_defaults
+
+_PING_INTERVAL_S = 0.2
+_TIMEOUT_S = 10.0
+
+
+def ping(source: Endpoint, destination: Endpoint, count: int) -> int:
+    """How many of `count` echo requests are answered."""
+    argv = ["ping", "-n", "-c", str(count), "-i", str(_PING_INTERVAL_S), "-W", "2"]
+    timeout_s = count * _PING_INTERVAL_S + _TIMEOUT_S
+    done = source.host.run([*argv, destination.address], timeout_s=timeout_s, check=False)
+    return done.text.count("bytes from")
+
+
+def measure(deployment: Deployment, probe: str, raw_dir: Path) -> ProbeResult:
+    """One measurement with a probe of SFCPerf's own."""
+    kind = plugins.load("probe", probe)
+    running = kind(with_defaults(kind.parameters, PROBES[probe]))
+    raw_dir.mkdir(parents=True, exist_ok=True)
+    try:
+        running.prepare(deployment, raw_dir)
+        result: ProbeResult = running.measure(deployment, raw_dir)
+    finally:
+        running.cleanup()
+    return result
+
+
+def forwarded(deployment: Deployment) -> dict[str, int]:
+    """Function -> packets that it has forwarded."""
+    return {function.name: function.counters()["forwarded"] for function in deployment.functions}
+
+
+def rise(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+    """What was added to each."""
+    return {name: after[name] - before[name] for name in before}
+
+
+def interface_packets(host: Host, interface: str) -> int:
+    """Packets that an interface has received and sent; KeyError when the host has none such."""
+    table = {}
+    for line in host.read_text("/proc/net/dev").splitlines()[2:]:
+        name, _, numbers = line.partition(":")
+        fields = numbers.split()
+        table[name.strip()] = int(fields[1]) + int(fields[9])
+    return table[interface]
