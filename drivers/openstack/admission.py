@@ -18,6 +18,13 @@ PREFIX_LENGTH = 24
 
 def admit(scenarios: Sequence[Scenario], config: Config) -> None:
     """Raises WorkflowError."""
+    if (config.management_network is None) == (config.external_network is None):
+        raise WorkflowError(
+            "it takes one way to the VMs, by SSH",
+            where="/infrastructure/config",
+            allowed='either "management_network", a network that this machine is in, or '
+            '"external_network", from which the client\'s VM gets a floating IP',
+        )
     for scenario in scenarios:
         _admit(scenario, config)
     prefixes = {data_prefix(scenario) for scenario in scenarios}

@@ -21,7 +21,6 @@ from sfcperf.drivers.openstack.plan import ChainPlan, MachinePlan
 from sfcperf.drivers.openstack.pool import Pool
 from sfcperf.drivers.openstack.shapes import needs
 from sfcperf.drivers.openstack.site import Site
-from sfcperf.hosts.ssh import SshHost
 from sfcperf.hosts.ssh_keys import make_key
 from sfcperf.hosts.ssh_pins import USER_DATA
 from sfcperf.workflow.model import Scenario
@@ -39,7 +38,7 @@ class Region:
         self._lifecycle = lifecycle(config.lifecycle)(self._workshop)
         self._pool = Pool(names)
         self._ground: Ground | None = None
-        self._jump: SshHost | None = None
+        self._gate: Guest | None = None
 
     def site(self, scenario: Scenario, outputs: Path) -> Site:
         """Guests for a scenario: those that stand where they fit, new ones for the rest."""
@@ -90,7 +89,7 @@ class Region:
         left = self._context.journal.outstanding()
         demolition.demolish(left, dry_run=False)
         self._context.journal.removed(left)
-        self._ground = None
+        self._ground = self._gate = None
 
     def _make(self, plans: Sequence[MachinePlan], scenario: Scenario) -> list[Guest]:
         """At the same time. What answers stays in the pool even when others fail."""
@@ -102,6 +101,7 @@ class Region:
             prefix = data_prefix(scenario)
             self._ground = networks.prepare_ground(self._workshop, USER_DATA, public, prefix)
         machines = self._lifecycle.make(plans, self._ground)
+        self._open_gate(machines, key)
         with ThreadPoolExecutor(len(machines)) as pool:
             jobs = {m.plan.name: pool.submit(self._connect, m, key) for m in machines}
         guests = []
@@ -116,7 +116,20 @@ class Region:
             jobs[failed[0].plan.name].result()
         return guests
 
+    def _open_gate(self, machines: Sequence[Machine], key: Path) -> None:
+        """Without a management network that we are in ourselves, the first client is the way to
+        all other machines; the client is among the first that are made."""
+        if self._config.external_network is None or self._gate is not None:
+            return
+        client = next(m for m in machines if m.plan.shape.vnf == "client")
+        assert self._ground is not None
+        address = networks.floating_address(self._workshop, self._ground, client)
+        self._gate = connect(self._workshop, client, key, address=address, jump=None)
+
     def _connect(self, machine: Machine, key: Path) -> Guest:
-        return connect(
-            self._workshop, machine, key, address=management_address(machine), jump=self._jump
-        )
+        gate = self._gate
+        if gate is not None and gate.name == machine.plan.name:
+            return gate
+        jump = None if gate is None else gate.host
+        address = management_address(machine)
+        return connect(self._workshop, machine, key, address=address, jump=jump)
