@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts import ssh_pins
 from sfcperf.hosts.guest_meter import GuestMeter
 from sfcperf.hosts.ssh import SshHost
-from sfcperf.hosts.ssh_access import SshAccess
+from sfcperf.hosts.ssh_access import SshAccess, Unreachable
 
 COMMAND_TIMEOUT_S = 30.0
 _CONSOLE_POLL_S = 1.0
@@ -76,10 +77,11 @@ def _pins(
     """The host keys that the guest's own console shows. Some SSH servers make theirs when the
     first client comes, so one comes."""
     while True:
-        ssh_pins.offered(address, jump=jump)
+        with suppress(Unreachable):
+            ssh_pins.scan(address, jump=jump)
         found = ssh_pins.pins(servers.console(workshop.cloud, machine.server_id))
         if found:
-            return tuple(found)
+            return found
         if time.monotonic() > deadline:
             raise DeploymentError(
                 f"the console of the VM {machine.plan.name} shows no SSH host key within "

@@ -95,9 +95,8 @@ class Region:
         """At the same time. What answers stays in the pool even when others fail."""
         if not plans:
             return []
-        key = self._context.state_dir / "ssh-key"
+        key, public = make_key(self._context.state_dir)
         if self._ground is None:
-            public = make_key(key)
             prefix = data_prefix(scenario)
             self._ground = networks.prepare_ground(self._workshop, USER_DATA, public, prefix)
         machines = self._lifecycle.make(plans, self._ground)
