@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from sfcperf.active.tool_run import last_lines
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host, Process
+from sfcperf.hosts.patience import Patience
 from sfcperf.passive.proc import tcp_listening_ports
 
 _POLL_S = 0.01
@@ -21,7 +21,7 @@ def start_server(
     port: int,
     stdout: Path,
     stderr: Path,
-    timeout_s: float = 10.0,
+    timeout_s: float = 30.0,
 ) -> Process:
     """Start a TCP server and return when it listens on `port` (IPv4).
 
@@ -47,7 +47,7 @@ def start_server(
 def _await_listening(
     host: Host, process: Process, port: int, timeout_s: float, stderr: Path
 ) -> None:
-    deadline = time.monotonic() + timeout_s
+    patience = Patience(timeout_s, _POLL_S)
     while port not in _listening(host):
         status = process.poll()
         if status is not None:
@@ -55,12 +55,12 @@ def _await_listening(
             raise MeasurementError(
                 f"{process.argv[0]} on {host.name} ended with {status} instead of serving: {said}"
             )
-        if time.monotonic() > deadline:
+        if patience.over:
             raise MeasurementError(
                 f"{process.argv[0]} on {host.name} does not listen on port {port} "
                 f"after {timeout_s:g} s"
             )
-        time.sleep(_POLL_S)
+        patience.pause()
 
 
 def _listening(host: Host) -> frozenset[int]:

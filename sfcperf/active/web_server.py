@@ -10,13 +10,15 @@ from sfcperf.hosts.base import Process
 from sfcperf.management.deployment import Endpoint
 
 OBJECT_URI = "/object"
-_MAKE_TIMEOUT_S = 10.0
+_MAKE_TIMEOUT_S = 30.0
 
 # Every path is relative to the prefix. One process without a master: it keeps the rights of who
-# started it (so it can read the object), and when it is killed no worker is left behind.
+# started it (so it can read the object), and when it is killed no worker is left behind. It looks
+# up a user all the same, and the one that it was built for is not there in every small VM.
 _CONFIGURATION = """\
 daemon off;
 master_process off;
+user root root;
 pid nginx.pid;
 error_log stderr error;
 worker_rlimit_nofile 8192;
@@ -60,7 +62,7 @@ def start_web_server(
     host.put(configuration, prefix / "nginx.conf")
     # A hole: however large the object, it is made at once, where it is served, without a copy here.
     path = prefix / OBJECT_URI.removeprefix("/")
-    host.run(["truncate", "--size", str(object_bytes), str(path)], timeout_s=_MAKE_TIMEOUT_S)
+    host.run(["truncate", "-s", str(object_bytes), str(path)], timeout_s=_MAKE_TIMEOUT_S)
     # -e: before it reads its configuration, nginx would open the log that it was built with.
     argv = ["nginx", "-e", "stderr", "-p", str(prefix), "-c", "nginx.conf"]
     return start_server(

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sfcperf.errors import MeasurementError
+from sfcperf.hosts import clock
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.base import Monitor, Observation
 from sfcperf.passive.pptmon_instance import Ended, Instance, end_all
 from sfcperf.passive.pptmon_observations import VISIBLE, lost_on_the_way, observations
-from sfcperf.passive.pptmon_placement import place, visible
+from sfcperf.passive.pptmon_placement import Placement, place, visible
 from sfcperf.plugins import Requirement
 from sfcperf.vnfs import binaries
 
@@ -80,7 +81,8 @@ class PptmonMonitor(Monitor):
                 "default": ["time"],
                 "description": "What VNFs write; several take turns from sample to sample. `time`: "
                 "their processing time. `delay`: time since the first VNF got the packet, which "
-                "also gives the end-to-end time (clocks must be shared: one machine). `backlog`: "
+                "also gives the end-to-end time (clocks must be shared: VNFs that are VMs of their "
+                "own are refused). `backlog`: "
                 "bytes queued at the egress interface. `cpu`: use of the VNF's CPUs.",
             },
             "filter": {
@@ -151,12 +153,13 @@ class PptmonMonitor(Monitor):
         unseen = [name for name, seen in self._seen.items() if not seen]
         if unseen:
             log.info("pptmon does not see %s: packets pass no tc hook there", ", ".join(unseen))
-        binary = str(binaries.find(BINARY)) if placements else ""
+        self._check_clocks(placements)
         try:
             # Sources only when all the others work.
             for sampling in (False, True):
                 for placement in (p for p in placements if p.samples is sampling):
                     options = placement.options(self.parameters)
+                    binary = binaries.find(BINARY)
                     self._instances.append(Instance.start(placement, options, binary, raw_dir))
                 for instance in self._instances:
                     instance.await_ready()
@@ -185,6 +188,15 @@ class PptmonMonitor(Monitor):
         found += [Observation(time_ns, n, VISIBLE, "1", seen) for n, seen in self._seen.items()]
         self._cpu_s += time.thread_time() - started + sum(one.cpu_s for one in ended)
         return [*found, Observation(time_ns, self.name, "monitor_cpu_s", "s", self._cpu_s)]
+
+    def _check_clocks(self, placements: Sequence[Placement]) -> None:
+        """Each VNF compares its own clock with what the first one has written."""
+        if "delay" in self.parameters["metrics"] and not clock.shared(p.host for p in placements):
+            raise MeasurementError(
+                "pptmon's metric `delay` compares the clocks of the VNFs, which are machines with "
+                "clocks of their own here",
+                allowed="`time`, `backlog`, `cpu`: each VNF measures these by itself",
+            )
 
     def _end(self) -> list[Ended]:
         """Sources first; the others when what they sampled has left the chain."""

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,10 @@ _LACKS = 3
 @cache
 def kernel_requirement(binary: Path) -> Requirement:
     """Asked once per process: the verifier looks at all programs."""
+    return replace(_checked(binary), of_this_kernel=True)
+
+
+def _checked(binary: Path) -> Requirement:
     if os.geteuid() != 0:
         return Requirement(NAME, True, "not asked: that needs root")
     try:

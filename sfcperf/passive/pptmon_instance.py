@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import signal
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from sfcperf.errors import MeasurementError
+from sfcperf.hosts import clock
 from sfcperf.hosts.base import Process
+from sfcperf.hosts.patience import Patience
 from sfcperf.passive.pptmon_placement import Placement
 from sfcperf.passive.proc import process_cpu_s
 from sfcperf.vnfs.pptmon.events import Event, EventError, Failed, Ready, parse
 
-_START_TIMEOUT_S = 15.0
-"""The verifier looks at four programs per instance, and instances start together."""
+_START_TIMEOUT_S = 60.0
+"""The verifier looks at four programs per instance, and instances start together; a small VM's
+CPU may be an emulated one."""
 _STOP_TIMEOUT_S = 5.0
 _POLL_S = 0.01
 _MOST_SAID = 500
@@ -32,6 +34,8 @@ class Ended:
     """CPU time of its process; that of its BPF programs is the packets'."""
     problem: str | None
     """Why its samples should not be believed."""
+    clock_offset_ns: int = 0
+    """Of its host's Unix clock, in which samples are told, from ours; 0 of one that tells none."""
 
 
 @dataclass(frozen=True)
@@ -44,32 +48,36 @@ class Instance:
     """JSON Lines."""
     complaints: Path
     """stderr."""
+    clock_offset_ns: int
+    """See Ended."""
 
     @classmethod
-    def start(cls, placement: Placement, options: list[str], binary: str, raw: Path) -> Instance:
+    def start(cls, placement: Placement, options: list[str], binary: Path, raw: Path) -> Instance:
         """Start it; `await_ready` says when it works."""
         said = raw / f"pptmon-{placement.name}.jsonl"
         complaints = raw / f"pptmon-{placement.name}.stderr.txt"
         for path in (said, complaints):
             path.unlink(missing_ok=True)
-        process = placement.host.spawn([binary, *options], stdout=said, stderr=complaints)
-        return cls(placement, process, said, complaints)
+        offset_ns = clock.offset_ns(placement.host) if placement.reports else 0
+        argv = [placement.host.program(binary), *options]
+        process = placement.host.spawn(argv, stdout=said, stderr=complaints)
+        return cls(placement, process, said, complaints, offset_ns)
 
     def await_ready(self) -> None:
         """Return when its programs are attached. Raises MeasurementError when they never will."""
-        deadline = time.monotonic() + _START_TIMEOUT_S
+        patience = Patience(_START_TIMEOUT_S, _POLL_S)
         while True:
             ended = self.process.poll() is not None
             events = self._events()
             if any(isinstance(event, Ready) for event in events):
                 return
-            if ended or time.monotonic() > deadline:
+            if ended or patience.over:
                 raise MeasurementError(
                     f"pptmon does not start at {self.placement.function.name}: {self._why(events)}",
                     where=self.placement.host.name,
-                    hint="`sfcperf doctor` says what this kernel lacks",
+                    hint="`pptmon --check`, run there, says what its kernel lacks",
                 )
-            time.sleep(_POLL_S)
+            patience.pause()
 
     def _end(self, died: int | None, cpu_s: float) -> Ended:
         """Wait for its end and read what it said. `died`: its status, if it had ended before."""
@@ -84,7 +92,7 @@ class Instance:
             problem = f"it ended by itself, with {_status(died)}: {self._why(events)}"
         elif status != 0:
             problem = f"it did not end well, with {_status(status)}: {self._why(events)}"
-        return Ended(self.placement, events, cpu_s, problem)
+        return Ended(self.placement, events, cpu_s, problem, self.clock_offset_ns)
 
     def _events(self, *, strict: bool = False) -> tuple[Event, ...]:
         """Whole lines so far; with `strict`, what is none is an error."""

@@ -70,7 +70,7 @@ def observations(ended: Sequence[Ended], time_ns: int) -> list[Observation]:
         path = along[one.placement.direction]
         samples = [event for event in one.events if isinstance(event, Sample)]
         for sample in samples:
-            rows += _of_sample(sample, path)
+            rows += _of_sample(sample, path, sample.ts_ns - one.clock_offset_ns)
         if one.placement.reports:
             rows += _judged(samples, path, time_ns)
         rows += _counted(one, path, time_ns)
@@ -93,20 +93,20 @@ def is_complete(sample: Sample, path: Path) -> bool:
     return tuple(hop.vnf_id for hop in sample.hops) == tuple(path.names)
 
 
-def _of_sample(sample: Sample, path: Path) -> Iterator[Observation]:
+def _of_sample(sample: Sample, path: Path, time_ns: int) -> Iterator[Observation]:
     metric, unit = _PER_HOP[sample.metric]
     values = _values(sample)
     for vnf_id, value in values.items():
         if vnf_id in path.names:
             name = path.metric(metric)
-            yield Observation(sample.ts_ns, path.names[vnf_id], name, unit, value)
+            yield Observation(time_ns, path.names[vnf_id], name, unit, value)
     # A sum of some of the VNFs, or of bounds, would pass for that of the chain.
     if sample.metric == "time" and is_complete(sample, path) and len(values) == len(path.names):
         name = path.metric(CHAIN_PROCESSING_TIME)
-        yield Observation(sample.ts_ns, CHAIN, name, "us", sum(values.values()))
+        yield Observation(time_ns, CHAIN, name, "us", sum(values.values()))
     if sample.end_to_end_us is not None:
         name = path.metric(END_TO_END)
-        yield Observation(sample.ts_ns, CHAIN, name, "us", sample.end_to_end_us)
+        yield Observation(time_ns, CHAIN, name, "us", sample.end_to_end_us)
 
 
 def _values(sample: Sample) -> dict[int, float]:

@@ -12,7 +12,9 @@ from typing import Any, ClassVar
 
 from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
-from sfcperf.hosts.base import Process
+from sfcperf.hosts import clock
+from sfcperf.hosts.base import Host, Process
+from sfcperf.hosts.patience import Patience
 from sfcperf.management.deployment import Deployment, Hop
 from sfcperf.passive import tcpdump_output
 from sfcperf.passive.base import Monitor, Observation
@@ -25,9 +27,12 @@ RECORD_HEADER_BYTES = 16
 ROUNDING_BYTES = 16
 """The ring of immediate mode (TPACKET_V2) may hold some bytes less of a packet than libpcap asks
 for, since its frames are aligned to 16 bytes: so many more are asked for."""
-_START_TIMEOUT_S = 10.0
+HANDED_OVER_S = 1.2
+"""The kernel hands packets over when its buffer is full, or tcpdump's second is over."""
+_START_TIMEOUT_S = 30.0
 _POLL_S = 0.01
 _KERNEL_BUFFER_KIB = 4096
+_NS_PER_US = 1000
 
 log = logging.getLogger(__name__)
 
@@ -45,14 +50,16 @@ class TcpdumpMonitor(Monitor):
     """One tcpdump per hop; files `tcpdump-HOP.pcap` in the trial's raw folder.
 
     Observations, per hop at the end: `captured_packets`, `capture_dropped_packets` (lost by the
-    capture itself), `capture_bytes`, and `capture_bound_reached` (1: the capture ended early).
+    capture itself), `capture_bytes`, and `capture_bound_reached` (1: the capture ended early). A
+    file's times are by its hop's clock; `capture_clock_offset_us` is how far a VM's is from ours.
     """
 
     name = "tcpdump"
     title = "Bounded packet captures at the hops"
     cost = (
         "one process per hop that copies each packet that the filter lets through: expect lower "
-        "rates and higher round-trip times; not for trials whose throughput counts"
+        "rates and higher round-trip times; not for trials whose throughput counts. From a VM they "
+        "come by SSH, which encrypts them there"
     )
     parameters: ClassVar[Mapping[str, Any]] = {
         "type": "object",
@@ -95,6 +102,8 @@ class TcpdumpMonitor(Monitor):
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         super().__init__(parameters)
         self._captures: list[_Capture] = []
+        self._elsewhere: set[Host] = set()
+        self._offsets_ns: dict[str, int] = {}
         self._cpu_s = 0.0
 
     @classmethod
@@ -107,6 +116,11 @@ class TcpdumpMonitor(Monitor):
         hops = self._hops(deployment)
         self._check_filter(hops[0])
         started = time.thread_time()
+        for host in {hop.host for hop in hops}:
+            if not clock.of_this_kernel(host):
+                self._elsewhere.add(host)
+                offset_ns = clock.offset_ns(host)
+                self._offsets_ns |= {hop.name: offset_ns for hop in hops if hop.host == host}
         try:
             for hop in hops:
                 self._captures.append(self._spawn(hop, raw_dir))
@@ -123,6 +137,8 @@ class TcpdumpMonitor(Monitor):
         """End the captures and tell what they hold."""
         started = time.thread_time()
         captures, self._captures = self._captures, []
+        if captures and self.wait_at_the_end:
+            time.sleep(HANDED_OVER_S)
         for capture in captures:
             self._cpu_s += _cpu_s(capture)
             capture.process.stop()
@@ -134,8 +150,17 @@ class TcpdumpMonitor(Monitor):
 
     def reading(self, hop: Hop) -> list[str]:
         """Options of how tcpdump takes packets from the kernel, and which way they go."""
+        buffer = ["-B", str(_KERNEL_BUFFER_KIB)]
+        if hop.host in self._elsewhere:
+            # One by one they would each be a message of SSH, made in the VM that is measured.
+            return buffer
         # Immediate mode: without it the packets of the last second stay in the kernel at the end.
-        return ["-B", str(_KERNEL_BUFFER_KIB), "--immediate-mode", "-U"]
+        return [*buffer, "--immediate-mode", "-U"]
+
+    @property
+    def wait_at_the_end(self) -> bool:
+        """Whether the last packets must be waited for."""
+        return bool(self._elsewhere)
 
     @property
     def _kept_bytes(self) -> int:
@@ -203,16 +228,19 @@ class TcpdumpMonitor(Monitor):
         yield Observation(time_ns, hop, "capture_dropped_packets", "1", counts.dropped)
         yield Observation(time_ns, hop, "capture_bytes", "B", capture.pcap.stat().st_size)
         yield Observation(time_ns, hop, "capture_bound_reached", "1", full)
+        if (offset_ns := self._offsets_ns.get(hop)) is not None:
+            offset_us = offset_ns / _NS_PER_US
+            yield Observation(time_ns, hop, "capture_clock_offset_us", "us", offset_us)
 
 
 def _await_listening(capture: _Capture) -> None:
-    deadline = time.monotonic() + _START_TIMEOUT_S
+    patience = Patience(_START_TIMEOUT_S, _POLL_S)
     while not tcpdump_output.listening(said := capture.said.read_text(errors="replace")):
-        if capture.process.poll() is not None or time.monotonic() > deadline:
+        if capture.process.poll() is not None or patience.over:
             raise MeasurementError(
                 f"tcpdump does not capture at {capture.hop.name}: {said.strip() or 'it is silent'}"
             )
-        time.sleep(_POLL_S)
+        patience.pause()
 
 
 def _cpu_s(capture: _Capture) -> float:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from sfcperf.analysis.percentiles import percentiles
 from sfcperf.errors import MeasurementError
+from sfcperf.hosts import clock
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.management.deployment import Deployment, Hop, ServiceFunction
@@ -32,8 +33,6 @@ CAPTURED = "captured_processing_time_us"
 _PERCENTILES = (1, 50, 99)
 _NS_PER_US = 1000
 _BUFFER_KIB = 32_768
-_HANDED_OVER_S = 1.2
-"""The kernel hands packets over when its buffer is full, or tcpdump's second is over."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +54,8 @@ class TransitTimeMonitor(Monitor):
     egress interface gets the packet, behind tc and queueing. pptmon's interval, from hook to hook,
     lies within, and so do pptmon's programs: expect one to three microseconds more than it
     reports, and some ten at tens of packets per second, which find nothing in the caches.
+
+    Both captures are made in the VNF, by one clock, so that VNFs may be VMs.
 
     Per VNF: `captured_processing_time_us` of single packets (`most_observations` of them, evenly
     spread), and of all packets `captured_processing_time_mean_us`, `..._p1_us`, `..._p50_us`,
@@ -121,6 +122,7 @@ class TransitTimeMonitor(Monitor):
         self._crossings: list[Crossing] = []
         self._captures: _SideCaptures | None = None
         self._raw_dir = Path()
+        self._offsets_ns: dict[str, int] = {}
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
@@ -133,6 +135,9 @@ class TransitTimeMonitor(Monitor):
         self._crossings = list(self._wanted(deployment))
         if not self._crossings:
             return
+        self._offsets_ns = {
+            c.function.name: clock.offset_ns(c.function.host) for c in self._crossings
+        }
         hops = tuple(hop for c in self._crossings for hop in (c.ingress, c.egress))
         ways = {c.ingress.name: "in" for c in self._crossings}
         captures = _SideCaptures(
@@ -188,8 +193,10 @@ class TransitTimeMonitor(Monitor):
         source = crossing.function.name
         prefix = "" if crossing.direction == "forward" else "reverse_"
         times_us = [inside_ns / _NS_PER_US for _, inside_ns in matched.crossings]
+        # Both captures are of the VNF's own clock; telemetry is of ours.
+        offset_ns = self._offsets_ns[source]
         for place in _evenly(len(times_us), self.parameters["most_observations"]):
-            at = matched.crossings[place][0]
+            at = matched.crossings[place][0] - offset_ns
             yield Observation(at, source, f"{prefix}{CAPTURED}", "us", times_us[place])
         stem = f"{prefix}{CAPTURED.removesuffix('_us')}"
         counts = {
@@ -228,10 +235,10 @@ class _SideCaptures(TcpdumpMonitor):
         options = ["-B", str(_BUFFER_KIB), "--time-stamp-precision", "nano"]
         return [*options, "-Q", self._ways[hop.name]]
 
-    def stop(self) -> Sequence[Observation]:
-        """See TcpdumpMonitor.stop; the last packets are waited for."""
-        time.sleep(_HANDED_OVER_S)
-        return super().stop()
+    @property
+    def wait_at_the_end(self) -> bool:
+        """See TcpdumpMonitor.wait_at_the_end."""
+        return True
 
 
 def _crossing(function: ServiceFunction, direction: Direction) -> Crossing:

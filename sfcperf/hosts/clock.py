@@ -1,0 +1,64 @@
+"""Clocks of hosts: which of them share one, and how far another's is from ours."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.base import Host
+
+_BOOT_ID = "/proc/sys/kernel/random/boot_id"
+_TRIES = 3
+_TIMEOUT_S = 30.0
+_NS_PER_S = 1_000_000_000
+# busybox and bash know the time themselves; busybox's date has no fractions, dash's is coreutils'.
+_TELL = 'case $EPOCHREALTIME in ?*) echo "$EPOCHREALTIME" ;; *) date +%s.%N ;; esac'
+
+
+def kernel(host: Host) -> str:
+    """What tells the host's running kernel from all others: hosts with the same one share their
+    clocks. Raises MeasurementError."""
+    return host.read_text(_BOOT_ID).strip()
+
+
+def of_this_kernel(host: Host) -> bool:
+    """Whether the host runs on the kernel that we run on. Raises MeasurementError."""
+    return kernel(host) == Path(_BOOT_ID).read_text().strip()
+
+
+def shared(hosts: Iterable[Host]) -> bool:
+    """Whether all of them run on one kernel. Raises MeasurementError."""
+    return len({kernel(host) for host in hosts}) <= 1
+
+
+def offset_ns(host: Host) -> int:
+    """Unix time of the host less ours, nanoseconds; 0 where both are one clock.
+
+    The host is asked a few times, and is taken to have looked at its clock in the middle of the
+    fastest round trip (as NTP does, RFC 5905, section 8): off by half of that at most. Raises
+    MeasurementError.
+    """
+    if of_this_kernel(host):
+        return 0
+    fastest: tuple[int, int] | None = None
+    for _ in range(_TRIES):
+        asked_ns = time.time_ns()
+        told = host.run(["sh", "-c", _TELL], timeout_s=_TIMEOUT_S).text
+        known_ns = time.time_ns()
+        offset = unix_ns(told) - (asked_ns + known_ns) // 2
+        trip = known_ns - asked_ns
+        fastest = min(fastest or (trip, offset), (trip, offset))
+    if fastest is None:
+        raise AssertionError("it was asked")
+    return fastest[1]
+
+
+def unix_ns(told: str) -> int:
+    """`SECONDS.FRACTION`, of up to nine digits. Raises MeasurementError for anything else."""
+    seconds, _, fraction = told.strip().partition(".")
+    digits = fraction[:9]
+    if not (seconds.isascii() and seconds.isdigit() and digits.isascii() and digits.isdigit()):
+        raise MeasurementError(f"the host's clock cannot be read: it says {told.strip()!r}")
+    return int(seconds) * _NS_PER_S + int(digits.ljust(9, "0"))
