@@ -14,7 +14,7 @@ import requests
 import yaml
 from support.faulty_cloud.catalogue import Service
 from support.faulty_cloud.clouds import NAME, write_clouds
-from support.faulty_cloud.faults import Answer, Delay, Fault, Garble, HangUp, Truncate
+from support.faulty_cloud.faults import Answer, Delay, Fault, Garble, HangUp, Straggle, Truncate
 from support.faulty_cloud.proxy import Proxy
 from support.faulty_cloud.rules import Request, Rule, Script
 
@@ -169,6 +169,16 @@ def test_each_fault(
     assert [each.fault for each in script.exchanges] == [fault, None]
     assert [each.fault for each in script.injected] == [fault]
     assert script.silent == []
+
+
+def test_a_straggler_arrives_when_all_is_over(api: Api) -> None:
+    with Proxy(api.endpoints) as proxy:
+        things = proxy.rewritten(f"{api.url}/network/things")
+        with proxy.failing(posting(Straggle(0.3))):
+            assert outcome(things) == "ConnectionError"
+            assert api.things == []
+            assert requests.post(things, data="b", timeout=10).status_code == 201
+    assert api.things == ["b", "a"]
 
 
 @pytest.mark.parametrize("value", ["2", None])

@@ -25,6 +25,13 @@ class HangUp:
 
 
 @dataclass(frozen=True)
+class Straggle:
+    """The connection ends at once, and the API gets the request some time afterwards."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Delay:
     """The API gets the request, and the client the answer, late."""
 
@@ -41,9 +48,15 @@ class Garble:
     """The API did what it was asked for; what comes back under its status is no JSON."""
 
 
-Fault = Answer | HangUp | Delay | Truncate | Garble
+Fault = Answer | HangUp | Straggle | Delay | Truncate | Garble
 
 
 def has_reached(fault: Fault) -> bool:
-    """Whether the API did what it was asked for."""
-    return fault.reached if isinstance(fault, Answer | HangUp) else True
+    """Whether the API has done what it was asked for when the client looks again."""
+    match fault:
+        case Answer() | HangUp():
+            return fault.reached
+        case Straggle():
+            return False
+        case _:
+            return True

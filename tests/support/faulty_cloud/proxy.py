@@ -29,6 +29,7 @@ from support.faulty_cloud.faults import (
     Fault,
     Garble,
     HangUp,
+    Straggle,
     Truncate,
     has_reached,
 )
@@ -52,6 +53,7 @@ class Proxy:
         self._services = {origin: Service(each) for origin, each in by_origin.items()}
         self._sockets = {origin: socket.create_server(("127.0.0.1", 0)) for origin in by_origin}
         self._script = Script()
+        self._stragglers: list[asyncio.Task[None]] = []
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="faulty cloud")
 
@@ -108,6 +110,7 @@ class Proxy:
     async def _close(self) -> None:
         for runner in self._runners:
             await runner.cleanup()
+        await asyncio.gather(*self._stragglers)
         await self._client.close()
 
     async def _listen(self, origin: str) -> web.AppRunner:
@@ -132,6 +135,10 @@ class Proxy:
         answer = None
         if fault is None or has_reached(fault):
             answer = await self._ask(origin, incoming, body)
+        if isinstance(fault, Straggle):
+            self._stragglers.append(
+                asyncio.create_task(self._ask_late(fault.seconds, origin, incoming, body))
+            )
         told = _told(fault, answer)
         script.exchanges.append(Exchange(request, told.status if told else None, fault))
         if told is None:
@@ -154,6 +161,12 @@ class Proxy:
         except (ClientError, OSError):
             return None
 
+    async def _ask_late(
+        self, seconds: float, origin: str, incoming: web.Request, body: bytes
+    ) -> None:
+        await asyncio.sleep(seconds)
+        await self._ask(origin, incoming, body)
+
     def _passed_on(self, status: int, headers: Headers, body: bytes) -> web.Response:
         kept = _without(headers, NOT_FOR_CLIENT)
         if "Location" in kept:
@@ -166,7 +179,7 @@ class Proxy:
 def _told(fault: Fault | None, answer: web.Response | None) -> web.Response | None:
     """What the client is answered; None: nothing."""
     match fault:
-        case HangUp():
+        case HangUp() | Straggle():
             return None
         case Answer():
             return breaking.error(fault)
