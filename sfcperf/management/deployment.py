@@ -104,9 +104,10 @@ class Deployment:
     """What a reader of the results should know: offloads, MTU, CPU assignment, versions."""
     diagnostics: Mapping[str, Callable[[], Mapping[str, float]]] = field(default_factory=dict)
     """By instance (SFs, `client`, `server`): what the infrastructure says of it from outside, asked
-    for now. Units are in the names; those that begin with `memory_` and those that end in `_age_s`
-    are as of now, all others are counted since the instance began: `cpu_s`, `disk_read_bytes`,
-    `in_rx_packets`. Raises MeasurementError. Empty where the infrastructure says nothing."""
+    for now. Units are in the names: `cpu_s`, `memory_bytes`, `disk_read_bytes`; a part of the
+    instance comes before a slash: `in/rx_packets`. Those that begin with `memory_` and those that
+    end in `_age_s` are as of now, all others are counted since the instance began. Raises
+    MeasurementError. Empty where the infrastructure says nothing."""
 
 
 @dataclass(frozen=True)

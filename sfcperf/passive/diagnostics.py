@@ -1,0 +1,157 @@
+"""diagnostics: what the infrastructure says of each instance from outside."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sfcperf.errors import MeasurementError
+from sfcperf.management.deployment import Deployment
+from sfcperf.passive.base import Observation
+from sfcperf.passive.sampling import INTERVAL, Look, SamplingMonitor
+
+PREFIX = "outside_"
+_MOST_AT_ONCE = 8
+_BITS_PER_BYTE = 8
+_NS_PER_S = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What was said of an instance."""
+
+    instance: str
+    time_ns: int
+    monotonic_s: float
+    values: Mapping[str, float]
+    """Name, with its part -> value."""
+    problem: MeasurementError | None
+    """Instead of values."""
+    cpu_s: float
+    """What asking took here."""
+
+
+class DiagnosticsMonitor(SamplingMonitor):
+    """CPU time, memory, disk and network counters of each VM as its cloud counts them: nothing is
+    installed in it, nothing runs in it.
+
+    Of source `INSTANCE`: `outside_memory_bytes`, and at each sample what was added since the one
+    before, `outside_cpu_s`, `outside_disk_read_bytes`, ..., with `outside_cpu_cores` as rate; of
+    source `INSTANCE/PORT`, as the VM sees it, `outside_rx_packets`, `outside_tx_bytes`, ... and the
+    rates `outside_rx_pps` (1/s), `outside_tx_bps` (bit/s). At the end the counts since the start,
+    `outside_cpu_s_total` and so on. What the cloud does not say is left out.
+    """
+
+    name = "diagnostics"
+    title = "CPU, memory, disk and network of each VM as the cloud counts them, without an agent"
+    cost = (
+        "one or two requests to the cloud's API per VM and interval, which its hypervisor answers: "
+        "some ms of its CPU time; nothing in the VMs"
+    )
+    parameters: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {"interval_s": {**INTERVAL, "minimum": 0.5, "default": 5}},
+    }
+
+    def begin(self, deployment: Deployment) -> None:
+        """See SamplingMonitor.begin."""
+        if not deployment.diagnostics:
+            raise MeasurementError(
+                "this infrastructure says nothing of its instances from outside, which the monitor "
+                "`diagnostics` asks for",
+                hint="the monitors `cpu`, `memory` and `interfaces` look from inside",
+            )
+        self._sources = deployment.diagnostics
+        self._pool = ThreadPoolExecutor(min(_MOST_AT_ONCE, len(self._sources)), "diagnostics")
+        self._last: dict[tuple[str, str], tuple[float, float]] = {}
+        self._totals: dict[tuple[str, str], float] = {}
+
+    def sample(self, time_ns: int) -> Iterator[Observation]:
+        """Amounts of all instances; additions and rates from the second call on. Raises the first
+        MeasurementError once all others have been told."""
+        problems = []
+        for answer in self._pool.map(_ask, self._sources, self._sources.values()):
+            if self._sampler is not None:
+                self._sampler.add_cpu_s(answer.cpu_s)
+            if answer.problem is not None:
+                problems.append(answer.problem)
+            yield from self._told(answer)
+        if problems:
+            raise problems[0]
+
+    def totals(self, time_ns: int) -> list[Observation]:
+        """Counts since the start."""
+        return [
+            Observation(time_ns, source, f"{PREFIX}{name}_total", _unit(name), total)
+            for (source, name), total in self._totals.items()
+        ]
+
+    def stop(self) -> Sequence[Observation]:
+        """See Monitor.stop."""
+        try:
+            return super().stop()
+        finally:
+            if hasattr(self, "_pool"):
+                self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _told(self, answer: _Answer) -> Iterator[Observation]:
+        for key, value in answer.values.items():
+            part, _, name = key.rpartition("/")
+            source = f"{answer.instance}/{part}" if part else answer.instance
+            if _is_amount(name):
+                yield Observation(answer.time_ns, source, PREFIX + name, _unit(name), value)
+            else:
+                yield from self._counted(answer, source, name, value)
+
+    def _counted(
+        self, answer: _Answer, source: str, name: str, value: float
+    ) -> Iterator[Observation]:
+        key, now = (source, name), answer.monotonic_s
+        then, before = self._last.get(key, (now, value))
+        self._last[key] = (now, value)
+        if then == now:
+            self._totals[key] = 0.0
+            return
+        # A count that went back began anew, with its instance.
+        added = value - before if value >= before else value
+        self._totals[key] += added
+        yield Observation(answer.time_ns, source, PREFIX + name, _unit(name), added)
+        if now - then >= self.shortest_s and (rate := _rate(name, added / (now - then))):
+            metric, unit, per_second = rate
+            yield Observation(answer.time_ns, source, PREFIX + metric, unit, per_second)
+
+
+def _ask(instance: str, ask: Callable[[], Mapping[str, float]]) -> _Answer:
+    used_s, look = time.thread_time(), Look()
+    values: Mapping[str, float] = {}
+    problem = None
+    try:
+        values = ask()
+    except MeasurementError as error:
+        problem = error
+    middle_s = look.middle_s()
+    time_ns = time.time_ns() - int((time.monotonic() - middle_s) * _NS_PER_S)
+    return _Answer(instance, time_ns, middle_s, values, problem, time.thread_time() - used_s)
+
+
+def _is_amount(name: str) -> bool:
+    return name.startswith("memory_") or name.endswith("_age_s")
+
+
+def _rate(name: str, per_second: float) -> tuple[str, str, float] | None:
+    """Metric, unit and value of what is told as a rate too."""
+    if name == "cpu_s":
+        return "cpu_cores", "1", per_second
+    if name in ("rx_bytes", "tx_bytes"):
+        return name.replace("bytes", "bps"), "bit/s", per_second * _BITS_PER_BYTE
+    if name in ("rx_packets", "tx_packets"):
+        return name.replace("packets", "pps"), "1/s", per_second
+    return None
+
+
+def _unit(name: str) -> str:
+    return "B" if name.endswith("_bytes") else "s" if name.endswith("_s") else "1"
