@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import yaml
 
 from support.faulty_cloud.catalogue import endpoints
 from support.faulty_cloud.proxy import Proxy
 
+if TYPE_CHECKING:
+    from openstack.connection import Connection
+
 NAME = "sfcperf-faulty"
 
 
-def before_cloud(name: str) -> Proxy:
-    """A proxy, to be entered, before all APIs of the cloud that clouds.yaml has under this name."""
-    import openstack
-
-    with openstack.connect(cloud=name) as connection:
-        keystone = ("identity", connection.config.get_auth_args()["auth_url"])
-        return Proxy([*endpoints(connection), keystone])
+def before(cloud: Connection) -> Proxy:
+    """A proxy, to be entered, before all APIs of a cloud."""
+    keystone = ("identity", cloud.config.get_auth_args()["auth_url"])
+    return Proxy([*endpoints(cloud), keystone])
 
 
 def write_clouds(proxy: Proxy, real: Path, cloud: str, into: Path) -> Path:

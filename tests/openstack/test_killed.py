@@ -1,0 +1,106 @@
+"""SIGKILL in the middle of a run: of sfcperf, of nova's API, of neutron's server, of two of them.
+
+The services of the cloud are killed for everyone: nothing else may use it meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from openstack.connection import Connection
+from support.cloud_runs import PLANNED, CloudLab, wait_until, workflow
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+SERVICE = Path(__file__).resolve().parents[2] / "playbooks" / "openstack" / "service"
+PROBE = {"probe": "ping", "count": 20, "interval_s": 0.2}
+ALL_VALID = [(trial, "valid") for trial in PLANNED]
+
+
+@pytest.fixture
+def lab(cloud: Connection, tmp_path: Path) -> CloudLab:
+    return CloudLab(tmp_path, workflow(cloud.config.name, probes=[PROBE]))
+
+
+@pytest.fixture
+def service() -> Iterator[Callable[[str, str], None]]:
+    """`service("kill", "nova-api")`. What was stopped is started again at the end."""
+    stopped = set()
+
+    def do(verb: str, name: str) -> None:
+        subprocess.run([SERVICE, verb, name], check=True, stdin=subprocess.DEVNULL)
+        (stopped.add if verb == "stop" else stopped.discard)(name)
+
+    yield do
+    for name in list(stopped):
+        do("start", name)
+
+
+def machines(cloud: Connection, status: str) -> list[str]:
+    """Names of those that a run of ours has made, and that nova says this of."""
+    return [
+        server.name
+        for server in cloud.compute.servers()
+        if server.name.startswith("sfcperf-") and server.status == status
+    ]
+
+
+def kill(command: subprocess.Popen[bytes]) -> None:
+    os.kill(command.pid, signal.SIGKILL)
+    assert command.wait() == -signal.SIGKILL
+
+
+def test_sfcperf_is_killed_again_and_again(
+    lab: CloudLab, cloud: Connection, leftovers: None
+) -> None:
+    """While its machines are being made, between its trials, while it removes its machines."""
+    run = lab.start()
+    wait_until(lambda: machines(cloud, "BUILD"), run)
+    kill(run)
+    assert lab.trials == []
+    run = lab.start(*lab.resume)
+    wait_until(lambda: len(lab.trials) == 1, run)
+    kill(run)
+    run = lab.start(*lab.resume)
+    wait_until(lambda: lab.trials == ALL_VALID and lab.manifest["state"] == "tearing down", run)
+    kill(run)
+    assert lab.run(*lab.resume) == 0, lab.said
+    assert lab.trials == ALL_VALID
+    assert lab.run("clean") == 0
+    assert lab.said.endswith("nothing to clean\n")
+
+
+def test_services_of_the_cloud_are_killed(
+    lab: CloudLab, cloud: Connection, service: Callable[[str, str], None], leftovers: None
+) -> None:
+    """Nova while machines are being made, neutron while the chain is changed; both come back."""
+    run = lab.start()
+    wait_until(lambda: machines(cloud, "BUILD"), run)
+    service("kill", "nova-api")
+    wait_until(lambda: len(lab.trials) == 1, run)
+    service("kill", "neutron-server")
+    assert run.wait(timeout=600) == 0, lab.said
+    assert lab.trials == ALL_VALID
+    assert lab.run("clean") == 0
+    assert lab.said.endswith("nothing to clean\n")
+
+
+def test_sfcperf_is_killed_while_neutron_is_down(
+    lab: CloudLab, cloud: Connection, service: Callable[[str, str], None], leftovers: None
+) -> None:
+    run = lab.start()
+    wait_until(lambda: lab.manifest.get("state") == "measuring", run)
+    service("stop", "neutron-server")
+    kill(run)
+    assert lab.run("clean") == 3
+    assert "could not be cleaned" in lab.said
+    assert "Traceback" not in lab.said
+    service("start", "neutron-server")
+    assert lab.run(*lab.resume) == 0, lab.said
+    assert lab.trials == ALL_VALID
+    assert lab.run("clean") == 0

@@ -1,0 +1,120 @@
+"""Runs of the `sfcperf` command on a cloud: started, killed, resumed, judged by their records."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
+LONGEST_S = 600.0
+"""After that a command hangs, and its test fails."""
+CONFIG = {"image": "sfcperf-tiny"}
+
+
+def workflow(cloud: str, **changes: Any) -> dict[str, Any]:
+    """Three machines, two scenarios that share them (so that the chain is changed), two trials of
+    a few packets."""
+    return {
+        "sfcperf": 1,
+        "name": "cloud",
+        "infrastructure": {"driver": "openstack", "config": {"cloud": cloud, **CONFIG}},
+        "topology": "T1",
+        "vnfs": {"fwd": {"type": "forwarder"}},
+        "chain": {
+            "functions": ["fwd"],
+            "classifier": {"match": {"ip_proto": "${protocol}"}},
+        },
+        "factors": {"protocol": ["any", "icmp"]},
+        "probes": [{"probe": "ping", "count": 5, "interval_s": 0.2}],
+        "design": {"rounds": 1, "warmup_rounds": 0},
+        "publish": [],
+        **changes,
+    }
+
+
+PLANNED = ["r001-s000-ping", "r001-s001-ping"]
+"""Ids of the trials of `workflow`."""
+
+
+@dataclass
+class CloudLab:
+    """A workflow, and the folder of its results; what `sfcperf` says is kept."""
+
+    folder: Path
+    workflow: Mapping[str, Any]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Beside the test's own: where clouds.yaml is."""
+
+    def __post_init__(self) -> None:
+        self._file = self.folder / "workflow.json"
+        self._file.write_text(json.dumps(self.workflow))
+        self._results = self.folder / "results"
+
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """A command in a process group of its own, by default `run`; whoever starts it waits."""
+        run = ("run", str(self._file), "--results", str(self._results))
+        with (self.folder / "said").open("ab") as output:
+            return subprocess.Popen(
+                [SFCPERF, *(arguments or run)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **self.environment},
+                start_new_session=True,
+            )
+
+    def run(self, *arguments: str) -> int:
+        """The same, to its end; gives the exit code."""
+        command = self.start(*arguments)
+        try:
+            return command.wait(timeout=LONGEST_S)
+        finally:
+            command.kill()
+            command.wait()
+
+    @property
+    def resume(self) -> tuple[str, str]:
+        """The command that goes on with the one run that there is."""
+        return ("resume", str(self.run_folder))
+
+    @property
+    def said(self) -> str:
+        """What the commands have told their user, and the log of the run."""
+        texts = [self.folder / "said", *self._results.glob("*/run.log")]
+        return "\n".join(text.read_text() for text in texts if text.exists())
+
+    @property
+    def run_folder(self) -> Path:
+        """Of the one run that there is."""
+        (manifest,) = self._results.glob("*/run.json")
+        return manifest.parent
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """Empty while there is none."""
+        found = list(self._results.glob("*/run.json"))
+        document: dict[str, Any] = json.loads(found[0].read_text()) if found else {}
+        return document
+
+    @property
+    def trials(self) -> list[tuple[str, str]]:
+        """Id and status of all trials on record, sorted; none while there is no run."""
+        lines = [line for file in self._results.glob("*/trials.jsonl") for line in file.open()]
+        records = [json.loads(line) for line in lines]
+        return sorted((record["trial_id"], record["status"]) for record in records)
+
+
+def wait_until(reached: Callable[[], object], command: subprocess.Popen[bytes]) -> None:
+    """Until it is so; a command that has ended before will not get there any more."""
+    end = time.monotonic() + LONGEST_S
+    while not reached():
+        assert command.poll() is None, f"the command ended with {command.returncode} before"
+        assert time.monotonic() < end
+        time.sleep(0.05)
