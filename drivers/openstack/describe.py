@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sfcperf import plugins
-from sfcperf.drivers.openstack.admission import addresses
 from sfcperf.drivers.openstack.guest import Guest
 from sfcperf.drivers.openstack.plan import DATA, EGRESS, INGRESS
 from sfcperf.drivers.openstack.site import Site
@@ -21,8 +20,8 @@ def describe(identity: str, site: Site, diagnostics: Diagnostics) -> Deployment:
     """What was built, in the words of RFC 7665."""
     return Deployment(
         id=identity,
-        client=_endpoint(site, "client", site.client, 0),
-        server=_endpoint(site, "server", site.server, 1),
+        client=_endpoint(site, "client", site.client),
+        server=_endpoint(site, "server", site.server),
         functions=tuple(_function(site, spec) for spec in site.scenario.chain.functions),
         hops=_hops(site),
         meters={name: guest.meter for name, guest in site.guests.items()},
@@ -32,10 +31,12 @@ def describe(identity: str, site: Site, diagnostics: Diagnostics) -> Deployment:
     )
 
 
-def _endpoint(site: Site, name: str, guest: Guest, number: int) -> Endpoint:
+def _endpoint(site: Site, name: str, guest: Guest) -> Endpoint:
     spec = site.scenario.client if name == "client" else site.scenario.server
-    address = addresses(site.scenario)[number]
-    return Endpoint(name, spec.node, guest.host, address, guest.interfaces[DATA], site.mtu)
+    interface, mtu = guest.interfaces[DATA], site.mtu
+    if not guest.made:
+        mtu = int(guest.host.read_text(f"/sys/class/net/{interface}/mtu"))
+    return Endpoint(name, spec.node, guest.host, guest.port(DATA).address, interface, mtu)
 
 
 def _function(site: Site, spec: FunctionSpec) -> ServiceFunction:

@@ -9,9 +9,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfcperf.drivers.openstack import servers
+from sfcperf.drivers.openstack import networks, servers
+from sfcperf.drivers.openstack.endpoint_options import Standing
 from sfcperf.drivers.openstack.lifecycle.base import Machine, Port, Workshop
-from sfcperf.drivers.openstack.plan import MANAGEMENT
+from sfcperf.drivers.openstack.plan import DATA, MANAGEMENT, MachinePlan, Shape
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts import ssh_pins
 from sfcperf.hosts.guest_meter import GuestMeter
@@ -33,6 +34,8 @@ class Guest:
     """Port -> name of the interface in the guest."""
     booted_s: float
     """From ACTIVE until it answered by SSH, seconds."""
+    made: bool = True
+    """Whether the run made it; one that was there before is used as it is."""
 
     @property
     def name(self) -> str:
@@ -69,6 +72,25 @@ def connect(
             hint=error.hint or "see its console: openstack console log show " + name,
         ) from error
     return Guest(machine, host, GuestMeter(host), interfaces, booted_s)
+
+
+def reach(workshop: Workshop, standing: Standing) -> Guest:
+    """A machine that is there already. Raises DeploymentError, EnvironmentLacks."""
+    found = networks.bound_port(workshop.cloud, standing.port)
+    shape = Shape("endpoint", standing.name, "endpoint", "", None, 0, 0, None, None)
+    plan = MachinePlan(standing.name, shape, found.address)
+    machine = Machine(plan, "", {DATA: found}, 0.0)
+    access = SshAccess(
+        standing.address,
+        standing.key_file,
+        (standing.host_key,),
+        standing.ssh_user,
+        standing.ssh_port,
+    )
+    host = SshHost(standing.name, access, Path("/tmp") / workshop.names.of(standing.name))
+    host.wait_reachable(workshop.config.boot_timeout_s)
+    interfaces = {DATA: standing.interface}
+    return Guest(machine, host, GuestMeter(host), interfaces, 0.0, made=False)
 
 
 def _pins(

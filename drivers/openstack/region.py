@@ -13,11 +13,12 @@ from sfcperf.drivers.openstack.admission import addresses, data_prefix
 from sfcperf.drivers.openstack.cloud import Cloud
 from sfcperf.drivers.openstack.config import Config
 from sfcperf.drivers.openstack.describe import Diagnostics
-from sfcperf.drivers.openstack.guest import Guest, connect, management_address
+from sfcperf.drivers.openstack.guest import Guest, connect, management_address, reach
+from sfcperf.drivers.openstack.endpoint_options import Standing
 from sfcperf.drivers.openstack.lifecycle import lifecycle
 from sfcperf.drivers.openstack.lifecycle.base import Ground, Machine, Workshop
 from sfcperf.drivers.openstack.names import Names
-from sfcperf.drivers.openstack.plan import ChainPlan, MachinePlan
+from sfcperf.drivers.openstack.plan import DATA, ChainPlan, MachinePlan, Shape
 from sfcperf.drivers.openstack.pool import Pool
 from sfcperf.drivers.openstack.shapes import needs
 from sfcperf.drivers.openstack.site import Site
@@ -39,19 +40,26 @@ class Region:
         self._pool = Pool(names)
         self._ground: Ground | None = None
         self._gate: Guest | None = None
+        self._standing: dict[Standing, Guest] = {}
 
     def site(self, scenario: Scenario, outputs: Path) -> Site:
         """Guests for a scenario: those that stand where they fit, new ones for the rest."""
         wanted = needs(scenario, self._config)
-        client, server = addresses(scenario)
-        asked = [(wanted.client, client), (wanted.server, server)]
+        ends = (wanted.client, wanted.server)
+        standing = [self._reach(end) if isinstance(end, Standing) else None for end in ends]
+        asked: list[tuple[Shape, str | None]] = [
+            # In a network that was there before, the cloud knows which addresses are free.
+            (end, None if any(standing) else address)
+            for end, address in zip(ends, addresses(scenario), strict=True)
+            if isinstance(end, Shape)
+        ]
         asked += [(shape, None) for shape in wanted.functions]
         chosen, plans = self._pool.assign(asked)
         made = {guest.name: guest for guest in self._make(plans, scenario)}
-        guests = [each if isinstance(each, Guest) else made[each.name] for each in chosen]
-        names = [spec.name for spec in scenario.chain.functions]
-        functions = dict(zip(names, guests[2:], strict=True))
-        return Site(scenario, guests[0], guests[1], functions, self._config.mtu, outputs)
+        guests = iter([each if isinstance(each, Guest) else made[each.name] for each in chosen])
+        client, server = (there or next(guests) for there in standing)
+        functions = {spec.name: next(guests) for spec in scenario.chain.functions}
+        return Site(scenario, client, server, functions, self._config.mtu, outputs)
 
     def chain(self, site: Site) -> None:
         """Lead packets through the site's functions."""
@@ -74,7 +82,8 @@ class Region:
 
     def diagnostics(self, site: Site) -> Diagnostics:
         """What the cloud itself can say of the machines."""
-        servers = {name: guest.machine.server_id for name, guest in site.guests.items()}
+        guests = {name: guest for name, guest in site.guests.items() if guest.made}
+        servers = {name: guest.machine.server_id for name, guest in guests.items()}
         return diagnostics.of(self.cloud, servers)
 
     def facts(self) -> Mapping[str, Any]:
@@ -83,9 +92,10 @@ class Region:
 
     def close(self) -> None:
         """Remove all that the run has in the cloud, by the journal."""
-        for guest in self._pool.guests:
+        for guest in (*self._pool.guests, *self._standing.values()):
             guest.host.close()
             self._pool.drop(guest)
+        self._standing.clear()
         left = self._context.journal.outstanding()
         demolition.demolish(left, dry_run=False)
         self._context.journal.removed(left)
@@ -97,8 +107,10 @@ class Region:
             return []
         key, public = make_key(self._context.state_dir)
         if self._ground is None:
-            prefix = data_prefix(scenario)
-            self._ground = networks.prepare_ground(self._workshop, USER_DATA, public, prefix)
+            network = next((g.port(DATA).network_id for g in self._standing.values()), None)
+            self._ground = networks.prepare_ground(
+                self._workshop, USER_DATA, public, data_prefix(scenario), network
+            )
         machines = self._lifecycle.make(plans, self._ground)
         self._open_gate(machines, key)
         with ThreadPoolExecutor(len(machines)) as pool:
@@ -114,6 +126,11 @@ class Region:
             self._lifecycle.remove(failed)
             jobs[failed[0].plan.name].result()
         return guests
+
+    def _reach(self, standing: Standing) -> Guest:
+        if standing not in self._standing:
+            self._standing[standing] = reach(self._workshop, standing)
+        return self._standing[standing]
 
     def _open_gate(self, machines: Sequence[Machine], key: Path) -> None:
         """Without a management network that we are in ourselves, the first client is the way to

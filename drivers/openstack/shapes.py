@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sfcperf import plugins
 from sfcperf.drivers.openstack.config import Config
+from sfcperf.drivers.openstack.endpoint_options import Standing, options_of
 from sfcperf.drivers.openstack.plan import Shape
 from sfcperf.errors import WorkflowError
 from sfcperf.vnfs.base import NetworkFunction
@@ -17,22 +17,22 @@ from sfcperf.workflow.vnfd import read_descriptor
 
 ENDPOINT_RESOURCES = Resources(vcpus=1, memory_mib=256)
 """Of an endpoint for which the workflow asks nothing."""
-ENDPOINT_OPTIONS = ("image", "flavor")
 
 
 @dataclass(frozen=True)
 class Needs:
     """Machines of one scenario."""
 
-    client: Shape
-    server: Shape
+    client: Shape | Standing
+    server: Shape | Standing
     functions: tuple[Shape, ...]
     """In forward order."""
 
     @property
-    def all(self) -> tuple[Shape, ...]:
-        """In the order in which they are made."""
-        return (self.client, self.server, *self.functions)
+    def machines(self) -> tuple[Shape, ...]:
+        """Those that are made, in this order."""
+        ends = (self.client, self.server)
+        return (*(end for end in ends if isinstance(end, Shape)), *self.functions)
 
 
 def needs(scenario: Scenario, config: Config) -> Needs:
@@ -44,22 +44,16 @@ def needs(scenario: Scenario, config: Config) -> Needs:
     )
 
 
-def _endpoint(spec: EndpointSpec, config: Config) -> Shape:
-    where = f"/endpoints/{spec.name}/options"
-    for key in spec.options:
-        if key not in ENDPOINT_OPTIONS:
-            raise WorkflowError(
-                f"the OpenStack driver knows no option {key!r} of an endpoint",
-                where=f"{where}/{key}",
-                allowed=", ".join(ENDPOINT_OPTIONS),
-            )
-    options = {key: _text(value, f"{where}/{key}") for key, value in spec.options.items()}
-    image = options.get("image") or config.image
+def _endpoint(spec: EndpointSpec, config: Config) -> Shape | Standing:
+    options = options_of(spec)
+    if options.machine is not None:
+        return options.machine
+    image = options.image or config.image
     if image is None:
         raise WorkflowError(
             f"it is not said from which image the {spec.name}'s VM is made",
             where="/infrastructure/config",
-            hint=f'set "image" there, or {where}/image',
+            hint=f'set "image" there, or /endpoints/{spec.name}/options/image',
         )
     resources = spec.resources or ENDPOINT_RESOURCES
     return Shape(
@@ -67,7 +61,7 @@ def _endpoint(spec: EndpointSpec, config: Config) -> Shape:
         vnf=spec.name,
         type="endpoint",
         image=image,
-        flavor=options.get("flavor") or config.flavor,
+        flavor=options.flavor or config.flavor,
         vcpus=resources.vcpus,
         memory_mib=resources.memory_mib,
         hypervisor=config.hosts.get(spec.node),
@@ -103,17 +97,11 @@ def descriptor_of(spec: FunctionSpec) -> Path:
     return spec.vnfd or kind.folder / "vnfd.yaml"
 
 
-def _text(value: Any, where: str) -> str:
-    if not isinstance(value, str) or not value:
-        raise WorkflowError("this is a name or an id", where=where, allowed="text")
-    return value
-
-
 def most(scenarios: Iterable[Needs]) -> dict[Shape, int]:
     """Shape -> machines of it that a run over these scenarios has at the same time: they are kept
     from one scenario to the next."""
     found: dict[Shape, int] = {}
     for each in scenarios:
-        for shape in set(each.all):
-            found[shape] = max(found.get(shape, 0), each.all.count(shape))
+        for shape in set(each.machines):
+            found[shape] = max(found.get(shape, 0), each.machines.count(shape))
     return found

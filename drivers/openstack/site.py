@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf import plugins
-from sfcperf.drivers.openstack.admission import PREFIX_LENGTH, addresses
+from sfcperf.drivers.openstack.admission import PREFIX_LENGTH
 from sfcperf.drivers.openstack.guest import COMMAND_TIMEOUT_S, Guest
 from sfcperf.drivers.openstack.plan import DATA, EGRESS, INGRESS
 from sfcperf.errors import DeploymentError, MeasurementError
@@ -52,8 +52,8 @@ class Site:
         """Tools, addresses, functions: all guests at the same time. Raises DeploymentError."""
         with ThreadPoolExecutor(len(self.guests)) as pool:
             jobs = [
-                pool.submit(self._endpoint, "client", self.client, self.server, 0),
-                pool.submit(self._endpoint, "server", self.server, self.client, 1),
+                pool.submit(self._endpoint, "client", self.client, self.server),
+                pool.submit(self._endpoint, "server", self.server, self.client),
                 *(pool.submit(self._function, spec) for spec in self.scenario.chain.functions),
             ]
             errors = [error for job in jobs if (error := job.exception()) is not None]
@@ -68,16 +68,17 @@ class Site:
             _, running = self.running.popitem()
             running.stop()
 
-    def _endpoint(self, name: str, guest: Guest, other: Guest, own: int) -> None:
+    def _endpoint(self, name: str, guest: Guest, other: Guest) -> None:
         self._equip(name, guest, self._probe_tools())
-        interface = guest.interfaces[DATA]
-        both = addresses(self.scenario)
+        if not guest.made:
+            return
+        interface, own = guest.interfaces[DATA], guest.port(DATA).address
         lines = (
             f"link set dev {interface} mtu {self.mtu} up",
-            f"address replace {both[own]}/{PREFIX_LENGTH} dev {interface}",
+            f"address replace {own}/{PREFIX_LENGTH} dev {interface}",
             # No ARP while it is measured.
-            f"neighbour replace {both[1 - own]} lladdr {other.port(DATA).mac} nud permanent dev "
-            f"{interface}",
+            f"neighbour replace {other.port(DATA).address} lladdr {other.port(DATA).mac} nud "
+            f"permanent dev {interface}",
         )
         batch = ("\n".join(lines) + "\n").encode()
         guest.host.run(["ip", "-batch", "-"], stdin=batch, timeout_s=COMMAND_TIMEOUT_S)
@@ -86,7 +87,7 @@ class Site:
         guest = self.functions[spec.name]
         kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
         self._equip(spec.name, guest, kind.tools(spec.knobs))
-        client, server = addresses(self.scenario)
+        client, server = self.client.port(DATA), self.server.port(DATA)
         outputs = self._outputs / spec.name
         outputs.mkdir(parents=True, exist_ok=True)
         attachment = Attachment(
@@ -95,8 +96,8 @@ class Site:
             macs=(guest.port(INGRESS).mac, guest.port(EGRESS).mac),
             encapsulation="none",
             address=None,
-            client=(client, self.client.port(DATA).mac),
-            server=(server, self.server.port(DATA).mac),
+            client=(client.address, client.mac),
+            server=(server.address, server.mac),
             vcpus=tuple(range(spec.resources.vcpus)),
             mtu=self.mtu,
             outputs=outputs,

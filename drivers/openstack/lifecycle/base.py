@@ -26,6 +26,7 @@ class Port:
     """Lower case, with colons: by it the interface in the guest is found."""
     address: str
     """IPv4."""
+    network_id: str = ""
 
 
 @dataclass(frozen=True)
