@@ -57,8 +57,9 @@ class OpenStackDriver(Driver):
         from sfcperf.drivers.openstack.cloud import Cloud
         from sfcperf.drivers.openstack.shapes import most, needs
 
-        wanted = most([needs(scenario, self.config) for scenario in scenarios])
-        checks.check_quota(Cloud(self.config.cloud, self.context.log), self.config, wanted)
+        wanted = most(needs(scenario, self.config) for scenario in scenarios)
+        cloud = Cloud(self.config.cloud, self.context.log)
+        checks.check_quota(cloud, checks.needs_of(wanted, self.config))
 
     def deploy(self, scenario: Scenario) -> Deployment:
         """See Driver.deploy."""

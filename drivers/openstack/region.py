@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.drivers.base import DriverContext
-from sfcperf.drivers.openstack import demolition, diagnostics, networks
+from sfcperf.drivers.openstack import demolition, diagnostics, floating, networks
 from sfcperf.drivers.openstack.admission import addresses, data_prefix
 from sfcperf.drivers.openstack.cloud import Cloud
 from sfcperf.drivers.openstack.config import Config
 from sfcperf.drivers.openstack.describe import Diagnostics
-from sfcperf.drivers.openstack.guest import Guest, connect, management_address, reach
 from sfcperf.drivers.openstack.endpoint_options import Standing
+from sfcperf.drivers.openstack.guest import Guest, connect, management_address, reach
 from sfcperf.drivers.openstack.lifecycle import lifecycle
 from sfcperf.drivers.openstack.lifecycle.base import Ground, Machine, Workshop
 from sfcperf.drivers.openstack.names import Names
@@ -138,8 +138,7 @@ class Region:
         if self._config.external_network is None or self._gate is not None:
             return
         client = next(m for m in machines if m.plan.shape.vnf == "client")
-        assert self._ground is not None
-        address = networks.floating_address(self._workshop, self._ground, client)
+        address = floating.address(self._workshop, client)
         self._gate = connect(self._workshop, client, key, address=address, jump=None)
 
     def _connect(self, machine: Machine, key: Path) -> Guest:
