@@ -1,0 +1,161 @@
+"""Deploying and tearing down a chain of three VNFs on OpenStack, beside the cloud's own times.
+
+    make openstack-up
+    playbooks/openstack/enter .venv/bin/python benchmarks/openstack_deploy.py [--image IMAGE]
+
+The floor is the same five VMs (client, server, three functions), made by openstacksdk in one go
+without sfcperf until an SSH server answers in each, and deleted: what any tool would wait for. In
+the same run, in turns, the driver deploys and removes the chain. What it takes beyond the floor
+(networks, chain, tools, functions) is its own; the goal is 20 %. Beside them stands the sum of
+the times that the five VMs take one by one by nova's own records, which is what a driver would
+take that makes one after the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from statistics import mean, median
+from typing import Any
+
+from sfcperf import plugins
+from sfcperf.control.journal import FileJournal
+from sfcperf.drivers.base import DriverContext
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts import ssh_pins
+from sfcperf.workflow.defaults import with_defaults
+from sfcperf.workflow.load import load_document
+from sfcperf.workflow.model import Scenario
+
+FUNCTIONS = 3
+MACHINES = FUNCTIONS + 2
+GOAL = 0.2
+PREFIX = "sfcperf-bench-floor"
+
+
+def main() -> None:
+    """Print the times; exit status 1 when the goal is missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--image", default="sfcperf-guest")
+    parser.add_argument("--network", default="mgmt", help="management network")
+    parser.add_argument("--rounds", type=int, default=3)
+    asked = parser.parse_args()
+    floors, sums, driven = [], [], []
+    for number in range(asked.rounds):
+        floor, one_by_one = _floor(asked.image, asked.network)
+        driven.append(_driver(asked.image, asked.network, number))
+        floors.append(floor)
+        sums.append(one_by_one)
+        print(
+            f"round {number + 1}: the cloud alone {floor:.1f} s, by the driver {driven[-1]:.1f} s; "
+            f"boot times one by one {one_by_one:.1f} s"
+        )
+    share = median(d / f - 1 for d, f in zip(driven, floors, strict=True))
+    print(
+        f"chain of {FUNCTIONS}: {median(driven):.1f} s to deploy and remove; the cloud's own "
+        f"{median(floors):.1f} s for the same {MACHINES} VMs at once (the sum of their boot times "
+        f"is {mean(sums):.1f} s); the driver adds {share:.0%} (goal <= {GOAL:.0%})"
+    )
+    if share > GOAL:
+        raise SystemExit("missed")
+
+
+def _floor(image: str, network: str) -> tuple[float, float]:
+    """Seconds for all VMs at once, and the sum of their times until nova called them ACTIVE."""
+    import openstack
+
+    cloud = openstack.connect()
+    image_id = cloud.image.find_image(image, ignore_missing=False).id
+    network_id = cloud.network.find_network(network, ignore_missing=False).id
+    flavors = [f for f in cloud.compute.flavors() if f.ram >= 256]
+    flavor = min(flavors, key=lambda f: (f.vcpus, f.ram))
+    begin = time.perf_counter()
+    servers: list[Any] = []
+    with ThreadPoolExecutor(MACHINES) as pool:
+        try:
+            asked = {"image_id": image_id, "flavor_id": flavor.id, "config_drive": True}
+            asked["networks"] = [{"uuid": network_id}]
+            jobs = [
+                pool.submit(cloud.compute.create_server, name=f"{PREFIX}-{number}", **asked)
+                for number in range(MACHINES)
+            ]
+            servers = [job.result() for job in jobs]
+            servers = list(pool.map(partial(cloud.compute.wait_for_server, interval=1), servers))
+            list(pool.map(_answers, map(_address, servers)))
+        finally:
+            list(pool.map(cloud.compute.delete_server, servers))
+            list(pool.map(partial(cloud.compute.wait_for_delete, interval=1), servers))
+    return time.perf_counter() - begin, sum(map(_boot_s, servers))
+
+
+def _address(server: Any) -> str:
+    return str(next(iter(server.addresses.values()))[0]["addr"])
+
+
+def _boot_s(server: Any) -> float:
+    """From the request to the start of the guest, by nova's own clock."""
+    made, launched = server.created_at, server.launched_at
+    return (datetime.fromisoformat(launched) - datetime.fromisoformat(made[:-1])).total_seconds()
+
+
+def _answers(address: str) -> None:
+    deadline = time.monotonic() + 300
+    while time.monotonic() < deadline:
+        try:
+            ssh_pins.scan(address)
+            return
+        except MeasurementError:
+            time.sleep(0.3)
+    raise SystemExit(f"{address} does not answer")
+
+
+def _driver(image: str, network: str, number: int) -> float:
+    with _opened(image, network, number) as (driver, scenario):
+        begin = time.perf_counter()
+        driver.teardown(driver.deploy(scenario))
+        driver.close()
+        return time.perf_counter() - begin
+
+
+@contextmanager
+def _opened(image: str, network: str, number: int) -> Iterator[tuple[Any, Scenario]]:
+    kind = plugins.load("driver", "openstack")
+    config = {"image": image, "management_network": network}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        context = DriverContext(
+            run_id="benchmark",
+            tag=f"bench{number}",
+            config=with_defaults(kind.parameters, config),
+            journal=FileJournal(folder / "journal").of(0),
+            state_dir=folder,
+            raw_dir=folder,
+            log=print,
+        )
+        driver = kind(context)
+        try:
+            yield driver, _scenario()
+        finally:
+            driver.close()
+
+
+def _scenario() -> Scenario:
+    document = {
+        "sfcperf": 1,
+        "name": "openstack-deploy",
+        "vnfs": {"fwd": {"type": "forwarder"}},
+        "chain": {"functions": [{"vnf": "fwd", "count": FUNCTIONS}]},
+        "probes": [{"probe": "ping"}],
+    }
+    return load_document(document, Path()).scenarios[0]
+
+
+if __name__ == "__main__":
+    main()
