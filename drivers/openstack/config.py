@@ -55,6 +55,12 @@ PARAMETERS: Mapping[str, Any] = {
             "enum": list(LIFECYCLES),
             "default": "nova",
         },
+        "telemetry_cloud": {
+            "description": "Name in clouds.yaml by which the monitor `diagnostics` asks, where the "
+            "user of `cloud` may not: nova lets administrators only by default.",
+            "type": "string",
+            "minLength": 1,
+        },
         "hosts": {
             "description": "Node of the topology -> hypervisor, by availability zone (needs the "
             "rights of an administrator). Absent: the cloud places VMs as it likes.",
@@ -100,6 +106,7 @@ class Config:
     mtu: int
     provision: Literal["carry", "ansible"]
     boot_timeout_s: float
+    telemetry_cloud: str | None = None
     hosts: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod

@@ -53,13 +53,14 @@ class OpenStackDriver(Driver):
 
     def afford(self, scenarios: Sequence[Scenario]) -> None:
         """See Driver.afford."""
-        from sfcperf.drivers.openstack import checks
+        from sfcperf.drivers.openstack import checks, diagnostics
         from sfcperf.drivers.openstack.cloud import Cloud
         from sfcperf.drivers.openstack.shapes import most, needs
 
         wanted = most(needs(scenario, self.config) for scenario in scenarios)
         cloud = Cloud(self.config.cloud, self.context.log)
         checks.check_quota(cloud, checks.needs_of(wanted, self.config))
+        diagnostics.check(cloud, self.config, scenarios)
 
     def deploy(self, scenario: Scenario) -> Deployment:
         """See Driver.deploy."""

@@ -35,6 +35,7 @@ class Region:
         self._config = config
         self.cloud = Cloud(config.cloud, context.log)
         names = Names(context.tag)
+        self._teller = diagnostics.teller(self.cloud, config)
         self._workshop = Workshop(self.cloud, config, names, context.journal, context.log)
         self._lifecycle = lifecycle(config.lifecycle)(self._workshop)
         self._pool = Pool(names)
@@ -82,9 +83,8 @@ class Region:
 
     def diagnostics(self, site: Site) -> Diagnostics:
         """What the cloud itself can say of the machines."""
-        guests = {name: guest for name, guest in site.guests.items() if guest.made}
-        servers = {name: guest.machine.server_id for name, guest in guests.items()}
-        return diagnostics.of(self.cloud, servers)
+        machines = {name: guest.machine for name, guest in site.guests.items() if guest.made}
+        return diagnostics.of(self._teller, machines)
 
     def facts(self) -> Mapping[str, Any]:
         """For the run's manifest."""
