@@ -1,0 +1,179 @@
+"""Life cycle by heat: each machine is a stack, and so is the chain.
+
+A stack per machine, so that machines are kept and removed one by one and a failure of one spoils no
+other; the chain's stack is updated in place, which leaves port pairs of machines that stay alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from sfcperf.drivers.base import Resource
+from sfcperf.drivers.openstack import chaining, demolition, kinds, servers, things
+from sfcperf.drivers.openstack.flavors import Flavors, flavor_id
+from sfcperf.drivers.openstack.lifecycle import heat_stack, heat_template, nova
+from sfcperf.drivers.openstack.lifecycle.base import Ground, Lifecycle, Machine, Port, Workshop
+from sfcperf.drivers.openstack.parallel import each
+from sfcperf.drivers.openstack.plan import EGRESS, INGRESS, ChainPlan, MachinePlan
+from sfcperf.errors import DeploymentError
+from sfcperf.plugins import Requirement
+
+if TYPE_CHECKING:
+    from sfcperf.drivers.openstack.cloud import Cloud
+    from sfcperf.drivers.openstack.config import Config
+
+SERVICE = "orchestration"
+RESOURCE_TYPES = (
+    "OS::Nova::Server",
+    "OS::Neutron::Port",
+    "OS::Neutron::PortPair",
+    "OS::Neutron::PortPairGroup",
+    "OS::Neutron::FlowClassifier",
+    "OS::Neutron::PortChain",
+)
+CHAIN_TIMEOUT_S = 120.0
+
+THINGS = {kinds.STACK: heat_stack.THING}
+"""For `things` and demolition."""
+
+
+class HeatLifecycle(Lifecycle):
+    """Machines and chain as stacks, named `sfcperf-TAG-01-fwd` and `sfcperf-TAG-chain`."""
+
+    @classmethod
+    def requirements(cls, cloud: Cloud, config: Config) -> list[Requirement]:
+        """See Lifecycle.requirements."""
+        if not cloud.offers(SERVICE):
+            missing = f"no endpoint of type {SERVICE} in the cloud's catalogue"
+            remedy = "use the life cycle nova, which needs no heat"
+            return [Requirement("heat", False, missing, remedy)]
+        known = cloud.call("listing heat's resource types", lambda: _resource_types(cloud))
+        lacking = [name for name in RESOURCE_TYPES if name not in known]
+        if not lacking:
+            return [Requirement("heat", True, f"{len(known)} resource types, PortChain too")]
+        return [
+            Requirement(
+                "heat",
+                False,
+                f"heat offers this project no {', '.join(lacking)}",
+                "heat hides the types of services that the cloud lacks: networking-sfc has to be "
+                "there",
+            )
+        ]
+
+    def __init__(self, workshop: Workshop) -> None:
+        super().__init__(workshop)
+        self.flavors = Flavors(workshop.cloud)
+
+    def make(self, plans: Sequence[MachinePlan], ground: Ground) -> list[Machine]:
+        """See Lifecycle.make."""
+        flavors = {plan.name: flavor_id(self.workshop, self.flavors, plan.shape) for plan in plans}
+        self.workshop.journal.intend([r for plan in plans for r in self._resources(plan)])
+        return each(*(partial(self._machine, plan, ground, flavors[plan.name]) for plan in plans))
+
+    def chain(self, plan: ChainPlan, machines: Mapping[str, Machine]) -> Mapping[str, Any]:
+        """See Lifecycle.chain."""
+        cloud, run = self.workshop.cloud, self.workshop.names.run
+        classifier = chaining.classifier_of(plan, machines)
+        functions = {
+            name: (machines[name].ports[INGRESS].id, machines[name].ports[EGRESS].id)
+            for name in plan.functions
+        }
+        template = heat_template.chain(functions, classifier, symmetric=plan.symmetric, name=run)
+        self.workshop.journal.intend(self._chain_resources())
+        standing = heat_stack.find(cloud, self._chain_stack)
+        if standing is not None and not _may_become(standing, template):
+            heat_stack.remove(cloud, self._chain_stack)
+        chain_id = self._bring_chain(template)
+        if not self._goes_through(chain_id, plan.functions):
+            # Some releases keep the old order of groups that were in the chain before.
+            heat_stack.remove(cloud, self._chain_stack)
+            chain_id = self._bring_chain(template)
+        return {
+            "chain": chain_id,
+            "chained_by": "networking-sfc, by heat",
+            "correlation": "mpls",
+            "symmetric": plan.symmetric,
+            "classifier": {k: v for k, v in classifier.items() if not k.startswith("logical_")},
+        }
+
+    def unchain(self) -> None:
+        """See Lifecycle.unchain."""
+        gone = self._chain_resources()
+        demolition.remove(self.workshop.cloud, gone)
+        self.workshop.journal.removed(gone)
+
+    def remove(self, machines: Sequence[Machine]) -> None:
+        """See Lifecycle.remove. A chain through one of them goes first: it holds their ports."""
+        self.unchain()
+        gone = [r for machine in machines for r in self._resources(machine.plan)]
+        demolition.remove(self.workshop.cloud, gone)
+        self.workshop.journal.removed(gone)
+
+    @property
+    def _chain_stack(self) -> str:
+        return self.workshop.names.of("chain")
+
+    def _resources(self, plan: MachinePlan) -> list[Resource]:
+        """The stack, and what is in it: a stack that breaks leaves things behind."""
+        cloud = self.workshop.cloud
+        return [things.resource(cloud, kinds.STACK, plan.name), *nova.resources(cloud, plan)]
+
+    def _chain_resources(self) -> list[Resource]:
+        cloud, run = self.workshop.cloud, self.workshop.names.run
+        return [
+            things.resource(cloud, kinds.STACK, self._chain_stack),
+            *(things.resource(cloud, kind, run) for kind in (kinds.CLASSIFIER, kinds.CHAIN)),
+        ]
+
+    def _machine(self, plan: MachinePlan, ground: Ground, flavor: str) -> Machine:
+        cloud, timeout_s = self.workshop.cloud, self.workshop.config.boot_timeout_s
+        template = heat_template.machine(plan, ground, flavor, self.workshop.names.tag)
+        started = time.monotonic()
+        try:
+            outputs = heat_stack.bring(cloud, plan.name, template, timeout_s)
+        except heat_stack.StackFailed as error:
+            # Another try may find another hypervisor.
+            self.workshop.log(f"openstack: {error.message}; a second try")
+            outputs = heat_stack.bring(cloud, plan.name, template, timeout_s)
+        ports = {role: _port(plan, role, outputs[role]) for role in servers.roles(plan)}
+        return Machine(plan, outputs[heat_template.SERVER], ports, time.monotonic() - started)
+
+    def _bring_chain(self, template: heat_template.Template) -> str:
+        cloud = self.workshop.cloud
+        outputs = heat_stack.bring(cloud, self._chain_stack, template, CHAIN_TIMEOUT_S)
+        return str(outputs["chain"])
+
+    def _goes_through(self, chain_id: str, functions: Sequence[str]) -> bool:
+        cloud = self.workshop.cloud
+        network = cloud.connection.network
+        groups = [things.every(cloud, kinds.PAIR_GROUP, name) for name in functions]
+        found = cloud.call("reading the chain", lambda: network.get_sfc_port_chain(chain_id))
+        return list(found.port_pair_groups) == [each.id for (each, *_) in groups]
+
+
+def _may_become(stack: Any, template: heat_template.Template) -> bool:
+    """Whether an update leads there: networking-sfc cannot change what a classifier matches, nor
+    have two that match the same while heat replaces one by the other."""
+    outputs = heat_stack.outputs(stack)
+    return bool(outputs.get(heat_template.FIXED) == heat_template.fixed_of(template))
+
+
+def _port(plan: MachinePlan, role: str, told: Sequence[str]) -> Port:
+    identity, mac, address = told
+    if not address:
+        raise DeploymentError(
+            f"the cloud gave the port {servers.port_name(plan.name, role)} no address",
+            hint="does the network have an IPv4 subnet?",
+        )
+    return Port(identity, mac.lower(), address)
+
+
+def _resource_types(cloud: Cloud) -> set[str]:
+    """Names of the types that heat offers this project; openstacksdk has no call for them."""
+    answer: Any = cloud.connection.orchestration.get("/resource_types")
+    answer.raise_for_status()
+    return set(answer.json()["resource_types"])

@@ -1,0 +1,47 @@
+"""Machines that Tacker made, as the driver knows them: by the names of server and ports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sfcperf.drivers.openstack import kinds, servers, things
+from sfcperf.drivers.openstack.cloud import Cloud
+from sfcperf.drivers.openstack.lifecycle.base import Machine, Port
+from sfcperf.drivers.openstack.plan import MachinePlan
+from sfcperf.errors import DeploymentError
+
+FRESH = 1
+"""How often a VNF that ends in ERROR is made anew."""
+
+
+class TackerFailed(DeploymentError):
+    """Tacker could not make something; the message has its reason."""
+
+
+def machine(cloud: Cloud, plan: MachinePlan, made_s: float) -> Machine:
+    """Raises TackerFailed when Tacker calls a machine ACTIVE that the cloud does not have."""
+    ports = {
+        role: _port(_only(cloud, kinds.PORT, servers.port_name(plan.name, role)))
+        for role in servers.roles(plan)
+    }
+    return Machine(plan, _only(cloud, kinds.SERVER, plan.name).id, ports, made_s)
+
+
+def _only(cloud: Cloud, kind: str, name: str) -> Any:
+    found = things.every(cloud, kind, name)
+    if len(found) != 1:
+        raise TackerFailed(
+            f"Tacker calls the VNF active, but the cloud has {len(found)} of {kind} {name}",
+            hint="does Tacker's VIM act in the project of clouds.yaml?",
+        )
+    return found[0]
+
+
+def _port(found: Any) -> Port:
+    addresses = [ip["ip_address"] for ip in found.fixed_ips if ":" not in ip["ip_address"]]
+    if not addresses:
+        raise DeploymentError(
+            f"the cloud gave the port {found.name} no IPv4 address",
+            hint="does the network have an IPv4 subnet?",
+        )
+    return Port(found.id, found.mac_address.lower(), addresses[0])

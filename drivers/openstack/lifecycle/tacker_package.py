@@ -1,0 +1,156 @@
+"""VNF packages (ETSI GS NFV-SOL 004) for Tacker's `vnflcm`: a descriptor and a heat template.
+
+Tacker's convention: `BaseHOT/FLAVOUR/*.yaml` is what it hands to heat, and the resources there have
+the names of the descriptor's nodes. Of SOL001's types we define what a function of one virtual
+machine needs, so that a package stands alone.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+from sfcperf.drivers.openstack.lifecycle import heat_template
+
+FLAVOUR = "default"
+"""Deployment flavour (SOL001's word, nothing to do with nova's flavors); the only one."""
+
+_DEFINITIONS = "Definitions/vnfd.yaml"
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+"""Time of all files: a package of the same content is the same to the byte."""
+
+Template = dict[str, Any]
+
+
+def vnfd_id(name: str) -> str:
+    """Id of the descriptor of the machine `name`: always the same."""
+    return str(uuid5(NAMESPACE_URL, f"sfcperf:vnfd:{name}"))
+
+
+def package(name: str, ports: Sequence[str], hot: heat_template.Template) -> bytes:
+    """The package of the machine `name`, as a ZIP file. `ports`: names of its ports' resources."""
+    import yaml
+
+    meta = (
+        "TOSCA-Meta-File-Version: 1.0\n"
+        "CSAR-Version: 1.1\n"
+        "Created-By: SFCPerf\n"
+        f"Entry-Definitions: {_DEFINITIONS}\n"
+    )
+    files: Mapping[str, str] = {
+        "TOSCA-Metadata/TOSCA.meta": meta,
+        _DEFINITIONS: yaml.safe_dump(descriptor(name, ports), sort_keys=False),
+        f"BaseHOT/{FLAVOUR}/hot.yaml": yaml.safe_dump(_base_hot(hot), sort_keys=False),
+    }
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, content in files.items():
+            info = zipfile.ZipInfo(path, _EPOCH)
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, content, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
+
+
+def _base_hot(hot: heat_template.Template) -> Template:
+    """Tacker hands the parameter `nfv` to each template; ours has all values in it already."""
+    return {**hot, "parameters": {"nfv": {"type": "json", "default": {}}}}
+
+
+def descriptor(name: str, ports: Sequence[str]) -> Template:
+    """VNFD of a function with one VDU, called as the server in its heat template is."""
+    identity = {
+        "descriptor_id": vnfd_id(name),
+        "provider": "SFCPerf",
+        "product_name": name,
+        "software_version": "1.0",
+        "descriptor_version": "1.0",
+        "vnfm_info": ["Tacker"],
+        "flavour_id": FLAVOUR,
+        "flavour_description": "one virtual machine",
+    }
+    vdu = {
+        "type": "tosca.nodes.nfv.Vdu.Compute",
+        "properties": {
+            "name": heat_template.SERVER,
+            "description": "virtual machine of the function",
+            "vdu_profile": {"min_number_of_instances": 1, "max_number_of_instances": 1},
+        },
+    }
+    points = {
+        port: {
+            "type": "tosca.nodes.nfv.VduCp",
+            "properties": {"layer_protocols": ["ipv4"], "order": order},
+            "requirements": [{"virtual_binding": heat_template.SERVER}],
+        }
+        for order, port in enumerate(ports)
+    }
+    return {
+        "tosca_definitions_version": "tosca_simple_yaml_1_2",
+        "description": f"SFCPerf's service function {name}",
+        **_types(),
+        "topology_template": {
+            "substitution_mappings": {
+                "node_type": "sfcperf.VNF",
+                "properties": {"flavour_id": FLAVOUR},
+            },
+            "node_templates": {
+                "VNF": {"type": "sfcperf.VNF", "properties": identity},
+                heat_template.SERVER: vdu,
+                **points,
+            },
+        },
+    }
+
+
+def _types() -> Template:
+    """Definitions of the types above: names and properties as in SOL001."""
+    text = {"type": "string"}
+    texts = {"type": "list", "entry_schema": {"type": "string"}}
+    mapping = {"type": "map", "entry_schema": {"type": "integer"}}
+    identity = ("descriptor_id", "provider", "product_name", "software_version")
+    return {
+        "capability_types": {
+            "tosca.capabilities.nfv.VirtualBindable": {"derived_from": "tosca.capabilities.Node"}
+        },
+        "relationship_types": {
+            "tosca.relationships.nfv.VirtualBindsTo": {
+                "derived_from": "tosca.relationships.DependsOn",
+                "valid_target_types": ["tosca.capabilities.nfv.VirtualBindable"],
+            }
+        },
+        "node_types": {
+            "tosca.nodes.nfv.VNF": {
+                "derived_from": "tosca.nodes.Root",
+                "properties": {
+                    **dict.fromkeys((*identity, "descriptor_version"), text),
+                    "flavour_id": text,
+                    "flavour_description": text,
+                    "vnfm_info": texts,
+                },
+            },
+            "sfcperf.VNF": {"derived_from": "tosca.nodes.nfv.VNF"},
+            "tosca.nodes.nfv.Vdu.Compute": {
+                "derived_from": "tosca.nodes.Root",
+                "properties": {"name": text, "description": text, "vdu_profile": mapping},
+                "capabilities": {
+                    "virtual_binding": {"type": "tosca.capabilities.nfv.VirtualBindable"}
+                },
+            },
+            "tosca.nodes.nfv.VduCp": {
+                "derived_from": "tosca.nodes.Root",
+                "properties": {"layer_protocols": texts, "order": {"type": "integer"}},
+                "requirements": [
+                    {
+                        "virtual_binding": {
+                            "capability": "tosca.capabilities.nfv.VirtualBindable",
+                            "relationship": "tosca.relationships.nfv.VirtualBindsTo",
+                            "node": "tosca.nodes.nfv.Vdu.Compute",
+                        }
+                    }
+                ],
+            },
+        },
+    }

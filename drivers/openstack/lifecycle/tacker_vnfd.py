@@ -1,0 +1,148 @@
+"""A VNF descriptor as Tacker's legacy API wants it: its own profile, on the run's networks.
+
+Descriptors of the NFV profile (VDU, CP, VL) say what a function is; Tacker's profile
+(tosca.nodes.nfv.VDU.Tacker, CP.Tacker) also says on what it stands: image, flavor, key, user data,
+networks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sfcperf.drivers.openstack import servers
+from sfcperf.drivers.openstack.lifecycle.base import Ground
+from sfcperf.drivers.openstack.plan import MANAGEMENT, MachinePlan
+from sfcperf.errors import InputError
+
+PROFILE = "tosca_simple_profile_for_nfv_1_0_0"
+"""Version of TOSCA by which Tacker recognises its profile."""
+
+_VDU = "tosca.nodes.nfv.VDU.Tacker"
+_OURS = ("tosca.nodes.nfv.CP", "tosca.nodes.nfv.VL", "tosca.nodes.nfv.VnfVirtualLink")
+"""Connection points and links: of these the run has its own."""
+_OTHERS = ("tosca.nodes.nfv.VduCp", "tosca.nodes.nfv.VNF")
+"""Of SOL001's profile; say nothing that Tacker's wants to know."""
+_KEPT = ("tosca.nodes.BlockStorage",)
+
+Template = dict[str, Any]
+
+
+def connection_point(port: str) -> str:
+    """Name in the descriptor of one of `plan`'s ports."""
+    return f"CP_{port}"
+
+
+def translated(plan: MachinePlan, ground: Ground, flavor: str) -> Template:
+    """The machine's descriptor for Tacker, with one VDU and three CPs: management, in, out.
+
+    Raises InputError for a descriptor of several VDUs, or with parts that Tacker cannot be told.
+    """
+    if plan.shape.vnfd is None:
+        raise ValueError(f"{plan.name} is no function")
+    source = _read(plan.shape.vnfd)
+    nodes = source["topology_template"]["node_templates"]
+    name = _vdu(nodes, plan.shape.vnfd)
+    templates: Template = {name: _virtual_machine(nodes[name], plan, ground, flavor)}
+    for order, port in enumerate(servers.roles(plan)):
+        templates[connection_point(port)] = _connection_point(order, port, name, plan, ground)
+    templates["VL_management"] = _link(ground.management_network_id)
+    templates["VL_data"] = _link(ground.data_network_id)
+    templates |= {
+        other: node
+        for other, node in nodes.items()
+        if node["type"].startswith(_KEPT) and other != name
+    }
+    return {
+        "tosca_definitions_version": PROFILE,
+        "description": source.get("description") or plan.shape.type,
+        "metadata": {"template_name": plan.name},
+        "topology_template": {"node_templates": templates},
+    }
+
+
+def _read(path: Path) -> Template:
+    import yaml
+
+    from sfcperf.workflow.vnfd import read_descriptor
+
+    read_descriptor(path)  # refuses what is not TOSCA
+    tree: Template = yaml.safe_load(path.read_bytes())
+    return tree
+
+
+def _vdu(nodes: Mapping[str, Any], path: Path) -> str:
+    """Name of the one VDU."""
+    found = [name for name, node in nodes.items() if _is_vdu(node["type"])]
+    if len(found) != 1:
+        raise InputError(
+            f"the VNF descriptor {path} has {len(found)} VDUs",
+            allowed="one: a function is one virtual machine",
+        )
+    for name, node in nodes.items():
+        known = _is_vdu(node["type"]) or node["type"].startswith((*_OURS, *_OTHERS, *_KEPT))
+        if not known:
+            raise InputError(
+                f"the VNF descriptor {path} has a node {name} of type {node['type']}, "
+                "which cannot be handed to Tacker",
+                allowed="VDU, CP, VL, BlockStorage",
+            )
+    return found[0]
+
+
+def _is_vdu(node_type: str) -> bool:
+    return node_type in ("tosca.nodes.nfv.VDU", _VDU, "tosca.nodes.nfv.Vdu.Compute")
+
+
+def _virtual_machine(node: Template, plan: MachinePlan, ground: Ground, flavor: str) -> Template:
+    """The VDU. Its capabilities are left out: with a flavor they say nothing, and without one
+    Tacker would make a flavor, which only administrators may."""
+    properties: Template = dict(node.get("properties", {})) if node["type"] == _VDU else {}
+    properties |= {
+        "name": plan.name,
+        "image": plan.shape.image,
+        "flavor": flavor,
+        "mgmt_driver": "noop",
+        "config_drive": True,
+        "key_name": ground.key_name,
+        "user_data": ground.user_data,
+        "user_data_format": "RAW",
+    }
+    if plan.shape.hypervisor is not None:
+        properties["availability_zone"] = f"nova:{plan.shape.hypervisor}"
+    return {"type": _VDU, "properties": properties}
+
+
+def _connection_point(
+    order: int, port: str, vdu: str, plan: MachinePlan, ground: Ground
+) -> Template:
+    network = ground.management_network_id if port == MANAGEMENT else ground.data_network_id
+    properties: Template = {"name": servers.port_name(plan.name, port), "order": order}
+    if port == MANAGEMENT:
+        properties["management"] = True
+    guarded = network in ground.guarded
+    if guarded:
+        properties["security_groups"] = [ground.security_group_id]
+    # A function's packets bear the endpoints' addresses.
+    if port != MANAGEMENT and guarded:
+        properties["allowed_address_pairs"] = [{"ip_address": "0.0.0.0/0"}]
+    elif port != MANAGEMENT:
+        properties["anti_spoofing_protection"] = False
+    link = "VL_management" if port == MANAGEMENT else "VL_data"
+    return {
+        "type": "tosca.nodes.nfv.CP.Tacker",
+        "properties": properties,
+        "requirements": [
+            {"virtualLink": {"node": link}},
+            {"virtualBinding": {"node": vdu}},
+        ],
+    }
+
+
+def _link(network_id: str) -> Template:
+    """Heat takes an id where Tacker says name, and an id is never ambiguous."""
+    return {
+        "type": "tosca.nodes.nfv.VL",
+        "properties": {"network_name": network_id, "vendor": "SFCPerf"},
+    }
