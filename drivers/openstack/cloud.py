@@ -48,6 +48,9 @@ class Cloud:
         self.name = name
         self.log = log
         self.patience_s = patience_s
+        self.doubtful = False
+        """Whether the answer to a request that makes something was lost: it may come into being
+        late."""
         self._connection: Connection | None = None
         self._lock = Lock()
 
@@ -86,6 +89,7 @@ class Cloud:
                 return make()
             except kinds() as error:
                 failure = diagnose(error)
+                self.doubtful |= failure.verdict is Verdict.AGAIN
                 if failure.verdict is Verdict.NEVER:
                     # An earlier try may have been heard after all, and be what is in the way.
                     found = self.call(what, find) if turns.failures else None
@@ -108,7 +112,43 @@ class Cloud:
 
     def offers(self, service: str) -> bool:
         """Whether the catalogue has an endpoint of this service type, e.g. `orchestration`."""
-        return self.connection.config.get_session_endpoint(service) is not None
+        connection = self.connection
+
+        def look() -> bool:
+            return connection.config.get_session_endpoint(service) is not None
+
+        return self.call(f"looking for a service of type {service}", look)
+
+    @property
+    def detail(self) -> dict[str, str | None]:
+        """`detail` of every resource in the journal: what finds this cloud and project again, even
+        where OS_CLOUD names another one by then."""
+        connection = self.connection
+        name: str | None = connection.config.name
+        return {
+            "cloud": None if name in (None, "", "defaults", "envvars") else name,
+            "project": connection.current_project_id,
+        }
+
+    def facts(self) -> dict[str, Any]:
+        """For the manifest of a run: no secrets, and nothing that only an administrator may see."""
+        connection = self.connection
+
+        def compute() -> str | None:
+            data = connection.compute.get_endpoint_data()
+            newest = data.max_microversion if data is not None else None
+            return None if newest is None else ".".join(map(str, newest))
+
+        def neutron() -> list[str]:
+            return sorted(each.alias for each in connection.network.extensions())
+
+        return {
+            "cloud": self.detail["cloud"],
+            "region": connection.config.get_region_name(),
+            "project": connection.current_project_id,
+            "compute_api": self.call("asking nova for its version", compute),
+            "network_extensions": self.call("listing neutron's extensions", neutron),
+        }
 
     def _rest(self, what: str, failure: Failure, turns: Turns, error: Exception) -> None:
         """Pause before the next try, or raise."""

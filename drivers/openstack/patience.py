@@ -45,7 +45,9 @@ class Turns:
         left_s = self._since + self._allowed_s(failure) - now
         if left_s <= 0:
             return None
-        pause_s = min(FIRST_PAUSE_S * 2**self.failures, LONGEST_PAUSE_S) * random.uniform(0.5, 1.5)
+        pause_s: float = min(FIRST_PAUSE_S * 2.0**self.failures, LONGEST_PAUSE_S) * random.uniform(
+            0.5, 1.5
+        )
         self.failures += 1
         if failure.retry_after_s is not None:
             pause_s = max(pause_s, failure.retry_after_s)

@@ -9,6 +9,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, TypeVar
 
+from sfcperf.drivers.base import Resource
 from sfcperf.drivers.openstack import kinds
 from sfcperf.drivers.openstack.cloud import Cloud
 
@@ -45,6 +46,11 @@ def thing(kind: str) -> Thing:
         found: Thing = import_module(_ELSEWHERE[kind]).THINGS[kind]
         return found
     return THINGS[kind]
+
+
+def resource(cloud: Cloud, kind: str, name: str) -> Resource:
+    """What is written into the journal before such a thing is made."""
+    return Resource(kind, name, cloud.detail)
 
 
 def identity(found: Any) -> str:
@@ -122,7 +128,7 @@ def _delete_router(cloud: Cloud, found: Any) -> None:
     for port in list(network.ports(device_id=router)):
         if port.device_owner == "network:router_interface":
             with suppress(_missing()):
-                network.remove_interface_from_router(router, port_id=port.id)
+                network.remove_interface_from_router(router, None, port.id)
     network.delete_router(router, ignore_missing=True)
 
 

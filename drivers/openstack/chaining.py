@@ -1,0 +1,191 @@
+"""Chains by networking-sfc: port pairs, port pair groups, flow classifier, port chain.
+
+Each function's machine has one port pair in one group, which stay as long as the machine. Between
+scenarios only the chain's list of groups is changed; a chain is made anew when the classifier or
+the symmetry differ, which cannot be changed in place.
+
+networking-sfc says nothing of when switches have the flows: that a chain is crossed is proven by
+packets (traversal), not here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sfcperf.drivers.openstack import kinds, things
+from sfcperf.drivers.openstack.cloud import Cloud
+from sfcperf.drivers.openstack.lifecycle.base import Machine, Workshop
+from sfcperf.drivers.openstack.parallel import each
+from sfcperf.drivers.openstack.plan import DATA, EGRESS, INGRESS, ChainPlan
+from sfcperf.plugins import Requirement
+from sfcperf.workflow.model import Match
+
+EXTENSIONS = ("sfc", "flow_classifier")
+
+
+def requirements(cloud: Cloud) -> list[Requirement]:
+    """networking-sfc's extensions of neutron."""
+    network = cloud.connection.network
+    there = cloud.call(
+        "listing neutron's extensions", lambda: {each.alias for each in network.extensions()}
+    )
+    return [
+        Requirement(
+            f"neutron extension {alias}",
+            alias in there,
+            "is there" if alias in there else "the cloud's neutron does not offer it",
+            "" if alias in there else "networking-sfc must be installed beside the cloud's neutron",
+        )
+        for alias in EXTENSIONS
+    ]
+
+
+def classifier(match: Match, source_port: str, destination_port: str | None) -> dict[str, Any]:
+    """What the chain takes, in the words of networking-sfc's API (heat's are the same).
+
+    What a workflow does not say is not matched on: packets enter by the port that they come from.
+    `destination_port` is the port from which replies enter a symmetric chain.
+    """
+    fields: dict[str, Any] = {
+        "ethertype": "IPv4",
+        "protocol": None if match.ip_proto == "any" else match.ip_proto,
+        "source_ip_prefix": match.source,
+        "destination_ip_prefix": match.destination,
+        "source_port_range_min": match.source_port,
+        "source_port_range_max": match.source_port,
+        "destination_port_range_min": match.destination_port,
+        "destination_port_range_max": match.destination_port,
+        "logical_source_port": source_port,
+        "logical_destination_port": destination_port,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def classifier_of(plan: ChainPlan, machines: Mapping[str, Machine]) -> dict[str, Any]:
+    """The classifier of a chain between machines, or ports that were there before."""
+    source, destination = (
+        machines[end].ports[DATA].id if end in machines else end
+        for end in (plan.client, plan.server)
+    )
+    return classifier(plan.match, source, destination if plan.symmetric else None)
+
+
+def chain(workshop: Workshop, plan: ChainPlan, machines: Mapping[str, Machine]) -> dict[str, Any]:
+    """Make the chain, or change the standing one; gives facts for the results."""
+    run = workshop.names.run
+    ours = [things.resource(workshop.cloud, kind, run) for kind in (kinds.CLASSIFIER, kinds.CHAIN)]
+    workshop.journal.intend(ours)
+    groups = each(*(lambda n=name: _group(workshop.cloud, machines[n]) for name in plan.functions))
+    fields = classifier_of(plan, machines)
+    standing = _standing(workshop.cloud, run, fields, plan.symmetric)
+    if standing is None:
+        unchain(workshop)
+        standing = _new(workshop.cloud, run, fields, groups, plan.symmetric)
+    elif list(standing.port_pair_groups) != groups:
+        standing = _redirected(workshop.cloud, run, standing, groups)
+    return {
+        "chain": things.identity(standing),
+        "chained_by": "networking-sfc",
+        "correlation": dict(standing.chain_parameters or {}).get("correlation"),
+        "symmetric": plan.symmetric,
+        "classifier": {k: v for k, v in fields.items() if not k.startswith("logical_")},
+    }
+
+
+def unchain(workshop: Workshop) -> None:
+    """Remove chain and classifier; pairs and groups stay with their machines."""
+    cloud, run = workshop.cloud, workshop.names.run
+    for kind in (kinds.CHAIN, kinds.CLASSIFIER):
+        for found in things.every(cloud, kind, run):
+            things.delete(cloud, kind, run, found)
+
+
+def _group(cloud: Cloud, machine: Machine) -> str:
+    """Id of the group of a function's port pair."""
+    network, name = cloud.connection.network, machine.plan.name
+    pair = things.ensure(
+        cloud,
+        kinds.PAIR,
+        name,
+        lambda: network.create_sfc_port_pair(
+            name=name, ingress=machine.ports[INGRESS].id, egress=machine.ports[EGRESS].id
+        ),
+    )
+    group = things.ensure(
+        cloud,
+        kinds.PAIR_GROUP,
+        name,
+        lambda: network.create_sfc_port_pair_group(name=name, port_pairs=[pair.id]),
+    )
+    return things.identity(group)
+
+
+def _standing(cloud: Cloud, run: str, fields: Mapping[str, Any], symmetric: bool) -> Any | None:
+    """The chain that is there, when it differs from the wanted one in its functions at most."""
+    classifiers = things.every(cloud, kinds.CLASSIFIER, run)
+    chains = things.every(cloud, kinds.CHAIN, run)
+    if len(classifiers) != 1 or len(chains) != 1:
+        return None
+    as_asked = all(getattr(classifiers[0], name) == value for name, value in fields.items())
+    more = [name for name in _FIELDS - set(fields) if getattr(classifiers[0], name) is not None]
+    mine = list(chains[0].flow_classifiers) == [classifiers[0].id]
+    both_ways = _truth(dict(chains[0].chain_parameters or {}).get("symmetric"))
+    return chains[0] if as_asked and not more and mine and both_ways == symmetric else None
+
+
+_FIELDS = frozenset(classifier(Match("tcp", "x", "x", 1, 1), "x", "x"))
+"""Everything that a classifier can match on."""
+
+
+def _truth(value: Any) -> bool:
+    """networking-sfc stores chain parameters as text."""
+    return str(value).lower() == "true"
+
+
+def _new(
+    cloud: Cloud, run: str, fields: Mapping[str, Any], groups: Sequence[str], symmetric: bool
+) -> Any:
+    network = cloud.connection.network
+    matching = things.ensure(
+        cloud,
+        kinds.CLASSIFIER,
+        run,
+        lambda: network.create_sfc_flow_classifier(name=run, **fields),
+    )
+    return things.ensure(
+        cloud,
+        kinds.CHAIN,
+        run,
+        lambda: network.create_sfc_port_chain(
+            name=run,
+            port_pair_groups=list(groups),
+            flow_classifiers=[matching.id],
+            chain_parameters={"correlation": "mpls", "symmetric": symmetric},
+        ),
+    )
+
+
+def _redirected(cloud: Cloud, run: str, standing: Any, groups: Sequence[str]) -> Any:
+    """The same chain through other functions."""
+    network = cloud.connection.network
+    changed = cloud.call(
+        f"changing port-chain {run}",
+        lambda: network.update_sfc_port_chain(standing.id, port_pair_groups=list(groups)),
+    )
+    # Some releases keep the old order of groups that were in the chain before.
+    read = cloud.call(f"reading port-chain {run}", lambda: network.get_sfc_port_chain(changed.id))
+    if list(read.port_pair_groups) == list(groups):
+        return read
+    things.delete(cloud, kinds.CHAIN, run, read)
+    return things.ensure(
+        cloud,
+        kinds.CHAIN,
+        run,
+        lambda: network.create_sfc_port_chain(
+            name=run,
+            port_pair_groups=list(groups),
+            flow_classifiers=list(read.flow_classifiers),
+            chain_parameters=dict(read.chain_parameters),
+        ),
+    )

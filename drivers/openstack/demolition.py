@@ -1,0 +1,150 @@
+"""Taking down what a run made in clouds, from the names in the journal alone.
+
+The same code serves the orderly tear-down and the remains of a killed run. Things are found by
+their exact names, all doubles of them; with ports go the pieces of chains that hang on them,
+whoever made those. It is looked again after the end, since a request that was under way when
+sfcperf was killed may take effect late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sfcperf.drivers.base import Resource
+from sfcperf.drivers.openstack import things
+from sfcperf.drivers.openstack.cloud import Cloud
+from sfcperf.drivers.openstack.dependents import dependents
+from sfcperf.drivers.openstack.kinds import REMOVAL
+from sfcperf.drivers.openstack.patience import pause
+from sfcperf.drivers.openstack.removal import Found, Stuck, clear, present
+from sfcperf.errors import DeploymentError, SfcperfError
+
+LATE_S = 3.0
+"""After which it is looked again for what came late."""
+LATE_LOOKS = 3
+"""At most; one that finds nothing is the last."""
+
+
+def demolish(resources: Sequence[Resource], *, dry_run: bool = False) -> list[str]:
+    """Remove what a dead run left; gives a line for each thing that was (or would be) removed.
+
+    `detail` of each resource says in which cloud. Raises DeploymentError that names each thing
+    that could not be removed, and why; the others are removed all the same.
+    """
+    lines: list[str] = []
+    stuck: list[Stuck] = []
+    for (name, project), own in _by_cloud(resources).items():
+        cloud = Cloud(name, log=lambda text: None)
+        try:
+            _check_project(cloud, project)
+            if dry_run:
+                lines += [found.line for found in _there(cloud, own)]
+            else:
+                lines += _until_nothing_comes(cloud, own, stuck)
+        except SfcperfError as error:
+            stuck += [Stuck(f"{r.kind} {r.name}", error.message, error.hint) for r in own]
+    _raise_if(stuck)
+    return list(dict.fromkeys(lines))
+
+
+def remove(cloud: Cloud, resources: Sequence[Resource]) -> list[str]:
+    """Remove them in an orderly tear-down; gives a line for each thing that was there. It is looked
+    again only when an answer was lost. Raises DeploymentError for what stays."""
+    stuck: list[Stuck] = []
+    take = _until_nothing_comes if cloud.doubtful else _remove
+    lines = take(cloud, resources, stuck)
+    _raise_if(stuck)
+    return lines
+
+
+def _until_nothing_comes(
+    cloud: Cloud, resources: Sequence[Resource], stuck: list[Stuck]
+) -> list[str]:
+    lines = _remove(cloud, resources, stuck)
+    for _ in range(LATE_LOOKS):
+        if stuck:
+            break
+        pause(LATE_S)
+        late = _remove(cloud, resources, stuck)
+        if not late:
+            break
+        lines += late
+    return lines
+
+
+def _remove(cloud: Cloud, resources: Sequence[Resource], stuck: list[Stuck]) -> list[str]:
+    """Once through all kinds: servers are gone before their ports are asked to go."""
+    names = _by_kind(resources)
+    lines = _remove_dependents(cloud, names, stuck)
+    for kind, own in names.items():
+        lines += [found.line for found in clear(cloud, kind, own, stuck)]
+    return lines
+
+
+def _remove_dependents(
+    cloud: Cloud, names: Mapping[str, Sequence[str]], stuck: list[Stuck]
+) -> list[str]:
+    lines = []
+    for found in dependents(cloud, names):
+        try:
+            things.delete(cloud, found.kind, found.name, found.raw)
+            lines.append(found.line)
+        except SfcperfError as error:
+            stuck.append(Stuck(found.line, error.message, error.hint))
+    return lines
+
+
+def _there(cloud: Cloud, resources: Sequence[Resource]) -> list[Found]:
+    names = _by_kind(resources)
+    found = dependents(cloud, names)
+    for kind, own in names.items():
+        found += present(cloud, kind, own)
+    return found
+
+
+def _by_cloud(
+    resources: Sequence[Resource],
+) -> dict[tuple[str | None, str | None], list[Resource]]:
+    """By name of the cloud and id of the project; a journal may lack the latter."""
+    found: dict[tuple[str | None, str | None], list[Resource]] = {}
+    for resource in resources:
+        detail = resource.detail or {}
+        found.setdefault((detail.get("cloud"), detail.get("project")), []).append(resource)
+    return found
+
+
+def _by_kind(resources: Sequence[Resource]) -> dict[str, list[str]]:
+    """Kind -> names, in the order of removal. Raises DeploymentError for an unknown kind."""
+    strange = {resource.kind for resource in resources} - set(REMOVAL)
+    if strange:
+        raise DeploymentError(
+            f"the journal names things of a kind that is not known: {', '.join(sorted(strange))}",
+            hint="it is of another version of sfcperf: clean with that one",
+        )
+    return {
+        kind: names
+        for kind in REMOVAL
+        if (names := [resource.name for resource in resources if resource.kind == kind])
+    }
+
+
+def _check_project(cloud: Cloud, project: str | None) -> None:
+    """In another project the names are not found, and would be taken for gone."""
+    here = cloud.connection.current_project_id
+    if project is not None and project != here:
+        raise DeploymentError(
+            f"the run was in project {project} of the cloud, and the credentials now lead to "
+            f"project {here}",
+            hint="name the same cloud in OS_CLOUD, or set its OS_* variables, as for the run",
+        )
+
+
+def _raise_if(stuck: Sequence[Stuck]) -> None:
+    if not stuck:
+        return
+    each = dict.fromkeys(f"{one.what}: {one.why}" for one in stuck)
+    hints = dict.fromkeys(one.hint for one in stuck if one.hint)
+    raise DeploymentError(
+        "could not be removed from the cloud: " + "; ".join(each),
+        hint="; ".join(hints) or "run `sfcperf clean` again, or remove them by `openstack`",
+    )

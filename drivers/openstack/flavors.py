@@ -1,0 +1,121 @@
+"""Flavors: the smallest that suffices, or one of the run's own where the project may make them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sfcperf.drivers.openstack import kinds, things
+from sfcperf.drivers.openstack.cloud import Cloud
+from sfcperf.drivers.openstack.failures import CloudError
+from sfcperf.drivers.openstack.lifecycle.base import Workshop
+from sfcperf.drivers.openstack.plan import Shape
+from sfcperf.errors import EnvironmentLacks
+
+
+class Flavors:
+    """Flavors of a cloud, looked up once."""
+
+    def __init__(self, cloud: Cloud) -> None:
+        self.cloud = cloud
+        self._all: list[Any] | None = None
+        self._images: dict[str, Any] = {}
+
+    def find(self, shape: Shape) -> Any | None:
+        """The one that is named, or the smallest that has vCPUs, memory and the image's minimum;
+        None when none has. Raises EnvironmentLacks when the named one is not there."""
+        if shape.flavor is not None:
+            return self.named(shape.flavor)
+        image = self.image(shape.image)
+        fitting = [
+            flavor
+            for flavor in self.all
+            if flavor.vcpus >= shape.vcpus
+            and flavor.ram >= max(shape.memory_mib, image.min_ram or 0)
+            # Flavors without a disk are for volumes, or take the image's size.
+            and (flavor.disk == 0 or flavor.disk >= (image.min_disk or 0))
+            and not flavor.is_disabled
+        ]
+        return min(fitting, key=lambda f: (f.vcpus, f.ram, f.disk, f.name), default=None)
+
+    def image(self, name: str) -> Any:
+        """An image by name or id. Raises EnvironmentLacks when there is none."""
+        if name not in self._images:
+            image = self.cloud.connection.image
+            found = self.cloud.call(
+                f"looking for image {name}", lambda: image.find_image(name, ignore_missing=True)
+            )
+            if found is None:
+                raise EnvironmentLacks(
+                    f"the cloud has no image {name}, or does not show it to this project",
+                    where="/infrastructure/config/image",
+                    hint="`openstack image list` shows those that there are",
+                )
+            self._images[name] = found
+        return self._images[name]
+
+    @property
+    def all(self) -> list[Any]:
+        """All that the project may use."""
+        if self._all is None:
+            compute = self.cloud.connection.compute
+            self._all = self.cloud.call(
+                "listing flavors", lambda: list(compute.flavors(details=True))
+            )
+        return self._all
+
+    def lacking(self, shape: Shape) -> EnvironmentLacks:
+        """That no flavor will do, with those that there are."""
+        there = ", ".join(
+            f"{f.name} ({f.vcpus} vCPU, {f.ram} MiB)"
+            for f in sorted(self.all, key=lambda f: (f.vcpus, f.ram))
+        )
+        return EnvironmentLacks(
+            f"no flavor of the cloud has the {shape.vcpus} vCPUs and {shape.memory_mib} MiB that "
+            f"{shape.vnf} wants, and making one needs the rights of an administrator",
+            allowed=there or "the cloud has none at all",
+            hint="ask for less in `resources`, or have the cloud's operator make one",
+        )
+
+    def named(self, name: str) -> Any:
+        """A flavor by name or id. Raises EnvironmentLacks when there is none."""
+        for flavor in self.all:
+            if name in (flavor.name, flavor.id):
+                return flavor
+        raise EnvironmentLacks(
+            f"the cloud has no flavor {name}, or does not show it to this project",
+            where="/infrastructure/config/flavor",
+            allowed=", ".join(sorted(flavor.name for flavor in self.all)),
+        )
+
+
+def flavor_id(workshop: Workshop, flavors: Flavors, shape: Shape) -> str:
+    """Of the flavor for a machine; when none will do, one is made, if the cloud allows it.
+
+    Raises EnvironmentLacks.
+    """
+    found = flavors.find(shape)
+    return str(found.id if found is not None else _make(workshop, flavors, shape))
+
+
+def _make(workshop: Workshop, flavors: Flavors, shape: Shape) -> str:
+    cloud = workshop.cloud
+    image = flavors.image(shape.image)
+    memory_mib = max(shape.memory_mib, image.min_ram or 0)
+    name = workshop.names.of(f"{shape.vcpus}c{memory_mib}m{image.min_disk or 1}g")
+    noted = things.resource(cloud, kinds.FLAVOR, name)
+    workshop.journal.intend([noted])
+    try:
+        made = things.ensure(
+            cloud,
+            kinds.FLAVOR,
+            name,
+            lambda: cloud.connection.compute.create_flavor(
+                name=name, vcpus=shape.vcpus, ram=memory_mib, disk=image.min_disk or 1
+            ),
+        )
+    except CloudError as error:
+        if error.status != 403:
+            raise
+        workshop.journal.removed([noted])
+        raise flavors.lacking(shape) from error
+    return things.identity(made)

@@ -1,0 +1,92 @@
+"""NovaLifecycle: machines by nova and neutron one by one, the chain by networking-sfc."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sfcperf.drivers.base import Resource
+from sfcperf.drivers.openstack import chaining, demolition, kinds, servers, things
+from sfcperf.drivers.openstack.config import Config
+from sfcperf.drivers.openstack.flavors import Flavors, flavor_id
+from sfcperf.drivers.openstack.lifecycle.base import Ground, Lifecycle, Machine, Workshop
+from sfcperf.drivers.openstack.plan import ChainPlan, MachinePlan, Shape
+from sfcperf.plugins import Requirement
+
+if TYPE_CHECKING:
+    from sfcperf.drivers.openstack.cloud import Cloud
+
+
+class NovaLifecycle(Lifecycle):
+    """Needs no service beside nova, neutron and glance, and no right beyond the project's."""
+
+    def __init__(self, workshop: Workshop) -> None:
+        super().__init__(workshop)
+        self.flavors = Flavors(workshop.cloud)
+
+    @classmethod
+    def requirements(cls, cloud: Cloud, config: Config) -> list[Requirement]:
+        """See Lifecycle.requirements."""
+        return chaining.requirements(cloud)
+
+    def make(self, plans: Sequence[MachinePlan], ground: Ground) -> list[Machine]:
+        """See Lifecycle.make."""
+        workshop = self.workshop
+        # What is missing is found before anything is made.
+        placed = {plan.shape: self._placed(plan.shape) for plan in plans}
+        workshop.journal.intend([r for plan in plans for r in resources(workshop.cloud, plan)])
+        ports = servers.ports(workshop, plans, ground)
+
+        def request(plan: MachinePlan) -> dict[str, Any]:
+            own = ports[plan.name].values()
+            return {
+                "name": plan.name,
+                **placed[plan.shape],
+                "key_name": ground.key_name,
+                "user_data": servers.encoded(ground.user_data),
+                "config_drive": True,
+                "metadata": {servers.METADATA: workshop.names.tag},
+                "networks": [{"port": port.id} for port in own],
+            }
+
+        boots = servers.Boots(workshop, request)
+        boots.start(plans)
+        ids = boots.wait(plans)
+        return [
+            Machine(plan, ids[plan.name], ports[plan.name], boots.made_s[plan.name])
+            for plan in plans
+        ]
+
+    def chain(self, plan: ChainPlan, machines: Mapping[str, Machine]) -> Mapping[str, Any]:
+        """See Lifecycle.chain."""
+        return chaining.chain(self.workshop, plan, machines)
+
+    def unchain(self) -> None:
+        """See Lifecycle.unchain."""
+        chaining.unchain(self.workshop)
+
+    def remove(self, machines: Sequence[Machine]) -> None:
+        """See Lifecycle.remove."""
+        cloud = self.workshop.cloud
+        gone = [r for machine in machines for r in resources(cloud, machine.plan)]
+        demolition.remove(cloud, gone)
+        self.workshop.journal.removed(gone)
+
+    def _placed(self, shape: Shape) -> dict[str, Any]:
+        """Image, flavor and hypervisor."""
+        placed: dict[str, Any] = {
+            "image_id": self.flavors.image(shape.image).id,
+            "flavor_id": flavor_id(self.workshop, self.flavors, shape),
+        }
+        if shape.hypervisor is not None:
+            placed["availability_zone"] = f"nova:{shape.hypervisor}"
+        return placed
+
+
+def resources(cloud: Cloud, plan: MachinePlan) -> list[Resource]:
+    """All that a machine is made of, its part in chains too."""
+    names = [(kinds.PORT, servers.port_name(plan.name, role)) for role in servers.roles(plan)]
+    names.append((kinds.SERVER, plan.name))
+    if plan.shape.role == "function":
+        names += [(kinds.PAIR, plan.name), (kinds.PAIR_GROUP, plan.name)]
+    return [things.resource(cloud, kind, name) for kind, name in names]

@@ -1,0 +1,110 @@
+"""Removal of things of some kinds until none of them is left, or patience is over."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sfcperf.drivers.openstack import things
+from sfcperf.drivers.openstack.cloud import Cloud
+from sfcperf.drivers.openstack.failures import CloudError
+from sfcperf.drivers.openstack.parallel import each
+from sfcperf.drivers.openstack.patience import pause
+from sfcperf.errors import SfcperfError
+
+GONE_S = 120.0
+"""How long things of one kind may take to go."""
+LOOK_EVERY_S = 0.5
+ASK_AGAIN_S = 8.0
+"""A removal that has no effect is asked for again: the one that was to do it may have died."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A thing that is there."""
+
+    kind: str
+    name: str
+    raw: Any
+
+    @property
+    def line(self) -> str:
+        """For people."""
+        id_ = things.identity(self.raw)
+        return f"{self.kind} {self.name}" + ("" if id_ == self.name else f" ({id_})")
+
+
+@dataclass(frozen=True)
+class Stuck:
+    """A thing that could not be removed."""
+
+    what: str
+    why: str
+    hint: str | None = None
+
+
+def present(cloud: Cloud, kind: str, names: Iterable[str]) -> list[Found]:
+    """All things of these names, their doubles too. Raises CloudError."""
+    names = list(names)
+    listed = each(*(lambda n=name: things.every(cloud, kind, n) for name in names))
+    return [
+        Found(kind, name, raw) for name, all_ in zip(names, listed, strict=True) for raw in all_
+    ]
+
+
+def clear(cloud: Cloud, kind: str, names: Iterable[str], stuck: list[Stuck]) -> list[Found]:
+    """Remove them all and wait until they are gone; gives those that were there. What stays is
+    added to `stuck`, and nothing is raised."""
+    names = list(dict.fromkeys(names))
+    removal = _Removal(cloud, kind)
+    end = time.monotonic() + GONE_S
+    try:
+        while there := present(cloud, kind, names):
+            removal.ask(there)
+            if time.monotonic() > end:
+                stuck += [Stuck(each.line, removal.reason(each)) for each in there]
+                break
+            pause(LOOK_EVERY_S)
+    except SfcperfError as error:
+        stuck += [Stuck(f"{kind} {name}", error.message, error.hint) for name in names]
+    return list(removal.seen.values())
+
+
+class _Removal:
+    """Requests to remove things of one kind."""
+
+    def __init__(self, cloud: Cloud, kind: str) -> None:
+        self.cloud = cloud
+        self.kind = kind
+        self.seen: dict[str, Found] = {}
+        self._asked_at: dict[str, float] = {}
+        self._refused: dict[str, str] = {}
+
+    def ask(self, there: Iterable[Found]) -> None:
+        """All of them at the same time; those that were asked a moment ago are left alone."""
+        now = time.monotonic()
+        due = []
+        for found in there:
+            id_ = things.identity(found.raw)
+            self.seen.setdefault(id_, found)
+            if now - self._asked_at.get(id_, -ASK_AGAIN_S) >= ASK_AGAIN_S:
+                self._asked_at[id_] = now
+                due.append(found)
+        each(*(lambda f=found: self._delete(f) for found in due))
+
+    def reason(self, found: Found) -> str:
+        """Why it is still there."""
+        return self._refused.get(
+            things.identity(found.raw), f"it is still there {GONE_S:g} s after it was deleted"
+        )
+
+    def _delete(self, found: Found) -> None:
+        id_ = things.identity(found.raw)
+        try:
+            things.delete(self.cloud, self.kind, found.name, found.raw)
+            self._refused.pop(id_, None)
+        except CloudError as error:
+            if error.status != 404:
+                self._refused[id_] = error.message
