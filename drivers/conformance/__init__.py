@@ -14,8 +14,12 @@ from __future__ import annotations
 
 import pytest
 
+_TESTS = (
+    *("declaration", "admission", "deployment", "hosts", "chains", "endings", "together"),
+    "deaths",
+)
 # Before they are imported: so that an assertion that fails shows its values.
-pytest.register_assert_rewrite(__name__)
+pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in _TESTS))
 
 from sfcperf.drivers.conformance.suite import DriverConformance  # noqa: E402
 

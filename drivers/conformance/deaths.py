@@ -89,9 +89,10 @@ class Deaths(Subject):
         left = FileJournal(grounds.journal_file).outstanding()
         announced = driver.undo(left, dry_run=True)
         again = driver.undo(left, dry_run=True)
-        assert set(announced) <= set(again), "dry_run has removed something"
         if moment == STANDING:
             assert left and announced
+            # At other moments a command may just be ending by itself.
+            assert set(announced) <= set(again), "dry_run has removed something"
         done = driver.undo(left, dry_run=False)
         assert bool(done) or not announced
         assert driver.undo(left, dry_run=True) == []

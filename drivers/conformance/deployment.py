@@ -89,7 +89,8 @@ class Described(Subject):
         """Each function has one; CPU time grows with work, memory and processes are numbers."""
         nodes = {node.name for node in self.chain(LENGTH).topology.nodes}
         names = {function.name for function in three.functions}
-        assert names <= three.meters.keys() <= names | {f"sff@{node}" for node in nodes}
+        known = names | {"client", "server"} | {f"sff@{node}" for node in nodes}
+        assert names <= three.meters.keys() <= known
         for name, meter in three.meters.items():
             assert _sane(meter), name
         for function in three.functions:

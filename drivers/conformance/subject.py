@@ -12,7 +12,6 @@ from sfcperf import plugins
 from sfcperf.drivers.base import Driver
 from sfcperf.drivers.conformance.bench import Bench
 from sfcperf.drivers.conformance.scenarios import chain
-from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import Deployment, ServiceFunction
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.model import Scenario
@@ -51,11 +50,11 @@ class Subject:
 
     def break_function(self, function: ServiceFunction) -> None:
         """Let a function forward nothing any more, as if it had died."""
-        _set_forwarding(function.host, "0")
+        _set_forwarding(function, "0")
 
     def mend_function(self, function: ServiceFunction) -> None:
         """Undo `break_function`."""
-        _set_forwarding(function.host, "1")
+        _set_forwarding(function, "1")
 
     def traces(self, tag: str) -> list[str]:
         """What there is of a run, found by other means than the driver's own code (`ip netns`, the
@@ -115,6 +114,6 @@ class Subject:
         return self.bench.standing(self.chain(length, **changes))
 
 
-def _set_forwarding(host: Host, value: str) -> None:
-    argv = ["sysctl", "-q", "-w", f"net/ipv4/ip_forward={value}"]
-    host.run(argv, timeout_s=COMMAND_TIMEOUT_S)
+def _set_forwarding(function: ServiceFunction, value: str) -> None:
+    settings = [f"net/ipv4/conf/{name}/forwarding={value}" for name in function.interfaces]
+    function.host.run(["sysctl", "-q", "-w", *settings], timeout_s=COMMAND_TIMEOUT_S)

@@ -97,7 +97,8 @@ class Deployment:
     """In chaining order; empty for a chain of length 0."""
     hops: tuple[Hop, ...]
     meters: Mapping[str, Meter]
-    """By instance: names of SFs, and `sff@NODE` for each SFF."""
+    """By instance: the name of each SF; where they can be metered, also `client` and `server`, and
+    `sff@NODE` for each SFF."""
     encapsulation: str
     """What is on the wire towards the SFs: `nsh-eth`, `nsh-vxlan-gpe`, ...; `none` at length 0."""
     facts: Mapping[str, Any] = field(default_factory=dict)

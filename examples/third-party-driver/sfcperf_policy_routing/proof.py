@@ -1,0 +1,116 @@
+"""Traversal proof: marked packets are seen at the node's end of each cable, in order.
+
+Nothing is taken from the rules that should have led them there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sfcperf.drivers.local.capture import Capture, Frame, write_pcapng
+from sfcperf.drivers.local.sending import send
+from sfcperf.drivers.marked import MarkedPacket, Side, marked_packet, sides
+from sfcperf.management.deployment import HopObservation, TraversalProof
+from sfcperf.workflow.model import Scenario
+from sfcperf_policy_routing.layout import NODE, NODE_MAC, Cable, Layout
+from sfcperf_policy_routing.routing import ways
+
+PACKETS = 3
+TIMEOUT_S = 2.0
+NO_NSH = -1
+
+
+def prove(layout: Layout, scenario: Scenario, evidence: Path) -> TraversalProof:
+    """Send marked packets both ways and judge where they were seen; `evidence` gets the capture."""
+    node = layout.namespace(NODE)
+    client, server = sides(
+        scenario.chain.match,
+        *(Side(NODE_MAC, layout.addresses[name], 0) for name in ("client", "server")),
+    )
+    match = scenario.chain.match
+    outward = [marked_packet(match, client, server) for _ in range(PACKETS)]
+    back = [marked_packet(match, server, client) for _ in range(PACKETS)]
+    forward, reverse = ways(layout, scenario)
+    capture = Capture([(cable.outer, node, cable.outer) for cable in layout.cables])
+    try:
+        for way, packets in ((forward, outward), (reverse, back)):
+            send(layout.namespace(way[0].instance), way[0].inner, packets)
+        ends = ((forward[-1], outward), (reverse[-1], back))
+        capture.collect(
+            lambda: all(
+                _times(capture.frames, end, packet, outgoing=True)
+                for end, packets in ends
+                for packet in packets
+            ),
+            TIMEOUT_S,
+        )
+    finally:
+        capture.close()
+    write_pcapng(evidence, capture.names, capture.frames)
+    seen_forward, wrong_forward = _judge(capture.frames, layout, forward, outward)
+    seen_back, wrong_back = _judge(capture.frames, layout, reverse, back)
+    problems = tuple(dict.fromkeys([*wrong_forward, *wrong_back]))
+    return TraversalProof(
+        proven=not problems,
+        method="capture at the node's end of every cable",
+        sent=PACKETS,
+        forward=seen_forward,
+        reverse=seen_back,
+        problems=problems,
+        evidence=(evidence.name,),
+    )
+
+
+def _judge(
+    frames: Sequence[Frame], layout: Layout, way: Sequence[Cable], packets: Sequence[MarkedPacket]
+) -> tuple[tuple[HopObservation, ...], list[str]]:
+    """What was seen at the functions on the way, and what contradicts it."""
+    direction = f"from {way[0].instance} to {way[-1].instance}"
+    problems = []
+    crossed = dict.fromkeys((entry.instance for entry in way[1:-1:2]), 0)
+    for packet in packets:
+        times = _way_of(frames, packet, way)
+        if times != sorted(times):
+            problems.append(f"a packet {direction} crossed the functions out of order")
+        elsewhere = [
+            cable.instance
+            for cable in layout.cables
+            if cable not in way and _times(frames, cable, packet, outgoing=True)
+        ]
+        problems += [f"a packet {direction} was at {name}, off its way" for name in elsewhere]
+        for entry, exit_ in zip(way[1:-1:2], way[2:-1:2], strict=True):
+            into = _times(frames, entry, packet, outgoing=True)
+            back = _times(frames, exit_, packet, outgoing=False)
+            crossed[entry.instance] += len(into) == len(back) == 1
+        if len(_times(frames, way[-1], packet, outgoing=True)) != 1:
+            problems.append(f"a packet {direction} did not arrive once")
+    problems += [
+        f"{name} was crossed once by {count} of {PACKETS} packets {direction}"
+        for name, count in crossed.items()
+        if count < PACKETS
+    ]
+    seen = (HopObservation(n, NO_NSH, NO_NSH, NO_NSH, count) for n, count in crossed.items())
+    return tuple(seen), problems
+
+
+def _way_of(frames: Sequence[Frame], packet: MarkedPacket, way: Sequence[Cable]) -> list[int]:
+    """When it was seen on the way, cable by cable: out of the source's, into the next, ..."""
+    return [
+        time_ns
+        for number, cable in enumerate(way)
+        for time_ns in _times(frames, cable, packet, outgoing=number % 2 == 1)
+    ]
+
+
+def _times(
+    frames: Sequence[Frame], cable: Cable, packet: MarkedPacket, *, outgoing: bool
+) -> list[int]:
+    """When a packet passed the node's end of a cable, out of the node or into it."""
+    return [
+        frame.time_ns
+        for frame in frames
+        if (frame.interface, frame.outgoing) == (cable.outer, outgoing)
+        and packet.mark in frame.data
+        and packet.packet[1:] in frame.data
+    ]

@@ -1,0 +1,74 @@
+"""Routing: the chain as rules and routes of the node's kernel.
+
+A packet's way on is told by the interface on which it came: from the client to the first function,
+from the egress of one to the ingress of the next, from the last to the server; replies the other
+way round. The classifier is a rule that asks for more than the interface.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sfcperf.workflow.model import Match, Scenario
+from sfcperf_policy_routing.layout import NODE_MAC, Cable, Layout
+
+GATEWAY = "169.254.0.1"
+"""Whoever is at the other end of a cable; never on the wire."""
+CHAIN_PRIORITY, BYPASS_PRIORITY = 1000, 2000
+
+
+def ways(layout: Layout, scenario: Scenario) -> tuple[list[Cable], list[Cable]]:
+    """Cables that a packet takes, forward and in reverse, from the source's to the destination's;
+    two where it bypasses the chain."""
+    forward = layout.cables
+    if not layout.functions or scenario.chain.reverse == "bypass":
+        return forward, [layout.server, layout.client]
+    return forward, forward[::-1]
+
+
+def node_commands(layout: Layout, scenario: Scenario) -> str:
+    """Lines for `ip -batch` in the node's namespace, when all cables are there."""
+    lines = ["link set dev lo up"]
+    for cable in layout.cables:
+        lines += [
+            f"link set dev {cable.outer} up",
+            f"neighbour replace {GATEWAY} lladdr {cable.mac} dev {cable.outer} nud permanent",
+            f"route add table {cable.table} default via {GATEWAY} dev {cable.outer} onlink",
+        ]
+    forward, reverse = ways(layout, scenario)
+    lines += _rules(forward, _match(scenario.chain.match, reverse=False))
+    lines += _rules(reverse, _match(scenario.chain.match, reverse=True))
+    for here, there in ((layout.client, layout.server), (layout.server, layout.client)):
+        lines.append(f"rule add iif {here.outer} lookup {there.table} priority {BYPASS_PRIORITY}")
+    return "\n".join(lines) + "\n"
+
+
+def endpoint_commands(cable: Cable, address: str, peer: str) -> str:
+    """Lines for `ip -batch` in an endpoint's namespace: no ARP, no network, one peer."""
+    return (
+        f"link set dev lo up\n"
+        f"address add {address}/32 dev {cable.inner}\n"
+        f"link set dev {cable.inner} up\n"
+        f"route add {peer}/32 dev {cable.inner} scope link\n"
+        f"neighbour replace {peer} lladdr {NODE_MAC} dev {cable.inner} nud permanent\n"
+    )
+
+
+def _rules(way: list[Cable], match: str) -> Iterator[str]:
+    """Pairs of cables: out of the first, into the second. Only what enters is classified."""
+    pairs = zip(way[::2], way[1::2], strict=True)
+    for number, (here, there) in enumerate(pairs):
+        asked = match if number == 0 else ""
+        yield (f"rule add {asked}iif {here.outer} lookup {there.table} priority {CHAIN_PRIORITY}")
+
+
+def _match(match: Match, *, reverse: bool) -> str:
+    """The classifier's match; replies have source and destination exchanged."""
+    ends = {
+        "from": match.destination if reverse else match.source,
+        "to": match.source if reverse else match.destination,
+        "sport": match.destination_port if reverse else match.source_port,
+        "dport": match.source_port if reverse else match.destination_port,
+    }
+    protocol = "" if match.ip_proto == "any" else f"ipproto {match.ip_proto} "
+    return protocol + "".join(f"{key} {value} " for key, value in ends.items() if value is not None)
