@@ -1,0 +1,139 @@
+"""sfc-send between two namespaces, with scapy as judge of what arrives."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import subprocess
+from collections.abc import Iterator, Sequence
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scapy.layers.inet import ICMP, IP
+from scapy.layers.l2 import Ether
+from vnf_wires import Lab, Port, ip, space
+
+from sfcperf.hosts.base import Completed
+from sfcperf.vnfs import binaries
+
+pytestmark = pytest.mark.root
+LAST = bytes.fromhex("ffffffffffff02000000000188b5") + b"last"
+"""EtherType of local experiments (IEEE 802)."""
+
+
+@pytest.fixture(scope="module")
+def ports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Port]]:
+    found = binaries.requirement("sfc-send")
+    if not found.met:
+        pytest.skip(f"sfc-send: {found.detail}; {found.remedy}")
+    with Lab(tmp_path_factory.mktemp("send")) as lab:
+        yield lab.join((lab.host("source"), "eth0"), (lab.host("sink"), "eth0"))
+
+
+def framed(frames: Sequence[bytes]) -> bytes:
+    return b"".join(struct.pack(">I", len(frame)) + frame for frame in frames)
+
+
+def send(port: Port, stdin: bytes, interface: str = "eth0") -> Completed:
+    argv = [port.host.program(binaries.find("sfc-send")), "--interface", interface]
+    return port.host.run(argv, stdin=stdin, timeout_s=10, check=False)
+
+
+def test_frames_arrive_as_they_were_given(ports: list[Port]) -> None:
+    source, sink = ports
+    packet = Ether(src=source.mac, dst=sink.mac) / IP(src="10.0.0.1", dst="10.0.0.2") / ICMP()
+    frames = [bytes(packet / f"number {number}".encode()) for number in range(5)]
+    wire = sink.wire()
+    done = send(source, framed([*frames, LAST]))
+    assert wire.receive_until(lambda frame: frame == LAST) == frames
+    wire.close()
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told == {"event": "sent", "frames": 6, "bytes": sum(map(len, frames)) + len(LAST)}
+    assert done.stderr == b""
+
+
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(payloads=st.lists(st.binary(max_size=1500), max_size=8))
+def test_any_frames_arrive(ports: list[Port], payloads: list[bytes]) -> None:
+    source, sink = ports
+    frames = [bytes.fromhex("02aabbccddee02000000000188b6") + payload for payload in payloads]
+    wire = sink.wire()
+    done = send(source, framed([*frames, LAST]))
+    assert wire.receive_until(lambda frame: frame == LAST) == frames
+    wire.close()
+    assert json.loads(done.stdout)["frames"] == len(frames) + 1
+
+
+def test_captures_know_its_protocol(ports: list[Port]) -> None:
+    """A filter by protocol on all interfaces sees what it sends, as on the way of real packets."""
+    source, _ = ports
+    frame = bytes(Ether(src=source.mac, dst="02:00:00:00:00:99", type=0x0800) / IP() / ICMP())
+    argv = ["ip", "netns", "exec", space(source.host), "tcpdump", "-i", "any", "-y", "LINUX_SLL2"]
+    capture = subprocess.Popen(
+        [*argv, "-l", "-n", "-c", "1", "icmp"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert capture.stderr is not None
+    while b"listening on" not in capture.stderr.readline():
+        assert capture.poll() is None
+    send(source, framed([frame]))
+    said, _ = capture.communicate(timeout=10)
+    assert b"ICMP echo request" in said
+
+
+@pytest.mark.parametrize(
+    ("stdin", "words", "sent"),
+    [
+        (b"", b"", 0),
+        (framed([LAST])[:-1], b"frame 1 is not whole before the input ends", 0),
+        (framed([LAST]) + b"\0\0", b"frame 2 has no whole length before the input ends", 1),
+        (struct.pack(">I", 13) + b"x" * 13, b"frame 1 of 13 bytes; allowed: 14 to 65549", 0),
+        (struct.pack(">I", 1 << 31), b"frame 1 of 2147483648 bytes", 0),
+        (framed([LAST, LAST[:14] + bytes(1501)]), b"frame 2 of 1515 bytes does not leave", 1),
+    ],
+)
+def test_damaged_input_is_told(ports: list[Port], stdin: bytes, words: bytes, sent: int) -> None:
+    done = send(ports[0], stdin)
+    assert words in done.stderr
+    assert done.returncode == (1 if words else 0)
+    assert json.loads(done.stdout)["frames"] == sent
+
+
+def test_an_interface_that_is_down_is_told(ports: list[Port]) -> None:
+    source, _ = ports
+    ip("-n", space(source.host), "link", "set", "lo", "down")
+    done = send(source, framed([LAST]), "lo")
+    assert done.returncode == 1
+    assert b"does not leave by lo: Network is down" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "--interface is missing"),
+        (["--interface", "gone"], "there is no interface gone here"),
+        (["--interface", "a-name-that-is-too-long"], "is no interface's name"),
+        (["--interface", "eth0", "more"], "'more' is not an option"),
+    ],
+)
+def test_wrong_options_are_told(ports: list[Port], arguments: list[str], words: str) -> None:
+    argv = [str(binaries.find("sfc-send")), *arguments]
+    done = ports[0].host.run(argv, timeout_s=10, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert words in done.stderr.decode()
+
+
+def test_without_rights_it_says_what_it_needs(ports: list[Port]) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to give the rights up")
+    argv = ["setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw", "--reuid=65534"]
+    program = str(binaries.find("sfc-send"))
+    done = ports[0].host.run([*argv, program, "-i", "eth0"], timeout_s=10, check=False)
+    if b"Permission denied" in done.stderr:
+        pytest.skip(f"an ordinary user cannot reach {program}")
+    assert done.returncode == 1
+    assert b"it needs root, or CAP_NET_RAW" in done.stderr
