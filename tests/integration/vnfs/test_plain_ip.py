@@ -1,0 +1,262 @@
+"""VNF types in plain IP on machines as clouds have them: managed by an interface of their own, both
+ports in one subnet with addresses, filters of the kernel on; given back as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scapy.layers.inet import ICMP, IP, UDP
+from scapy.layers.l2 import ARP, Ether
+from scapy.packet import Packet, Raw
+from support import ssh_servers
+from support.remote_like import RemoteLike
+from vnf_wires import Lab, Port, Wire, eventually, ip
+
+from sfcperf import plugins
+from sfcperf.errors import DeploymentError
+from sfcperf.hosts.base import Host
+from sfcperf.hosts.namespace import NamespaceHost
+from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
+from sfcperf.workflow.defaults import with_defaults
+
+pytestmark = pytest.mark.root
+
+CLIENT, SERVER = "10.78.0.11", "10.78.0.12"
+PORTS = {"in0": "10.78.0.21", "out0": "10.78.0.22"}
+MANAGED, MANAGER = "192.0.2.1", "192.0.2.2"
+# What distributions switch on, and what some images have.
+BEFORE = {
+    "net/ipv4/conf/all/rp_filter": "1",
+    "net/ipv4/conf/all/send_redirects": "1",
+    "net/ipv4/conf/in0/rp_filter": "2",
+    "net/ipv4/conf/out0/rp_filter": "1",
+}
+KINDS: dict[str, tuple[str, Mapping[str, Any]]] = {
+    "router": ("router", {}),
+    "forwarder": ("forwarder", {}),
+    "firewall": ("firewall", {"rules": 3}),
+    "firewall-iptables": ("firewall", {"rules": 3, "engine": "iptables"}),
+    "nat": ("nat", {}),
+    "load_balancer": ("load_balancer", {"engine": "nftables"}),
+    "ips": ("ips", {"engine": "nftables"}),
+    "dpi": ("dpi", {}),
+    "delay": ("delay", {"delay_us": 1000}),
+}
+STATE = {
+    "routes": ["ip", "-4", "route", "show", "table", "all"],
+    "rules": ["ip", "rule"],
+    "neighbours": ["ip", "neighbour", "show", "nud", "permanent"],
+    "links": ["ip", "-br", "link"],
+    "settings": ["grep", "-rsH", "", "/proc/sys/net/ipv4/conf", "/proc/sys/net/ipv6/conf"],
+    "forwarding": ["cat", "/proc/sys/net/ipv4/ip_forward"],
+    "filters": ["sh", "-c", "nft list ruleset | grep -E 'counter|jump|drop|nat to'"],
+}
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine in a cloud, and what it talks to."""
+
+    host: Host
+    inside: NamespaceHost
+    """The same one, for looking at it without its host."""
+    client: Port
+    server: Port
+    ingress: Port
+    egress: Port
+    manager: NamespaceHost
+    outputs: Path
+
+    @property
+    def attachment(self) -> Attachment:
+        return Attachment(
+            name="vnf-1",
+            interfaces=("in0", "out0"),
+            macs=(self.ingress.mac, self.egress.mac),
+            encapsulation="none",
+            address=None,
+            client=(CLIENT, self.client.mac),
+            server=(SERVER, self.server.mac),
+            vcpus=(0,),
+            mtu=1400,
+            outputs=self.outputs,
+        )
+
+    def start(self, name: str) -> RunningFunction:
+        """A function of KINDS."""
+        kind = plugins.load("vnf", KINDS[name][0])
+        return _start(kind, self, KINDS[name][1])
+
+    def state(self) -> dict[str, list[str]]:
+        """What a function may change: routes, neighbours, rules, links, settings, filters."""
+        return {
+            name: self.inside.run(argv, timeout_s=10, check=False).text.splitlines()
+            for name, argv in STATE.items()
+        }
+
+
+def _start(
+    kind: type[NetworkFunction], machine: Machine, knobs: Mapping[str, Any]
+) -> RunningFunction:
+    given = with_defaults(kind.parameters, knobs)
+    for need in kind.requirements(given):
+        if not need.met:
+            pytest.skip(f"{need.name}: {need.detail}; {need.remedy}")
+    return kind.start(machine.host, machine.attachment, given)
+
+
+@pytest.fixture(params=["namespace", "remote-like", "openssh"])
+def machine(request: pytest.FixtureRequest, lab: Lab, tmp_path: Path) -> Iterator[Machine]:
+    with ExitStack() as stack:
+        outputs = tmp_path / "outputs"
+        outputs.mkdir()
+        if request.param == "openssh":
+            inside, host = _by_ssh(stack, tmp_path)
+        else:
+            inside = lab.host("vnf")
+            host = RemoteLike(inside) if request.param == "remote-like" else inside
+        manager = lab.host("manager")
+        lab.join((manager, "eth0"), (inside, "mgmt0"))
+        client, ingress = lab.join((lab.host("client"), "eth0"), (inside, "in0"))
+        server, egress = lab.join((lab.host("server"), "eth0"), (inside, "out0"))
+        for name, address in PORTS.items():
+            ip("-n", _space(inside), "address", "add", f"{address}/24", "dev", name)
+        ip("-n", _space(inside), "address", "add", f"{MANAGED}/30", "dev", "mgmt0")
+        ip("-n", _space(inside), "route", "add", "default", "via", MANAGER)
+        ip("-n", _space(manager), "address", "add", f"{MANAGER}/30", "dev", "eth0")
+        ip("-n", _space(manager), "route", "add", "10.78.0.0/24", "via", MANAGED)
+        settings = [f"{name}={value}" for name, value in BEFORE.items()]
+        inside.run(["sysctl", "-q", "-w", *settings], timeout_s=10)
+        yield Machine(host, inside, client, server, ingress, egress, manager, outputs)
+
+
+def _by_ssh(stack: ExitStack, folder: Path) -> tuple[NamespaceHost, Host]:
+    from sfcperf.hosts.ssh import SshHost
+
+    if lacking := ssh_servers.lacking():
+        pytest.skip(lacking)
+    (folder / "machine").mkdir()
+    server = stack.enter_context(ssh_servers.openssh(folder / "machine"))
+    host = SshHost("vnf", server.access, folder / "far")
+    stack.callback(host.close)
+    host.wait_reachable(20)
+    return NamespaceHost("vnf", server.namespace, folder), host
+
+
+def _space(host: NamespaceHost) -> str:
+    assert host.namespace is not None
+    return host.namespace.name
+
+
+def _cross(start: Port, near: Port, end: Port, packet: Packet) -> Packet:
+    """Send a packet into the machine; the frame that comes out with its payload."""
+    here, there = start.wire(), end.wire()
+    try:
+        here.send([bytes(Ether(src=start.mac, dst=near.mac) / packet)])
+        return _awaited(there)
+    finally:
+        here.close()
+        there.close()
+
+
+def _awaited(wire: Wire) -> Packet:
+    arrived: list[bytes] = []
+
+    def ours(frame: bytes) -> bool:
+        arrived.append(frame)
+        return b"crossing" in frame
+
+    wire.receive_until(ours)
+    return Ether(arrived[-1])
+
+
+def _datagram(source: str, destination: str) -> Packet:
+    return IP(src=source, dst=destination) / UDP(sport=4000, dport=9) / Raw(b"crossing")
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_forwards_both_ways_counts_and_gives_back(machine: Machine, name: str) -> None:
+    before = machine.state()
+    function = machine.start(name)
+    try:
+        for pid in function.pids():
+            assert machine.host.read_text(f"/proc/{pid}/stat").startswith(f"{pid} ")
+        there = _cross(machine.client, machine.ingress, machine.server, _datagram(CLIENT, SERVER))
+        assert (there.src, there.dst) == (machine.egress.mac, machine.server.mac)
+        assert (there[IP].src, there[IP].dst) == (CLIENT, SERVER)
+        reply = IP(src=SERVER, dst=CLIENT) / UDP(sport=9, dport=there[UDP].sport) / Raw(b"crossing")
+        back = _cross(machine.server, machine.egress, machine.client, reply)
+        assert (back.src, back.dst) == (machine.ingress.mac, machine.client.mac)
+        # What reaches the machine itself, by SSH or from its manager, is not of the chain.
+        ping = ["ping", "-c", "3", "-i", "0.01", "-W", "5", MANAGED]
+        machine.manager.run(ping, timeout_s=20)
+        assert eventually(lambda: function.counters()["forwarded"] == 2)
+        counters = function.counters()
+        assert (counters["received"], counters["dropped"]) == (2, 0)
+        assert function.problem() is None
+    finally:
+        function.stop()
+    assert machine.state() == before
+    if function.pids():
+        argv = ["ip", "netns", "pids", _space(machine.inside)]
+        left = machine.manager.run(argv, timeout_s=10).text.split()
+        assert not set(left) & {str(pid) for pid in function.pids()}
+
+
+def test_a_machine_can_get_one_type_after_the_other(machine: Machine) -> None:
+    before = machine.state()
+    for name in ("nat", "forwarder", "firewall", "ips", "nat"):
+        function = machine.start(name)
+        there = _cross(machine.client, machine.ingress, machine.server, _datagram(CLIENT, SERVER))
+        assert there[IP].dst == SERVER
+        assert function.counters()["forwarded"] == 1
+        function.stop()
+        # A second time it does not touch what the next one has set up.
+        following = machine.start("router")
+        function.stop()
+        assert following.problem() is None
+        following.stop()
+    assert machine.state() == before
+
+
+def test_what_comes_in_by_the_management_interface_goes_nowhere(machine: Machine) -> None:
+    function = machine.start("router")
+    try:
+        wire = machine.server.wire()
+        argv = ["ping", "-c", "2", "-i", "0.01", "-W", "1", SERVER]
+        assert machine.manager.run(argv, timeout_s=20, check=False).returncode != 0
+        assert not [frame for frame in wire.drain() if Ether(frame).haslayer(ICMP)]
+        wire.close()
+        assert function.counters()["forwarded"] == 0
+    finally:
+        function.stop()
+
+
+def test_each_port_answers_arp_for_its_own_address_alone(machine: Machine) -> None:
+    function = machine.start("forwarder")
+    wire = machine.client.wire()
+    try:
+        for address in PORTS.values():
+            asked = ARP(op="who-has", psrc=CLIENT, hwsrc=machine.client.mac, pdst=address)
+            wire.send([bytes(Ether(src=machine.client.mac, dst="ff:ff:ff:ff:ff:ff") / asked)])
+        answers = [Ether(frame)[ARP] for frame in wire.drain() if Ether(frame).haslayer(ARP)]
+        said = [(a.psrc, a.hwsrc) for a in answers if a.op == 2]
+        assert said == [(PORTS["in0"], machine.ingress.mac)]
+    finally:
+        wire.close()
+        function.stop()
+
+
+def test_a_start_that_fails_leaves_nothing(machine: Machine) -> None:
+    before = machine.state()
+    ip("-n", _space(machine.inside), "link", "set", "out0", "name", "lost0")
+    kind = plugins.load("vnf", "nat")
+    with pytest.raises(DeploymentError, match=r"vnf-1: .*out0"):
+        kind.start(machine.host, machine.attachment, with_defaults(kind.parameters, {}))
+    ip("-n", _space(machine.inside), "link", "set", "lost0", "name", "out0")
+    assert machine.state() == before
