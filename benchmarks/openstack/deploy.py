@@ -1,7 +1,7 @@
 """Deploying and tearing down a chain of three VNFs on OpenStack, beside the cloud's own times.
 
     make openstack-up
-    playbooks/openstack/enter .venv/bin/python benchmarks/openstack_deploy.py [--image IMAGE]
+    playbooks/openstack/enter .venv/bin/python benchmarks/openstack/deploy.py [--image IMAGE]
 
 The floor is the same five VMs (client, server, three functions), made by openstacksdk in one go
 without sfcperf until an SSH server answers in each, and deleted: what any tool would wait for. In
