@@ -61,7 +61,7 @@ def _base_hot(hot: heat_template.Template) -> Template:
 
 def descriptor(name: str, ports: Sequence[str]) -> Template:
     """VNFD of a function with one VDU, called as the server in its heat template is."""
-    identity = {
+    identity: Template = {
         "descriptor_id": vnfd_id(name),
         "provider": "SFCPerf",
         "product_name": name,
@@ -90,7 +90,7 @@ def descriptor(name: str, ports: Sequence[str]) -> Template:
     return {
         "tosca_definitions_version": "tosca_simple_yaml_1_2",
         "description": f"SFCPerf's service function {name}",
-        **_types(),
+        **_types(identity),
         "topology_template": {
             "substitution_mappings": {
                 "node_type": "sfcperf.VNF",
@@ -105,12 +105,16 @@ def descriptor(name: str, ports: Sequence[str]) -> Template:
     }
 
 
-def _types() -> Template:
-    """Definitions of the types above: names and properties as in SOL001."""
+def _types(identity: Template) -> Template:
+    """Definitions of the types above: names and properties as in SOL001. The values of `identity`
+    are defaults of the VNF's type, else TOSCA wants them as inputs."""
     text = {"type": "string"}
     texts = {"type": "list", "entry_schema": {"type": "string"}}
     mapping = {"type": "map", "entry_schema": {"type": "integer"}}
-    identity = ("descriptor_id", "provider", "product_name", "software_version")
+    properties = {
+        name: {**(texts if isinstance(value, list) else text), "default": value}
+        for name, value in identity.items()
+    }
     return {
         "capability_types": {
             "tosca.capabilities.nfv.VirtualBindable": {"derived_from": "tosca.capabilities.Node"}
@@ -124,12 +128,7 @@ def _types() -> Template:
         "node_types": {
             "tosca.nodes.nfv.VNF": {
                 "derived_from": "tosca.nodes.Root",
-                "properties": {
-                    **dict.fromkeys((*identity, "descriptor_version"), text),
-                    "flavour_id": text,
-                    "flavour_description": text,
-                    "vnfm_info": texts,
-                },
+                "properties": properties,
             },
             "sfcperf.VNF": {"derived_from": "tosca.nodes.nfv.VNF"},
             "tosca.nodes.nfv.Vdu.Compute": {
