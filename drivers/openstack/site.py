@@ -12,7 +12,7 @@ from sfcperf.drivers.openstack.admission import PREFIX_LENGTH
 from sfcperf.drivers.openstack.guest import COMMAND_TIMEOUT_S, Guest
 from sfcperf.drivers.openstack.plan import DATA, EGRESS, INGRESS
 from sfcperf.errors import DeploymentError, MeasurementError
-from sfcperf.hosts import carry
+from sfcperf.hosts.carry import equip
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.workflow.model import FunctionSpec, Scenario
 
@@ -40,7 +40,7 @@ class Site:
         self.mtu = mtu
         self.running: dict[str, RunningFunction] = {}
         self.chain: Mapping[str, Any] = {}
-        self.tools: dict[str, Mapping[str, str]] = {}
+        self.carried: dict[str, list[str]] = {}
         self._outputs = outputs
 
     @property
@@ -106,7 +106,7 @@ class Site:
 
     def _equip(self, name: str, guest: Guest, tools: tuple[str, ...]) -> None:
         wanted = tuple(dict.fromkeys((*OWN_TOOLS, *tools, *self._monitor_tools())))
-        self.tools[name] = carry.facts(carry.equip(guest.host, wanted))
+        self.carried[name] = list(equip(guest.host, wanted))
 
     def _probe_tools(self) -> tuple[str, ...]:
         probes = (plugins.load("probe", spec.probe) for spec in self.scenario.probes)
