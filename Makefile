@@ -11,10 +11,12 @@ PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -
 digest      = $(shell cat $(1) | sha256sum | cut -c 1-16)
 VENV_STAMP := $(VENV)/.installed-$(call digest,pyproject.toml setup.py)
 HOST_STAMP := $(CURDIR)/build/stamps/host-$(call digest,playbooks/host.yml)
+CLOUD_STAMP := $(CURDIR)/build/stamps/openstack-$(call digest,playbooks/host.yml)
 
 SOURCES_C = $(shell find vnfs drivers -name '*.[ch]')
 ELASTICSEARCH := 8.19.0
 OLDEST_KERNEL := 6.1
+OPENSTACK := $(BIN)/python -m sfcperf.playbooks.openstack
 FOLDERS  := drivers vnfs schemas workflows playbooks
 
 Q := $(if $(V),,@)
@@ -22,9 +24,10 @@ Q := $(if $(V),,@)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup venv host dataplanes servers run test lint format types typing bench docs clean distclean
+.PHONY: openstack openstack-up openstack-down openstack-enter test-openstack
 
 help: ## This text
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: dataplanes ## Virtual environment, system packages, compiled data planes (again: seconds)
 
@@ -33,6 +36,19 @@ run: setup ## Run workflows/quickstart.json (another: WORKFLOW=...)
 
 test: setup servers ## All tests (root: namespaces, servers); ARGS="tests/unit -k name" narrows
 	$(Q)$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS) </dev/null
+
+openstack-up: openstack ## A real OpenStack in namespaces of its own (root, Debian 12; again: seconds)
+	$(Q)$(OPENSTACK) up
+
+openstack-down: venv ## Stop it; nothing of it stays but files for the next start (WIPE=1: these go too)
+	$(Q)$(OPENSTACK) down $(if $(WIPE),--wipe)
+
+openstack-enter: ## A shell in it, as a user of the cloud
+	$(Q)playbooks/openstack/enter $${SHELL:-/bin/sh}
+
+test-openstack: openstack-up dataplanes ## Tests of the OpenStack driver, in it; ARGS="tests/openstack -k name" narrows
+	$(Q)SFCPERF_CLOUD_REQUIRED=1 playbooks/openstack/enter \
+	    $(BIN)/python -m pytest $(or $(ARGS),tests/openstack) </dev/null
 
 lint: venv ## ruff, mypy --strict, clang-format, playbooks
 	$(Q)$(BIN)/ruff check .
@@ -56,6 +72,7 @@ docs: venv ## The documentation, into site/
 	$(Q)NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean: ## Remove what builds and tests made (results/ and .venv stay)
+	$(Q)test ! -e build/openstack/keeper || $(OPENSTACK) down
 	$(Q)rm -rf build site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	$(Q)find sfcperf $(FOLDERS) tests benchmarks docs -name __pycache__ -prune -exec rm -rf {} +
 
@@ -74,17 +91,24 @@ $(VENV_STAMP): | pyproject.toml setup.py
 
 # The stamp lists the packages; one that was removed since makes the playbook run again.
 host: $(VENV_STAMP)
-	$(Q)test -s $(HOST_STAMP) && ! xargs -a $(HOST_STAMP) \
-	    dpkg-query --show --showformat='$${db:Status-Status}\n' 2>&1 | grep -qvx installed || \
-	    $(MAKE) --no-print-directory $(HOST_STAMP).new
+	$(Q)$(call packages,$(HOST_STAMP),all)
 
-$(HOST_STAMP).new:
-	@echo "  HOST     playbooks/host.yml"
-	@test "$$(id -u)" -eq 0 || { echo "setup: system packages need root: sudo make setup" >&2; exit 1; }
-	$(Q)mkdir -p $(@D) && rm -f $(@D)/host-*
+# No part of setup: nearly 600 MB.
+openstack: $(VENV_STAMP)
+	$(Q)$(call packages,$(CLOUD_STAMP),run$(comma)openstack)
+
+comma := ,
+packages = test -s $(1) && ! xargs -a $(1) \
+	    dpkg-query --show --showformat='$${db:Status-Status}\n' 2>&1 | grep -qvx installed || \
+	    $(MAKE) --no-print-directory STAMP=$(1) TAGS=$(2) $(1).new
+
+$(HOST_STAMP).new $(CLOUD_STAMP).new:
+	@echo "  HOST     playbooks/host.yml ($(TAGS))"
+	@test "$$(id -u)" -eq 0 || { echo "setup: system packages need root: run make as root" >&2; exit 1; }
+	$(Q)mkdir -p $(@D) && rm -f $(@D)/$(firstword $(subst -, ,$(notdir $(STAMP))))-*
 	$(Q)LC_ALL=C.UTF-8 ANSIBLE_NOCOWS=1 ANSIBLE_LOCALHOST_WARNING=false $(BIN)/ansible-playbook \
 	    --inventory localhost, --connection local --extra-vars ansible_python_interpreter=$(BIN)/python \
-	    --extra-vars stamp=$(HOST_STAMP) playbooks/host.yml
+	    --extra-vars stamp=$(STAMP) --tags $(TAGS) playbooks/host.yml
 
 dataplanes: host
 	$(Q)$(MAKE) --no-print-directory $(if $(V),,--silent) -C vnfs

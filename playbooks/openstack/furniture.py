@@ -1,0 +1,137 @@
+"""What a cloud offers to its projects: flavors, networks and images."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from pathlib import Path
+from typing import Any
+
+from sfcperf.errors import EnvironmentLacks
+from sfcperf.playbooks.openstack.layout import (
+    EXTERNAL_GATEWAY,
+    EXTERNAL_SUBNET,
+    MANAGEMENT_SUBNET,
+    Layout,
+)
+
+FLAVORS = {
+    "sfcperf.nano": (96, 1),
+    "sfcperf.micro": (128, 1),
+    "sfcperf.tiny": (192, 1),
+    "sfcperf.small": (256, 1),
+    "sfcperf.medium": (512, 1),
+    "sfcperf.large": (1024, 2),
+}
+"""Memory in MiB, virtual processors; each with a disk of 1 GB, of which little is ever written."""
+KERNEL_COMMAND_LINE = "console=ttyS0 quiet panic=1 mitigations=off"
+IMAGES = {"sfcperf-guest": 192, "sfcperf-tiny": 96}
+"""Name: the memory in MiB that it needs."""
+COMES_UP_WITHIN_S = 120.0
+
+
+def wait_for_workers(cloud: Any) -> None:
+    """Until the services without an address (agents, schedulers, the hypervisor) have reported."""
+    services = {"nova-compute", "nova-scheduler", "nova-conductor"}
+    agents = {"Open vSwitch agent", "DHCP agent", "L3 agent"}
+    deadline = time.monotonic() + COMES_UP_WITHIN_S
+    while True:
+        missing = services - {s.binary for s in cloud.compute.services() if s.state == "up"}
+        missing |= agents - {a.agent_type for a in cloud.network.agents() if a.is_alive}
+        if not missing and not list(cloud.compute.hypervisors()):
+            missing = {"a hypervisor"}
+        if not missing:
+            return
+        if time.monotonic() > deadline:
+            raise EnvironmentLacks(f"not up after {COMES_UP_WITHIN_S:g} s: {', '.join(missing)}")
+        time.sleep(0.5)
+
+
+def flavors(cloud: Any) -> None:
+    """Small ones: guests are emulated."""
+    known = {flavor.name for flavor in cloud.compute.flavors(is_public=None)}
+    for name, (memory_mib, vcpus) in FLAVORS.items():
+        if name not in known:
+            cloud.compute.create_flavor(name=name, ram=memory_mib, vcpus=vcpus, disk=1)
+
+
+def networks(cloud: Any) -> None:
+    """`management`, shared, on which the node is too; `external`, with addresses to give away."""
+    _network(
+        cloud,
+        "management",
+        {"is_shared": True, "provider_physical_network": "management"},
+        {
+            "cidr": MANAGEMENT_SUBNET,
+            "gateway_ip": None,
+            "allocation_pools": [{"start": "172.31.250.10", "end": "172.31.250.250"}],
+        },
+    )
+    _network(
+        cloud,
+        "external",
+        {"is_router_external": True, "provider_physical_network": "external"},
+        {
+            "cidr": EXTERNAL_SUBNET,
+            "gateway_ip": EXTERNAL_GATEWAY,
+            "is_dhcp_enabled": False,
+            "allocation_pools": [{"start": "172.31.251.10", "end": "172.31.251.250"}],
+        },
+    )
+
+
+def _network(cloud: Any, name: str, network: dict[str, Any], subnet: dict[str, Any]) -> None:
+    made = cloud.network.find_network(name) or cloud.network.create_network(
+        name=name, provider_network_type="flat", **network
+    )
+    if not made.subnet_ids:
+        cloud.network.create_subnet(network_id=made.id, name=name, ip_version=4, **subnet)
+
+
+def images(cloud: Any, layout: Layout) -> bool:
+    """The guest images that are in the folder; False when Glance had all of them already."""
+    files = layout.images
+    kernel, new = _image(cloud, "sfcperf-kernel", files / "vmlinuz", "aki")
+    for name, memory_mib in IMAGES.items():
+        archive, changed = _image(cloud, f"{name}-initramfs", files / f"{name}.cpio", "ari")
+        new |= changed
+        boots = {"kernel_id": kernel.id, "ramdisk_id": archive.id}
+        found = next(iter(cloud.image.images(name=name)), None)
+        if found is not None:
+            if {key: getattr(found, key) for key in boots} == boots:
+                continue
+            cloud.image.delete_image(found)
+        new = True
+        cloud.image.create_image(
+            name=name,
+            filename=str(files / "blank.raw"),
+            disk_format="raw",
+            container_format="bare",
+            visibility="public",
+            min_ram=memory_mib,
+            os_command_line=KERNEL_COMMAND_LINE,
+            hw_rng_model="virtio",
+            hw_video_model="none",
+            validate_checksum=False,
+            wait=True,
+            **boots,
+        )
+    return new
+
+
+def _image(cloud: Any, name: str, file: Path, form: str) -> tuple[Any, bool]:
+    digest = hashlib.md5(file.read_bytes(), usedforsecurity=False).hexdigest()
+    for found in cloud.image.images(name=name):
+        if found.checksum == digest and found.status == "active":
+            return found, False
+        cloud.image.delete_image(found)
+    made = cloud.image.create_image(
+        name=name,
+        filename=str(file),
+        disk_format=form,
+        container_format=form,
+        visibility="public",
+        validate_checksum=False,
+        wait=True,
+    )
+    return cloud.image.get_image(made.id), True

@@ -1,0 +1,123 @@
+"""The cloud as a whole: up and down, from outside of its namespaces."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sfcperf.errors import EnvironmentLacks, ExitCode
+from sfcperf.playbooks.openstack import keeper
+from sfcperf.playbooks.openstack.configure import configure
+from sfcperf.playbooks.openstack.layout import SOURCES, TREE, Layout
+
+KERNEL = "6.1"
+"""Of guests: Debian 12's own."""
+
+
+class Words:
+    """Says what goes on, with the seconds since the beginning."""
+
+    def __init__(self, begun: float | None = None) -> None:
+        self.begun = time.monotonic() if begun is None else begun
+
+    def __call__(self, text: str) -> None:
+        """Print one line."""
+        print(f"  OPENSTACK {time.monotonic() - self.begun:5.1f} s  {text}", flush=True)
+
+
+def up(layout: Layout) -> int:
+    """Bring the cloud up; one that is up stays as it is.
+
+    Raises `EnvironmentLacks` with the service that does not come up.
+    """
+    _is_supported()
+    say = Words()
+    with _alone(layout):
+        pid = keeper.running(layout)
+        if pid is not None and not (layout.state / "complete").exists():
+            say("a start that was not finished is put away")
+            keeper.stop(layout)
+            pid = None
+        _ingredients(layout, say)
+        if pid is None:
+            for folder in (layout.state, layout.log, layout.etc):
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
+            pid = keeper.start(layout, configure(layout))
+        inside = ["inside", str(say.begun)]
+        done = subprocess.run(
+            [SOURCES / "enter", sys.executable, "-m", __package__ or "", *inside],
+            env={**os.environ, "OS_CLOUD": "sfcperf-admin", "SFCPERF_OPENSTACK": str(layout.root)},
+            check=False,
+        )
+    if done.returncode == 0:
+        say(
+            "is up: playbooks/openstack/enter COMMAND... runs a command in it (make openstack-enter)"
+        )
+    return done.returncode
+
+
+def down(layout: Layout, *, wipe: bool) -> int:
+    """Stop the cloud, whatever state it is in; with `wipe` forget what was made for it, too."""
+    if not layout.root.exists():
+        print("  OPENSTACK no cloud is here")
+        return ExitCode.OK
+    # Not behind the lock: a start that goes on is ended by this.
+    was = keeper.stop(layout)
+    with _alone(layout):
+        # One that was about to make its namespaces has made them now.
+        was |= keeper.stop(layout)
+        shutil.rmtree(layout.state, ignore_errors=True)
+        if wipe:
+            for path in layout.root.iterdir():
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+    if wipe:
+        layout.root.rmdir()
+    print(f"  OPENSTACK {'is down' if was else 'was not up'}{', wiped' if wipe else ''}")
+    return ExitCode.OK
+
+
+def _ingredients(layout: Layout, say: Words) -> None:
+    """What is made once: Tacker's environment and the guest images."""
+    pip = TREE / ".venv" / "bin" / "pip"
+    if not (layout.tacker / ".complete").exists():
+        say("Tacker's virtual environment")
+    _make([SOURCES / "tacker.sh", layout.tacker, pip])
+    kernels = TREE / "build" / "kernels"
+    _make(["sh", TREE / "playbooks" / "oldest-kernel.sh", kernels, KERNEL])
+    kernel = sorted(kernels.glob(f"linux-{KERNEL}.*"))[-1]
+    if not layout.images.exists():
+        say("guest images")
+    _make([SOURCES / "image.sh", layout.images, kernel])
+
+
+def _make(command: list[str | Path]) -> None:
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode:
+        raise EnvironmentLacks(f"{Path(command[0]).name} failed: see above")
+
+
+@contextmanager
+def _alone(layout: Layout) -> Iterator[None]:
+    """One start or stop at a time; another one is waited for."""
+    layout.root.mkdir(parents=True, exist_ok=True)
+    with (layout.root / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _is_supported() -> None:
+    told = Path("/etc/os-release").read_text()
+    facts = dict(line.partition("=")[::2] for line in told.splitlines())
+    if (facts.get("ID"), facts.get("VERSION_ID", "").strip('"')) != ("debian", "12"):
+        raise EnvironmentLacks(
+            f"the cloud is made of Debian 12's packages; this is {facts.get('PRETTY_NAME')}",
+            hint="a virtual machine or a privileged container with Debian 12 will do",
+        )

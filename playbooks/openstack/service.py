@@ -1,0 +1,34 @@
+"""One service of a cloud that runs, for tests that take it away (inside of the namespaces)."""
+
+from __future__ import annotations
+
+from sfcperf.errors import EnvironmentLacks, ExitCode, InputError
+from sfcperf.playbooks.openstack.supervisor import Supervisor
+
+
+def act(what: str, name: str | None) -> int:
+    """Do it; raises `InputError` for a service that is not there."""
+    supervisor = Supervisor()
+    try:
+        states = supervisor.states()
+    except OSError as error:
+        raise EnvironmentLacks(
+            f"the supervisor of the services does not answer: {error}",
+            hint="make openstack-up; it is only seen inside: playbooks/openstack/service",
+        ) from error
+    if name is not None and name not in states:
+        raise InputError(f"there is no service {name}", allowed=", ".join(states))
+    if what == "status":
+        for state in states.values():
+            if name in (None, state.name):
+                print(f"{state.name:20} {state.word:9} {state.said}")
+        return ExitCode.OK
+    if name is None:
+        raise InputError(f"{what}: which service?", allowed=", ".join(states))
+    if what == "kill":
+        supervisor.kill(name)
+    if what in ("stop", "restart"):
+        supervisor.stop(name)
+    if what in ("start", "restart"):
+        supervisor.start(name)
+    return ExitCode.OK

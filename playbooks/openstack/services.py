@@ -1,0 +1,173 @@
+"""The services of the cloud: the command of each, and the address at which it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sfcperf.playbooks.openstack.layout import DATABASE_PORT, RUN, SOURCES, Layout
+
+PYTHON = "/usr/bin/python3"
+"""The distribution's: its libraries are what its OpenStack runs with."""
+
+PORTS: Mapping[str, int] = {
+    "keystone": 5000,
+    "placement": 8778,
+    "glance-api": 9292,
+    "nova-api": 8774,
+    "neutron-server": 9696,
+    "heat-api": 8004,
+    "tacker-server": 9890,
+    "maintenance": 12347,
+    "rabbitmq": 5672,
+}
+"""Of 127.0.0.1."""
+
+
+@dataclass(frozen=True)
+class Service:
+    """One process (group) that the supervisor looks after."""
+
+    name: str
+    command: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def command_line(self) -> str:
+        """As the supervisor's configuration wants it: split like a shell does, % doubled."""
+        quoted = (f'"{word}"' if " " in word else word for word in self.command)
+        return " ".join(quoted).replace("%", "%%")
+
+
+def services(layout: Layout) -> tuple[Service, ...]:
+    """All of them, in the order in which they are started."""
+    return (
+        *_foundations(layout),
+        *_interfaces(layout),
+        *_openstack(layout),
+        *_tacker(layout),
+    )
+
+
+def _foundations(layout: Layout) -> tuple[Service, ...]:
+    sockets = "unix:/run/openvswitch/db.sock"
+    rabbit = layout.state / "rabbitmq"
+    return (
+        Service(
+            "ovsdb-server",
+            (
+                *("ovsdb-server", "/etc/openvswitch/conf.db", f"--remote=p{sockets}"),
+                "--pidfile=/run/openvswitch/ovsdb-server.pid",
+            ),
+        ),
+        Service(
+            "ovs-vswitchd",
+            ("ovs-vswitchd", sockets, "--pidfile=/run/openvswitch/ovs-vswitchd.pid"),
+        ),
+        Service(
+            "mariadb",
+            (
+                *("mariadbd", "--no-defaults", "--user=root", f"--datadir={layout.state}/mariadb"),
+                *(f"--socket={RUN}/mariadb.sock", f"--pid-file={RUN}/mariadb.pid"),
+                *("--bind-address=127.0.0.1", f"--port={DATABASE_PORT}", "--skip-name-resolve"),
+                *("--skip-log-bin", "--max-connections=500", "--performance-schema=off"),
+                "--character-set-server=utf8mb3",
+                # Nothing needs to outlive a power cut.
+                *("--innodb-flush-log-at-trx-commit=0", "--innodb-flush-method=nosync"),
+                *("--innodb-doublewrite=0", "--innodb-buffer-pool-size=256M"),
+            ),
+        ),
+        Service(
+            "rabbitmq",
+            ("/usr/lib/rabbitmq/bin/rabbitmq-server",),
+            {
+                "HOME": str(rabbit),
+                "RABBITMQ_NODENAME": "sfcperf@localhost",
+                "RABBITMQ_MNESIA_BASE": f"{rabbit}/mnesia",
+                "RABBITMQ_LOG_BASE": f"{layout.log}/rabbitmq",
+                "RABBITMQ_CONFIG_FILE": f"{layout.etc}/rabbitmq",
+                "RABBITMQ_CONF_ENV_FILE": f"{layout.etc}/rabbitmq-env.conf",
+                "RABBITMQ_ENABLED_PLUGINS_FILE": f"{layout.etc}/rabbitmq-plugins",
+                "RABBITMQ_PID_FILE": f"{RUN}/rabbitmq.pid",
+                "RABBITMQ_IO_THREAD_POOL_SIZE": "8",
+                # Schedulers that wait without spinning: two processors are all there may be.
+                "RABBITMQ_SERVER_START_ARGS": "+S 2:2 +sbwt none",
+                "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": (
+                    "-kernel inet_dist_use_interface {127,0,0,1}"
+                ),
+                "ERL_EPMD_ADDRESS": "127.0.0.1",
+            },
+        ),
+        Service("libvirtd", ("libvirtd", "--config", f"{layout.etc}/libvirtd.conf")),
+    )
+
+
+def _interfaces(layout: Layout) -> tuple[Service, ...]:
+    return (
+        _wsgi(
+            "keystone",
+            "/usr/bin/keystone-wsgi-public",
+            {"OS_KEYSTONE_CONFIG_FILES": f"{layout.etc}/keystone.conf"},
+        ),
+        _wsgi(
+            "placement",
+            "/usr/bin/placement-api",
+            {"OS_PLACEMENT_CONFIG_DIR": f"{layout.etc}/placement"},
+        ),
+    )
+
+
+def _openstack(layout: Layout) -> tuple[Service, ...]:
+    nova, glance, heat = (layout.etc / f"{name}.conf" for name in ("nova", "glance", "heat"))
+    neutron = (layout.etc / "neutron.conf", layout.etc / "ml2.ini")
+    neutron_agents = "neutron.cmd.eventlet.agents"
+    return (
+        _python("neutron-server", "neutron.cmd.eventlet.server", *neutron),
+        _python("nova-conductor", "nova.cmd.conductor", nova),
+        _python("nova-api", "nova.cmd.api", nova),
+        _python("glance-api", "glance.cmd.api", glance),
+        _python("nova-scheduler", "nova.cmd.scheduler", nova),
+        _python("nova-compute", "nova.cmd.compute", layout.etc / "nova-compute.conf"),
+        _python("neutron-ovs-agent", "neutron.cmd.eventlet.plugins.ovs_neutron_agent", *neutron),
+        _python(
+            "neutron-dhcp-agent",
+            f"{neutron_agents}.dhcp",
+            *(*neutron, layout.etc / "dhcp_agent.ini"),
+        ),
+        _python(
+            "neutron-l3-agent",
+            f"{neutron_agents}.l3",
+            *(*neutron, layout.etc / "l3_agent.ini"),
+        ),
+        _python("heat-engine", "heat.cmd.engine", heat),
+        _python("heat-api", "heat.cmd.api", heat),
+    )
+
+
+def _tacker(layout: Layout) -> tuple[Service, ...]:
+    arguments = ("--config-file", str(layout.etc / "tacker.conf"))
+    return (
+        Service("maintenance", (PYTHON, str(SOURCES / "maintenance.py"))),
+        Service("tacker-conductor", (str(layout.tacker / "bin/tacker-conductor"), *arguments)),
+        Service("tacker-server", (str(layout.tacker / "bin/tacker-server"), *arguments)),
+    )
+
+
+def _python(name: str, module: str, *configuration: object) -> Service:
+    """A service whose package brings no program (its init script does), or one for systemd."""
+    files = (word for path in configuration for word in ("--config-file", str(path)))
+    return Service(name, (PYTHON, str(SOURCES / "launch.py"), module, name, *files))
+
+
+def _wsgi(name: str, program: str, environment: Mapping[str, str]) -> Service:
+    return Service(
+        name,
+        (
+            *("uwsgi-core", "--plugin", "python3", "--master", "--die-on-term"),
+            *("--processes", "2", "--threads", "1", "--enable-threads", "--lazy-apps"),
+            *("--thunder-lock", "--need-app", "--buffer-size", "65535", "--disable-logging"),
+            *("--http-socket", f"127.0.0.1:{PORTS[name]}", "--wsgi-file", program),
+            *("--add-header", "Connection: close"),
+        ),
+        environment,
+    )

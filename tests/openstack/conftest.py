@@ -1,0 +1,60 @@
+"""The cloud of `make openstack-up`, as tests of the OpenStack driver see it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.openstack_project import inventory, settled
+
+if TYPE_CHECKING:
+    from openstack.connection import Connection
+
+ABSENT = (
+    "needs the cloud: make test-openstack starts it and runs these tests in it (to keep it: make "
+    "openstack-up, then playbooks/openstack/enter .venv/bin/python -m pytest tests/openstack)"
+)
+
+
+def _connected(name: str) -> Connection:
+    """Fails where the cloud was promised (`make test-openstack`), skips elsewhere."""
+    import openstack
+    from openstack.exceptions import SDKException
+
+    try:
+        if not os.environ.get("OS_CLIENT_CONFIG_FILE"):
+            raise SDKException("no cloud is configured")
+        connection = openstack.connect(cloud=name)
+        connection.authorize()
+    except SDKException as error:
+        if os.environ.get("SFCPERF_CLOUD_REQUIRED"):
+            pytest.fail(f"the cloud does not answer: {error}")
+        pytest.skip(f"{ABSENT}: {error}")
+    return connection
+
+
+@pytest.fixture(scope="session")
+def cloud() -> Iterator[Connection]:
+    """The cloud as an ordinary user of a project sees it."""
+    connection = _connected(os.environ.get("OS_CLOUD", "sfcperf"))
+    yield connection
+    connection.close()
+
+
+@pytest.fixture(scope="session")
+def admin() -> Iterator[Connection]:
+    """The cloud as its administrator sees it, in the same project."""
+    connection = _connected("sfcperf-admin")
+    yield connection
+    connection.close()
+
+
+@pytest.fixture
+def leftovers(cloud: Any) -> Iterator[None]:
+    """At the end of the test the project has nothing that it had not at the beginning."""
+    before = inventory(cloud)
+    yield
+    left = settled(before, lambda: inventory(cloud))
+    assert not left, f"left in the cloud: {left}"
