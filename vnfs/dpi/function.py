@@ -18,6 +18,7 @@ from sfcperf.plugins import Requirement
 from sfcperf.vnfs import kernel_forwarding
 from sfcperf.vnfs.base import Attachment, NetworkFunction
 from sfcperf.vnfs.dpi import ndpi_output
+from sfcperf.vnfs.dpi.line_buffered import COMMAND, line_buffered
 from sfcperf.vnfs.kernel_forwarding import KernelForwarding
 
 PROTOCOLS_FILE = "protocols.txt"
@@ -58,8 +59,13 @@ class Dpi(NetworkFunction):
     @classmethod
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
         """`ip`, `sysctl`, `ndpiReader`, and `stdbuf` to read its reports as they come."""
-        tools = [tool("ndpiReader", "libndpi-bin"), tool("stdbuf", "coreutils")]
+        tools = [tool("ndpiReader", "libndpi-bin"), tool(COMMAND, "coreutils")]
         return [*kernel_forwarding.requirements(), *tools]
+
+    @classmethod
+    def tools(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
+        """Not stdbuf: of that the library alone is needed there."""
+        return tuple(name for name in super().tools(knobs) if name != COMMAND)
 
     @classmethod
     def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningDpi:
@@ -68,8 +74,9 @@ class Dpi(NetworkFunction):
         with kernel_forwarding.deployment_errors(host, attachment):
             protocols = host.workdir / f"{attachment.name}-{PROTOCOLS_FILE}"
             host.put(cls.folder / PROTOCOLS_FILE, protocols)
-            argv = ["stdbuf", "--output=L", "ndpiReader", "-i", attachment.interfaces[0]]
+            argv = ["ndpiReader", "-i", attachment.interfaces[0]]
             argv += ["-p", str(protocols), "-m", str(int(knobs["report_s"]))]
+            argv = line_buffered(host, argv)
             inspector = host.spawn(argv, stdout=output, stderr=output.with_suffix(".err"))
             try:
                 running = RunningDpi(host, attachment, inspector, output)

@@ -20,6 +20,7 @@ from vnf_wires import Lab, Port, Wire, eventually, ip
 from sfcperf import plugins
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.base import Host
+from sfcperf.hosts.carry import equip
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.workflow.defaults import with_defaults
@@ -107,16 +108,18 @@ def _start(
     for need in kind.requirements(given):
         if not need.met:
             pytest.skip(f"{need.name}: {need.detail}; {need.remedy}")
+    # As a driver does it.
+    equip(machine.host, kind.tools(given))
     return kind.start(machine.host, machine.attachment, given)
 
 
-@pytest.fixture(params=["namespace", "remote-like", "openssh"])
+@pytest.fixture(params=["namespace", "remote-like", "openssh", "busybox"])
 def machine(request: pytest.FixtureRequest, lab: Lab, tmp_path: Path) -> Iterator[Machine]:
     with ExitStack() as stack:
         outputs = tmp_path / "outputs"
         outputs.mkdir()
-        if request.param == "openssh":
-            inside, host = _by_ssh(stack, tmp_path)
+        if request.param in ("openssh", "busybox"):
+            inside, host = _by_ssh(stack, tmp_path, request.param)
         else:
             inside = lab.host("vnf")
             host = RemoteLike(inside) if request.param == "remote-like" else inside
@@ -135,14 +138,15 @@ def machine(request: pytest.FixtureRequest, lab: Lab, tmp_path: Path) -> Iterato
         yield Machine(host, inside, client, server, ingress, egress, manager, outputs)
 
 
-def _by_ssh(stack: ExitStack, folder: Path) -> tuple[NamespaceHost, Host]:
+def _by_ssh(stack: ExitStack, folder: Path, kind: str) -> tuple[NamespaceHost, Host]:
     from sfcperf.hosts.ssh import SshHost
 
     if lacking := ssh_servers.lacking():
         pytest.skip(lacking)
     (folder / "machine").mkdir()
-    server = stack.enter_context(ssh_servers.openssh(folder / "machine"))
-    host = SshHost("vnf", server.access, folder / "far")
+    make = ssh_servers.openssh if kind == "openssh" else ssh_servers.dropbear
+    server = stack.enter_context(make(folder / "machine"))
+    host = SshHost("vnf", server.access, folder / "far" if kind == "openssh" else Path("/tmp/far"))
     stack.callback(host.close)
     host.wait_reachable(20)
     return NamespaceHost("vnf", server.namespace, folder), host
@@ -255,8 +259,7 @@ def test_each_port_answers_arp_for_its_own_address_alone(machine: Machine) -> No
 def test_a_start_that_fails_leaves_nothing(machine: Machine) -> None:
     before = machine.state()
     ip("-n", _space(machine.inside), "link", "set", "out0", "name", "lost0")
-    kind = plugins.load("vnf", "nat")
     with pytest.raises(DeploymentError, match=r"vnf-1: .*out0"):
-        kind.start(machine.host, machine.attachment, with_defaults(kind.parameters, {}))
+        machine.start("nat")
     ip("-n", _space(machine.inside), "link", "set", "lost0", "name", "out0")
     assert machine.state() == before
