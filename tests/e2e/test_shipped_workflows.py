@@ -24,6 +24,7 @@ WORKFLOWS = Path(__file__).parents[2] / "workflows"
 SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 FIGURES = {
     "compare-encapsulation": {"rtt", "tcp-rate"},
+    "firewall-chain": {"rtt", "tcp-rate", "udp-loss", "http-rate"},
     "pptmon-fig6": {"fig6"},
     "pptmon-fig7": {"fig7"},
     "pptmon-fig8": {"fig8", "fig8-http"},
@@ -118,7 +119,8 @@ def test_short_variant(workflow: str, tmp_path: Path) -> None:
     for trial in trials:
         assert trial["deployment"]["traversal"]["proven"] is True
         levels = trial["scenario"]
-        length = levels.get("chain_length", CHAINS.get(levels.get("chain"), 1))
+        fixed = 2 if workflow == "firewall-chain" else 1
+        length = levels.get("chain_length", CHAINS.get(levels.get("chain"), fixed))
         asked = levels["variant"] if workflow == "compare-encapsulation" else "nsh-eth"
         assert trial["deployment"]["encapsulation"] == (asked if length else "none")
         assert len(trial["packets"]) == length
