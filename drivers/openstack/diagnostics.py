@@ -78,7 +78,7 @@ def requirement(cloud: Cloud) -> Requirement:
             return Requirement(name, False, f"not allowed: {error.failure.words}", REMEDY)
         if error.status != _NOT_FOUND:
             return Requirement(name, False, error.message, error.hint or "")
-    session = cloud.connection.session
+    session: Any = cloud.connection.session
     roles = ", ".join(sorted(session.auth.get_access(session).role_names))
     return Requirement(name, True, f"nova, for administrators unless opened; your roles: {roles}")
 

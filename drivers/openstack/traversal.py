@@ -168,8 +168,12 @@ class _Prover:
         stops: tuple[Stop, ...],
         packets: Sequence[MarkedPacket],
     ) -> Way:
-        ends = ((end.name, end.interface) for end in (source, destination))
-        return Way(*ends, stops, tuple(packet.mark for packet in packets))
+        return Way(
+            (source.name, source.interface),
+            (destination.name, destination.interface),
+            stops,
+            tuple(packet.mark for packet in packets),
+        )
 
 
 def _side(endpoint: Endpoint, macs: Mapping[str, tuple[str, ...]]) -> Side:
