@@ -208,7 +208,8 @@ class TcpdumpMonitor(Monitor):
             path.unlink(missing_ok=True)
         argv = ["tcpdump", "-i", hop.interface, "-n", "-s", str(self._kept_bytes)]
         argv += ["-c", str(self._most_packets), *self.reading(hop)]
-        argv += ["-w", "-", "--", *self.parameters["filter"]]
+        # Its own user, to which it would change, is not there in every VM.
+        argv += ["-Z", "root", "-w", "-", "--", *self.parameters["filter"]]
         return _Capture(hop, hop.host.spawn(argv, stdout=pcap, stderr=said), pcap, said)
 
     def _report(self, capture: _Capture, time_ns: int) -> Iterator[Observation]:
