@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from pathlib import Path
 from typing import Any
 
-from sfcperf.errors import EnvironmentLacks
 from sfcperf.playbooks.openstack.layout import (
     EXTERNAL_GATEWAY,
     EXTERNAL_SUBNET,
@@ -27,24 +25,17 @@ FLAVORS = {
 KERNEL_COMMAND_LINE = "console=ttyS0 quiet panic=1 mitigations=off"
 IMAGES = {"sfcperf-guest": 192, "sfcperf-tiny": 96}
 """Name: the memory in MiB that it needs."""
-COMES_UP_WITHIN_S = 120.0
 
 
-def wait_for_workers(cloud: Any) -> None:
-    """Until the services without an address (agents, schedulers, the hypervisor) have reported."""
+def missing_workers(cloud: Any) -> set[str]:
+    """Which services without an address (agents, schedulers, the hypervisor) have not reported."""
     services = {"nova-compute", "nova-scheduler", "nova-conductor"}
     agents = {"Open vSwitch agent", "DHCP agent", "L3 agent"}
-    deadline = time.monotonic() + COMES_UP_WITHIN_S
-    while True:
-        missing = services - {s.binary for s in cloud.compute.services() if s.state == "up"}
-        missing |= agents - {a.agent_type for a in cloud.network.agents() if a.is_alive}
-        if not missing and not list(cloud.compute.hypervisors()):
-            missing = {"a hypervisor"}
-        if not missing:
-            return
-        if time.monotonic() > deadline:
-            raise EnvironmentLacks(f"not up after {COMES_UP_WITHIN_S:g} s: {', '.join(missing)}")
-        time.sleep(0.5)
+    missing = services - {s.binary for s in cloud.compute.services() if s.state == "up"}
+    missing |= agents - {a.agent_type for a in cloud.network.agents() if a.is_alive}
+    if not missing and not list(cloud.compute.hypervisors()):
+        missing = {"the hypervisor"}
+    return missing
 
 
 def flavors(cloud: Any) -> None:

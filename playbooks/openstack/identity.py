@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfcperf.playbooks.openstack.command import run
 from sfcperf.playbooks.openstack.layout import PASSWORD, REGION, Layout
-from sfcperf.playbooks.openstack.services import PORTS
+from sfcperf.playbooks.openstack.services import HTTP_PORTS
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 SERVICE_USERS = ("placement", "glance", "nova", "neutron", "heat", "tacker")
 ROLES = ("admin", "member", "reader", "service", "heat_stack_owner", "heat_stack_user")
 CATALOGUE = {
-    "glance": ("image", PORTS["glance-api"], ""),
-    "placement": ("placement", PORTS["placement"], ""),
-    "nova": ("compute", PORTS["nova-api"], "/v2.1"),
-    "neutron": ("network", PORTS["neutron-server"], ""),
-    "heat": ("orchestration", PORTS["heat-api"], "/v1/%(tenant_id)s"),
-    "tacker": ("nfv-orchestration", PORTS["tacker-server"], "/"),
-    "fenix": ("maintenance", PORTS["maintenance"], "/v1"),
+    "glance": ("image", HTTP_PORTS["glance-api"], ""),
+    "placement": ("placement", HTTP_PORTS["placement"], ""),
+    "nova": ("compute", HTTP_PORTS["nova-api"], "/v2.1"),
+    "neutron": ("network", HTTP_PORTS["neutron-server"], ""),
+    "heat": ("orchestration", HTTP_PORTS["heat-api"], "/v1/%(tenant_id)s"),
+    "tacker": ("nfv-orchestration", HTTP_PORTS["tacker-server"], "/"),
+    "fenix": ("maintenance", HTTP_PORTS["maintenance"], "/v1"),
 }
 """Name: type, port, path."""
 
@@ -34,7 +34,7 @@ def keys(layout: Layout) -> None:
         folder = layout.state / "keystone" / kind
         folder.mkdir(mode=0o700, exist_ok=True)
         run([*manage, f"{kind}_setup", *root], log)
-    url = f"http://127.0.0.1:{PORTS['keystone']}"
+    url = f"http://127.0.0.1:{HTTP_PORTS['keystone']}"
     urls = (f"--bootstrap-{kind}-url={url}" for kind in ("public", "internal", "admin"))
     region = f"--bootstrap-region-id={REGION}"
     run([*manage, "bootstrap", "--bootstrap-password", PASSWORD, region, *urls], log)
@@ -46,7 +46,7 @@ def populate() -> None:
 
     # The project of tests does not exist before this.
     cloud: Any = openstack.connect(
-        auth_url=f"http://127.0.0.1:{PORTS['keystone']}/v3",
+        auth_url=f"http://127.0.0.1:{HTTP_PORTS['keystone']}/v3",
         username="admin",
         password=PASSWORD,
         project_name="admin",

@@ -66,7 +66,7 @@ def start(layout: Layout, services: Path) -> int:
     while time.monotonic() < deadline and launcher.poll() is None:
         pid = _only_child(launcher.pid)
         begun = None if pid is None else started_at(pid)
-        if begun is not None:
+        if pid is not None and begun is not None:
             layout.keeper.write_text(f"{pid} {begun}\n")
             if _is_ready(pid):
                 return pid

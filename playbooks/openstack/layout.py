@@ -15,8 +15,10 @@ NODE = "sfcperf-node"
 REGION = "RegionOne"
 PASSWORD = "sfcperf"
 """Of everyone: nothing listens outside of the cloud's own loopback."""
-DATABASES = ("keystone", "glance", "placement", "nova_api", "nova_cell0", "nova_cell1")
-DATABASES += ("neutron", "heat", "tacker")
+DATABASES = (
+    *("keystone", "glance", "placement", "nova_api", "nova_cell0", "nova_cell1"),
+    *("neutron", "heat", "tacker"),
+)
 DATABASE_PORT = 3306
 
 MANAGEMENT_SUBNET = "172.31.250.0/24"

@@ -58,9 +58,7 @@ def up(layout: Layout) -> int:
             check=False,
         )
     if done.returncode == 0:
-        say(
-            "is up: playbooks/openstack/enter COMMAND... runs a command in it (make openstack-enter)"
-        )
+        say("is up; a shell in it: make openstack-enter; a command: playbooks/openstack/enter ...")
     return done.returncode
 
 

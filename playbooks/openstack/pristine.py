@@ -14,8 +14,10 @@ from pathlib import Path
 from sfcperf.playbooks.openstack import databases
 from sfcperf.playbooks.openstack.layout import SOURCES, Layout
 
-PACKAGES = ("python3-keystone", "python3-glance", "python3-placement", "python3-nova")
-PACKAGES += ("python3-neutron", "python3-networking-sfc", "python3-heat", "mariadb-server-core")
+PACKAGES = (
+    *("python3-keystone", "python3-glance", "python3-placement", "python3-nova"),
+    *("python3-neutron", "python3-networking-sfc", "python3-heat", "mariadb-server-core"),
+)
 MADE_BY = ("databases.py", "furniture.py", "identity.py", "layout.py", "tacker.sh")
 """Sources on which the content depends."""
 FILES = ("keystone", "glance/images", "tacker/vim")

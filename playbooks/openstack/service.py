@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 from sfcperf.errors import EnvironmentLacks, ExitCode, InputError
+from sfcperf.playbooks.openstack.ready import speaks_http
+from sfcperf.playbooks.openstack.services import HTTP_PORTS
 from sfcperf.playbooks.openstack.supervisor import Supervisor
+
+ANSWERS_WITHIN_S = 120.0
 
 
 def act(what: str, name: str | None) -> int:
@@ -31,4 +37,14 @@ def act(what: str, name: str | None) -> int:
         supervisor.stop(name)
     if what in ("start", "restart"):
         supervisor.start(name)
+        _wait_until_it_answers(name)
     return ExitCode.OK
+
+
+def _wait_until_it_answers(name: str) -> None:
+    """Services without a port do not say when they are ready."""
+    deadline = time.monotonic() + ANSWERS_WITHIN_S
+    while name in HTTP_PORTS and not speaks_http(HTTP_PORTS[name]):
+        if time.monotonic() > deadline:
+            raise EnvironmentLacks(f"{name} does not answer after {ANSWERS_WITHIN_S:g} s")
+        time.sleep(0.1)

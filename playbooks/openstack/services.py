@@ -10,7 +10,8 @@ from sfcperf.playbooks.openstack.layout import DATABASE_PORT, RUN, SOURCES, Layo
 PYTHON = "/usr/bin/python3"
 """The distribution's: its libraries are what its OpenStack runs with."""
 
-PORTS: Mapping[str, int] = {
+RABBITMQ_PORT = 5672
+HTTP_PORTS: Mapping[str, int] = {
     "keystone": 5000,
     "placement": 8778,
     "glance-api": 9292,
@@ -19,7 +20,6 @@ PORTS: Mapping[str, int] = {
     "heat-api": 8004,
     "tacker-server": 9890,
     "maintenance": 12347,
-    "rabbitmq": 5672,
 }
 """Of 127.0.0.1."""
 
@@ -166,7 +166,7 @@ def _wsgi(name: str, program: str, environment: Mapping[str, str]) -> Service:
             *("uwsgi-core", "--plugin", "python3", "--master", "--die-on-term"),
             *("--processes", "2", "--threads", "1", "--enable-threads", "--lazy-apps"),
             *("--thunder-lock", "--need-app", "--buffer-size", "65535", "--disable-logging"),
-            *("--http-socket", f"127.0.0.1:{PORTS[name]}", "--wsgi-file", program),
+            *("--http-socket", f"127.0.0.1:{HTTP_PORTS[name]}", "--wsgi-file", program),
             *("--add-header", "Connection: close"),
         ),
         environment,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import http.client
-import socket
 import subprocess
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.playbooks.openstack import databases, furniture, identity
@@ -17,8 +16,12 @@ from sfcperf.playbooks.openstack.layout import (
     Layout,
 )
 from sfcperf.playbooks.openstack.pristine import Pristine
-from sfcperf.playbooks.openstack.services import PORTS
+from sfcperf.playbooks.openstack.ready import listens, speaks_http
+from sfcperf.playbooks.openstack.services import HTTP_PORTS, RABBITMQ_PORT
 from sfcperf.playbooks.openstack.supervisor import Supervisor
+
+if TYPE_CHECKING:
+    from openstack.connection import Connection
 
 APIS = ("neutron-server", "nova-api", "glance-api", "heat-api", "tacker-server")
 AFTER_IDENTITY = (
@@ -28,6 +31,7 @@ AFTER_IDENTITY = (
 AFTER_NEUTRON = ("neutron-ovs-agent", "nova-compute", "neutron-dhcp-agent", "neutron-l3-agent")
 """A first report that an agent sends before the server listens is lost, and costs a minute."""
 ANSWERS_WITHIN_S = 180.0
+ANEW = "make openstack-down openstack-up; from nothing: make openstack-down WIPE=1 openstack-up"
 
 
 class Start:
@@ -92,7 +96,7 @@ class Start:
             identity.keys(self._layout)
         for name in ("keystone", "placement"):
             self._supervisor.start(name)
-        self._wait("rabbitmq", lambda: _listens(PORTS["rabbitmq"]))
+        self._wait("rabbitmq", lambda: listens(RABBITMQ_PORT))
         self._answers("keystone")
         self._say("Keystone answers")
         if not self._pristine.is_loaded:
@@ -100,7 +104,7 @@ class Start:
 
     def _furniture(self) -> None:
         cloud = identity.connection()
-        furniture.wait_for_workers(cloud)
+        self._workers_report(cloud)
         self._say("agents and the hypervisor have reported")
         if not self._pristine.is_loaded:
             furniture.flavors(cloud)
@@ -109,45 +113,40 @@ class Start:
             self._say("guest images are in Glance")
             self._pristine.save()
 
+    def _workers_report(self, cloud: Connection) -> None:
+        deadline = time.monotonic() + ANSWERS_WITHIN_S
+        while missing := furniture.missing_workers(cloud):
+            self._fail_if_ended(AFTER_IDENTITY + AFTER_NEUTRON)
+            if time.monotonic() > deadline:
+                raise EnvironmentLacks(
+                    f"not up after {ANSWERS_WITHIN_S:g} s: {', '.join(sorted(missing))}",
+                    where=str(self._layout.log),
+                    hint=ANEW,
+                )
+            time.sleep(0.5)
+
     def _answers(self, name: str) -> None:
-        self._wait(name, lambda: _speaks_http(PORTS[name]))
+        self._wait(name, lambda: speaks_http(HTTP_PORTS[name]))
 
     def _wait(self, name: str, ready: Callable[[], bool]) -> None:
-        """Until the service is ready, or has ended."""
+        """Until the service is ready; one that has ended will not be."""
         deadline = time.monotonic() + ANSWERS_WITHIN_S
         while not ready():
-            state = self._supervisor.state(name)
-            late = time.monotonic() > deadline
-            if state.word in ("EXITED", "FATAL") or late:
-                log = self._layout.log / f"{name}.log"
-                how = f"does not answer after {ANSWERS_WITHIN_S:g} s" if late else "ended"
-                raise EnvironmentLacks(
-                    f"{name} {how} ({state.word.lower()}: {state.said}); the end of {log}:\n"
-                    f"{tail(log)}",
-                    hint="make openstack-down, then make openstack-up; anew from nothing: "
-                    "make openstack-down WIPE=1",
-                )
+            self._fail_if_ended((name,))
+            if time.monotonic() > deadline:
+                raise self._failure(name, f"does not answer after {ANSWERS_WITHIN_S:g} s")
             time.sleep(0.2)
+
+    def _fail_if_ended(self, names: tuple[str, ...]) -> None:
+        states = self._supervisor.states()
+        for name in names:
+            if states[name].word in ("EXITED", "FATAL"):
+                raise self._failure(name, f"has ended ({states[name].said})")
+
+    def _failure(self, name: str, how: str) -> EnvironmentLacks:
+        log = self._layout.log / f"{name}.log"
+        return EnvironmentLacks(f"{name} {how}; the end of {log}:\n{tail(log)}", hint=ANEW)
 
 
 def _ok(*command: str) -> Callable[[], bool]:
     return lambda: subprocess.run(command, capture_output=True, check=False).returncode == 0
-
-
-def _listens(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), 2.0).close()
-    except OSError:
-        return False
-    return True
-
-
-def _speaks_http(port: int) -> bool:
-    asked = http.client.HTTPConnection("127.0.0.1", port, timeout=10.0)
-    try:
-        asked.request("GET", "/")
-        return asked.getresponse().status < 500
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        asked.close()

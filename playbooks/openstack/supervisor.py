@@ -28,11 +28,6 @@ class State:
     said: str
     """Why it does not run, or since when it does."""
 
-    @property
-    def has_failed(self) -> bool:
-        """Whether it ended by itself."""
-        return self.word in ("BACKOFF", "EXITED", "FATAL", "UNKNOWN")
-
 
 class Supervisor:
     """Starts, stops and kills services by name."""
