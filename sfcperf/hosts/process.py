@@ -126,11 +126,18 @@ def run(
                 # Also when a signal interrupts the wait: nothing of ours is left running.
                 os.killpg(popen.pid, signal.SIGKILL)
     completed = Completed(tuple(argv), popen.returncode, out, err)
-    if check and completed.returncode != 0:
-        last = err.decode(errors="replace").strip().splitlines()[-STDERR_LINES_SHOWN:]
-        said = "; ".join(last) or "it said nothing on stderr"
-        raise MeasurementError(f"{' '.join(argv)} ended with {completed.returncode}: {said}")
+    if check:
+        check_success(completed)
     return completed
+
+
+def check_success(completed: Completed) -> None:
+    """Raises MeasurementError with the last lines of stderr when the exit status is not 0."""
+    if completed.returncode != 0:
+        last = completed.stderr.decode(errors="replace").strip().splitlines()[-STDERR_LINES_SHOWN:]
+        said = "; ".join(last) or "it said nothing on stderr"
+        command = " ".join(completed.argv)
+        raise MeasurementError(f"{command} ended with {completed.returncode}: {said}")
 
 
 @contextmanager
@@ -159,14 +166,19 @@ def _output(target: Path | int, command: str, opened: ExitStack) -> int:
     """A file descriptor that is closed with `opened`, or the constant of subprocess as it is."""
     if isinstance(target, int):
         return target
+    file = open_output(target, command)
+    opened.callback(os.close, file)
+    return file
+
+
+def open_output(target: Path, command: str) -> int:
+    """File descriptor of a file that a command's output is appended to."""
     try:
-        file = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        return os.open(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
     except OSError as error:
         raise MeasurementError(
             f"the output of {command} cannot be written: {error.strerror}", where=str(target)
         ) from error
-    opened.callback(os.close, file)
-    return file
 
 
 # A control group is joined before the command executes. Python code between fork and exec

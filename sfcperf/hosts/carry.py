@@ -1,0 +1,148 @@
+"""Carrying tools to a host that lacks them, or has only busybox's, which print other things."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Mapping
+
+from sfcperf.errors import DeploymentError
+from sfcperf.hosts.base import Host
+from sfcperf.hosts.carry_closure import closure
+from sfcperf.hosts.carry_pack import Tree, archive, tree
+
+_COMMAND_TIMEOUT_S = 30.0
+_COPY_TIMEOUT_S = 60.0
+_SLOWEST_BYTES_PER_S = 100_000
+
+# Tools of which several makes exist: option that names the make, word of the make that is read.
+_MAKES: Mapping[str, tuple[str, str]] = {
+    "ip": ("-V", "iproute2"),
+    "ping": ("-V", "iputils"),
+    "sysctl": ("-V", "procps"),
+    "tc": ("-V", "iproute2"),
+}
+
+# $1: WORKDIR; then NAME OPTION WORD for each tool, `-` where there is none.
+_FIND = """\
+workdir=$1; shift
+uname -m
+busybox=$(command -v busybox); [ -x "$busybox" ] || busybox=/bin/busybox
+while [ $# -gt 0 ]; do
+	place=
+	IFS=:
+	for folder in $PATH; do
+		file=$folder/$1
+		[ "$folder" != "$workdir/bin" ] && [ -x "$file" ] && [ ! -d "$file" ] || continue
+		[ "$file" -ef "$busybox" ] && continue
+		target=$(readlink -f "$file")
+		case ${target##*/} in busybox*|toybox*) continue ;; esac
+		place=$file
+		break
+	done
+	unset IFS
+	if [ -n "$place" ] && [ "$2" != - ]; then
+		case $("$place" "$2" 2>&1 </dev/null) in *"$3"*) ;; *) place= ;; esac
+	fi
+	echo "$1 $place"
+	shift 3
+done
+"""
+
+# Arguments: files; prints those that are there.
+_WHICH = 'for file; do [ -e "$file" ] && echo "${file##*/}"; done; true'
+
+# $1: WORKDIR. Objects are moved into place whole; a script is there when all it needs is.
+_UNPACK = """\
+set -e
+part=$1/carried/.part-$$
+trap 'rm -rf "$part"' EXIT
+mkdir -p "$part" "$1/carried/objects" "$1/carried/trees" "$1/bin"
+gzip -dc | tar -C "$part" -xf -
+cd "$part"
+for file in objects/* trees/*; do
+	[ -e "$file" ] || [ -L "$file" ] || [ -d "$file" ] || continue
+	[ -d "$1/carried/$file" ] || mv -f "$file" "$1/carried/$file"
+done
+for file in bin/*; do
+	name=${file##*/}
+	mv -f "$file" "$1/$file"
+done
+"""
+
+# $1: WORKDIR; then trees. Says which of them this kernel or file system does not let run.
+_CHECK = """\
+workdir=$1; shift
+for tree; do
+	[ -e "$tree/loader" ] || continue
+	said=$("$tree/loader" --library-path "$tree/lib" --list "$tree/program" 2>&1) && continue
+	echo "$said" | tail -n 1
+	exit 1
+done
+"""
+
+
+def equip(host: Host, tools: Iterable[str]) -> tuple[str, ...]:
+    """See to it that each of `tools` can be called on the host by its name, and is the real one.
+
+    What is missing there, or is an applet of busybox, is copied from this machine to the host's
+    workdir with its shared libraries; a second call copies nothing. Gives the names of those that
+    are this machine's. Raises DeploymentError when the host has another CPU architecture or cannot
+    execute what is copied, EnvironmentLacks when this machine has not got a tool either.
+    """
+    names = sorted(set(tools))
+    if not names:
+        return ()
+    machine, found = _find(host, names)
+    missing = tuple(name for name in names if not found[name])
+    if missing:
+        _refuse_other_machine(host, machine, missing)
+        _carry(host, [tree(closure(name)) for name in missing])
+    return missing
+
+
+def _find(host: Host, names: list[str]) -> tuple[str, dict[str, str]]:
+    """Architecture of the host, and tool -> path, empty where it is missing or another make."""
+    words = [word for name in names for word in (name, *_MAKES.get(name, ("-", "-")))]
+    argv = ["sh", "-c", _FIND, "sh", str(host.workdir), *words]
+    machine, *lines = host.run(argv, timeout_s=_COMMAND_TIMEOUT_S).text.splitlines()
+    found = dict(line.split(" ", 1) for line in lines)
+    return machine, found
+
+
+def _refuse_other_machine(host: Host, machine: str, missing: tuple[str, ...]) -> None:
+    here = platform.machine()
+    if machine != here:
+        raise DeploymentError(
+            f"{host.name} lacks {', '.join(missing)}, and this machine's cannot be carried there: "
+            f"its CPU is {machine}, this one is {here}",
+            hint="use an image that has them, or the driver's `provision: ansible`",
+        )
+
+
+def _carry(host: Host, trees: list[Tree]) -> None:
+    carried = f"{host.workdir}/carried"
+    wanted = [f"{carried}/objects/{name}" for each in trees for name in each.objects]
+    wanted += [f"{carried}/trees/{each.digest}" for each in trees]
+    argv = ["sh", "-c", _WHICH, "sh", *sorted(set(wanted))]
+    there = frozenset(host.run(argv, timeout_s=_COMMAND_TIMEOUT_S).text.split())
+    missing = [each for each in trees if each.digest not in there]
+    if missing:
+        data = archive(missing, there, carried)
+        host.run(
+            ["sh", "-c", _UNPACK, "sh", str(host.workdir)],
+            timeout_s=_COPY_TIMEOUT_S + len(data) / _SLOWEST_BYTES_PER_S,
+            stdin=data,
+        )
+        _check(host, [f"{carried}/trees/{each.digest}" for each in missing])
+
+
+def _check(host: Host, folders: list[str]) -> None:
+    argv = ["sh", "-c", _CHECK, "sh", str(host.workdir), *folders]
+    done = host.run(argv, timeout_s=_COMMAND_TIMEOUT_S, check=False)
+    if done.returncode != 0:
+        raise DeploymentError(
+            f"{host.name} does not run programs that are copied there: "
+            f"{done.text.strip() or done.stderr.decode(errors='replace').strip()}",
+            where=str(host.workdir),
+            hint="is that folder on a file system that is mounted noexec?",
+        )

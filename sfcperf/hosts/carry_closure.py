@@ -1,0 +1,115 @@
+"""What a program of this machine needs to run elsewhere: its shared libraries and its loader."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from sfcperf.environment.tools import find
+from sfcperf.errors import EnvironmentLacks
+
+_ELF = b"\x7fELF"
+_LDD_TIMEOUT_S = 10.0
+_LIBRARY = re.compile(r"^\s*(\S+) => (\S+) \(0x[0-9a-f]+\)$")
+_LOADER = re.compile(r"^\s*(/\S+) \(0x[0-9a-f]+\)$")
+
+
+@dataclass(frozen=True)
+class Companions:
+    """Files that a program opens by itself, and the environment variable that says where."""
+
+    variable: str
+    patterns: tuple[str, ...]
+    """Absolute, with wildcards; all of them in one folder."""
+
+
+_COMPANIONS = {
+    **dict.fromkeys(
+        (
+            f"{family}{variant}{part}"
+            for family in ("iptables", "ip6tables")
+            for variant in ("", "-nft", "-legacy")
+            for part in ("", "-save", "-restore")
+        ),
+        Companions("XTABLES_LIBDIR", ("/usr/lib/*/xtables/*.so", "/usr/lib/xtables/*.so")),
+    ),
+    "tc": Companions("TC_LIB_DIR", ("/usr/lib/tc/*.dist",)),
+}
+
+
+@dataclass(frozen=True)
+class Closure:
+    """A program and the files that it needs."""
+
+    name: str
+    program: Path
+    loader: Path | None
+    """None: statically linked."""
+    libraries: tuple[tuple[str, Path], ...]
+    """Name by which each is looked for -> file."""
+    variable: str = ""
+    companions: tuple[Path, ...] = ()
+
+    def files(self) -> tuple[Path, ...]:
+        """All of them."""
+        loader = () if self.loader is None else (self.loader,)
+        libraries = tuple(path for _, path in self.libraries)
+        return (self.program, *loader, *libraries, *self.companions)
+
+
+def closure(name: str) -> Closure:
+    """The tool `name` of this machine with what it needs.
+
+    Raises EnvironmentLacks when it is not installed here, is a script, or lacks a library.
+    """
+    found = find(name)
+    if found is None:
+        raise EnvironmentLacks(
+            f"{name} is neither on the guest nor on this machine",
+            hint="`make setup` installs what guests may need; or put it into the image",
+        )
+    path = Path(found).resolve()
+    with path.open("rb") as file:
+        if file.read(len(_ELF)) != _ELF:
+            raise EnvironmentLacks(
+                f"{name} is missing on the guest and cannot be carried there: it is a script here",
+                where=str(path),
+                hint="put it into the image",
+            )
+    loader, libraries = parse_ldd(name, _ldd(path))
+    known = _COMPANIONS.get(name)
+    if known is None:
+        return Closure(name, path, loader, libraries)
+    files = tuple(
+        sorted(each for pattern in known.patterns for each in Path("/").glob(pattern[1:]))
+    )
+    return Closure(name, path, loader, libraries, known.variable, files)
+
+
+def parse_ldd(name: str, text: str) -> tuple[Path | None, tuple[tuple[str, Path], ...]]:
+    """Loader and libraries from what `ldd` prints; no loader: statically linked."""
+    loader = None
+    libraries = []
+    for line in text.splitlines():
+        if "=> not found" in line:
+            raise EnvironmentLacks(f"{name} of this machine lacks a library: {line.strip()}")
+        if match := _LIBRARY.match(line):
+            libraries.append((match[1], Path(match[2]).resolve()))
+        elif match := _LOADER.match(line):
+            loader = Path(match[1]).resolve()
+    return loader, tuple(sorted(libraries))
+
+
+def _ldd(path: Path) -> str:
+    done = subprocess.run(
+        ["ldd", str(path)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=_LDD_TIMEOUT_S,
+        check=False,
+    )
+    # Of a static program it says so, with exit status 1.
+    return done.stdout

@@ -1,0 +1,133 @@
+"""How a host is reached by SSH, and a connection to it: key, pinned host keys, jump host."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfcperf.errors import DeploymentError, InputError, MeasurementError
+
+if TYPE_CHECKING:
+    from asyncssh import SSHClientConnection, SSHKey
+
+CONNECT_TIMEOUT_S = 30.0
+_KEEPALIVE_S = 10
+_KEEPALIVES_MISSED = 3
+
+# Curve25519 costs an emulated guest least; what else the library trusts follows.
+_KEY_EXCHANGE = "^curve25519-sha256,curve25519-sha256@libssh.org"
+_SIGNATURES = {"ssh-rsa": "rsa-sha2-512,rsa-sha2-256"}
+
+
+class Unreachable(MeasurementError):
+    """Nobody answers, or who answers does not let us in: may be otherwise in a moment."""
+
+
+@dataclass(frozen=True)
+class SshAccess:
+    """Where and as whom to log in."""
+
+    address: str
+    key: Path
+    """Private key, of OpenSSH format, without passphrase."""
+    host_keys: tuple[str, ...]
+    """Public keys that the host may show, as `ssh-ed25519 AAAA...`; any other is refused."""
+    user: str = "root"
+    """Who is not root needs `sudo` without password."""
+    port: int = 22
+
+    def __str__(self) -> str:
+        return f"{self.user}@{self.address}" + ("" if self.port == 22 else f":{self.port}")
+
+    def trusted(self) -> list[SSHKey]:
+        """The pinned keys. Raises InputError when there is none, or one cannot be read."""
+        import asyncssh
+
+        if not self.host_keys:
+            raise InputError(
+                f"no host key is pinned for {self.address}",
+                hint="what answers there could be any machine; give its public host key",
+            )
+        try:
+            return [asyncssh.import_public_key(text) for text in self.host_keys]
+        except asyncssh.KeyImportError as error:
+            raise InputError(
+                f"a host key of {self.address} cannot be read: {error}",
+                allowed="a line such as `ssh-ed25519 AAAA...`",
+            ) from error
+
+
+async def connect(
+    access: SshAccess, tunnel: SSHClientConnection | None = None
+) -> SSHClientConnection:
+    """Log in, through `tunnel` (a connection to the jump host) when there is one.
+
+    Raises Unreachable when nobody answers or the key is not accepted, DeploymentError when the
+    host key is another one than those pinned.
+    """
+    import asyncssh
+
+    trusted = access.trusted()
+    offered: list[SSHKey] = []
+
+    class Judge(asyncssh.SSHClient):
+        def validate_host_public_key(self, host: str, addr: str, port: int, key: SSHKey) -> bool:
+            offered.append(key)
+            return any(key.public_data == each.public_data for each in trusted)
+
+    kinds = [_SIGNATURES.get(name := key.get_algorithm(), name) for key in trusted]
+    try:
+        return await asyncssh.connect(
+            access.address,
+            access.port,
+            tunnel=() if tunnel is None else tunnel,
+            username=access.user,
+            client_keys=[str(access.key)],
+            client_factory=Judge,
+            known_hosts=([], [], []),
+            server_host_key_algs="^" + ",".join(kinds),
+            kex_algs=_KEY_EXCHANGE,
+            compression_algs=["none"],
+            preferred_auth="publickey",
+            agent_path=None,
+            gss_host=None,
+            config=None,
+            connect_timeout=CONNECT_TIMEOUT_S,
+            login_timeout=CONNECT_TIMEOUT_S,
+            keepalive_interval=_KEEPALIVE_S,
+            keepalive_count_max=_KEEPALIVES_MISSED,
+        )
+    except asyncssh.HostKeyNotVerifiable as error:
+        raise _other_machine(access, trusted, offered) from error
+    except asyncssh.PermissionDenied as error:
+        raise Unreachable(
+            f"{access} does not accept our key",
+            where=str(access.key),
+            hint="its public half belongs into the user's authorized_keys there",
+        ) from error
+    except (OSError, asyncssh.Error, TimeoutError) as error:
+        raise Unreachable(f"{access} cannot be reached by SSH: {words(error)}") from error
+
+
+def words(error: BaseException) -> str:
+    """What an error says, for a message."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error) or type(error).__name__
+
+
+def fingerprint(key: SSHKey) -> str:
+    """A public key as `ssh-keygen -l` names it, e.g. `ssh-ed25519 SHA256:...`."""
+    return f"{key.get_algorithm()} {key.get_fingerprint()}"
+
+
+def _other_machine(
+    access: SshAccess, trusted: list[SSHKey], offered: list[SSHKey]
+) -> DeploymentError:
+    seen = " and ".join(map(fingerprint, offered)) or "one that cannot be read"
+    pinned = " or ".join(map(fingerprint, trusted))
+    return DeploymentError(
+        f"{access} shows another host key than the pinned one: {seen}, where {pinned} is expected",
+        hint="another machine answers at this address; nothing was sent to it",
+    )

@@ -1,0 +1,37 @@
+"""One event loop, in a thread of its own, for all SSH connections of this process."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_lock = threading.Lock()
+_loop: asyncio.AbstractEventLoop | None = None
+
+
+def event_loop() -> asyncio.AbstractEventLoop:
+    """The loop; started at the first call. Its thread ends with the process."""
+    global _loop
+    with _lock:
+        if _loop is None:
+            loop = asyncio.new_event_loop()
+            threading.Thread(target=loop.run_forever, name="sfcperf-ssh", daemon=True).start()
+            _loop = loop
+        return _loop
+
+
+def call(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in the loop and give its result; called from any other thread.
+
+    When the caller is interrupted (Ctrl-C), the coroutine is cancelled and cleans up by itself.
+    """
+    future = asyncio.run_coroutine_threadsafe(work, event_loop())
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        raise
