@@ -46,6 +46,16 @@ DriverOption = Annotated[
     ),
 ]
 
+ProfileOption = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        metavar="FILE",
+        help="JSON file with a driver and its config, or the name of a shipped one (local, "
+        "openstack), instead of the workflow's infrastructure.",
+    ),
+]
+
 SetOption = Annotated[
     list[str] | None,
     typer.Option(

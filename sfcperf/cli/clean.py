@@ -13,13 +13,18 @@ def clean(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="List what would be removed; remove nothing.")
     ] = False,
+    driver: Annotated[
+        str | None,
+        typer.Option("--driver", metavar="NAME", help="Only runs that were built by this driver."),
+    ] = None,
 ) -> None:
-    """Remove what killed runs left on this machine, and only that. Results are never touched."""
+    """Remove what killed runs left on this machine, and elsewhere as their journals on this machine
+    say; and only that. Results are never touched."""
     import sys
 
     from sfcperf.control.clean import clean as clean_runs
 
-    cleaned = clean_runs(dry_run=dry_run)
+    cleaned = clean_runs(dry_run=dry_run, driver=driver)
     if not cleaned:
         print("nothing to clean")
     verb = "would remove" if dry_run else "removed"

@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import typer
 
-from sfcperf.cli.arguments import DriverOption
+from sfcperf.cli.arguments import DriverOption, ProfileOption, SetOption
 from sfcperf.errors import ExitCode
 
 
-def doctor(driver: DriverOption = None) -> None:
-    """Check this machine and say what to install. Exit code 3 when something is missing."""
+def doctor(
+    driver: DriverOption = None, profile: ProfileOption = None, set_: SetOption = None
+) -> None:
+    """Check this machine and say what to install; with a driver also its infrastructure, configured
+    by --profile or --set infrastructure.config.KEY=VALUE. Exit code 3 when something is missing.
+    """
     from rich.table import Table
 
     from sfcperf.cli.console import console
     from sfcperf.environment import requirements_for
     from sfcperf.environment.tools import versions
 
+    config = None
+    if profile is not None or set_:
+        from sfcperf.cli.inputs import open_profile
+        from sfcperf.workflow.infrastructure import infrastructure
+
+        chosen = infrastructure(set_ or (), driver, open_profile(profile))
+        driver, config = chosen.driver, chosen.config
     with versions():
-        requirements = requirements_for(None, driver)
+        requirements = requirements_for(None, driver, config)
     table = Table("", "needed", "found", box=None, pad_edge=False)
     for need in requirements:
         table.add_row("ok" if need.met else "MISSING", need.name, need.detail)

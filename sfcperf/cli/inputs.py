@@ -2,47 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sfcperf.cli.shipped import shipped_workflows
+from sfcperf.cli.shipped import shipped_profiles, shipped_workflows
 from sfcperf.errors import InputError
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.document import read_document
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Workflow
+from sfcperf.workflow.profile import Profile, read_profile
 
 
 def open_workflow(
-    name: str, *, overrides: Sequence[str] | None = None, driver: str | None = None
+    name: str,
+    *,
+    overrides: Sequence[str] | None = None,
+    driver: str | None = None,
+    profile: str | None = None,
 ) -> Workflow:
-    """Load a file, or a shipped workflow by its name. Raises InputError, WorkflowError."""
-    return read_workflow(name, overrides=overrides, driver=driver)[0]
+    """Load a file, or a shipped workflow by its name; `profile` likewise. Raises InputError,
+    WorkflowError."""
+    return read_workflow(name, overrides=overrides, driver=driver, profile=profile)[0]
 
 
 def read_workflow(
-    name: str, *, overrides: Sequence[str] | None = None, driver: str | None = None
+    name: str,
+    *,
+    overrides: Sequence[str] | None = None,
+    driver: str | None = None,
+    profile: str | None = None,
 ) -> tuple[Workflow, dict[str, Any]]:
-    """As `open_workflow`, with the document that was read: before preset, driver and overrides."""
+    """As `open_workflow`, with the document that was read: before preset, profile, driver and
+    overrides."""
     path = _workflow_file(name)
     document = read_document(path)
     folder = path.resolve().parent
-    return load_document(document, folder, overrides=overrides or (), driver=driver), document
+    loaded = load_document(
+        document,
+        folder,
+        overrides=overrides or (),
+        driver=driver,
+        profile=open_profile(profile),
+    )
+    return loaded, document
+
+
+def open_profile(name: str | None) -> Profile | None:
+    """Read a file, or a shipped profile by its name; None when there is none to read. Raises
+    InputError, WorkflowError, EnvironmentLacks."""
+    if name is None:
+        return None
+    return read_profile(_file(name, shipped_profiles(), "profile"))
 
 
 def _workflow_file(name: str) -> Path:
+    return _file(name, shipped_workflows(), "workflow")
+
+
+def _file(name: str, shipped: Mapping[str, Path], what: str) -> Path:
+    """A file by its path, or one that is shipped. A folder of the same name is none."""
     path = Path(name)
-    if not _exists(path):
-        shipped = shipped_workflows()
-        if name in shipped:
-            path = shipped[name]
-        elif path.name == name and not path.suffix:
-            raise InputError(
-                "there is no such file, and no shipped workflow of this name",
-                where=name,
-                allowed=", ".join(shipped) or None,
-            )
+    if name in shipped and not (_exists(path) and path.is_file()):
+        return shipped[name]
+    if not _exists(path) and path.name == name and not path.suffix:
+        raise InputError(
+            f"there is no such file, and no shipped {what} of this name",
+            where=name,
+            allowed=", ".join(shipped) or None,
+        )
     return path
 
 

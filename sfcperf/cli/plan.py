@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sfcperf.cli.arguments import DriverOption, SetOption, WorkflowArgument
+from sfcperf.cli.arguments import DriverOption, ProfileOption, SetOption, WorkflowArgument
 
 if TYPE_CHECKING:
     from sfcperf.workflow.model import Scenario, Workflow
 
 
-def plan(workflow: WorkflowArgument, driver: DriverOption = None, set_: SetOption = None) -> None:
+def plan(
+    workflow: WorkflowArgument,
+    driver: DriverOption = None,
+    profile: ProfileOption = None,
+    set_: SetOption = None,
+) -> None:
     """Show the scenarios and trials of a workflow and the time that they take; run nothing.
 
     Exit code 3 when the infrastructure has no room for it.
@@ -18,7 +23,7 @@ def plan(workflow: WorkflowArgument, driver: DriverOption = None, set_: SetOptio
     from sfcperf.cli.inputs import open_workflow
     from sfcperf.control.admission import afford
 
-    loaded = open_workflow(workflow, overrides=set_, driver=driver)
+    loaded = open_workflow(workflow, overrides=set_, driver=driver, profile=profile)
     print_plan(loaded)
     afford(loaded)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfcperf.cli.arguments import RESULTS, DriverOption, ResultsOption, SetOption
+from sfcperf.cli.arguments import RESULTS, DriverOption, ProfileOption, ResultsOption, SetOption
 from sfcperf.cli.compare import Test
 from sfcperf.cli.packaging import (
     AllowedSignersOption,
@@ -55,6 +55,7 @@ def replay(
     ] = Test.RANK,
     all_: Annotated[bool, typer.Option("--all", help="Secondary metrics too.")] = False,
     driver: DriverOption = None,
+    profile: ProfileOption = None,
     set_: SetOption = None,
     allowed_signers: AllowedSignersOption = None,
     public_key: PublicKeyOption = None,
@@ -74,6 +75,7 @@ def replay(
     package that does not hold, 3 the environment lacks something, 130 interrupted.
     """
     from sfcperf.cli.comparing import options_of
+    from sfcperf.cli.inputs import open_profile
     from sfcperf.cli.packaging import size_limit
     from sfcperf.package.opened import open_package
     from sfcperf.package.replay import ReplayOptions, chosen_runs
@@ -83,6 +85,7 @@ def replay(
         results=results,
         overrides=tuple(set_ or ()),
         driver=driver,
+        profile=open_profile(profile),
         quiet=quiet or json_,
         resume=run,
         comparison=options_of(margin or (), test.value, alpha=alpha, all_metrics=all_),

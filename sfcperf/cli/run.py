@@ -9,6 +9,7 @@ import typer
 from sfcperf.cli.arguments import (
     RESULTS,
     DriverOption,
+    ProfileOption,
     ResultsOption,
     SetOption,
     WorkflowArgument,
@@ -19,6 +20,7 @@ def run(
     workflow: WorkflowArgument,
     results: ResultsOption = RESULTS,
     driver: DriverOption = None,
+    profile: ProfileOption = None,
     set_: SetOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check everything and print the plan; make nothing.")
@@ -35,7 +37,7 @@ def run(
     """
     from sfcperf.cli.inputs import read_workflow
 
-    loaded, given = read_workflow(workflow, overrides=set_, driver=driver)
+    loaded, given = read_workflow(workflow, overrides=set_, driver=driver, profile=profile)
     if dry_run:
         from sfcperf.cli.plan import print_plan
         from sfcperf.control.admission import check

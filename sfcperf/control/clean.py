@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from sfcperf import plugins
 from sfcperf.control.state import RunAlive, StateDir
 from sfcperf.control.undo import undo_dead
-from sfcperf.errors import SfcperfError
+from sfcperf.errors import InputError, SfcperfError
 
 
 @dataclass(frozen=True)
@@ -21,10 +22,34 @@ class Cleaned:
     """What was removed, or why it could not be."""
 
 
-def clean(*, dry_run: bool) -> list[Cleaned]:
-    """Undo all dead runs, each for itself: one that cannot be undone does not stop the others."""
+def clean(*, dry_run: bool, driver: str | None = None) -> list[Cleaned]:
+    """Undo all dead runs, each for itself: one that cannot be undone does not stop the others.
+
+    With `driver` only runs that it took part in; these as a whole, since a run has one journal.
+    Those that do not tell any more are tried as well, and told. Raises InputError for a driver that
+    is neither installed nor any run's.
+    """
     states = StateDir()
-    return [_clean(states, run_id, dry_run) for run_id in states.run_ids()]
+    run_ids = states.run_ids()
+    if driver is not None:
+        used = {run_id: _drivers_of(states, run_id) for run_id in run_ids}
+        _check_known(driver, {name for names in used.values() for name in names or ()})
+        run_ids = [run_id for run_id, names in used.items() if names is None or driver in names]
+    return [_clean(states, run_id, dry_run) for run_id in run_ids]
+
+
+def _drivers_of(states: StateDir, run_id: str) -> set[str] | None:
+    """None when its state is damaged."""
+    try:
+        return states.drivers_of(run_id)
+    except InputError:
+        return None
+
+
+def _check_known(driver: str, used: set[str]) -> None:
+    known = sorted(used.union(plugins.names("driver")))
+    if driver not in known:
+        raise InputError(f"there is no driver named {driver!r}", allowed=", ".join(known))
 
 
 def _clean(states: StateDir, run_id: str, dry_run: bool) -> Cleaned:

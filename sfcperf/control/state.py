@@ -189,6 +189,15 @@ class StateDir:
         except OSError as error:
             raise self._inaccessible(error) from error
 
+    def drivers_of(self, run_id: str) -> set[str]:
+        """Names of the drivers of a run, dead or alive; none of one that has not said it yet, and
+        so owns nothing. Raises InputError when its state is damaged."""
+        state = RunState(self._folder(run_id), -1)
+        if not (state.folder / "run.json").exists():
+            return set()
+        info = state.info()
+        return {info.driver, *(further.driver for further in info.further)}
+
     @property
     def _runs(self) -> Path:
         return self.root / "runs"

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from sfcperf import plugins
-from sfcperf.errors import EnvironmentLacks
+from sfcperf.errors import EnvironmentLacks, SfcperfError
 from sfcperf.plugins import Requirement
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.model import Scenario, Workflow
 
 
-def requirements_for(workflow: Workflow | None, driver: str | None = None) -> list[Requirement]:
+def requirements_for(
+    workflow: Workflow | None, driver: str | None = None, config: Mapping[str, Any] | None = None
+) -> list[Requirement]:
     """What the environment must offer, each thing once, in the order in which it was asked for.
 
     With a workflow: what its driver, VNF types, probes and monitors need with the parameters
-    that it gives them. Without: what every installed plug-in needs with default parameters.
+    that it gives them. Without: what every installed plug-in needs with default parameters; the
+    driver with `config` when there is one, validated and with its defaults.
     `driver` takes the place of the workflow's driver, or limits the check to one driver; a
     workflow's configuration belongs to its own driver and is not handed to another one.
     """
-    asked = _of_all(driver) if workflow is None else _of(workflow, driver)
+    asked = _of_all(driver, config) if workflow is None else _of(workflow, driver)
     return _each_once(asked)
 
 
@@ -58,21 +62,34 @@ def _of_scenario(scenario: Scenario) -> Iterator[Requirement]:
         yield from plugins.load("monitor", monitor.monitor).requirements()
 
 
-def _of_all(driver: str | None) -> Iterator[Requirement]:
+def _of_all(driver: str | None, config: Mapping[str, Any] | None) -> Iterator[Requirement]:
     for name in [driver] if driver else plugins.names("driver"):
-        yield from _of_plugin("driver", name)
+        yield from _of_plugin("driver", name, config)
+    elsewhere = driver is not None and _is_elsewhere(driver)
     for kind in ("vnf", "probe", "monitor"):
         for name in plugins.names(kind):
-            yield from _of_plugin(kind, name)
+            for need in _of_plugin(kind, name):
+                if not (elsewhere and need.of_this_kernel):
+                    yield need
 
 
-def _of_plugin(kind: str, name: str) -> Iterable[Requirement]:
+def _is_elsewhere(driver: str) -> bool:
+    try:
+        return bool(plugins.load("driver", driver).elsewhere)
+    except SfcperfError:
+        # What is wrong with it is told as a requirement.
+        return False
+
+
+def _of_plugin(
+    kind: str, name: str, config: Mapping[str, Any] | None = None
+) -> Iterable[Requirement]:
     """A plug-in that does not work is itself a requirement that is not met: one broken package
     must not hide what the others need."""
     try:
         plugin = plugins.load(kind, name)
         requirements: list[Requirement] = (
-            plugin.requirements(with_defaults(plugin.parameters, {}))
+            plugin.requirements(config or with_defaults(plugin.parameters, {}))
             if kind in ("driver", "vnf")
             else plugin.requirements()
         )

@@ -29,6 +29,8 @@ class Spec:
     """Folder where its relative paths start."""
     overrides: list[str]
     driver: str | None
+    profile: dict[str, Any] | None
+    """Fields of a `workflow.profile.Profile`."""
     results: str
     resume: str | None
     """Run folder to go on with; None: a new run."""
@@ -47,6 +49,7 @@ def run(spec: Spec) -> int:
     from sfcperf.cli.progress import progress, say
     from sfcperf.control import run as control
     from sfcperf.workflow.load import load_document
+    from sfcperf.workflow.profile import Profile
 
     answer = Path(spec.answer)
 
@@ -63,7 +66,11 @@ def run(spec: Spec) -> int:
             outcome = control.resume(Path(spec.resume), command=spec.command, listener=listener)
         else:
             workflow = load_document(
-                spec.document, Path(spec.base), overrides=spec.overrides, driver=spec.driver
+                spec.document,
+                Path(spec.base),
+                overrides=spec.overrides,
+                driver=spec.driver,
+                profile=None if spec.profile is None else Profile(**spec.profile),
             )
             outcome = control.start(
                 workflow,

@@ -30,6 +30,7 @@ from sfcperf.package.opened import Package
 from sfcperf.results.documents import plain
 from sfcperf.results.files import replace_file
 from sfcperf.results.store import RunStore
+from sfcperf.workflow.profile import Profile
 
 REPLAY = "replay.json"
 """In the run folder of a replay."""
@@ -46,6 +47,7 @@ class ReplayOptions:
     results: Path
     overrides: tuple[str, ...] = ()
     driver: str | None = None
+    profile: Profile | None = None
     quiet: bool = False
     resume: Path | None = None
     """Run folder of an earlier replay; None: a new run."""
@@ -156,6 +158,7 @@ def _spec(
         base=str(base),
         overrides=list(options.overrides),
         driver=options.driver,
+        profile=None if options.profile is None else asdict(options.profile),
         results=str(options.results),
         resume=str(options.resume) if options.resume is not None else None,
         command=list(sys.argv),

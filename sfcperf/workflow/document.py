@@ -30,15 +30,15 @@ class _Duplicate(dict[str, Any]):
     key: str
 
 
-def read_document(path: Path) -> dict[str, Any]:
-    """The JSON object in a file.
+def read_document(path: Path, what: str = "workflow") -> dict[str, Any]:
+    """The JSON object in a file; `what` it is, for messages.
 
     Raises InputError (`where`: the file, for a syntax error with line and column) or WorkflowError
     (`where`: JSON pointer).
     """
-    document = clean(parse(_read(path), str(path)))
+    document = clean(parse(_read(path, what), str(path)))
     if not isinstance(document, dict):
-        raise InputError("a workflow is a JSON object", where=str(path), allowed="{...}")
+        raise InputError(f"a {what} is a JSON object", where=str(path), allowed="{...}")
     return document
 
 
@@ -64,10 +64,10 @@ def clean(value: Any) -> Any:
     return copy
 
 
-def _read(path: Path) -> str:
+def _read(path: Path, what: str) -> str:
     try:
         if path.is_dir():
-            raise InputError("this is a folder, not a workflow file", where=str(path))
+            raise InputError(f"this is a folder, not a {what} file", where=str(path))
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
@@ -75,7 +75,9 @@ def _read(path: Path) -> str:
         raise InputError(
             f"the file cannot be read: {reason}",
             where=str(path),
-            hint="`sfcperf list workflows` names those that come with SFCPerf",
+            hint="`sfcperf list workflows` names those that come with SFCPerf"
+            if what == "workflow"
+            else None,
         ) from error
     if len(content) > MAX_BYTES:
         raise InputError("the file is too large", where=str(path), allowed=f"{MAX_BYTES} bytes")

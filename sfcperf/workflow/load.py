@@ -1,6 +1,6 @@
 """Load: from a workflow file to a validated, expanded Workflow.
 
-    read_document -> customise (preset, driver, --set) -> variants
+    read_document -> customise (preset, profile or driver, --set) -> variants
                   -> for each: expand (factors) -> schema -> scenarios
 
 Whatever is wrong is told together, with JSON pointers into the user's document.
@@ -33,6 +33,7 @@ from sfcperf.workflow.model import (
 from sfcperf.workflow.noise_gate import build_noise_gate, sentinel_probe
 from sfcperf.workflow.overrides import customise
 from sfcperf.workflow.plan_document import plan_document
+from sfcperf.workflow.profile import Profile
 from sfcperf.workflow.scenarios import ScenarioBuilder
 from sfcperf.workflow.schema import (
     SLOTS,
@@ -58,19 +59,25 @@ DEFAULT_MAX_ROUNDS = 20
 
 
 def load_workflow(
-    path: Path, *, overrides: Sequence[str] = (), driver: str | None = None
+    path: Path,
+    *,
+    overrides: Sequence[str] = (),
+    driver: str | None = None,
+    profile: Profile | None = None,
 ) -> Workflow:
     """A workflow from its file.
 
     `overrides` are `PATH=VALUE` (sfcperf.workflow.overrides). `driver` replaces the file's driver;
     when it is another one, the file's `infrastructure.config` is dropped with it and the named
-    driver's defaults count, with whatever overrides say about `infrastructure.config`.
+    driver's defaults count, with whatever overrides say about `infrastructure.config`. `profile`
+    takes the place of the file's whole infrastructure.
 
     Raises WorkflowError (`where`: JSON pointer into the document, other findings in `others`),
     InputError (file, syntax, override), EnvironmentLacks (a plug-in that cannot be imported).
     """
     document = read_document(path)
-    return load_document(document, path.resolve().parent, overrides=overrides, driver=driver)
+    folder = path.resolve().parent
+    return load_document(document, folder, overrides=overrides, driver=driver, profile=profile)
 
 
 def load_document(
@@ -79,13 +86,14 @@ def load_document(
     *,
     overrides: Sequence[str] = (),
     driver: str | None = None,
+    profile: Profile | None = None,
 ) -> Workflow:
     """A workflow from a document, e.g. the one kept in a run folder; relative paths in it start
     at `folder`. Loading `Workflow.document` again gives the same workflow. Raises as
     `load_workflow`."""
     given = clean(document)
     _check_early(given, "presets", "preset")
-    chosen = customise(given, overrides, driver)
+    chosen = customise(given, overrides, driver, profile)
     _check_early(chosen, "variants")
     findings = Findings()
     variants = read_variants(chosen, findings)

@@ -1,4 +1,4 @@
-"""Overrides: `--set PATH=VALUE`, presets, and another driver, applied to a document.
+"""Overrides: `--set PATH=VALUE`, presets, a profile, and another driver, applied to a document.
 
 A path is dotted (`design.rounds`, `probes.0.count`) or a JSON pointer (`/design/rounds`; for keys
 that contain dots). A value is JSON, or else a text. The last part of a path may be new, and so may
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from sfcperf.errors import InputError, WorkflowError
 from sfcperf.workflow import pointer
 from sfcperf.workflow.document import clean, parse
 from sfcperf.workflow.findings import Findings, did_you_mean, listing
+from sfcperf.workflow.profile import Profile
 from sfcperf.workflow.schema import compose
 
 DEFAULT_DRIVER = "local"
@@ -44,14 +46,18 @@ def parse_override(text: str) -> Override:
 
 
 def customise(
-    document: Mapping[str, Any], overrides: Sequence[str], driver: str | None
+    document: Mapping[str, Any],
+    overrides: Sequence[str],
+    driver: str | None,
+    profile: Profile | None = None,
 ) -> dict[str, Any]:
-    """The document that is run: first the preset that is asked for, then the driver, then the
-    overrides in their order. `preset` and `presets` have done their work and are gone;
+    """The document that is run: first the preset that is asked for, then the profile or the driver,
+    then the overrides in their order. `preset` and `presets` have done their work and are gone;
     `infrastructure` is there even when the file left it out.
 
-    Another driver than the file's starts from its own defaults: the file's `config` was meant for
-    the file's driver, only overrides of it count. Raises InputError or WorkflowError.
+    A profile takes the place of the whole section. Another driver than the file's starts from its
+    own defaults: the file's `config` was meant for the file's driver, only overrides of it count.
+    Raises InputError or WorkflowError.
     """
     parsed = [parse_override(text) for text in overrides]
     presets = document.get("presets", {})
@@ -64,8 +70,10 @@ def customise(
     if wanted is not None:
         for override in _preset(presets, wanted):
             apply(result, override)
-    if driver is not None:
-        _choose_driver(result, driver, parsed)
+    if profile is not None:
+        _apply_profile(result, profile, driver, parsed)
+    elif driver is not None:
+        _choose_driver(result, f"--driver {driver}", driver, parsed)
     for override in parsed:
         if override.path != (_PRESET,):
             apply(result, override)
@@ -91,16 +99,31 @@ def _preset(presets: Any, wanted: Any) -> list[Override]:
     ]
 
 
-def _choose_driver(document: dict[str, Any], driver: str, overrides: list[Override]) -> None:
+def _apply_profile(
+    document: dict[str, Any], profile: Profile, driver: str | None, overrides: list[Override]
+) -> None:
+    option = f"--profile {profile.source}"
+    if driver is not None and driver != profile.driver:
+        raise InputError(
+            f"--driver {driver} contradicts {option}, which is for the driver {profile.driver}",
+            hint="give one of them",
+        )
+    _choose_driver(document, option, profile.driver, overrides)
+    document["infrastructure"] = {"driver": profile.driver, "config": deepcopy(profile.config)}
+
+
+def _choose_driver(
+    document: dict[str, Any], option: str, driver: str, overrides: list[Override]
+) -> None:
     for override in overrides:
         if override.path == ("infrastructure", "driver") and override.value != driver:
             raise InputError(
-                f"--driver {driver} and {override.source} contradict each other",
+                f"{option} and {override.source} contradict each other",
                 hint="give one of them",
             )
     if chosen := _choosing_variants(document.get("variants")):
         raise InputError(
-            f"--driver {driver} contradicts the variants: {listing(chosen)} names its own driver",
+            f"{option} contradicts the variants: {listing(chosen)} names its own driver",
             hint=f"change it there: --set /variants/{chosen[0]}/infrastructure.driver={driver}",
         )
     infrastructure = document["infrastructure"]

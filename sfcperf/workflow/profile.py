@@ -1,0 +1,113 @@
+"""Profile: the infrastructure to run on, in a file of its own, so that workflows stay unchanged."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from sfcperf import plugins
+from sfcperf.errors import WorkflowError
+from sfcperf.workflow import pointer
+from sfcperf.workflow.document import read_document
+from sfcperf.workflow.findings import Findings, did_you_mean, listing
+from sfcperf.workflow.schema import parameters_of
+from sfcperf.workflow.validate import Misfit, misfits
+
+_SECRET_KEY = re.compile(
+    r"pass(word|wd|phrase)|secret|(^|_)token$|api_?key|private_?key|credential", re.IGNORECASE
+)
+_URL_WITH_PASSWORD = re.compile(r"://[^/\s:@]+:[^/\s@]+@")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A checked profile."""
+
+    source: str
+    """Where it came from, for messages: the file as it was named."""
+    driver: str
+    config: Mapping[str, Any]
+    """As given: defaults are filled in with the workflow's."""
+
+
+def read_profile(path: Path) -> Profile:
+    """The profile in a file.
+
+    Raises InputError (the file, its syntax), WorkflowError (`where`: the file and a JSON pointer
+    into it, other findings in `others`), EnvironmentLacks (a driver that cannot be imported).
+    """
+    try:
+        document = read_document(path, "profile")
+    except WorkflowError as error:
+        raise _in_file(error, path) from None
+    findings = Findings()
+    _add(findings, misfits(_schema(), document), ())
+    _add(findings, _secrets(document.get("config"), ("config",)), ())
+    if not findings:
+        _check_driver(document, findings)
+    try:
+        findings.raise_any()
+    except WorkflowError as error:
+        raise _in_file(error, path) from None
+    return Profile(str(path), document["driver"], document.get("config", {}))
+
+
+def _check_driver(document: Mapping[str, Any], findings: Findings) -> None:
+    name, known = document["driver"], plugins.names("driver")
+    if name not in known:
+        findings.add(
+            "/driver",
+            f"there is no driver named {name!r}",
+            allowed=listing(known),
+            hint=did_you_mean(name, known),
+        )
+        return
+    found = misfits(parameters_of("driver", name), document.get("config", {}))
+    _add(findings, found, ("config",))
+
+
+def _secrets(value: Any, at: pointer.Path) -> Iterator[Misfit]:
+    """What looks like a credential, whether or not the driver would take it."""
+    message = "a secret has no place in a profile, which is kept with results and packed"
+    hint = "keep it where the driver finds it by itself, e.g. in clouds.yaml or the environment"
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            if _SECRET_KEY.search(key):
+                yield Misfit((*at, key), message, hint=hint)
+            else:
+                yield from _secrets(item, (*at, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _secrets(item, (*at, index))
+    elif isinstance(value, str) and _URL_WITH_PASSWORD.search(value):
+        yield Misfit(at, message, hint=hint)
+
+
+def _add(findings: Findings, found: Iterable[Misfit], at: pointer.Path) -> None:
+    for misfit in found:
+        where = pointer.to_pointer((*at, *misfit.path))
+        findings.add(where, misfit.message, allowed=misfit.allowed, hint=misfit.hint)
+
+
+def _in_file(error: WorkflowError, path: Path) -> WorkflowError:
+    """The same, with the file's name before each pointer: that of a workflow has none."""
+    return WorkflowError(
+        error.message,
+        where=f"{path} {error.where or 'as a whole'}",
+        allowed=error.allowed,
+        hint=error.hint,
+        others=tuple(_in_file(other, path) for other in error.others),
+    )
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    text = (files("sfcperf.schemas") / "profile.schema.json").read_text()
+    schema: dict[str, Any] = json.loads(text)
+    return schema
