@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from sfcperf.environment.tools import find
@@ -18,24 +19,29 @@ _LOADER = re.compile(r"^\s*(/\S+) \(0x[0-9a-f]+\)$")
 
 @dataclass(frozen=True)
 class Companions:
-    """Files that a program opens by itself, and the environment variable that says where."""
+    """Files that a program opens by itself."""
 
-    variable: str
     patterns: tuple[str, ...]
     """Absolute, with wildcards; all of them in one folder."""
+    variable: str
+    """Environment variable that says where that is; empty: they are beside the program."""
 
 
+_XTABLES = Companions(("/usr/lib/*/xtables/*.so", "/usr/lib/xtables/*.so"), "XTABLES_LIBDIR")
 _COMPANIONS = {
-    **dict.fromkeys(
-        (
-            f"{family}{variant}{part}"
-            for family in ("iptables", "ip6tables")
-            for variant in ("", "-nft", "-legacy")
-            for part in ("", "-save", "-restore")
-        ),
-        Companions("XTABLES_LIBDIR", ("/usr/lib/*/xtables/*.so", "/usr/lib/xtables/*.so")),
-    ),
-    "tc": Companions("TC_LIB_DIR", ("/usr/lib/tc/*.dist",)),
+    **{
+        f"{family}-{backend}{what}": _XTABLES
+        for family in ("iptables", "ip6tables")
+        for backend in ("nft", "legacy")
+        for what in ("", "-save", "-restore")
+    },
+    **{
+        f"{family}{what}": _XTABLES
+        for family in ("iptables", "ip6tables")
+        for what in ("", "-save", "-restore")
+    },
+    "stdbuf": Companions(("/usr/libexec/coreutils/libstdbuf.so",), ""),
+    "tc": Companions(("/usr/lib/tc/*.dist",), "TC_LIB_DIR"),
 }
 
 
@@ -49,8 +55,9 @@ class Closure:
     """None: statically linked."""
     libraries: tuple[tuple[str, Path], ...]
     """Name by which each is looked for -> file."""
-    variable: str = ""
     companions: tuple[Path, ...] = ()
+    variable: str = ""
+    """Environment variable that says where the companions are."""
 
     def files(self) -> tuple[Path, ...]:
         """All of them."""
@@ -78,14 +85,14 @@ def closure(name: str) -> Closure:
                 where=str(path),
                 hint="put it into the image",
             )
-    loader, libraries = parse_ldd(name, _ldd(path))
+    loader, libraries = parse_ldd(name, _ldd(path, path.stat().st_mtime_ns))
     known = _COMPANIONS.get(name)
     if known is None:
         return Closure(name, path, loader, libraries)
     files = tuple(
         sorted(each for pattern in known.patterns for each in Path("/").glob(pattern[1:]))
     )
-    return Closure(name, path, loader, libraries, known.variable, files)
+    return Closure(name, path, loader, libraries, files, known.variable)
 
 
 def parse_ldd(name: str, text: str) -> tuple[Path | None, tuple[tuple[str, Path], ...]]:
@@ -102,7 +109,10 @@ def parse_ldd(name: str, text: str) -> tuple[Path | None, tuple[tuple[str, Path]
     return loader, tuple(sorted(libraries))
 
 
-def _ldd(path: Path) -> str:
+@cache
+def _ldd(path: Path, changed_ns: int) -> str:
+    """What ldd prints; `changed_ns` tells another version of the file."""
+    del changed_ns
     done = subprocess.run(
         ["ldd", str(path)],
         stdin=subprocess.DEVNULL,

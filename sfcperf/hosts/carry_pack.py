@@ -40,9 +40,11 @@ class Tree:
 
     def script(self, carried: str) -> str:
         """What WORKDIR/bin/NAME is; `carried` is WORKDIR/carried."""
-        name, tree = self.closure.name, f"{carried}/trees/{self.digest}"
-        variable = self.closure.variable
+        tree = f"{carried}/trees/{self.digest}"
+        name, variable = self.closure.name, self.closure.variable
         setting = f"{variable}={shlex.quote(f'{tree}/companions')} " if variable else ""
+        if self.closure.companions and not variable:
+            name = f"{tree}/companions/{name}"  # it looks for them where it believes to be
         if self.closure.loader is None:
             return f'#!/bin/sh\n{setting}exec {shlex.quote(f"{tree}/program")} "$@"\n'
         words = [f"{tree}/loader", "--library-path", f"{tree}/lib"]
@@ -52,7 +54,9 @@ class Tree:
 
 def tree(closure: Closure) -> Tree:
     """Names the files of a program by their contents."""
-    named = {path: f"{_digest(path)}-{path.name}" for path in closure.files()}
+    named = {
+        path: f"{_digest(path, path.stat().st_mtime_ns)}-{path.name}" for path in closure.files()
+    }
     links = {"program": named[closure.program]}
     if closure.loader is not None:
         links["loader"] = named[closure.loader]
@@ -91,5 +95,7 @@ def _add_file(tar: tarfile.TarFile, name: str, data: bytes) -> None:
 
 
 @cache
-def _digest(path: Path) -> str:
+def _digest(path: Path, changed_ns: int) -> str:
+    """Of a file's contents; `changed_ns` tells another version of the file."""
+    del changed_ns
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]

@@ -5,9 +5,10 @@ soon as it is gone: SSH servers leave the processes of a lost connection alone. 
 environment variable, which children inherit, and by a list of those in the background, since some
 programs write over their environment. The guard also sends signals, in one round trip.
 
-A command is started by a script that the guard has laid down: a process group of its own, the
-search path, the outputs; then it becomes the command, so that the server sees the command's own
-exit status. Programs are looked up on the path here: busybox's shell prefers its own applets.
+A command is started by a script that the guard has laid down: search path, outputs, in the
+background a process group of its own; then it becomes the command, so that the server sees the
+command's own exit status. Programs are looked up on the path here: busybox's shell prefers its own
+applets.
 
 Everything of ours in a guest is in `WORKDIR/.life-TOKEN`; a token stands for a connection.
 """
@@ -44,19 +45,22 @@ to_group() { kill "-$1" "-$2" || kill "-$1" "$2"; } 2>/dev/null
 marked() {
 	line=
 	while read -r line || [ -n "$line" ]; do
-		case $line in *"SFCPERF_LIFE=$token"*) return 0 ;; esac
+		case $line in *"SFCPERF_LIFE=$token:$2"*) return 0 ;; esac
 		line=
 	done <"$1/environ"
 	return 1
+} 2>/dev/null
+to_marked() {
+	for folder in /proc/[0-9]*; do
+		pid=${folder#/proc/}
+		if marked "$folder" "$2" && [ "$pid" != $$ ]; then kill "-$1" "$pid"; left=1; fi
+	done
 } 2>/dev/null
 end_all() {
 	while read -r pid began; do
 		same "$pid" "$began" && to_group "$1" "$pid" && left=1
 	done <"$life/spawned"
-	for folder in /proc/[0-9]*; do
-		pid=${folder#/proc/}
-		if marked "$folder" && [ "$pid" != $$ ]; then kill "-$1" "$pid"; left=1; fi
-	done
+	to_marked "$1" ""
 } 2>/dev/null
 end() {
 	: >"$life/closed"
@@ -97,10 +101,8 @@ while read -r $limit word a b c; do
 	case $word in
 	beat) : >"$life/beat"; answer 0 ;;
 	signal) same "$b" "$c" && kill "-$a" "$b" 2>/dev/null; answer 0 ;;
-	end) same "$b" "$c" && to_group "$a" "$b"; answer 0 ;;
-	drop) : >"$life/drop-$a"; set -- $(started "$life" "$a")
-		[ -n "$2" ] && same "$2" "$3" && to_group 9 "$2"
-		[ -n "$2" ]; answer $? ;;
+	drop) : >"$life/drop-$a"; started "$life" "$a" >/dev/null; status=$?
+		to_marked 9 "$a"; to_marked 9 "$a"; answer $status ;;
 	fence) if [ -d "$a" ]; then : >"$a/closed"; started "$a" "$b" >/dev/null; answer $?
 		else answer 2; fi ;;
 	bye) last=1; break ;;
@@ -114,7 +116,7 @@ end $last
 _START = """\
 id=$1 kind=$2 in=$3 out=$4 err=$5 name=$6
 shift 6
-LC_ALL=C SFCPERF_LIFE=$token
+LC_ALL=C SFCPERF_LIFE=$token:$id
 export PATH LC_ALL SFCPERF_LIFE
 program= number=2
 case $name in
@@ -141,7 +143,8 @@ echo "sfcperf-started $$ $start" >&2
 [ $in = pipe ] || exec </dev/null
 [ $out = pipe ] || exec >/dev/null
 [ $err = pipe ] || exec 2>/dev/null
-if [ "$group" = $$ ]; then exec "$program" "$@"; fi
+# Where each program that is executed costs time: a group of its own only where it is needed.
+if [ $kind = run ] || [ "$group" = $$ ]; then exec "$program" "$@"; fi
 exec setsid "$program" "$@"
 """
 

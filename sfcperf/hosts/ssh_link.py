@@ -153,9 +153,9 @@ class Link:
             ) from error
 
     async def end(self, session: Session) -> None:
-        """Kill the command's process group, at once; a host that is mute does it later."""
+        """Kill the command and its children, at once; a host that is mute does it later."""
         with suppress(TimeoutError):
-            await self._tell(f"end 9 {session.pid} {session.began}")
+            await self._tell(f"drop {session.id}")
 
     async def had_started(self, through: Link, request: Request) -> bool:
         """Whether a command had been started `through` this connection or another, which is lost;
@@ -235,7 +235,9 @@ class Link:
         self.facts = GuestFacts(uid == "0", machine, shell)
 
     async def _open_session(self, request: Request, line: str) -> Session:
-        session = Session(self.name, request.stdout or Output(), request.stderr or Output())
+        session = Session(
+            request.id, self.name, request.stdout or Output(), request.stderr or Output()
+        )
         try:
             await self.connection.create_session(lambda: session, line, encoding=None)
             await session.started

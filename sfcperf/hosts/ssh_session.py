@@ -53,8 +53,9 @@ class Output:
 class Session(SSHClientSession[bytes]):
     """One command. `started` and `ended` belong to the event loop, `over` to any thread."""
 
-    def __init__(self, host: str, stdout: Output, stderr: Output) -> None:
+    def __init__(self, id: str, host: str, stdout: Output, stderr: Output) -> None:
         loop = asyncio.get_running_loop()
+        self.id = id
         self.host = host
         self.stdout = stdout
         self.stderr = stderr
