@@ -30,7 +30,7 @@ ENCAPSULATIONS = ("nsh-eth", "nsh-vxlan-gpe")
 
 
 class Admission(Subject):
-    """Tests of `admit`."""
+    """Tests of `admit` and `afford`."""
 
     def admit(self, *scenarios: Scenario) -> None:
         """As before a run: a journal that takes nothing, folders that are not there."""
@@ -49,6 +49,7 @@ class Admission(Subject):
         driver: Driver = self.driver_class()(context)
         try:
             driver.admit(scenarios)
+            driver.afford(scenarios)
         finally:
             assert journal.made == [], "something was made while the workflow was admitted"
             assert not nowhere.parent.exists()

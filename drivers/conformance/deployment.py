@@ -119,15 +119,15 @@ class Described(Subject):
             monitors.append(plugins.load("monitor", spec.monitor)(spec.parameters))
             monitors[-1].start(three, raw_dir)
         try:
-            for spec in self.chain(LENGTH).probes:
+            for asked in self.chain(LENGTH).probes:
                 before = traffic.forwarded(three)
-                result = traffic.measure(three, spec.probe, raw_dir)
-                kind = plugins.load("probe", spec.probe)
-                declared = {metric.name for metric in kind.metrics(spec.parameters)}
+                result = traffic.measure(three, asked.probe, raw_dir)
+                kind = plugins.load("probe", asked.probe)
+                declared = {metric.name for metric in kind.metrics(asked.parameters)}
                 assert result.samples
                 assert {sample.metric for sample in result.samples} <= declared
                 crossed = traffic.rise(before, traffic.forwarded(three))
-                assert min(crossed.values()) >= kind.expected_packets(spec.parameters)
+                assert min(crossed.values()) >= kind.expected_packets(asked.parameters)
         finally:
             observed = [row for monitor in reversed(monitors) for row in monitor.stop()]
         sources = {row.source for row in observed if row.metric == "memory_bytes"}

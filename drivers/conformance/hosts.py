@@ -61,7 +61,7 @@ class Hosts(Subject):
         """With the time that it was given; it does not go on where nobody sees it."""
         note = host.workdir / "hangs.pid"
         with pytest.raises(MeasurementError):
-            host.run(["sh", "-c", f"echo $$ >{note}; exec sleep 600"], timeout_s=1.0)
+            host.run(["sh", "-c", f"echo $$ >{note}; exec sleep 600"], timeout_s=2.0)
         pid = host.read_text(str(note)).strip()
         assert pid.isdigit()
         _await(lambda: not _runs(host, int(pid)), f"process {pid} still runs")

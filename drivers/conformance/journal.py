@@ -28,7 +28,7 @@ class WatchedJournal:
         new = list(resources)
         known = {(each.kind, each.name) for each in self._file.outstanding()}
         fresh = [each for each in new if (each.kind, each.name) not in known]
-        there = self._driver_class.undo(fresh[::-1], dry_run=True)
+        there = self._driver_class.undo(fresh[::-1], dry_run=True) if fresh else []
         with self._lock:
             self.too_late += there
             again = {(each.kind, each.name) for each in new}

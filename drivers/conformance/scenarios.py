@@ -50,7 +50,7 @@ def chain(
             type=vnf,
             position=position,
             node=place.placement["chain"],
-            resources=Resources(vcpus=vcpus, memory_mib=128),
+            resources=Resources(vcpus=vcpus, memory_mib=256),
             knobs=defaults,
             vnfd=None,
         )

@@ -1,0 +1,39 @@
+"""The OpenStack driver keeps the contract of drivers, on the project's own cloud."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import pytest
+from support.openstack_project import inventory, left_over
+
+from sfcperf.cli.shipped import shipped_profiles
+from sfcperf.drivers.conformance import DriverConformance
+from sfcperf.workflow.profile import read_profile
+
+# VMs are shared: the tests run one after another.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("openstack-conformance")]
+
+
+class TestOpenStack(DriverConformance):
+    driver = "openstack"
+    config: ClassVar[dict[str, Any]] = {
+        **read_profile(shipped_profiles()["openstack"]).config,
+        "cloud": os.environ.get("OS_CLOUD", "sfcperf"),
+    }
+    # An emulated VM boots in the time of two thirds of a deployment.
+    deaths: ClassVar[dict[str, float]] = {"early": 0.1, "midway": 0.4, "late": 0.9}
+    connection: ClassVar[Any] = None
+
+    @pytest.fixture(autouse=True)
+    def _cloud(self, cloud: Any) -> Iterator[None]:
+        type(self).connection = cloud
+        yield
+
+    def traces(self, tag: str) -> list[str]:
+        """As the cloud lists them."""
+        nothing = {kind: {} for kind in (now := inventory(self.connection))}
+        found = left_over(nothing, now).items()
+        return [f"{kind}: {name}" for kind, names in found for name in names if tag in name]
