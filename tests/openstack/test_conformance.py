@@ -34,6 +34,6 @@ class TestOpenStack(DriverConformance):
 
     def traces(self, tag: str) -> list[str]:
         """As the cloud lists them."""
-        nothing = {kind: {} for kind in (now := inventory(self.connection))}
-        found = left_over(nothing, now).items()
+        now = inventory(self.connection)
+        found = left_over(dict.fromkeys(now, {}), now).items()
         return [f"{kind}: {name}" for kind, names in found for name in names if tag in name]
