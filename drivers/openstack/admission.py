@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 from collections.abc import Sequence
 
@@ -37,9 +38,9 @@ def admit(scenarios: Sequence[Scenario], config: Config) -> None:
         )
 
 
-def data_prefix(scenario: Scenario) -> str:
+def data_prefix(scenario: Scenario, tag: str = "") -> str:
     """IPv4 prefix of the data network: the one that the client is in."""
-    client = ipaddress.IPv4Interface(f"{addresses(scenario)[0]}/{PREFIX_LENGTH}")
+    client = ipaddress.IPv4Interface(f"{addresses(scenario, tag)[0]}/{PREFIX_LENGTH}")
     return str(client.network)
 
 
@@ -80,9 +81,16 @@ def _check_endpoints(scenario: Scenario) -> None:
         )
 
 
-def addresses(scenario: Scenario) -> tuple[str, str]:
-    """IPv4 addresses of client and server in the data network."""
-    return scenario.client.address or "10.0.0.1", scenario.server.address or "10.0.0.2"
+def addresses(scenario: Scenario, tag: str = "") -> tuple[str, str]:
+    """IPv4 addresses of client and server in the data network of the run with this tag.
+
+    Where the workflow names none, each run has its own: networking-sfc holds the flow classifiers
+    of all chains of a project against each other by prefix and protocol alone, not by network or
+    port, so that two runs at once would be in each other's way.
+    """
+    number = int.from_bytes(hashlib.sha256(tag.encode()).digest()[:2], "big") % (64 * 256)
+    own = f"10.{64 + number // 256}.{number % 256}"
+    return scenario.client.address or f"{own}.1", scenario.server.address or f"{own}.2"
 
 
 def _check_topology(scenario: Scenario, config: Config) -> None:

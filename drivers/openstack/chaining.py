@@ -11,11 +11,13 @@ packets (traversal), not here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from ipaddress import IPv4Network
 from typing import Any
 
 from sfcperf.drivers.openstack import kinds, things
+from sfcperf.drivers.openstack.admission import PREFIX_LENGTH
 from sfcperf.drivers.openstack.cloud import Cloud
-from sfcperf.drivers.openstack.lifecycle.base import Machine, Workshop
+from sfcperf.drivers.openstack.lifecycle.base import Machine, Port, Workshop
 from sfcperf.drivers.openstack.parallel import each
 from sfcperf.drivers.openstack.plan import DATA, EGRESS, INGRESS, ChainPlan
 from sfcperf.plugins import Requirement
@@ -41,34 +43,37 @@ def requirements(cloud: Cloud) -> list[Requirement]:
     ]
 
 
-def classifier(match: Match, source_port: str, destination_port: str | None) -> dict[str, Any]:
+def classifier(match: Match, source: Port, destination: Port, *, symmetric: bool) -> dict[str, Any]:
     """What the chain takes, in the words of networking-sfc's API (heat's are the same).
 
-    What a workflow does not say is not matched on: packets enter by the port that they come from.
-    `destination_port` is the port from which replies enter a symmetric chain.
+    Packets enter by the port that they come from; replies, in a symmetric chain, by that of their
+    sender. Where the workflow says no source, the endpoints' network is matched: networking-sfc
+    compares the classifiers of a project's chains by addresses, not by ports, and would let no
+    other run beside this one. The destination may be a virtual address, of a load balancer.
     """
     fields: dict[str, Any] = {
         "ethertype": "IPv4",
         "protocol": None if match.ip_proto == "any" else match.ip_proto,
-        "source_ip_prefix": match.source,
+        "source_ip_prefix": match.source or _network(source),
         "destination_ip_prefix": match.destination,
         "source_port_range_min": match.source_port,
         "source_port_range_max": match.source_port,
         "destination_port_range_min": match.destination_port,
         "destination_port_range_max": match.destination_port,
-        "logical_source_port": source_port,
-        "logical_destination_port": destination_port,
+        "logical_source_port": source.id,
+        "logical_destination_port": destination.id if symmetric else None,
     }
     return {name: value for name, value in fields.items() if value is not None}
 
 
+def _network(port: Port) -> str:
+    return str(IPv4Network(f"{port.address}/{PREFIX_LENGTH}", strict=False))
+
+
 def classifier_of(plan: ChainPlan, machines: Mapping[str, Machine]) -> dict[str, Any]:
-    """The classifier of a chain between machines, or ports that were there before."""
-    source, destination = (
-        machines[end].ports[DATA].id if end in machines else end
-        for end in (plan.client, plan.server)
-    )
-    return classifier(plan.match, source, destination if plan.symmetric else None)
+    """The classifier of a chain between machines."""
+    source, destination = (machines[end].ports[DATA] for end in (plan.client, plan.server))
+    return classifier(plan.match, source, destination, symmetric=plan.symmetric)
 
 
 def chain(workshop: Workshop, plan: ChainPlan, machines: Mapping[str, Machine]) -> dict[str, Any]:
@@ -134,7 +139,8 @@ def _standing(cloud: Cloud, run: str, fields: Mapping[str, Any], symmetric: bool
     return chains[0] if as_asked and not more and mine and both_ways == symmetric else None
 
 
-_FIELDS = frozenset(classifier(Match("tcp", "x", "x", 1, 1), "x", "x"))
+_ANY_PORT = Port("any", "", "0.0.0.0")
+_FIELDS = frozenset(classifier(Match("tcp", "x", "x", 1, 1), _ANY_PORT, _ANY_PORT, symmetric=True))
 """Everything that a classifier can match on."""
 
 

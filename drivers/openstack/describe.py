@@ -25,7 +25,7 @@ def describe(identity: str, site: Site, diagnostics: Diagnostics) -> Deployment:
         functions=tuple(_function(site, spec) for spec in site.scenario.chain.functions),
         hops=_hops(site),
         meters={name: guest.meter for name, guest in site.guests.items()},
-        encapsulation=str(site.chain.get("encapsulation", "none")),
+        encapsulation=str(site.chain.get("correlation") or "none"),
         facts=_facts(site),
         diagnostics=diagnostics,
     )

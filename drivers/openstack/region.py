@@ -51,7 +51,7 @@ class Region:
         asked: list[tuple[Shape, str | None]] = [
             # In a network that was there before, the cloud knows which addresses are free.
             (end, None if any(standing) else address)
-            for end, address in zip(ends, addresses(scenario), strict=True)
+            for end, address in zip(ends, addresses(scenario, self._context.tag), strict=True)
             if isinstance(end, Shape)
         ]
         asked += [(shape, None) for shape in wanted.functions]
@@ -109,7 +109,7 @@ class Region:
         if self._ground is None:
             network = next((g.port(DATA).network_id for g in self._standing.values()), None)
             self._ground = networks.prepare_ground(
-                self._workshop, USER_DATA, public, data_prefix(scenario), network
+                self._workshop, USER_DATA, public, data_prefix(scenario, self._context.tag), network
             )
         machines = self._lifecycle.make(plans, self._ground)
         self._open_gate(machines, key)
