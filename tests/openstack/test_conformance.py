@@ -35,5 +35,5 @@ class TestOpenStack(DriverConformance):
     def traces(self, tag: str) -> list[str]:
         """As the cloud lists them."""
         now = inventory(self.connection)
-        found = left_over(dict.fromkeys(now, {}), now).items()
+        found = left_over({kind: {} for kind in now}, now).items()
         return [f"{kind}: {name}" for kind, names in found for name in names if tag in name]
