@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sfcperf.drivers.openstack.failures import CloudError, diagnose, kinds
 
@@ -16,3 +16,11 @@ def ask(what: str, action: Callable[[], T]) -> T:
         return action()
     except kinds() as error:
         raise CloudError(what, diagnose(error)) from error
+
+
+def content(response: Any) -> Any:
+    """What openstacksdk's adapter brought as JSON: it raises nothing by itself."""
+    from openstack.exceptions import raise_from_response
+
+    raise_from_response(response)
+    return response.json()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfcperf.drivers.openstack import gnocchi
-from sfcperf.drivers.openstack.asking import ask
+from sfcperf.drivers.openstack.asking import ask, content
 from sfcperf.drivers.openstack.cloud import Cloud
 from sfcperf.drivers.openstack.failures import CloudError
 from sfcperf.errors import EnvironmentLacks, MeasurementError
@@ -162,7 +162,7 @@ def _standard(answer: Any, ports: Mapping[str, str]) -> Iterator[tuple[str, floa
 def _libvirt_memory(cloud: Cloud, server: str) -> dict[str, float]:
     """What the VM's process holds, and what the VM was given."""
     compute = cloud.connection.compute
-    response = compute.get(f"/servers/{server}/diagnostics", microversion=_HYPERVISORS_OWN)
-    answer = response.json()
+    path = f"/servers/{server}/diagnostics"
+    answer = content(compute.get(path, microversion=_HYPERVISORS_OWN))
     names = {"memory-rss": "memory_bytes", "memory": "memory_limit_bytes"}
     return {name: answer[key] * _BYTES_PER_KIB for key, name in names.items() if key in answer}

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from sfcperf.drivers.openstack.asking import ask
+from sfcperf.drivers.openstack.asking import ask, content
 from sfcperf.drivers.openstack.failures import CloudError
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ class Measures:
         query = {"=": {"instance_id": self._server}}
 
         def search() -> list[dict[str, Any]]:
-            answer = self._adapter().post(f"/v1/search/resource/{kind}", json=query)
-            found: list[dict[str, Any]] = answer.json()
+            response = self._adapter().post(f"/v1/search/resource/{kind}", json=query)
+            found: list[dict[str, Any]] = content(response)
             return found
 
         return ask(f"asking Gnocchi for each {kind} of {self._server}", search)
@@ -130,7 +130,7 @@ class Measures:
         try:
             return ask(
                 f"asking Gnocchi for {path}",
-                lambda: self._adapter().get(path, params=parameters).json(),
+                lambda: content(self._adapter().get(path, params=parameters)),
             )
         except CloudError as error:
             if error.status == _NOT_FOUND:

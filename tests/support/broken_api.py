@@ -57,6 +57,8 @@ class BrokenApi:
         self.things: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in COLLECTIONS}
         self.tokens: set[str] = set()
         self.password = "right"
+        self.services = {"network": "/network"}
+        """Type -> path: the catalogue. What others than neutron answer is a matter of faults."""
         self.late_s = 1.0
         self._number = 0
         self._lock = threading.Lock()
@@ -166,11 +168,14 @@ class _Handler(BaseHTTPRequestHandler):
             return 401, {"error": {"message": "The request you have made requires auth."}}, {}
         token = f"token-{time.monotonic_ns()}"
         self.owner.tokens.add(token)
-        endpoint = {
-            **{"interface": "public", "region": "RegionOne", "region_id": "RegionOne"},
-            **{"url": f"{self.owner.url}/network", "id": "e"},
-        }
-        service = {"type": "network", "name": "neutron", "id": "s", "endpoints": [endpoint]}
+        region = {"interface": "public", "region": "RegionOne", "region_id": "RegionOne"}
+        catalogue = [
+            {
+                **{"type": kind, "name": kind, "id": kind},
+                "endpoints": [{**region, "url": f"{self.owner.url}{path}", "id": f"e-{kind}"}],
+            }
+            for kind, path in self.owner.services.items()
+        ]
         return (
             201,
             {
@@ -184,7 +189,7 @@ class _Handler(BaseHTTPRequestHandler):
                     },
                     "expires_at": "2099-01-01T00:00:00.000000Z",
                     "issued_at": "2020-01-01T00:00:00.000000Z",
-                    "catalog": [service],
+                    "catalog": catalogue,
                     "roles": [],
                 }
             },
