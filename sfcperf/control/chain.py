@@ -73,10 +73,16 @@ class Chain:
         return {
             "id": self._deployment.id,
             "encapsulation": self._deployment.encapsulation,
-            "spi": self._visit.scenario.chain.spi,
+            "spi": self._spi(proof),
             "traversal": {"proven": proof.proven, "method": proof.method, "evidence": evidence},
             "facts": dict(self._deployment.facts),
         }
+
+    def _spi(self, proof: TraversalProof) -> int | None:
+        """None where the infrastructure chains by other means than NSH."""
+        seen = proof.forward + proof.reverse
+        on_the_wire = not seen or any(hop.spi is not None for hop in seen)
+        return self._visit.scenario.chain.spi if on_the_wire else None
 
     def _keep_evidence(self, deployment: Deployment, proof: TraversalProof) -> str:
         """What was seen, beside the trials' raw output; gives the path within the run folder."""

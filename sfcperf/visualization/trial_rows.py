@@ -110,7 +110,7 @@ def _proof(identity: str, group: Sequence[TrialRecord], folder: Path, same_as: s
         identity,
         scenario_text(record.scenario),
         str(record.deployment.get("encapsulation", "")),
-        str(record.deployment.get("spi", "")),
+        _spi(record.deployment.get("spi")),
         bool(proof.get("proven")),
         str(proof.get("method", "")),
         _path(seen.get("forward") or ()),
@@ -136,10 +136,20 @@ def _evidence(folder: Path, name: str) -> Mapping[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
+def _spi(value: object) -> str:
+    """Empty where there is none on the wire."""
+    return "" if value is None else str(value)
+
+
 def _path(hops: Iterable[Mapping[str, Any]]) -> str:
-    """`fwd-1 (SI 255→254, 10 packets), ...`."""
+    """`fwd-1 (SI 255→254, 10 packets), ...`; with TTL where the order is told by it."""
     return ", ".join(
-        f"{hop.get('function')} (SI {hop.get('si')}→{hop.get('si_after')}, "
-        f"{hop.get('packets')} packets)"
-        for hop in hops
+        f"{hop.get('function')} ({_index(hop)}{hop.get('packets')} packets)" for hop in hops
     )
+
+
+def _index(hop: Mapping[str, Any]) -> str:
+    for name in ("si", "ttl"):
+        if hop.get(name) is not None:
+            return f"{name.upper()} {hop[name]}→{hop.get(f'{name}_after')}, "
+    return ""
