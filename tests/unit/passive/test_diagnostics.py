@@ -1,0 +1,166 @@
+"""The monitor `diagnostics` over instances whose counts are known."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from sfcperf.errors import MeasurementError
+from sfcperf.management.deployment import Deployment
+from sfcperf.passive import sampling
+from sfcperf.passive.base import Observation
+from sfcperf.passive.diagnostics import DiagnosticsMonitor
+
+Answers = Iterable[Mapping[str, float] | MeasurementError]
+
+
+class Instance:
+    """Gives one answer after the other, the last again and again."""
+
+    def __init__(self, answers: Answers) -> None:
+        self._answers = list(answers)
+
+    def __call__(self) -> Mapping[str, float]:
+        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        if isinstance(answer, MeasurementError):
+            raise answer
+        return answer
+
+
+class Clock:
+    """Steps of one second, however many threads ask."""
+
+    now_s = 0.0
+
+    def middle_s(self) -> float:
+        return Clock.now_s
+
+
+@pytest.fixture
+def begin(monkeypatch: pytest.MonkeyPatch) -> Callable[..., DiagnosticsMonitor]:
+    monkeypatch.setattr("sfcperf.passive.diagnostics.Look", Clock)
+    Clock.now_s = 100.0
+
+    def begun(**instances: Answers) -> DiagnosticsMonitor:
+        monitor = DiagnosticsMonitor({"interval_s": 1})
+        monitor.begin(deployment({name: Instance(a) for name, a in instances.items()}))
+        return monitor
+
+    return begun
+
+
+def deployment(diagnostics: Mapping[str, Callable[[], Mapping[str, float]]]) -> Deployment:
+    return cast(Any, Deployment)("d", None, None, (), (), {}, "none", diagnostics=diagnostics)
+
+
+def sampled(monitor: DiagnosticsMonitor) -> dict[tuple[str, str], tuple[float, str]]:
+    Clock.now_s += 2.0
+    return shown(monitor.sample(0))
+
+
+def shown(observations: Iterable[Observation]) -> dict[tuple[str, str], tuple[float, str]]:
+    return {(o.source, o.metric): (o.value, o.unit) for o in observations}
+
+
+def test_schema_is_sound() -> None:
+    Draft202012Validator.check_schema(DiagnosticsMonitor.parameters)
+    assert not Draft202012Validator(DiagnosticsMonitor.parameters).is_valid({"interval_s": 0.1})
+    assert DiagnosticsMonitor.requirements() == []
+
+
+def test_amounts_at_once_and_counts_as_they_rise(
+    begin: Callable[..., DiagnosticsMonitor],
+) -> None:
+    monitor = begin(
+        fwd=[
+            {"cpu_s": 7.0, "memory_bytes": 4096, "in/rx_packets": 10, "in/rx_bytes": 1000},
+            {"cpu_s": 8.0, "memory_bytes": 8192, "in/rx_packets": 40, "in/rx_bytes": 2000},
+            {"cpu_s": 8.5, "memory_bytes": 8192, "in/rx_packets": 40, "in/rx_bytes": 2000},
+        ]
+    )
+    assert sampled(monitor) == {("fwd", "outside_memory_bytes"): (4096, "B")}
+    assert sampled(monitor) == {
+        ("fwd", "outside_memory_bytes"): (8192, "B"),
+        ("fwd", "outside_cpu_s"): (1.0, "s"),
+        ("fwd", "outside_cpu_cores"): (0.5, "1"),
+        ("fwd/in", "outside_rx_packets"): (30, "1"),
+        ("fwd/in", "outside_rx_pps"): (15, "1/s"),
+        ("fwd/in", "outside_rx_bytes"): (1000, "B"),
+        ("fwd/in", "outside_rx_bps"): (4000, "bit/s"),
+    }
+    sampled(monitor)
+    totals = shown(monitor.totals(0))
+    assert totals["fwd", "outside_cpu_s_total"] == (1.5, "s")
+    assert totals["fwd/in", "outside_rx_packets_total"] == (30, "1")
+    assert ("fwd", "outside_memory_bytes_total") not in totals
+
+
+def test_a_count_that_went_back_began_anew(begin: Callable[..., DiagnosticsMonitor]) -> None:
+    monitor = begin(fwd=[{"disk_read_bytes": 900}, {"disk_read_bytes": 50}])
+    sampled(monitor)
+    assert sampled(monitor) == {("fwd", "outside_disk_read_bytes"): (50, "B")}
+
+
+def test_what_comes_later_counts_from_then_on(begin: Callable[..., DiagnosticsMonitor]) -> None:
+    monitor = begin(fwd=[{}, {"cpu_s": 5.0}, {"cpu_s": 6.0, "measure_age_s": 30.0}])
+    assert sampled(monitor) == {}
+    assert sampled(monitor) == {}
+    assert sampled(monitor) == {
+        ("fwd", "outside_cpu_s"): (1.0, "s"),
+        ("fwd", "outside_cpu_cores"): (0.5, "1"),
+        ("fwd", "outside_measure_age_s"): (30.0, "s"),
+    }
+
+
+def test_no_rate_over_a_sliver_of_time(begin: Callable[..., DiagnosticsMonitor]) -> None:
+    monitor = begin(fwd=[{"cpu_s": 5.0}, {"cpu_s": 5.1}])
+    sampled(monitor)
+    Clock.now_s += 0.1 - 2.0
+    assert sampled(monitor) == {("fwd", "outside_cpu_s"): (pytest.approx(0.1), "s")}
+
+
+def test_one_that_does_not_answer_hides_no_other(
+    begin: Callable[..., DiagnosticsMonitor],
+) -> None:
+    broken = MeasurementError("nova is away")
+    monitor = begin(a=[{"memory_bytes": 1}], b=[broken], c=[{"memory_bytes": 3}])
+    seen: list[Observation] = []
+    with pytest.raises(MeasurementError, match="nova is away"):
+        seen.extend(monitor.sample(0))
+    assert [o.source for o in seen] == ["a", "c"]
+
+
+def test_an_infrastructure_without_is_refused(tmp_path: Path) -> None:
+    monitor = DiagnosticsMonitor({"interval_s": 1})
+    with pytest.raises(MeasurementError, match="says nothing of its instances from outside"):
+        monitor.start(deployment({}), tmp_path)
+    assert monitor.stop() == []
+
+
+def test_what_cannot_work_fails_at_the_start(tmp_path: Path) -> None:
+    monitor = DiagnosticsMonitor({"interval_s": 1})
+    forbidden = Instance([MeasurementError("nova lets administrators only")])
+    with pytest.raises(MeasurementError, match="administrators only"):
+        monitor.start(deployment({"fwd": forbidden}), tmp_path)
+    monitor.stop()
+
+
+def test_a_whole_trial(tmp_path: Path) -> None:
+    """With its thread, real time, and its own cost."""
+    started = time.monotonic()
+    monitor = DiagnosticsMonitor({"interval_s": 0.05})
+    monitor.start(deployment({"fwd": lambda: {"cpu_s": time.monotonic() - started}}), tmp_path)
+    time.sleep(0.2)
+    told = monitor.stop()
+    times = [o.time_ns for o in told if o.metric == "outside_cpu_s"]
+    assert times == sorted(times)
+    cores = [o.value for o in told if o.metric == "outside_cpu_cores"]
+    assert cores and all(value == pytest.approx(1.0, rel=0.5) for value in cores)
+    assert {"monitor_cpu_s", "outside_cpu_s_total"} <= {o.metric for o in told}
+    assert isinstance(monitor, sampling.SamplingMonitor)
+    assert not list(tmp_path.iterdir())
