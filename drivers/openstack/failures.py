@@ -47,6 +47,12 @@ class Failure:
         words = self.words.lower()
         if "quota" in words or "overlimit" in words:
             return "free something in the project, or ask the cloud's operator for a larger quota"
+        if "conflicts with flow classifier" in words:
+            return (
+                "another chain of the project takes packets of the same addresses, and "
+                "networking-sfc allows one: wait for the other run, or give the endpoints other "
+                "addresses, or use another project"
+            )
         if self.status == 403:
             return "this needs the rights of an administrator, or a role that the cloud names"
         if self.verdict is Verdict.REFUSED:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfcperf.drivers.openstack import networks, servers
+from sfcperf.drivers.openstack import ports, servers
 from sfcperf.drivers.openstack.endpoint_options import Standing
 from sfcperf.drivers.openstack.lifecycle.base import Machine, Port, Workshop
 from sfcperf.drivers.openstack.plan import DATA, MANAGEMENT, MachinePlan, Shape
@@ -76,7 +76,7 @@ def connect(
 
 def reach(workshop: Workshop, standing: Standing) -> Guest:
     """A machine that is there already. Raises DeploymentError, EnvironmentLacks."""
-    found = networks.bound_port(workshop.cloud, standing.port)
+    found = ports.bound_port(workshop.cloud, standing.port)
     shape = Shape("endpoint", standing.name, "endpoint", "", None, 0, 0, None, None)
     plan = MachinePlan(standing.name, shape, found.address)
     machine = Machine(plan, "", {DATA: found}, 0.0)

@@ -14,7 +14,7 @@ from typing import Any
 from sfcperf.drivers.openstack import kinds, things
 from sfcperf.drivers.openstack.cloud import Cloud
 from sfcperf.drivers.openstack.failures import CloudError
-from sfcperf.drivers.openstack.lifecycle.base import Ground, Port, Workshop
+from sfcperf.drivers.openstack.lifecycle.base import Ground, Workshop
 from sfcperf.drivers.openstack.parallel import each
 from sfcperf.errors import DeploymentError, EnvironmentLacks, InputError
 
@@ -72,35 +72,6 @@ def existing(cloud: Cloud, key: str, name: str) -> Any:
             hint="`openstack network list` shows those that there are",
         )
     return found
-
-
-def bound_port(cloud: Cloud, name: str) -> Port:
-    """A port that was there before, by name or id. Raises EnvironmentLacks when there is none, or
-    it belongs to no machine: networking-sfc takes packets from ports that are bound only."""
-    network = cloud.connection.network
-    found = cloud.call(
-        f"looking for port {name}", lambda: network.find_port(name, ignore_missing=True)
-    )
-    if found is None or not found.device_id:
-        raise EnvironmentLacks(
-            f"the cloud has no port {name}, or does not show it to this project"
-            if found is None
-            else f"the port {name} belongs to no machine",
-            where="/endpoints",
-            hint="`openstack port list` shows those that there are",
-        )
-    return port_of(found)
-
-
-def port_of(found: Any) -> Port:
-    """As machines have it. Raises DeploymentError when it has no IPv4 address."""
-    addresses = [ip["ip_address"] for ip in found.fixed_ips if ":" not in ip["ip_address"]]
-    if not addresses:
-        raise DeploymentError(
-            f"the cloud gave the port {found.name} no IPv4 address",
-            hint="does the network have an IPv4 subnet?",
-        )
-    return Port(found.id, found.mac_address.lower(), addresses[0], found.network_id)
 
 
 class _Groundwork:
@@ -177,7 +148,6 @@ class _Groundwork:
         """A network with one subnet."""
         name = self.names.of(which)
         made = self._network(name)
-        self._tag(made)
         hosts = IPv4Network(prefix)
         body: dict[str, Any] = {
             "name": name,
@@ -194,7 +164,6 @@ class _Groundwork:
         subnet = things.ensure(
             self.cloud, kinds.SUBNET, name, lambda: self.network.create_subnet(**body)
         )
-        self._tag(subnet)
         self.subnets[which] = things.identity(subnet)
         return made
 
@@ -242,7 +211,6 @@ class _Groundwork:
                 external_gateway_info={"network_id": outside},
             ),
         )
-        self._tag(router)
         subnet = self.subnets[MANAGEMENT]
 
         def interface() -> Any:
@@ -265,7 +233,6 @@ class _Groundwork:
             name,
             lambda: self.network.create_security_group(name=name, description=self._description()),
         )
-        self._tag(group)
 
         def rule() -> Any:
             rules = self.network.security_group_rules(security_group_id=group.id)
@@ -301,9 +268,3 @@ class _Groundwork:
 
     def _description(self) -> str:
         return f"sfcperf, run {self.names.tag}"
-
-    def _tag(self, thing: Any) -> None:
-        if "standard-attr-tag" in self.extensions and self.names.run not in (thing.tags or []):
-            self.cloud.call(
-                f"tagging {thing.name}", lambda: self.network.set_tags(thing, [self.names.run])
-            )

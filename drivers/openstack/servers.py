@@ -1,4 +1,4 @@
-"""Servers and their ports: the requests that make machines, one look for all that boot."""
+"""Servers: requests that make them at the same time, and one look for all that boot."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from typing import Any
 
 from sfcperf.drivers.openstack import kinds, things
 from sfcperf.drivers.openstack.cloud import Cloud
-from sfcperf.drivers.openstack.lifecycle.base import Ground, Port, Workshop
-from sfcperf.drivers.openstack.networks import port_of
+from sfcperf.drivers.openstack.lifecycle.base import Workshop
 from sfcperf.drivers.openstack.parallel import each
 from sfcperf.drivers.openstack.patience import pause
-from sfcperf.drivers.openstack.plan import MANAGEMENT, MachinePlan
+from sfcperf.drivers.openstack.plan import MachinePlan
+from sfcperf.drivers.openstack.ports import port_name, roles
 from sfcperf.errors import DeploymentError
+
+__all__ = ["Boots", "console", "encoded", "port_name", "remove_server", "roles"]
 
 LOOK_EVERY_S = 0.7
 """Between two looks at servers that boot: one request for all of them."""
@@ -23,16 +25,6 @@ FRESH_SERVERS = 1
 """How often a server that ends in ERROR is made anew."""
 METADATA = "sfcperf-run"
 """Key under which a server says whose it is."""
-
-
-def roles(plan: MachinePlan) -> tuple[str, ...]:
-    """Ports of a machine, in the order of its interfaces."""
-    return (MANAGEMENT, *plan.shape.ports)
-
-
-def port_name(machine: str, role: str) -> str:
-    """Name of a machine's port in neutron."""
-    return f"{machine}-{role}"
 
 
 def console(cloud: Cloud, server_id: str) -> str:
@@ -45,83 +37,13 @@ def console(cloud: Cloud, server_id: str) -> str:
     return cloud.call(f"reading the console of server {server_id}", read)
 
 
-def ports(
-    workshop: Workshop, plans: Sequence[MachinePlan], ground: Ground
-) -> dict[str, dict[str, Port]]:
-    """Machine -> role -> port: those that are there, the rest in one request."""
-    cloud = workshop.cloud
-    wanted = {
-        port_name(plan.name, role): _port_body(workshop, plan, role, ground)
-        for plan in plans
-        for role in roles(plan)
-    }
-    present: dict[str, Any] = {}
-    asked = 0
-
-    def find() -> dict[str, Any] | None:
-        present.update(_ports_by_name(cloud, ground, set(wanted)))
-        return present if len(present) == len(wanted) else None
-
-    def make() -> dict[str, Any]:
-        nonlocal asked
-        asked += 1
-        missing = [body for name, body in wanted.items() if name not in present]
-        made = list(cloud.connection.network.create_ports(missing))
-        return present | {port.name: port for port in made}
-
-    found = cloud.ensure(f"creating {len(wanted)} ports", find, make)
-    if asked > 1:
-        _remove_doubles(cloud, found)
-    return {
-        plan.name: {role: port_of(found[port_name(plan.name, role)]) for role in roles(plan)}
-        for plan in plans
-    }
-
-
-def _ports_by_name(cloud: Cloud, ground: Ground, names: set[str]) -> dict[str, Any]:
-    network = cloud.connection.network
-    project = cloud.connection.current_project_id
-    networks = {ground.management_network_id, ground.data_network_id}
-    listed = (p for net in networks for p in network.ports(network_id=net, project_id=project))
-    return {port.name: port for port in listed if port.name in names}
-
-
-def _remove_doubles(cloud: Cloud, kept: Mapping[str, Any]) -> None:
-    """Of a request that was heard twice."""
-    for name, port in kept.items():
-        for double in things.every(cloud, kinds.PORT, name):
-            if double.id != port.id:
-                things.delete(cloud, kinds.PORT, name, double)
-
-
-def _port_body(workshop: Workshop, plan: MachinePlan, role: str, ground: Ground) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "name": port_name(plan.name, role),
-        "description": f"sfcperf, run {workshop.names.tag}",
-    }
-    if role == MANAGEMENT:
-        body["network_id"] = ground.management_network_id
-    else:
-        body["network_id"] = ground.data_network_id
-        fixed = {"subnet_id": ground.data_subnet_id}
-        if plan.address is not None:
-            fixed["ip_address"] = plan.address
-        body["fixed_ips"] = [fixed]
-    if body["network_id"] in ground.guarded:
-        body["security_group_ids"] = [ground.security_group_id]
-        if role != MANAGEMENT:
-            # A function sends packets that bear the endpoints' addresses.
-            body["allowed_address_pairs"] = [{"ip_address": "0.0.0.0/0"}]
-    return body
-
-
 @dataclass
 class Boots:
     """Servers on their way to ACTIVE."""
 
     workshop: Workshop
     request: Callable[[MachinePlan], dict[str, Any]]
-    """Body of the request that makes a machine's server."""
+    """Body of the request that makes a machine's server; makes what that needs (ports)."""
     asked_at: dict[str, float] = field(default_factory=dict)
     """Machine -> when it was asked for, by time.monotonic."""
     made_s: dict[str, float] = field(default_factory=dict)
@@ -155,9 +77,9 @@ class Boots:
             pause(LOOK_EVERY_S)
 
     def _ask(self, plan: MachinePlan) -> None:
-        self.asked_at.setdefault(plan.name, time.monotonic())
         compute = self.workshop.cloud.connection.compute
         body = self.request(plan)
+        self.asked_at.setdefault(plan.name, time.monotonic())
         things.ensure(
             self.workshop.cloud, kinds.SERVER, plan.name, lambda: compute.create_server(**body)
         )

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfcperf.drivers.base import Resource
-from sfcperf.drivers.openstack import chaining, demolition, kinds, servers, things
+from sfcperf.drivers.openstack import chaining, demolition, kinds, ports, servers, things
 from sfcperf.drivers.openstack.config import Config
 from sfcperf.drivers.openstack.flavors import Flavors, flavor_id
-from sfcperf.drivers.openstack.lifecycle.base import Ground, Lifecycle, Machine, Workshop
+from sfcperf.drivers.openstack.lifecycle.base import Ground, Lifecycle, Machine, Port, Workshop
 from sfcperf.drivers.openstack.plan import ChainPlan, MachinePlan, Shape
 from sfcperf.plugins import Requirement
 
@@ -35,10 +35,10 @@ class NovaLifecycle(Lifecycle):
         # What is missing is found before anything is made.
         placed = {plan.shape: self._placed(plan.shape) for plan in plans}
         workshop.journal.intend([r for plan in plans for r in resources(workshop.cloud, plan)])
-        ports = servers.ports(workshop, plans, ground)
+        made: dict[str, dict[str, Port]] = {}
 
         def request(plan: MachinePlan) -> dict[str, Any]:
-            own = ports[plan.name].values()
+            made[plan.name] = ports.ensure_ports(workshop, plan, ground)
             return {
                 "name": plan.name,
                 **placed[plan.shape],
@@ -46,14 +46,14 @@ class NovaLifecycle(Lifecycle):
                 "user_data": servers.encoded(ground.user_data),
                 "config_drive": True,
                 "metadata": {servers.METADATA: workshop.names.tag},
-                "networks": [{"port": port.id} for port in own],
+                "networks": [{"port": port.id} for port in made[plan.name].values()],
             }
 
         boots = servers.Boots(workshop, request)
         boots.start(plans)
         ids = boots.wait(plans)
         return [
-            Machine(plan, ids[plan.name], ports[plan.name], boots.made_s[plan.name])
+            Machine(plan, ids[plan.name], made[plan.name], boots.made_s[plan.name])
             for plan in plans
         ]
 
@@ -85,7 +85,7 @@ class NovaLifecycle(Lifecycle):
 
 def resources(cloud: Cloud, plan: MachinePlan) -> list[Resource]:
     """All that a machine is made of, its part in chains too."""
-    names = [(kinds.PORT, servers.port_name(plan.name, role)) for role in servers.roles(plan)]
+    names = [(kinds.PORT, ports.port_name(plan.name, role)) for role in ports.roles(plan)]
     names.append((kinds.SERVER, plan.name))
     if plan.shape.role == "function":
         names += [(kinds.PAIR, plan.name), (kinds.PAIR_GROUP, plan.name)]
