@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from sfcperf.drivers.conformance import traffic
-from sfcperf.drivers.conformance.deployment import LENGTH
 from sfcperf.drivers.conformance.subject import Subject
 from sfcperf.management.deployment import Deployment, TraversalProof
 from sfcperf.workflow.model import Match, Scenario
@@ -42,20 +41,20 @@ class Chains(Subject):
 
     def test_the_chain_is_proven(self) -> None:
         """In order, both ways; and again, as often as it is asked."""
-        self.check_proof(self.chain(LENGTH))
-        self.check_proof(self.chain(LENGTH))
+        self.check_proof(self.chain(self.longest))
+        self.check_proof(self.chain(self.longest))
 
-    @pytest.mark.parametrize("position", [1, LENGTH])
-    def test_a_broken_chain_is_not_proven(self, position: int) -> None:
+    @pytest.mark.parametrize("place", [0, -1], ids=["first", "last"])
+    def test_a_broken_chain_is_not_proven(self, place: int) -> None:
         """The same deployment with a function that forwards nothing: the proof sees it, health
         names it, and both see that it was mended."""
-        scenario = self.chain(LENGTH)
-        three = self.bench.standing(scenario)
-        function = three.functions[position - 1]
+        scenario = self.chain(self.longest)
+        built = self.bench.standing(scenario)
+        function = built.functions[place]
         self.break_function(function)
         try:
             proof = self.prove(scenario)
-            problems = self.bench.driver.problems(three)
+            problems = self.bench.driver.problems(built)
             alive = function.alive()
         finally:
             self.mend_function(function)
@@ -63,7 +62,7 @@ class Chains(Subject):
         assert proof.problems, "what contradicts the chain?"
         assert problems
         assert alive or any(function.name in problem for problem in problems)
-        assert self.bench.driver.problems(three) == []
+        assert self.bench.driver.problems(built) == []
         self.check_proof(scenario)
 
     def test_replies_may_bypass_the_chain(self) -> None:

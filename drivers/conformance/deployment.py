@@ -1,4 +1,4 @@
-"""What a driver says of a chain of three functions that stands, held against the chain."""
+"""What a driver says of a chain that stands, held against the chain."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from sfcperf.drivers.conformance.subject import COMMAND_TIMEOUT_S, Subject
 from sfcperf.management.deployment import Deployment, Endpoint, Meter
 from sfcperf.results.documents import plain
 
-LENGTH = 3
 _BURN = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"
 
 
@@ -23,26 +22,26 @@ class Described(Subject):
     """Tests of the `Deployment`."""
 
     @pytest.fixture
-    def three(self) -> Deployment:
-        """A chain of three, symmetric."""
-        return self.standing(LENGTH)
+    def built(self) -> Deployment:
+        """A chain of `longest`, symmetric."""
+        return self.standing(self.longest)
 
-    def test_its_endpoints_are_where_they_were_asked(self, three: Deployment) -> None:
+    def test_its_endpoints_are_where_they_were_asked(self, built: Deployment) -> None:
         """Node, address, interface and MTU are those of the machine behind."""
-        asked = self.chain(LENGTH)
-        for endpoint, spec in ((three.client, asked.client), (three.server, asked.server)):
+        asked = self.chain(self.longest)
+        for endpoint, spec in ((built.client, asked.client), (built.server, asked.server)):
             assert (endpoint.name, endpoint.node) == (spec.name, spec.node)
             assert ipaddress.ip_address(endpoint.address).version == 4
             assert endpoint.mtu == _mtu(endpoint)
-        assert three.client.address != three.server.address
+        assert built.client.address != built.server.address
 
-    def test_its_functions_are_those_of_the_chain(self, three: Deployment) -> None:
+    def test_its_functions_are_those_of_the_chain(self, built: Deployment) -> None:
         """In chaining order, with unique names, each with the interfaces that its type wants."""
-        specs = self.chain(LENGTH).chain.functions
+        specs = self.chain(self.longest).chain.functions
         kind = plugins.load("vnf", self.vnf)
-        found = [(f.name, f.vnf, f.type, f.position, f.node) for f in three.functions]
+        found = [(f.name, f.vnf, f.type, f.position, f.node) for f in built.functions]
         assert found == [(s.name, s.vnf, s.type, s.position, s.node) for s in specs]
-        for function in three.functions:
+        for function in built.functions:
             assert len(function.interfaces) == len(set(function.interfaces)) > 0
             assert len(function.interfaces) <= 2
             assert all(isinstance(cpu, int) and cpu >= 0 for cpu in function.vcpus)
@@ -50,23 +49,23 @@ class Described(Subject):
             for interface in function.interfaces:
                 traffic.interface_packets(function.host, interface)
 
-    def test_hosts_are_apart(self, three: Deployment) -> None:
+    def test_hosts_are_apart(self, built: Deployment) -> None:
         """Each instance has a host of its own, with a folder of its own."""
-        hosts = [three.client.host, three.server.host, *(f.host for f in three.functions)]
+        hosts = [built.client.host, built.server.host, *(f.host for f in built.functions)]
         assert len({host.name for host in hosts}) == len(hosts)
         assert len({id(host) for host in hosts}) == len(hosts)
 
-    def test_the_endpoints_reach_each_other(self, three: Deployment) -> None:
+    def test_the_endpoints_reach_each_other(self, built: Deployment) -> None:
         """Both ways."""
-        assert traffic.ping(three.client, three.server, self.pings) == self.pings
-        assert traffic.ping(three.server, three.client, self.pings) == self.pings
+        assert traffic.ping(built.client, built.server, self.pings) == self.pings
+        assert traffic.ping(built.server, built.client, self.pings) == self.pings
 
-    def test_functions_count_packets(self, three: Deployment) -> None:
+    def test_functions_count_packets(self, built: Deployment) -> None:
         """`received`, `forwarded` and `dropped`, which only grow: by all requests, and by all
         replies as well."""
-        before = {f.name: dict(f.counters()) for f in three.functions}
-        traffic.ping(three.client, three.server, self.pings)
-        for function in three.functions:
+        before = {f.name: dict(f.counters()) for f in built.functions}
+        traffic.ping(built.client, built.server, self.pings)
+        for function in built.functions:
             counted, earlier = dict(function.counters()), before[function.name]
             assert {"received", "forwarded", "dropped"} <= counted.keys()
             assert all(isinstance(value, int) and value >= 0 for value in counted.values())
@@ -74,64 +73,64 @@ class Described(Subject):
             for name in ("received", "forwarded"):
                 assert counted[name] - earlier[name] >= 2 * self.pings, function.name
 
-    def test_hops_lie_on_the_way(self, three: Deployment) -> None:
+    def test_hops_lie_on_the_way(self, built: Deployment) -> None:
         """The client's first; each interface is there, and sees the packets of the chain."""
-        names = [hop.name for hop in three.hops]
+        names = [hop.name for hop in built.hops]
         assert len(names) == len(set(names)) >= 2
         assert names[0].startswith("client")
-        before = [traffic.interface_packets(hop.host, hop.interface) for hop in three.hops]
-        traffic.ping(three.client, three.server, self.pings)
-        for hop, earlier in zip(three.hops, before, strict=True):
+        before = [traffic.interface_packets(hop.host, hop.interface) for hop in built.hops]
+        traffic.ping(built.client, built.server, self.pings)
+        for hop, earlier in zip(built.hops, before, strict=True):
             seen = traffic.interface_packets(hop.host, hop.interface) - earlier
             assert seen >= self.pings, f"hop {hop.name} saw {seen} packets"
 
-    def test_meters_measure(self, three: Deployment) -> None:
+    def test_meters_measure(self, built: Deployment) -> None:
         """Each function has one; CPU time grows with work, memory and processes are numbers."""
-        nodes = {node.name for node in self.chain(LENGTH).topology.nodes}
-        names = {function.name for function in three.functions}
+        nodes = {node.name for node in self.chain(self.longest).topology.nodes}
+        names = {function.name for function in built.functions}
         known = names | {"client", "server"} | {f"sff@{node}" for node in nodes}
-        assert names <= three.meters.keys() <= known
-        for name, meter in three.meters.items():
+        assert names <= built.meters.keys() <= known
+        for name, meter in built.meters.items():
             assert _sane(meter), name
-        for function in three.functions:
-            meter = three.meters[function.name]
+        for function in built.functions:
+            meter = built.meters[function.name]
             earlier = meter.cpu_s()
             function.host.run(["sh", "-c", _BURN], timeout_s=COMMAND_TIMEOUT_S)
             assert meter.cpu_s() > earlier, f"{function.name} worked, and its meter stood still"
 
-    def test_it_is_healthy(self, three: Deployment) -> None:
+    def test_it_is_healthy(self, built: Deployment) -> None:
         """Nothing is wrong with what works."""
-        assert self.bench.driver.problems(three) == []
-        assert [function.alive() for function in three.functions] == [None] * LENGTH
+        assert self.bench.driver.problems(built) == []
+        assert [function.alive() for function in built.functions] == [None] * self.longest
 
-    def test_its_facts_can_be_kept(self, three: Deployment) -> None:
+    def test_its_facts_can_be_kept(self, built: Deployment) -> None:
         """Results are JSON; so are facts of the infrastructure."""
-        for facts in (three.facts, self.bench.driver.facts()):
+        for facts in (built.facts, self.bench.driver.facts()):
             assert isinstance(json.loads(json.dumps(dict(facts), default=plain)), dict)
-        assert three.encapsulation.strip()
+        assert built.encapsulation.strip()
 
-    def test_a_probe_and_its_monitors_work(self, three: Deployment) -> None:
+    def test_a_probe_and_its_monitors_work(self, built: Deployment) -> None:
         """ping and iperf3, with CPU and memory beside them."""
         raw_dir = self.bench.raw_dir / "probes"
         raw_dir.mkdir(exist_ok=True)
         monitors = []
-        for spec in self.chain(LENGTH).monitors:
+        for spec in self.chain(self.longest).monitors:
             monitors.append(plugins.load("monitor", spec.monitor)(spec.parameters))
-            monitors[-1].start(three, raw_dir)
+            monitors[-1].start(built, raw_dir)
         try:
-            for asked in self.chain(LENGTH).probes:
-                before = traffic.forwarded(three)
-                result = traffic.measure(three, asked.probe, raw_dir)
+            for asked in self.chain(self.longest).probes:
+                before = traffic.forwarded(built)
+                result = traffic.measure(built, asked.probe, raw_dir)
                 kind = plugins.load("probe", asked.probe)
                 declared = {metric.name for metric in kind.metrics(asked.parameters)}
                 assert result.samples
                 assert {sample.metric for sample in result.samples} <= declared
-                crossed = traffic.rise(before, traffic.forwarded(three))
+                crossed = traffic.rise(before, traffic.forwarded(built))
                 assert min(crossed.values()) >= kind.expected_packets(asked.parameters)
         finally:
             observed = [row for monitor in reversed(monitors) for row in monitor.stop()]
         sources = {row.source for row in observed if row.metric == "memory_bytes"}
-        assert {function.name for function in three.functions} <= sources
+        assert {function.name for function in built.functions} <= sources
 
 
 def _mtu(endpoint: Endpoint) -> int:

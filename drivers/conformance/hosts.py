@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from sfcperf.drivers.conformance.deployment import LENGTH
 from sfcperf.drivers.conformance.subject import COMMAND_TIMEOUT_S, Subject
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
@@ -27,11 +26,11 @@ class Hosts(Subject):
     @pytest.fixture(params=PLACES)
     def host(self, request: pytest.FixtureRequest) -> Host:
         """One of them."""
-        three: Deployment = self.standing(LENGTH)
+        built: Deployment = self.standing(self.longest)
         hosts = {
-            "client": three.client.host,
-            "server": three.server.host,
-            "function": three.functions[0].host,
+            "client": built.client.host,
+            "server": built.server.host,
+            "function": built.functions[0].host,
         }
         return hosts[request.param]
 

@@ -40,6 +40,8 @@ class Subject:
     encapsulations: ClassVar[frozenset[str]] = frozenset()
     """Explicit encapsulations that it builds, of `nsh-eth`, `nsh-vxlan-gpe`; it must refuse the
     others."""
+    longest: ClassVar[int] = 3
+    """Functions of the chain that most is looked at on; 2 where there is room for few machines."""
     deaths: ClassVar[Mapping[str, float]] = {"early": 0.2, "midway": 0.5, "late": 0.8}
     """When a process that deploys is killed, in parts of the time that a deployment takes; it is
     also killed as soon as it has said what it will make, and when the chain stands."""

@@ -12,8 +12,8 @@ from sfcperf.drivers.conformance.hosts import Hosts
 from sfcperf.drivers.conformance.together import Together
 
 
-# pytest runs the tests of the last base first: what costs nothing, then what shares a chain of
-# three, then what changes the chain, then what needs drivers of its own.
+# pytest runs the tests of the last base first: what costs nothing, then what shares a long
+# chain, then what changes the chain, then what needs drivers of its own.
 class DriverConformance(
     Deaths, Together, Endings, Chains, Hosts, Described, Admission, Declaration
 ):
