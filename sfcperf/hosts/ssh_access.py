@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -112,8 +113,8 @@ async def connect(
 
 def words(error: BaseException) -> str:
     """What an error says, for a message."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno)  # asyncio puts words of its own into strerror
     return str(error) or type(error).__name__
 
 

@@ -101,8 +101,10 @@ class Link:
                 await link._set_up_guard(workdir)
         except BaseException as error:
             connection.abort()
-            if isinstance(error, (Error, TimeoutError)):
-                raise Unreachable(f"{name}: no command can be started: {words(error)}") from error
+            if isinstance(error, (Error, OSError)):
+                raise Unreachable(
+                    f"{access} lets us in by SSH, and then starts no command: {words(error)}"
+                ) from error
             raise
         link._beating = asyncio.create_task(link._beat())
         return link

@@ -61,6 +61,10 @@ class SshServer:
                 found.append(line)
         return found
 
+    def fall_silent(self) -> None:
+        """Nothing gets through any more, in either direction, and nobody is told."""
+        _run("ip", "-n", self.namespace, "link", "set", "eth0", "down")
+
     def cut_connections(self) -> None:
         """Kill the server's processes that serve connections, as a crash would."""
         first = self._first()
@@ -83,7 +87,7 @@ class SshServer:
 def dropbear(folder: Path, *, behind: SshServer | None = None) -> Iterator[SshServer]:
     """A machine with nothing but busybox and dropbear, reached from `behind` when that is given."""
     root = folder / "root"
-    _busybox_root(root)
+    busybox_root(root)
     key, public = _key(folder / "client")
     (root / "root/.ssh/authorized_keys").write_text(public + "\n")
     host = root / "etc/dropbear/dropbear_ed25519_host_key"
@@ -100,9 +104,10 @@ def dropbear(folder: Path, *, behind: SshServer | None = None) -> Iterator[SshSe
 
 @contextmanager
 def openssh(
-    folder: Path, *, user: str = "root", max_sessions: int = 10, behind: SshServer | None = None
+    folder: Path, *, user: str = "root", sudo: bool = True, behind: SshServer | None = None
 ) -> Iterator[SshServer]:
-    """A machine with the programs of this one, OpenSSH, and a user `guest` who may use sudo."""
+    """A machine with the programs of this one, OpenSSH, and a user `guest` who may use sudo, or
+    would have to give a password that he has not got."""
     etc = folder / "etc"
     shutil.copytree(
         "/etc", etc, symlinks=True, ignore=shutil.ignore_patterns("ssl", "alternatives")
@@ -117,14 +122,14 @@ def openssh(
     with (etc / "shadow").open("a") as file:
         file.write(f"{LOGIN}:*:19000:0:99999:7:::\n")
     sudoers = etc / "sudoers.d" / LOGIN
-    sudoers.write_text(f"{LOGIN} ALL=(ALL) NOPASSWD: ALL\n")
+    sudoers.write_text(f"{LOGIN} ALL=(ALL) {'NOPASSWD: ' if sudo else ''}ALL\n")
     sudoers.chmod(0o440)
     key, public = _key(folder / "client")
     (folder / "authorized_keys").write_text(public + "\n")
     _run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "host"))
     (folder / "sshd_config").write_text(
         f"HostKey {folder}/host\nAuthorizedKeysFile {folder}/authorized_keys\nStrictModes no\n"
-        f"UsePAM no\nPidFile none\nMaxSessions {max_sessions}\nPermitRootLogin yes\n"
+        f"UsePAM no\nPidFile none\nPermitRootLogin yes\n"
     )
     folder.chmod(0o755)
     script = (
@@ -191,7 +196,8 @@ def _await_listening(namespace: str, process: subprocess.Popen[bytes], log: Path
         time.sleep(0.02)
 
 
-def _busybox_root(root: Path) -> None:
+def busybox_root(root: Path) -> None:
+    """A file system with busybox, dropbear and nothing else."""
     for name in ("bin", "usr/sbin", "dev", "proc", "sys", "tmp", "etc/dropbear", "root/.ssh"):
         (root / name).mkdir(parents=True)
     (root / "root").chmod(0o700)

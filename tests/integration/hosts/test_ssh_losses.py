@@ -1,0 +1,252 @@
+"""Hosts by SSH on bad days: connections that break, machines that are other ones, interruptions."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support import ssh_servers
+from support.ssh_servers import SshServer
+
+from sfcperf.errors import DeploymentError, InputError, MeasurementError
+from sfcperf.hosts import ssh_guest
+from sfcperf.hosts.ssh import SshHost
+from sfcperf.hosts.ssh_access import Unreachable
+from sfcperf.hosts.ssh_pins import scan
+
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(bool(ssh_servers.lacking()), reason=ssh_servers.lacking()),
+]
+
+
+@pytest.fixture(params=["dropbear", "openssh", "sudo"])
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SshServer]:
+    for each in (tmp_path, *tmp_path.parents[:2]):
+        each.chmod(0o755)
+    folder = tmp_path / "guest"
+    folder.mkdir()
+    if request.param == "dropbear":
+        with ssh_servers.dropbear(folder) as made:
+            yield made
+    else:
+        user = "root" if request.param == "openssh" else ssh_servers.LOGIN
+        with ssh_servers.openssh(folder, user=user) as made:
+            yield made
+
+
+@pytest.fixture
+def workdir(tmp_path: Path) -> Iterator[Path]:
+    yield Path(f"/tmp/losses-{tmp_path.name}-{os.getpid()}")
+    subprocess.run(["rm", "-rf", f"/tmp/losses-{tmp_path.name}-{os.getpid()}"], check=True)
+
+
+@pytest.fixture
+def host(server: SshServer, workdir: Path) -> Iterator[SshHost]:
+    made = SshHost("guest", server.access, workdir)
+    made.wait_reachable(20)
+    yield made
+    made.close()
+
+
+def until(holds: Callable[[], object], timeout_s: float = 30.0) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def sleepers(server: SshServer) -> list[str]:
+    """Processes that a test started; those of the guard sleep for other times."""
+    return [line for line in server.processes() if "4321" in line and "start" not in line]
+
+
+STUBBORN = 'trap "" TERM HUP INT; sleep 4321 & setsid sleep 4321 & echo ready; wait; sleep 4321'
+
+
+def start_sleepers(host: SshHost, out: Path) -> object:
+    """A process that ignores signals, a child, and one in another session."""
+    process = host.spawn(["sh", "-c", STUBBORN], stdout=out, stderr=out.with_suffix(".err"))
+    until(lambda: out.read_text() == "ready\n")
+    return process
+
+
+def test_closing_leaves_nothing_running(host: SshHost, server: SshServer, tmp_path: Path) -> None:
+    start_sleepers(host, tmp_path / "out")
+    assert len(sleepers(server)) >= 2
+    host.close()
+    until(lambda: not server.processes())
+    # It can be used again; of the connections that are closed, no files are left.
+    left = host.run(["sh", "-c", 'ls -A "$0"', str(host.workdir)], timeout_s=10).text
+    assert len(left.split()) <= 2
+
+
+def test_a_broken_connection_leaves_nothing_running(
+    host: SshHost, server: SshServer, tmp_path: Path
+) -> None:
+    process = start_sleepers(host, tmp_path / "out")
+    server.cut_connections()
+    until(lambda: process.poll() is not None)
+    assert process.poll() == process.wait(1) == process.stop() == -signal.SIGKILL
+    process.send_signal(signal.SIGTERM)
+    assert (tmp_path / "out.err").read_text().endswith("connection to guest was lost\n")
+    until(lambda: not sleepers(server))
+    assert host.run(["echo", "again"], timeout_s=20).text == "again\n"
+    assert host.read_text("/proc/sys/kernel/ostype") == "Linux\n"
+
+
+def test_a_command_that_ran_is_reported_as_lost(
+    host: SshHost, server: SshServer, tmp_path: Path
+) -> None:
+    threading.Timer(1.0, server.cut_connections).start()
+    with pytest.raises(MeasurementError, match=r"connection to guest was lost while sleep ran"):
+        host.run(["sleep", "4321"], timeout_s=30)
+    until(lambda: not sleepers(server))
+
+
+def test_no_command_runs_twice_and_none_is_forgotten(host: SshHost, server: SshServer) -> None:
+    """Connections are cut at any moment, also between the sending of a command and its answer."""
+    host.run(["mkdir", "-p", str(host.workdir)], timeout_s=20)
+    journal = host.workdir / "journal"
+    done: list[str] = []
+    stop = threading.Event()
+
+    def cut() -> None:
+        while not stop.wait(0.23):
+            server.cut_connections()
+
+    cutting = threading.Thread(target=cut)
+    cutting.start()
+    try:
+        for number in range(60):
+            try:
+                script = 'echo "$1" >>"$0"; sleep 0.02'
+                host.run(["sh", "-c", script, str(journal), f"w{number}"], timeout_s=30)
+                done.append(f"w{number}")
+            except MeasurementError as error:
+                assert "lost" in error.message or "by SSH" in error.message
+    finally:
+        stop.set()
+        cutting.join()
+    written = host.run(["cat", str(journal)], timeout_s=30).text.split()
+    assert len(written) == len(set(written))
+    assert set(done) <= set(written)
+    assert len(done) > 10
+
+
+def test_who_is_killed_leaves_nothing_running(
+    server: SshServer, workdir: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    access = server.access
+    script = (
+        "import sys, time; from pathlib import Path; from sfcperf.hosts.ssh import SshHost; "
+        "from sfcperf.hosts.ssh_access import SshAccess; "
+        f"host = SshHost('g', SshAccess({access.address!r}, Path({str(access.key)!r}), "
+        f"{access.host_keys!r}, {access.user!r}), Path({str(workdir)!r})); "
+        f"host.spawn(['sh', '-c', {STUBBORN!r}], stdout=Path({str(out)!r})); time.sleep(600)"
+    )
+    killed = subprocess.Popen([sys.executable, "-c", script])
+    try:
+        until(lambda: out.exists() and out.read_text() == "ready\n")
+    finally:
+        killed.kill()
+        killed.wait()
+    until(lambda: not server.processes())
+
+
+def test_who_goes_silent_leaves_nothing_running(
+    server: SshServer, workdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ssh_guest, "SILENCE_S", 2)
+    monkeypatch.setattr(ssh_guest, "HEARTBEAT_S", 0.5)
+    host = SshHost("guest", server.access, workdir)
+    start_sleepers(host, tmp_path / "out")
+    time.sleep(5)
+    assert len(sleepers(server)) >= 2  # as long as it hears of us, all goes on
+    server.fall_silent()
+    until(lambda: not sleepers(server))
+
+
+def test_an_interruption_ends_the_command(host: SshHost, server: SshServer) -> None:
+    class Interrupted(Exception):
+        pass
+
+    def interrupt(number: int, frame: object) -> None:
+        raise Interrupted
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 1.0)
+    try:
+        with pytest.raises(Interrupted):
+            host.run(["sleep", "4321"], timeout_s=60)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    until(lambda: not sleepers(server))
+    assert host.run(["echo", "on"], timeout_s=10).text == "on\n"
+
+
+def test_another_machine_is_refused(server: SshServer, workdir: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(other)], check=True)
+    pinned = other.with_suffix(".pub").read_text()
+    host = SshHost("guest", replace(server.access, host_keys=(pinned,)), workdir)
+    with pytest.raises(DeploymentError) as caught:
+        host.wait_reachable(20)
+    shown = tmp_path / "shown"
+    shown.write_text(server.host_key)
+    assert _fingerprint(shown) in caught.value.message
+    assert _fingerprint(other) in caught.value.message
+
+
+def _fingerprint(key: Path) -> str:
+    """As OpenSSH has it."""
+    argv = ["ssh-keygen", "-l", "-f", str(key)]
+    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout.split()[1]
+
+
+def test_the_key_that_is_offered(server: SshServer) -> None:
+    assert scan(server.address) == server.host_key
+    with pytest.raises(Unreachable, match="shows no SSH host key"):
+        scan(server.address, port=23, timeout_s=5)
+
+
+def test_who_does_not_know_our_key(server: SshServer, workdir: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(other)], check=True)
+    host = SshHost("guest", replace(server.access, key=other), workdir)
+    with pytest.raises(DeploymentError, match=r"cannot be used after 2 s: .* does not accept"):
+        host.wait_reachable(2)
+
+
+def test_nobody_there(workdir: Path, server: SshServer) -> None:
+    host = SshHost("guest", replace(server.access, port=2), workdir)
+    with pytest.raises(DeploymentError, match="does not answer by SSH: Connection refused"):
+        host.wait_reachable(1)
+    with pytest.raises(MeasurementError, match="cannot be reached by SSH"):
+        host.run(["true"], timeout_s=10)
+
+
+def test_without_a_pin_nothing_is_trusted(server: SshServer, workdir: Path) -> None:
+    host = SshHost("guest", replace(server.access, host_keys=()), workdir)
+    with pytest.raises(InputError, match="no host key is pinned"):
+        host.wait_reachable(5)
+
+
+def test_sudo_that_wants_a_password(tmp_path: Path, workdir: Path) -> None:
+    for each in (tmp_path, *tmp_path.parents[:2]):
+        each.chmod(0o755)
+    with ssh_servers.openssh(tmp_path, user=ssh_servers.LOGIN, sudo=False) as server:
+        host = SshHost("guest", server.access, workdir)
+        with pytest.raises(DeploymentError, match="a password is required") as caught:
+            host.wait_reachable(5)
+        assert "sudo without password" in (caught.value.hint or "")
