@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sfcperf.drivers.base import Resource
-from sfcperf.drivers.openstack import chaining, demolition, kinds, servers, things
+from sfcperf.drivers.openstack import chaining, demolition, kinds, ports, things
 from sfcperf.drivers.openstack.flavors import Flavors, flavor_id
 from sfcperf.drivers.openstack.lifecycle import heat_stack, heat_template, nova
 from sfcperf.drivers.openstack.lifecycle.base import Ground, Lifecycle, Machine, Port, Workshop
@@ -139,8 +139,8 @@ class HeatLifecycle(Lifecycle):
             # Another try may find another hypervisor.
             self.workshop.log(f"openstack: {error.message}; a second try")
             outputs = heat_stack.bring(cloud, plan.name, template, timeout_s)
-        ports = {role: _port(plan, role, outputs[role]) for role in servers.roles(plan)}
-        return Machine(plan, outputs[heat_template.SERVER], ports, time.monotonic() - started)
+        own = {role: _port(plan, role, outputs[role]) for role in ports.roles(plan)}
+        return Machine(plan, outputs[heat_template.SERVER], own, time.monotonic() - started)
 
     def _bring_chain(self, template: heat_template.Template) -> str:
         cloud = self.workshop.cloud
@@ -163,13 +163,13 @@ def _may_become(stack: Any, template: heat_template.Template) -> bool:
 
 
 def _port(plan: MachinePlan, role: str, told: Sequence[str]) -> Port:
-    identity, mac, address = told
+    identity, mac, address, network = told
     if not address:
         raise DeploymentError(
-            f"the cloud gave the port {servers.port_name(plan.name, role)} no address",
+            f"the cloud gave the port {ports.port_name(plan.name, role)} no address",
             hint="does the network have an IPv4 subnet?",
         )
-    return Port(identity, mac.lower(), address)
+    return Port(identity, mac.lower(), address, network)
 
 
 def _resource_types(cloud: Cloud) -> set[str]:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from sfcperf.drivers.openstack import servers
+from sfcperf.drivers.openstack import ports, servers
 from sfcperf.drivers.openstack.lifecycle.base import Ground
 from sfcperf.drivers.openstack.plan import MANAGEMENT, MachinePlan
 
@@ -30,8 +30,8 @@ Template = dict[str, Any]
 
 def machine(plan: MachinePlan, ground: Ground, flavor: str, run: str) -> Template:
     """A server with its ports, and what they became as outputs: `server` its id, and of each port
-    `[id, MAC address, IPv4 address]`. `run` is the run's tag."""
-    names = servers.roles(plan)
+    `[id, MAC address, IPv4 address, network's id]`. `run` is the run's tag."""
+    names = ports.roles(plan)
     properties: Template = {
         "name": plan.name,
         "image": plan.shape.image,
@@ -56,7 +56,7 @@ def machine(plan: MachinePlan, ground: Ground, flavor: str, run: str) -> Templat
 
 
 def _port(name: str, plan: MachinePlan, ground: Ground) -> Template:
-    properties: Template = {"name": servers.port_name(plan.name, name)}
+    properties: Template = {"name": ports.port_name(plan.name, name)}
     if name == MANAGEMENT:
         properties["network"] = ground.management_network_id
     else:
@@ -78,6 +78,7 @@ def _port_output(name: str) -> list[Template]:
         {"get_resource": name},
         {"get_attr": [name, "mac_address"]},
         {"get_attr": [name, "fixed_ips", 0, "ip_address"]},
+        {"get_attr": [name, "network_id"]},
     ]
 
 

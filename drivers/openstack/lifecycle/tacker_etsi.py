@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from sfcperf.drivers.base import Resource
-from sfcperf.drivers.openstack import kinds, servers, things
+from sfcperf.drivers.openstack import kinds, ports, things
 from sfcperf.drivers.openstack.flavors import Flavors, flavor_id
 from sfcperf.drivers.openstack.lifecycle import (
     heat_template,
@@ -60,7 +60,7 @@ class EtsiVnfs:
     def _package(self, plan: MachinePlan, ground: Ground) -> bytes:
         flavor = flavor_id(self.workshop, self.flavors, plan.shape)
         hot = heat_template.machine(plan, ground, flavor, self.workshop.names.tag)
-        return tacker_package.package(plan.name, servers.roles(plan), hot)
+        return tacker_package.package(plan.name, ports.roles(plan), hot)
 
     def _make(self, plan: MachinePlan, package: bytes, vim: str) -> Machine:
         cloud, name = self.workshop.cloud, plan.name

@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfcperf.drivers.base import Resource
-from sfcperf.drivers.openstack import demolition, kinds, things
+from sfcperf.drivers.openstack import chaining, demolition, kinds, things
 from sfcperf.drivers.openstack.lifecycle import tacker_vnffgd
 from sfcperf.drivers.openstack.lifecycle.base import Machine, Workshop
 from sfcperf.drivers.openstack.lifecycle.tacker_machine import TackerFailed
 from sfcperf.drivers.openstack.lifecycle.tacker_server import TackerServer
 from sfcperf.drivers.openstack.lifecycle.tacker_things import found
-from sfcperf.drivers.openstack.plan import DATA, ChainPlan
+from sfcperf.drivers.openstack.plan import ChainPlan
 
 TIMEOUT_S = 120.0
 
@@ -39,14 +39,17 @@ class Graph:
 
         Raises DeploymentError, with nothing left of it.
         """
-        descriptor = self._descriptor(plan, machines)
+        classifier = chaining.classifier_of(plan, machines)
+        descriptor = tacker_vnffgd.descriptor(
+            plan.functions, classifier, name=self._classifier, symmetric=plan.symmetric
+        )
         name = self._name(descriptor)
         if not any(each.kind == kinds.VNFFG and each.name == name for each in self._standing()):
             self.remove()
             self.workshop.journal.intend(self._resources(name, plan.functions))
         try:
             self._make(name, descriptor, plan.functions)
-            return self._facts(name, plan)
+            return self._facts(name, plan, classifier)
         except BaseException:
             self.remove()
             raise
@@ -68,19 +71,9 @@ class Graph:
             and (each.kind in _KINDS or each.name.endswith((_GROUP, _PAIR)))
         ]
 
-    def _descriptor(self, plan: ChainPlan, machines: Mapping[str, Machine]) -> dict[str, Any]:
-        client, server = (
-            machines[end].ports[DATA].id if end in machines else end
-            for end in (plan.client, plan.server)
-        )
-        return tacker_vnffgd.descriptor(
-            plan.functions,
-            plan.match,
-            classifier=self.workshop.names.of("classifier"),
-            client_port=client,
-            server_port=server,
-            symmetric=plan.symmetric,
-        )
+    @property
+    def _classifier(self) -> str:
+        return self.workshop.names.of("classifier")
 
     def _name(self, descriptor: dict[str, Any]) -> str:
         """Of graph and descriptor: by its content, since a descriptor that is there under the same
@@ -94,7 +87,7 @@ class Graph:
             (kinds.VNFFG, name),
             (kinds.VNFFGD, name),
             (kinds.CHAIN, f"{name}-port-chain"),
-            (kinds.CLASSIFIER, self.workshop.names.of("classifier")),
+            (kinds.CLASSIFIER, self._classifier),
             *((kinds.PAIR_GROUP, function + _GROUP) for function in functions),
             *((kinds.PAIR, function + _PAIR) for function in functions),
         ]
@@ -140,7 +133,9 @@ class Graph:
 
         self.workshop.cloud.wait(f"waiting for VNFFG {name}", look, TIMEOUT_S)
 
-    def _facts(self, name: str, plan: ChainPlan) -> Mapping[str, Any]:
+    def _facts(
+        self, name: str, plan: ChainPlan, classifier: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
         """Of the port chain that Tacker made."""
         cloud = self.workshop.cloud
         chain = _one(cloud, kinds.CHAIN, f"{name}-port-chain")
@@ -149,14 +144,13 @@ class Graph:
                 f"Tacker made a chain of {len(chain.port_pair_groups)} functions instead of "
                 f"{len(plan.functions)}"
             )
-        match = {k: v for k, v in vars(plan.match).items() if v is not None}
         return {
             "chain": chain.id,
             "chained_by": "networking-sfc, by a VNFFG of Tacker",
             "vnffg": _one(cloud, kinds.VNFFG, name).id,
             "correlation": dict(chain.chain_parameters or {}).get("correlation"),
             "symmetric": plan.symmetric,
-            "classifier": match,
+            "classifier": {k: v for k, v in classifier.items() if not k.startswith("logical_")},
         }
 
 

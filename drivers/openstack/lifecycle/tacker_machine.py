@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sfcperf.drivers.openstack import kinds, servers, things
+from sfcperf.drivers.openstack import kinds, ports, things
 from sfcperf.drivers.openstack.cloud import Cloud
-from sfcperf.drivers.openstack.lifecycle.base import Machine, Port
+from sfcperf.drivers.openstack.lifecycle.base import Machine
 from sfcperf.drivers.openstack.plan import MachinePlan
 from sfcperf.errors import DeploymentError
 
@@ -20,11 +20,11 @@ class TackerFailed(DeploymentError):
 
 def machine(cloud: Cloud, plan: MachinePlan, made_s: float) -> Machine:
     """Raises TackerFailed when Tacker calls a machine ACTIVE that the cloud does not have."""
-    ports = {
-        role: _port(_only(cloud, kinds.PORT, servers.port_name(plan.name, role)))
-        for role in servers.roles(plan)
+    own = {
+        role: ports.port_of(_only(cloud, kinds.PORT, ports.port_name(plan.name, role)))
+        for role in ports.roles(plan)
     }
-    return Machine(plan, _only(cloud, kinds.SERVER, plan.name).id, ports, made_s)
+    return Machine(plan, _only(cloud, kinds.SERVER, plan.name).id, own, made_s)
 
 
 def _only(cloud: Cloud, kind: str, name: str) -> Any:
@@ -35,13 +35,3 @@ def _only(cloud: Cloud, kind: str, name: str) -> Any:
             hint="does Tacker's VIM act in the project of clouds.yaml?",
         )
     return found[0]
-
-
-def _port(found: Any) -> Port:
-    addresses = [ip["ip_address"] for ip in found.fixed_ips if ":" not in ip["ip_address"]]
-    if not addresses:
-        raise DeploymentError(
-            f"the cloud gave the port {found.name} no IPv4 address",
-            hint="does the network have an IPv4 subnet?",
-        )
-    return Port(found.id, found.mac_address.lower(), addresses[0])

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sfcperf.drivers.openstack import servers
+from sfcperf.drivers.openstack import ports
 from sfcperf.drivers.openstack.lifecycle.base import Ground
 from sfcperf.drivers.openstack.plan import MANAGEMENT, MachinePlan
 from sfcperf.errors import InputError
@@ -45,7 +45,7 @@ def translated(plan: MachinePlan, ground: Ground, flavor: str) -> Template:
     nodes = source["topology_template"]["node_templates"]
     name = _vdu(nodes, plan.shape.vnfd)
     templates: Template = {name: _virtual_machine(nodes[name], plan, ground, flavor)}
-    for order, port in enumerate(servers.roles(plan)):
+    for order, port in enumerate(ports.roles(plan)):
         templates[connection_point(port)] = _connection_point(order, port, name, plan, ground)
     templates["VL_management"] = _link(ground.management_network_id)
     templates["VL_data"] = _link(ground.data_network_id)
@@ -118,7 +118,7 @@ def _connection_point(
     order: int, port: str, vdu: str, plan: MachinePlan, ground: Ground
 ) -> Template:
     network = ground.management_network_id if port == MANAGEMENT else ground.data_network_id
-    properties: Template = {"name": servers.port_name(plan.name, port), "order": order}
+    properties: Template = {"name": ports.port_name(plan.name, port), "order": order}
     if port == MANAGEMENT:
         properties["management"] = True
     guarded = network in ground.guarded

@@ -11,10 +11,16 @@ from typing import Any
 
 from sfcperf.drivers.openstack.lifecycle.tacker_vnfd import PROFILE, connection_point
 from sfcperf.drivers.openstack.plan import EGRESS, INGRESS
-from sfcperf.workflow.model import Match
 
 _PROTOCOLS: Mapping[str, int] = {"icmp": 1, "tcp": 6, "udp": 17}
 """IANA's protocol numbers; Tacker's back-end knows no others."""
+
+_ACL: Mapping[str, str] = {
+    "source_ip_prefix": "ip_src_prefix",
+    "destination_ip_prefix": "ip_dst_prefix",
+    "logical_source_port": "network_src_port_id",
+    "logical_destination_port": "network_dst_port_id",
+}
 
 _PATH, _GROUP = "Forwarding_path1", "VNFFG1"
 
@@ -22,22 +28,15 @@ Template = dict[str, Any]
 
 
 def descriptor(
-    vnfds: Sequence[str],
-    match: Match,
-    *,
-    classifier: str,
-    client_port: str,
-    server_port: str,
-    symmetric: bool,
+    vnfds: Sequence[str], classifier: Mapping[str, Any], *, name: str, symmetric: bool
 ) -> Template:
     """The descriptor of a chain through one VNF of each VNFD, in forward order.
 
-    `classifier`: name that it gets in neutron; ports: ids in neutron of the endpoints' ports.
+    `classifier`: what matches, in the words of networking-sfc's API; `name`: that it gets there.
     """
     hops = [(vnfd, connection_point(port)) for vnfd in vnfds for port in (INGRESS, EGRESS)]
     points = sorted({point for _, point in hops})
-    replies_of = server_port if symmetric else None
-    criterion = {"name": classifier, "classifier": criteria(match, client_port, replies_of)}
+    criterion = {"name": name, "classifier": criteria(classifier)}
     path = {
         "symmetrical": symmetric,
         "policy": {"type": "ACL", "criteria": [criterion]},
@@ -69,20 +68,15 @@ def descriptor(
     }
 
 
-def criteria(match: Match, client_port: str, server_port: str | None) -> Template:
-    """What matches, in the words of Tacker's ACLs. By the server's port a symmetric chain
-    recognises replies; None: they bypass it."""
-    found: Template = {"network_src_port_id": client_port}
-    if server_port is not None:
-        found["network_dst_port_id"] = server_port
-    if match.ip_proto != "any":
-        found["ip_proto"] = _PROTOCOLS[match.ip_proto]
-    if match.source is not None:
-        found["ip_src_prefix"] = match.source
-    if match.destination is not None:
-        found["ip_dst_prefix"] = match.destination
-    if match.source_port is not None:
-        found["source_port_range"] = f"{match.source_port}-{match.source_port}"
-    if match.destination_port is not None:
-        found["destination_port_range"] = f"{match.destination_port}-{match.destination_port}"
+def criteria(classifier: Mapping[str, Any]) -> Template:
+    """A classifier of networking-sfc, IPv4, in the words of Tacker's ACLs."""
+    found: Template = {
+        theirs: classifier[ours] for ours, theirs in _ACL.items() if ours in classifier
+    }
+    if "protocol" in classifier:
+        found["ip_proto"] = _PROTOCOLS[classifier["protocol"]]
+    for side in ("source", "destination"):
+        if f"{side}_port_range_min" in classifier:
+            low, high = (classifier[f"{side}_port_range_{end}"] for end in ("min", "max"))
+            found[f"{side}_port_range"] = f"{low}-{high}"
     return found

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from toscaparser.tosca_template import ToscaTemplate
 
 from sfcperf import plugins
-from sfcperf.drivers.openstack import servers
+from sfcperf.drivers.openstack import chaining, ports
 from sfcperf.drivers.openstack.lifecycle import (
     heat_template,
     tacker_package,
     tacker_vnfd,
     tacker_vnffgd,
 )
-from sfcperf.drivers.openstack.lifecycle.base import Ground
+from sfcperf.drivers.openstack.lifecycle.base import Ground, Port
 from sfcperf.drivers.openstack.plan import EGRESS, INGRESS, MANAGEMENT, MachinePlan, Shape
 from sfcperf.errors import InputError
 from sfcperf.hosts.ssh_pins import USER_DATA
@@ -115,15 +115,13 @@ def test_what_tacker_cannot_be_told_is_refused(tmp_path: Path) -> None:
         tacker_vnfd.translated(plan(path), GROUND, "small")
 
 
+CLIENT = Port("client-port", "fa:16:3e:00:00:01", "10.0.0.1")
+SERVER = Port("server-port", "fa:16:3e:00:00:02", "10.0.0.2")
+
+
 def graph(match: Match, functions: tuple[str, ...], *, symmetric: bool) -> dict[str, Any]:
-    return tacker_vnffgd.descriptor(
-        functions,
-        match,
-        classifier="sfcperf-abc123-classifier",
-        client_port="client-port",
-        server_port="server-port",
-        symmetric=symmetric,
-    )
+    fields = chaining.classifier(match, CLIENT, SERVER, symmetric=symmetric)
+    return tacker_vnffgd.descriptor(functions, fields, name="classifier", symmetric=symmetric)
 
 
 @given(count=st.integers(1, 8), symmetric=st.booleans())
@@ -172,7 +170,7 @@ def test_a_graph_matches_what_the_workflow_says(
 def package() -> bytes:
     made = plan(own_vnfd("forwarder"))
     template = heat_template.machine(made, GROUND, "small", "abc123")
-    return tacker_package.package(made.name, servers.roles(made), template)
+    return tacker_package.package(made.name, ports.roles(made), template)
 
 
 def test_a_package_is_valid_tosca(tmp_path: Path) -> None:
