@@ -79,6 +79,25 @@ def test_verdict_and_results(page: Page) -> None:
     assert "fwd-1 (SI 255→254, 10 packets), fwd-2 (SI 254→253, 10 packets)" in page.text
 
 
+def test_chains_without_nsh_are_shown_by_the_ttl(new_run: RunStore) -> None:
+    """On an infrastructure that chains by itself there is neither SPI nor SI."""
+    for file in (new_run.folder / "raw" / "traversal").iterdir():
+        document = json.loads(file.read_text())
+        for number, hop in enumerate(document["forward"]):
+            hop.update(spi=None, si=None, si_after=None, ttl=64 - number, ttl_after=63 - number)
+        for hop in document["reverse"]:
+            hop.update(spi=None, si=None, si_after=None)
+        file.write_text(json.dumps(document))
+    trials = new_run.folder / "trials.jsonl"
+    trials.write_text(re.sub(r'"spi": ?10\b', '"spi": null', trials.read_text()))
+    assert {record.deployment["spi"] for record in new_run.trials()} == {None}
+    text = publish(new_run).text
+    assert re.search(r"forward fwd-1 \(TTL 64→63, 10 packets\)", text)
+    assert re.search(r"reverse fwd-. \(10 packets\)", text)
+    assert "SI None" not in text
+    assert ", SPI" not in text.rpartition("order: with NSH")[2]
+
+
 def test_an_interval_below_zero_is_shown_as_it_is_and_noted(new_run: RunStore) -> None:
     first, *others = new_run.summaries()
     new_run.write_summary([replace(first, min=1.0, mean=12.0, ci_low=-2.0, ci_high=26.0), *others])
