@@ -19,7 +19,13 @@ SOURCES = [
     *("sfcperf", "drivers", "vnfs", "schemas", "workflows", "playbooks"),
     *("setup.py", "pyproject.toml", "README.md", "LICENSE"),
 ]
-DATA_FOLDERS = {"schemas": "*.json", "workflows": "*.json", "playbooks": "*.yml"}
+DATA_FOLDERS = {
+    "schemas": "*.json",
+    "workflows": "*.json",
+    "workflows/profiles": "*.json",
+    "playbooks": "*.yml",
+    "drivers/conformance": "*.py",
+}
 
 
 @pytest.fixture(scope="module")
