@@ -8,11 +8,24 @@ from sfcperf.drivers.conformance import DriverConformance
 
 
 class TestPolicyRouting(DriverConformance):
-    """All tests come from SFCPerf."""
+    """All tests but the last come from SFCPerf."""
 
     driver = "policy-routing"
 
     def traces(self, tag: str) -> list[str]:
-        """As anybody would look."""
+        """What `ip netns` lists."""
         listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True)
         return [line for line in listed.stdout.splitlines() if tag in line]
+
+    def test_a_function_that_is_passed_by_is_noticed(self) -> None:
+        """What only somebody can try who knows how chains are made here: a rule that leads from the
+        first function straight to the server."""
+        scenario = self.chain(2)
+        deployment = self.bench.standing(scenario)
+        node = f"sfcperf-{self.bench.tag}-node"
+        astray = ["rule", "add", "iif", "sf1-out", "lookup", "101", "priority", "1"]
+        subprocess.run(["ip", "-n", node, *astray], check=True)
+        proof = self.bench.driver.prove_traversal(deployment, scenario)
+        assert not proof.proven
+        assert "sf-2 was crossed once by 0 of 3 packets from client to server" in proof.problems
+        self.bench.fall()
