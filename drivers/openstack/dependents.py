@@ -18,11 +18,12 @@ from sfcperf.drivers.openstack.removal import Found
 
 def dependents(cloud: Cloud, names: Mapping[str, Collection[str]]) -> list[Found]:
     """In the order of removal. `names`: kind -> names in the journal."""
-    ports = {
-        things.identity(port)
-        for name in names.get(kinds.PORT, ())
-        for port in things.every(cloud, kinds.PORT, name)
-    }
+    own = names.get(kinds.PORT)
+    ports = (
+        {things.identity(port) for _, port in things.among(cloud, kinds.PORT, own)}
+        if own
+        else set()
+    )
     if not ports:
         return []
     try:

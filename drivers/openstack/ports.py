@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from sfcperf.drivers.openstack import kinds, things
@@ -31,7 +32,7 @@ def ensure_ports(workshop: Workshop, plan: MachinePlan, ground: Ground) -> dict[
     asked = 0
 
     def find() -> dict[str, Any] | None:
-        present.update(_by_name(cloud, list(wanted)))
+        present.update(things.among(cloud, kinds.PORT, wanted))
         return present if len(present) == len(wanted) else None
 
     def make() -> dict[str, Any]:
@@ -76,18 +77,11 @@ def port_of(found: Any) -> Port:
     return Port(found.id, found.mac_address.lower(), addresses[0], found.network_id)
 
 
-def _by_name(cloud: Cloud, names: list[str]) -> dict[str, Any]:
-    connection = cloud.connection
-    listed = connection.network.ports(name=names, project_id=connection.current_project_id)
-    return {port.name: port for port in listed if port.name in names}
-
-
-def _remove_doubles(cloud: Cloud, kept: dict[str, Any]) -> None:
+def _remove_doubles(cloud: Cloud, kept: Mapping[str, Any]) -> None:
     """Of a request that was heard twice."""
-    for name, port in kept.items():
-        for double in things.every(cloud, kinds.PORT, name):
-            if double.id != port.id:
-                things.delete(cloud, kinds.PORT, name, double)
+    for name, port in things.among(cloud, kinds.PORT, kept):
+        if port.id != kept[name].id:
+            things.delete(cloud, kinds.PORT, name, port)
 
 
 def _body(workshop: Workshop, plan: MachinePlan, role: str, ground: Ground) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,13 +45,9 @@ class Stuck:
     hint: str | None = None
 
 
-def present(cloud: Cloud, kind: str, names: Iterable[str]) -> list[Found]:
+def present(cloud: Cloud, kind: str, names: Collection[str]) -> list[Found]:
     """All things of these names, their doubles too. Raises CloudError."""
-    names = list(names)
-    listed = each(*(lambda n=name: things.every(cloud, kind, n) for name in names))
-    return [
-        Found(kind, name, raw) for name, all_ in zip(names, listed, strict=True) for raw in all_
-    ]
+    return [Found(kind, name, raw) for name, raw in things.among(cloud, kind, names)]
 
 
 def clear(cloud: Cloud, kind: str, names: Iterable[str], stuck: list[Stuck]) -> list[Found]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -37,6 +37,8 @@ class Thing:
     delete: Callable[[Cloud, Any], object]
     """Ask for removal; harmless when it is gone. It may take a while until `every` no longer
     gives it."""
+    among: Callable[[Cloud, Collection[str]], Iterable[tuple[str, Any]]] | None = None
+    """The same as `every` for many names in one request: names with things."""
 
 
 @cache
@@ -61,6 +63,14 @@ def identity(found: Any) -> str:
 def every(cloud: Cloud, kind: str, name: str) -> list[Any]:
     """All things of a kind with exactly this name."""
     return cloud.call(f"looking for {kind} {name}", lambda: list(thing(kind).every(cloud, name)))
+
+
+def among(cloud: Cloud, kind: str, names: Collection[str]) -> list[tuple[str, Any]]:
+    """All things of a kind with exactly one of these names, each behind its name."""
+    listing = thing(kind).among
+    if listing is None:
+        return [(name, found) for name in names for found in every(cloud, kind, name)]
+    return cloud.call(f"looking for {kind}s of the run", lambda: list(listing(cloud, names)))
 
 
 def ensure(cloud: Cloud, kind: str, name: str, make: Callable[[], T]) -> T:
@@ -93,29 +103,48 @@ def delete(cloud: Cloud, kind: str, name: str, found: Any) -> None:
     cloud.call(f"deleting {kind} {name}", lambda: thing(kind).delete(cloud, found))
 
 
-def _named(name: str, candidates: Iterable[Any]) -> Iterator[Any]:
-    """The cloud's own filters match parts of names, upper and lower case alike, or nothing."""
-    return (found for found in candidates if found.name == name)
+def _listed(
+    listing: Callable[[Cloud, Collection[str]], Iterable[Any]],
+    delete: Callable[[Cloud, Any], object],
+    name_of: Callable[[Any], str] = lambda found: str(found.name),
+) -> Thing:
+    """By a request that gives things of some names, and perhaps others: the cloud's own filters
+    match parts of names, upper and lower case alike, or nothing."""
+
+    def among(cloud: Cloud, names: Collection[str]) -> Iterator[tuple[str, Any]]:
+        candidates = ((name_of(found), found) for found in listing(cloud, names))
+        return ((name, found) for name, found in candidates if name in names)
+
+    def every(cloud: Cloud, name: str) -> Iterator[Any]:
+        return (found for _, found in among(cloud, [name]))
+
+    return Thing(every, delete, among)
 
 
-def _network_things(listing: str, deletion: str) -> Thing:
+def _network_things(
+    listing: str, deletion: str | Callable[[Cloud, Any], object], key: str = "name"
+) -> Thing:
     """By the names of openstacksdk's calls; an administrator sees other projects' things too."""
 
-    def find(cloud: Cloud, name: str) -> Iterable[Any]:
+    def look(cloud: Cloud, names: Collection[str]) -> Iterable[Any]:
         connection = cloud.connection
-        project = connection.current_project_id
-        return _named(name, getattr(connection.network, listing)(name=name, project_id=project))
+        wanted: dict[str, Any] = {key: list(names), "project_id": connection.current_project_id}
+        found: Iterable[Any] = getattr(connection.network, listing)(**wanted)
+        return found
 
     def remove(cloud: Cloud, found: Any) -> None:
+        assert isinstance(deletion, str)
         getattr(cloud.connection.network, deletion)(identity(found), ignore_missing=True)
 
-    return Thing(find, remove)
+    delete = remove if isinstance(deletion, str) else deletion
+    return _listed(look, delete, lambda found: str(getattr(found, key)))
 
 
-def _servers(cloud: Cloud, name: str) -> Iterable[Any]:
-    # The filter is a regular expression that may match anywhere.
-    found = _named(name, cloud.connection.compute.servers(details=True, name=name))
-    return (server for server in found if server.status not in ("DELETED", "SOFT_DELETED"))
+def _servers(cloud: Cloud, names: Collection[str]) -> Iterable[Any]:
+    # The filter is a regular expression.
+    pattern = f"^({'|'.join(names)})$"
+    listed = cloud.connection.compute.servers(details=True, name=pattern)
+    return (server for server in listed if server.status not in ("DELETED", "SOFT_DELETED"))
 
 
 def _delete_server(cloud: Cloud, found: Any) -> None:
@@ -142,32 +171,21 @@ def _delete_network(cloud: Cloud, found: Any) -> None:
     network.delete_network(own, ignore_missing=True)
 
 
-def _floating_ips(cloud: Cloud, name: str) -> Iterable[Any]:
-    """They have no name; ours carry it as description."""
-    connection = cloud.connection
-    found = connection.network.ips(description=name, project_id=connection.current_project_id)
-    return (ip for ip in found if ip.description == name)
-
-
-def _keypairs(cloud: Cloud, name: str) -> Iterable[Any]:
+def _keypairs(cloud: Cloud, _names: Collection[str]) -> Iterable[str]:
     # The key pair's id in the database is of no use: its name is its address.
-    return [pair.name for pair in _named(name, cloud.connection.compute.keypairs())]
+    return (pair.name for pair in cloud.connection.compute.keypairs())
 
 
 def _delete_keypair(cloud: Cloud, found: Any) -> None:
     cloud.connection.compute.delete_keypair(found, ignore_missing=True)
 
 
-def _flavors(cloud: Cloud, name: str) -> Iterable[Any]:
-    return _named(name, cloud.connection.compute.flavors(details=True))
+def _flavors(cloud: Cloud, _names: Collection[str]) -> Iterable[Any]:
+    return cloud.connection.compute.flavors(details=True)
 
 
 def _delete_flavor(cloud: Cloud, found: Any) -> None:
     cloud.connection.compute.delete_flavor(identity(found), ignore_missing=True)
-
-
-def _delete_floating_ip(cloud: Cloud, found: Any) -> None:
-    cloud.connection.network.delete_ip(identity(found), ignore_missing=True)
 
 
 def _missing() -> type[Exception]:
@@ -181,13 +199,14 @@ THINGS: Mapping[str, Thing] = {
     kinds.CLASSIFIER: _network_things("sfc_flow_classifiers", "delete_sfc_flow_classifier"),
     kinds.PAIR_GROUP: _network_things("sfc_port_pair_groups", "delete_sfc_port_pair_group"),
     kinds.PAIR: _network_things("sfc_port_pairs", "delete_sfc_port_pair"),
-    kinds.SERVER: Thing(_servers, _delete_server),
-    kinds.FLOATING_IP: Thing(_floating_ips, _delete_floating_ip),
-    kinds.ROUTER: Thing(_network_things("routers", "").every, _delete_router),
+    kinds.SERVER: _listed(_servers, _delete_server),
+    # Floating IPs have no name: ours carry it as their description.
+    kinds.FLOATING_IP: _network_things("ips", "delete_ip", "description"),
+    kinds.ROUTER: _network_things("routers", _delete_router),
     kinds.PORT: _network_things("ports", "delete_port"),
     kinds.SUBNET: _network_things("subnets", "delete_subnet"),
-    kinds.NETWORK: Thing(_network_things("networks", "").every, _delete_network),
+    kinds.NETWORK: _network_things("networks", _delete_network),
     kinds.SECURITY_GROUP: _network_things("security_groups", "delete_security_group"),
-    kinds.KEYPAIR: Thing(_keypairs, _delete_keypair),
-    kinds.FLAVOR: Thing(_flavors, _delete_flavor),
+    kinds.KEYPAIR: _listed(_keypairs, _delete_keypair, str),
+    kinds.FLAVOR: _listed(_flavors, _delete_flavor),
 }

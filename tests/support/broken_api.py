@@ -1,7 +1,7 @@
-"""A keystone, nova and neutron of a few resources that fail where a test says so.
+"""A keystone, nova, glance and neutron of a few resources that fail where a test says so.
 
-Real clouds do not lose answers or forget tokens when one wants them to. This is a real HTTP server,
-so openstacksdk, keystoneauth and requests are the real ones too.
+Real clouds do not lose answers, forget tokens or run out of hypervisors when one wants them to.
+This is a real HTTP server, so openstacksdk, keystoneauth and requests are the real ones.
 """
 
 from __future__ import annotations
@@ -19,17 +19,26 @@ from urllib.parse import parse_qs, urlsplit
 
 PROJECT = "p" * 32
 
-COLLECTIONS = {
+NETWORK = {
     "networks": "network",
     "subnets": "subnet",
     "ports": "port",
+    "routers": "router",
+    "floatingips": "floatingip",
+    "extensions": "extension",
+    "security-group-rules": "security_group_rule",
     "security-groups": "security_group",
     "sfc/port_pairs": "port_pair",
     "sfc/port_pair_groups": "port_pair_group",
     "sfc/flow_classifiers": "flow_classifier",
     "sfc/port_chains": "port_chain",
 }
-"""Path behind /network/v2.0/ -> name of one; the list is named after the path's end."""
+COMPUTE = {"servers": "server", "os-keypairs": "keypair", "flavors": "flavor"}
+IMAGE = {"images": "image"}
+PLACES = {"/network/v2.0/": NETWORK, "/compute/v2.1/": COMPUTE, "/image/v2/": IMAGE}
+"""Where a service is, and its collections: path behind that -> name of one; the list is named
+after the path's end."""
+COLLECTIONS = {**NETWORK, **COMPUTE, **IMAGE}
 
 
 @dataclass
@@ -57,8 +66,12 @@ class BrokenApi:
         self.things: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in COLLECTIONS}
         self.tokens: set[str] = set()
         self.password = "right"
-        self.services = {"network": "/network"}
-        """Type -> path: the catalogue. What others than neutron answer is a matter of faults."""
+        self.services = {"network": "/network", "compute": "/compute/v2.1", "image": "/image"}
+        """Type -> path: the catalogue. What others answer is a matter of faults."""
+        self.fates: list[str] = []
+        """Status of the next servers that are made; ACTIVE when there is none."""
+        self.deaths = 0
+        """How often a server is still seen after it was deleted."""
         self.late_s = 1.0
         self._number = 0
         self._lock = threading.Lock()
@@ -113,6 +126,30 @@ class BrokenApi:
             self.things[collection][id_] = {"project_id": PROJECT, **body, "id": id_}
             return self.things[collection][id_]
 
+    def look(self, collection: str, wanted: dict[str, list[str]]) -> list[dict[str, Any]]:
+        """What a list gives; servers get on between two looks."""
+        with self._lock:
+            things = self.things[collection]
+            if collection == "servers":
+                self._live(things)
+                pattern = wanted.pop("name", [""])[0]
+                things = {k: t for k, t in things.items() if re.search(pattern, t["name"])}
+            keys = {"name", "description", "project_id", "network_id", "device_id"} & set(wanted)
+            return [
+                thing
+                for thing in things.values()
+                if all(thing.get(key) in wanted[key] for key in keys)
+            ]
+
+    def _live(self, servers: dict[str, dict[str, Any]]) -> None:
+        for id_, server in list(servers.items()):
+            if "dies" in server:
+                server["dies"] -= 1
+                if server["dies"] < 0:
+                    del servers[id_]
+            elif server.get("status") == "BUILD":
+                server["status"] = server["fate"]
+
     def later(self, collection: str, body: dict[str, Any]) -> None:
         timer = threading.Timer(self.late_s, self.make, (collection, body))
         self._timers.append(timer)
@@ -141,7 +178,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._hang_up()
         asked = json.loads(body) if body else {}
         if fault is not None and fault.how == "late":
-            collection, one = self._collection()
+            collection, one, _ = self._collection()
             self.owner.later(collection, asked[one])
             return self._hang_up()
         status, answer, headers = self._do(asked)
@@ -157,7 +194,16 @@ class _Handler(BaseHTTPRequestHandler):
             return self._keystone(path, asked)
         if self.headers.get("x-auth-token") not in self.owner.tokens:
             return 401, {"error": {"message": "The request you have made requires auth."}}, {}
-        return (*self._neutron(asked), {})
+        if path.rstrip("/") == "/compute/v2.1":
+            told = {"id": "v2.1", "status": "CURRENT", "version": "2.93", "min_version": "2.1"}
+            return 200, {"version": {**told, "links": [self._link("/compute/v2.1/")]}}, {}
+        if path.rstrip("/") == "/image":
+            told = {"id": "v2.9", "status": "CURRENT", "links": [self._link("/image/v2/")]}
+            return 200, {"versions": [told]}, {}
+        return (*self._collected(asked), {})
+
+    def _link(self, path: str) -> dict[str, str]:
+        return {"rel": "self", "href": self.owner.url + path}
 
     def _keystone(self, path: str, asked: dict[str, Any]) -> tuple[int, Any, dict[str, str]]:
         if not path.endswith("/auth/tokens"):
@@ -196,34 +242,58 @@ class _Handler(BaseHTTPRequestHandler):
             {"x-subject-token": token},
         )
 
-    def _collection(self) -> tuple[str, str]:
-        path = urlsplit(self.path).path.removeprefix("/network/v2.0/")
-        found = next((name for name in COLLECTIONS if path.startswith(name)), None)
-        return (found, COLLECTIONS[found]) if found else ("", "")
+    def _collection(self) -> tuple[str, str, str]:
+        """Path of the collection, name of one, and the rest of the path."""
+        path = urlsplit(self.path).path
+        for where, collections in PLACES.items():
+            for name, one in collections.items():
+                if path.startswith(where + name):
+                    return name, one, path.removeprefix(where + name).strip("/")
+        return "", "", ""
 
-    def _neutron(self, asked: dict[str, Any]) -> tuple[int, Any]:
-        collection, one = self._collection()
+    def _collected(self, asked: dict[str, Any]) -> tuple[int, Any]:
+        collection, one, id_ = self._collection()
         if not collection:
             return 404, {"NeutronError": {"message": f"there is no {self.path}"}}
         things = self.owner.things[collection]
-        id_ = urlsplit(self.path).path.removeprefix(f"/network/v2.0/{collection}").strip("/")
-        many = collection.rpartition("/")[2].replace("-", "_")
+        many = collection.rpartition("/")[2].removeprefix("os-").replace("-", "_")
         if self.command == "POST":
             if many in asked:
-                return 201, {many: [self.owner.make(collection, body) for body in asked[many]]}
-            return 201, {one: self.owner.make(collection, asked[one])}
-        if not id_:
-            wanted = {k: v[0] for k, v in parse_qs(urlsplit(self.path).query).items()}
-            found = [t for t in things.values() if all(t.get(k) == v for k, v in wanted.items())]
-            return 200, {many: found}
+                return 201, {many: [self._made(collection, body) for body in asked[many]]}
+            return 201, {one: self._made(collection, asked[one])}
+        if not id_ or id_ == "detail":
+            found = self.owner.look(collection, parse_qs(urlsplit(self.path).query))
+            return 200, {many: [{one: t} for t in found] if many == "keypairs" else found}
+        if collection == "os-keypairs":
+            id_ = next((key for key, t in things.items() if t["name"] == id_), id_)
         if id_ not in things:
             return 404, {"NeutronError": {"message": f"{one} {id_} could not be found"}}
         if self.command == "DELETE":
-            del things[id_]
-            return 204, None
+            return self._deleted(collection, id_)
         if self.command == "PUT":
             things[id_].update(asked[one])
-        return 200, {one: things[id_]}
+        return 200, things[id_] if collection == "images" else {one: things[id_]}
+
+    def _made(self, collection: str, body: dict[str, Any]) -> dict[str, Any]:
+        owner = self.owner
+        more: dict[str, Any] = {}
+        if collection == "servers":
+            fate = owner.fates.pop(0) if owner.fates else "ACTIVE"
+            fault = {"message": "No valid host was found."}
+            more = {"status": "BUILD", "fate": fate, "fault": fault}
+        if collection == "ports":
+            number = len(owner.things["ports"]) + 10
+            fixed = [{"ip_address": f"10.0.0.{number}", **ip} for ip in body.get("fixed_ips", [{}])]
+            more = {"mac_address": f"FA:16:3E:00:00:{number:02X}", "fixed_ips": fixed}
+        return owner.make(collection, {**body, **more})
+
+    def _deleted(self, collection: str, id_: str) -> tuple[int, Any]:
+        things = self.owner.things[collection]
+        if collection == "servers" and self.owner.deaths:
+            things[id_].setdefault("dies", self.owner.deaths)
+        else:
+            del things[id_]
+        return 204, None
 
     def _answer(
         self, status: int, answer: Any, headers: dict[str, str], *, torn: bool = False
