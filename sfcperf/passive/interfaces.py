@@ -30,7 +30,7 @@ class InterfaceMonitor(SamplingMonitor):
     title = "Packets, bytes, errors and drops at each hop"
     cost = (
         "reads /proc/net/dev once per host and interval, in this machine without starting a "
-        "process; in a VM one command per interval"
+        "process; in a VM a round trip of SSH, some ms of its CPU time"
     )
     parameters: ClassVar[Mapping[str, Any]] = {
         "type": "object",

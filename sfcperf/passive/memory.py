@@ -18,7 +18,7 @@ class MemoryMonitor(SamplingMonitor):
     title = "Memory held by each SF and SFF"
     cost = (
         "reads one accounting file per instance and interval, in this machine without starting a "
-        "process; in a VM one command per interval"
+        "process; in a VM a round trip of SSH, some ms of its CPU time"
     )
     parameters: ClassVar[Mapping[str, Any]] = {
         "type": "object",

@@ -22,7 +22,7 @@ class ProcessMonitor(SamplingMonitor):
     title = "The busiest processes of each SF and SFF"
     cost = (
         "reads a file of /proc per process and interval, in this machine without starting a "
-        "process; in a VM one command per interval"
+        "process; in a VM one command, some ten ms of its CPU time"
     )
     parameters: ClassVar[Mapping[str, Any]] = {
         "type": "object",

@@ -23,6 +23,7 @@ TUN_MTU = 65_535
 TUN_PACKETS = 10_000
 """Room in the device, in front of the buffer: packets that come while others are being sent."""
 TABLE = "1533"
+COMMAND_TIMEOUT_S = 30.0
 _TUN_DEVICE = Path("/dev/net/tun")
 _starts = itertools.count()
 
@@ -86,6 +87,7 @@ class Delay(NetworkFunction):
         for knob in ("delay_us", "spin_us", "buffer_mib"):
             argv += [f"--{knob.replace('_', '-')}", str(int(knobs[knob]))]
         with kernel_forwarding.deployment_errors(host, attachment):
+            _await_tun(host)
             process = _Process(attachment.name, host, stats, host.spawn(argv))
             with kernel_forwarding.all_or_nothing(process):
                 running = RunningDelay(host, attachment, process)
@@ -95,6 +97,15 @@ class Delay(NetworkFunction):
                 running.route()
                 running.forward(TUN)
         return running
+
+
+def _await_tun(host: Host) -> None:
+    """Have the host's kernel load its TUN devices; sfc-delay says so when there are none."""
+    argv = ["test", "-c", str(_TUN_DEVICE)]
+    if host.run(argv, timeout_s=COMMAND_TIMEOUT_S, check=False).returncode != 0:
+        # Where there are no modules there is no modprobe either.
+        with suppress(MeasurementError):
+            host.run(["modprobe", "tun"], timeout_s=COMMAND_TIMEOUT_S, check=False)
 
 
 class _Process(StatsProcess):

@@ -151,7 +151,14 @@ class RunningIps(KernelForwarding):
     def load(self, text: str) -> None:
         """Put the rules there in one transaction. Raises MeasurementError."""
         self._remove()
-        self._restore(text)
+        try:
+            self._restore(text)
+        except MeasurementError as error:
+            raise MeasurementError(
+                error.message,
+                hint="does its kernel have what the rules are made of? nft_compat, xt_string, "
+                "ts_bm, xt_hashlimit and xt_NFQUEUE are modules of their own",
+            ) from error
 
     def facts(self) -> Mapping[str, Any]:
         """The engine that inspects."""
