@@ -9,10 +9,12 @@ from sfcperf.errors import DeploymentError
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.carry_closure import closure
 from sfcperf.hosts.carry_pack import Tree, archive, tree
+from sfcperf.hosts.carry_room import Room
 
 _COMMAND_TIMEOUT_S = 30.0
 _COPY_TIMEOUT_S = 60.0
 _SLOWEST_BYTES_PER_S = 100_000
+_MIB = 1 << 20
 
 # Tools of which several makes exist: option that names the make, word of the make that is read.
 _MAKES: Mapping[str, tuple[str, str]] = {
@@ -48,8 +50,15 @@ while [ $# -gt 0 ]; do
 done
 """
 
-# Arguments: files; prints those that are there.
-_WHICH = 'for file; do [ -e "$file" ] && echo "${file##*/}"; done; true'
+# $1: WORKDIR; then files. Prints what room there is (see Room), and which files are there.
+_WHICH = """\
+workdir=$1; shift
+mkdir -p "$workdir"
+grep MemAvailable: /proc/meminfo
+stat -f -c "%a %b %S %t" "$workdir"
+for file; do [ -e "$file" ] && echo "${file##*/}"; done
+true
+"""
 
 # $1: WORKDIR. Objects are moved into place whole; a script is there when all it needs is.
 _UNPACK = """\
@@ -123,10 +132,12 @@ def _carry(host: Host, trees: list[Tree]) -> None:
     carried = f"{host.workdir}/carried"
     wanted = [f"{carried}/objects/{name}" for each in trees for name in each.objects]
     wanted += [f"{carried}/trees/{each.digest}" for each in trees]
-    argv = ["sh", "-c", _WHICH, "sh", *sorted(set(wanted))]
-    there = frozenset(host.run(argv, timeout_s=_COMMAND_TIMEOUT_S).text.split())
+    argv = ["sh", "-c", _WHICH, "sh", str(host.workdir), *sorted(set(wanted))]
+    lines = host.run(argv, timeout_s=_COMMAND_TIMEOUT_S).text.splitlines()
+    there = frozenset(lines[2:])
     missing = [each for each in trees if each.digest not in there]
     if missing:
+        _refuse_too_small(host, Room.of(*lines[:2]), missing, there)
         data = archive(missing, there, carried)
         host.run(
             ["sh", "-c", _UNPACK, "sh", str(host.workdir)],
@@ -134,6 +145,20 @@ def _carry(host: Host, trees: list[Tree]) -> None:
             stdin=data,
         )
         _check(host, [f"{carried}/trees/{each.digest}" for each in missing])
+
+
+def _refuse_too_small(host: Host, room: Room, trees: list[Tree], there: frozenset[str]) -> None:
+    """A guest that runs out of memory kills its SSH server first, and nobody sees why."""
+    objects = {name: path for each in trees for name, path in each.objects.items()}
+    needed = sum(path.stat().st_size for name, path in objects.items() if name not in there)
+    if needed > room.usable_bytes:
+        where = "memory, where its files are" if room.in_memory else "disk"
+        raise DeploymentError(
+            f"{host.name} has not got {', '.join(each.closure.name for each in trees)}; they take "
+            f"{needed / _MIB:.0f} MiB, and it has room for {room.usable_bytes / _MIB:.0f} MiB "
+            f"({where})",
+            hint="use a larger flavor, or an image that has them",
+        )
 
 
 def _check(host: Host, folders: list[str]) -> None:

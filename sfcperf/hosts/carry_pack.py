@@ -70,7 +70,7 @@ def archive(trees: Iterable[Tree], present: frozenset[str], carried: str) -> byt
     packed = io.BytesIO()
     with (
         gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=_FAST, mtime=0) as compressed,
-        tarfile.open(fileobj=compressed, mode="w", format=tarfile.USTAR_FORMAT) as tar,
+        tarfile.open(fileobj=compressed, mode="w", format=tarfile.GNU_FORMAT) as tar,
     ):
         added = set(present)
         for each in trees:
@@ -80,8 +80,8 @@ def archive(trees: Iterable[Tree], present: frozenset[str], carried: str) -> byt
             for name, target in sorted(each.links.items()):
                 link = tarfile.TarInfo(f"trees/{each.digest}/{name}")
                 link.type = tarfile.SYMTYPE
-                # Absolute: the objects are moved to their place after unpacking.
-                link.linkname = f"{carried}/objects/{target}"
+                up = "../" * (2 + name.count("/"))
+                link.linkname = f"{up}objects/{target}"
                 tar.addfile(link)
             _add_file(tar, f"bin/{each.closure.name}", each.script(carried).encode())
     return packed.getvalue()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from sfcperf.errors import MeasurementError
@@ -45,19 +47,16 @@ def _write(path: Path) -> None:
         Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()
     )
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    part.unlink(missing_ok=True)
-    file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    file, part = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)  # mode 0600
     with os.fdopen(file, "wb") as opened:
         opened.write(text)
         opened.flush()
         os.fsync(opened.fileno())
     try:
-        os.link(part, path)  # of two that make it at once, the first one's is taken
-    except FileExistsError:
-        pass
+        with suppress(FileExistsError):  # of two that make it at once, the first one's is taken
+            os.link(part, path)
     finally:
-        part.unlink()
+        Path(part).unlink()
 
 
 def _public_line(path: Path) -> str:

@@ -129,7 +129,7 @@ class Link:
         self._taken = self._one_at_a_time
 
     def give_back(self) -> None:
-        """There is room again."""
+        """It has room again."""
         self._taken = self._full = False
 
     async def start(self, request: Request) -> Session:

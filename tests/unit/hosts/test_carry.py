@@ -1,0 +1,151 @@
+"""What a program needs elsewhere, and the archive that it travels in."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from sfcperf.errors import DeploymentError, EnvironmentLacks
+from sfcperf.hosts.base import Completed
+from sfcperf.hosts.carry import equip
+from sfcperf.hosts.carry_closure import Closure, closure, parse_ldd
+from sfcperf.hosts.carry_pack import archive, tree
+from sfcperf.hosts.carry_room import Room
+from sfcperf.hosts.local import LocalHost
+
+LDD = """\
+\tlinux-vdso.so.1 (0x00007ffe1bdf6000)
+\tlibcap.so.2 => /lib/x86_64-linux-gnu/libcap.so.2 (0x00007f0d7a1c9000)
+\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f0d79fe8000)
+\t/lib64/ld-linux-x86-64.so.2 (0x00007f0d7a1f4000)
+"""
+
+
+def test_libraries_and_loader_are_told_apart() -> None:
+    loader, libraries = parse_ldd("x", LDD)
+    assert loader == Path("/lib64/ld-linux-x86-64.so.2").resolve()
+    assert [name for name, _ in libraries] == ["libc.so.6", "libcap.so.2"]
+
+
+@pytest.mark.parametrize("text", ["\tnot a dynamic executable\n", "\tstatically linked\n"])
+def test_a_static_program_needs_nothing(text: str) -> None:
+    assert parse_ldd("x", text) == (None, ())
+
+
+def test_a_library_that_is_missing_here_is_told() -> None:
+    with pytest.raises(EnvironmentLacks, match=r"x of this machine lacks a library: libz\.so"):
+        parse_ldd("x", "\tlibz.so.1 => not found\n")
+
+
+def test_a_tool_that_nobody_has() -> None:
+    with pytest.raises(EnvironmentLacks, match="neither on the guest nor on this machine"):
+        closure("no-such-tool")
+
+
+def test_a_script_cannot_be_carried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "some-script"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(EnvironmentLacks, match="it is a script here"):
+        closure("some-script")
+
+
+def test_an_unpacked_tree_runs(tmp_path: Path) -> None:
+    """The script in `bin` and the loader do what they should: judged by running it."""
+    found = tree(closure("stat"))
+    _unpack(archive([found], frozenset(), str(tmp_path)), tmp_path)
+    script = tmp_path / "bin/stat"
+    done = subprocess.run(
+        [script, "-c", "%n", "a b", "--", "/"], cwd="/", capture_output=True, text=True, timeout=10
+    )
+    assert done.stdout == "/\n"
+    assert "stat: cannot statx 'a b'" in done.stderr
+
+
+def test_what_is_there_is_not_packed_again(tmp_path: Path) -> None:
+    found = tree(closure("stat"))
+    names = _names(archive([found], frozenset(found.objects), "/w/carried"))
+    assert not [name for name in names if name.startswith("objects/")]
+    twice = archive([found, tree(closure("ls"))], frozenset(), "/w/carried")
+    assert len(_names(twice)) == len(set(_names(twice)))
+    assert archive([found], frozenset(), "/w") == archive([found], frozenset(), "/w")
+
+
+def test_other_contents_have_another_name(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_bytes(b"one")
+    before = tree(Closure("program", program, None, ()))
+    program.write_bytes(b"two, longer")
+    after = tree(Closure("program", program, None, ()))
+    assert before.digest != after.digest
+
+
+def _names(data: bytes) -> list[str]:
+    with tarfile.open(fileobj=io.BytesIO(gzip.decompress(data))) as tar:
+        return tar.getnames()
+
+
+def _unpack(data: bytes, folder: Path) -> None:
+    with tarfile.open(fileobj=io.BytesIO(gzip.decompress(data))) as tar:
+        tar.extractall(folder, filter="fully_trusted")
+
+
+@pytest.mark.parametrize(
+    ("memory_kib", "disk", "usable"),
+    [
+        (100_000, "1000 2000 4096 ef53", 1000 * 4096),  # ext4
+        (100_000, "1000 2000 4096 1021994", 1000 * 4096),  # tmpfs
+        (20_000, "10000 20000 4096 1021994", 20_000 * 1024 - (12 << 20)),
+        (20_000, "0 0 4096 858458f6", 20_000 * 1024 - (12 << 20)),  # ramfs: no limit
+        (1_000, "0 0 4096 858458F6", 0),
+    ],
+)
+def test_room(memory_kib: int, disk: str, usable: int) -> None:
+    assert Room.of(f"MemAvailable: {memory_kib} kB", disk).usable_bytes == usable
+
+
+class OtherMachine(LocalHost):
+    """Answers as one that has nothing."""
+
+    machine = "aarch64"
+    memory_kib = 100_000
+
+    def run(self, argv: list[str], **options: object) -> Completed:  # type: ignore[override]
+        if "uname -m" in argv[2]:
+            names = argv[5::3]
+            text = "\n".join([self.machine, *(f"{name} " for name in names)])
+        else:
+            text = f"MemAvailable: {self.memory_kib} kB\n0 0 4096 858458f6\n"
+        return Completed(tuple(argv), 0, text.encode(), b"")
+
+
+def test_another_architecture_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DeploymentError, match=r"lacks ls, stat.*its CPU is aarch64, this one is"):
+        equip(OtherMachine(tmp_path), ["stat", "ls"])
+
+
+def test_a_guest_that_is_too_small_is_refused(tmp_path: Path, monkeypatch: object) -> None:
+    import platform
+
+    host = OtherMachine(tmp_path)
+    host.machine = platform.machine()
+    host.memory_kib = 13_000
+    with pytest.raises(
+        DeploymentError, match=r"has not got stat; they take \d+ MiB, and it has ro"
+    ):
+        equip(host, ["stat"])
+
+
+def test_nothing_asked_for(tmp_path: Path) -> None:
+    assert equip(LocalHost(tmp_path), []) == ()
+
+
+def test_this_machine_has_its_own(tmp_path: Path) -> None:
+    assert equip(LocalHost(tmp_path), ["cat", "tar"]) == ()
+    assert not list(tmp_path.iterdir())
