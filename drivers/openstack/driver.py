@@ -41,9 +41,9 @@ class OpenStackDriver(Driver):
     @classmethod
     def requirements(cls, config: Mapping[str, Any]) -> list[Requirement]:
         """See Driver.requirements."""
-        from sfcperf.drivers.openstack import checks
+        from sfcperf.drivers.openstack import checks, traversal
 
-        return checks.requirements(Config.of(config))
+        return [*checks.requirements(Config.of(config)), *traversal.requirements()]
 
     def admit(self, scenarios: Sequence[Scenario]) -> None:
         """See Driver.admit."""

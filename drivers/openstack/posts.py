@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,14 +84,24 @@ def requirements() -> list[Requirement]:
 def watched(places: Sequence[Place], expression: str, folder: Path) -> Iterator[list[Post]]:
     """Capture at all places what a filter of pcap-filter(7) lets through; files `PLACE.pcap` in
     the folder. Inside, all of them listen. Raises MeasurementError."""
-    with ExitStack() as ending:
-        posts = []
-        for place in places:
-            post = _start(place, expression, folder)
-            ending.callback(post.process.stop)
-            posts.append(post)
-        _await(posts)
-        yield posts
+    posts: list[Post] = []
+
+    def start(place: Place) -> None:
+        posts.append(_start(place, expression, folder))
+
+    with ThreadPoolExecutor(len(places)) as pool:
+        try:
+            jobs = [pool.submit(start, place) for place in places]
+            # All of them, also when one fails: what was started is in `posts` then, to be ended.
+            wait(jobs)
+            for job in jobs:
+                job.result()
+            posts.sort(key=lambda post: places.index(post.place))
+            _await(posts)
+            yield posts
+        finally:
+            for job in [pool.submit(post.process.stop) for post in posts]:
+                job.result()
 
 
 def _start(place: Place, expression: str, folder: Path) -> Post:
