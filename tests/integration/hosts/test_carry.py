@@ -22,7 +22,7 @@ pytestmark = [
 ]
 TOOLS = ("ab", "ethtool", "httperf", "ip", "iperf3", "iptables-nft", "nft", "nginx", "ping")
 TOOLS += ("stdbuf", "sysctl", "tc", "tcpdump")
-WORKDIR = Path("/tmp/it's-a-$folder")
+WORKDIR = Path("/tmp/it's-a-folder")
 
 
 @pytest.fixture(scope="module")
@@ -124,11 +124,8 @@ def test_tools_of_the_kernel(host: SshHost, tmp_path: Path) -> None:
     argv = ["iptables-nft", "-A", "INPUT", "-m", "comment", "--comment", "x", "-j", "ACCEPT"]
     host.run(argv, timeout_s=10)
     pcap = tmp_path / "pcap"
-    capture = host.spawn(
-        ["tcpdump", "-i", "lo", "-n", "-c", "2", "-w", "-", "--immediate-mode", "-Z", "root", "icmp"],
-        stdout=pcap,
-        stderr=tmp_path / "said",
-    )
+    argv = ["tcpdump", "-i", "lo", "-n", "-c", "2", "-w", "-", "--immediate-mode", "-Z", "root"]
+    capture = host.spawn([*argv, "icmp"], stdout=pcap, stderr=tmp_path / "said")
     _until(lambda: "listening on lo" in (tmp_path / "said").read_text())
     host.run(["ping", "-c", "1", "127.0.0.1"], timeout_s=10)
     assert capture.wait(10) == 0
