@@ -13,6 +13,7 @@ from sfcperf import plugins
 from sfcperf.drivers.conformance import traffic
 from sfcperf.drivers.conformance.subject import COMMAND_TIMEOUT_S, Subject
 from sfcperf.management.deployment import Deployment, Endpoint, Meter
+from sfcperf.passive.proc import process_stat
 from sfcperf.results.documents import plain
 
 _BURN = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"
@@ -46,14 +47,21 @@ class Described(Subject):
             assert len(function.interfaces) <= 2
             assert all(isinstance(cpu, int) and cpu >= 0 for cpu in function.vcpus)
             assert kind.nsh_aware or not function.nsh_aware
+            assert len(function.outer) in (0, len(function.interfaces))
             for interface in function.interfaces:
                 traffic.interface_packets(function.host, interface)
+            for hop in function.outer:
+                traffic.interface_packets(hop.host, hop.interface)
 
     def test_hosts_are_apart(self, built: Deployment) -> None:
         """Each instance has a host of its own, with a folder of its own."""
         hosts = [built.client.host, built.server.host, *(f.host for f in built.functions)]
         assert len({host.name for host in hosts}) == len(hosts)
-        assert len({id(host) for host in hosts}) == len(hosts)
+        for host in hosts:
+            write = ["sh", "-c", 'echo "$1" >"$2"', "sh", host.name, str(host.workdir / "whose")]
+            host.run(write, timeout_s=COMMAND_TIMEOUT_S)
+        for host in hosts:
+            assert host.read_text(str(host.workdir / "whose")) == f"{host.name}\n"
 
     def test_the_endpoints_reach_each_other(self, built: Deployment) -> None:
         """Both ways."""
@@ -104,9 +112,11 @@ class Described(Subject):
         assert [function.alive() for function in built.functions] == [None] * self.longest
 
     def test_its_facts_can_be_kept(self, built: Deployment) -> None:
-        """Results are JSON; so are facts of the infrastructure."""
+        """Results are JSON; so are facts of the infrastructure. Diagnostics are numbers."""
         for facts in (built.facts, self.bench.driver.facts()):
             assert isinstance(json.loads(json.dumps(dict(facts), default=plain)), dict)
+        for tell in built.diagnostics.values():
+            assert all(isinstance(value, int | float) for value in tell().values())
         # A reader must be able to tell a chain from the baseline.
         assert built.encapsulation.strip() not in ("", "none")
 
@@ -146,4 +156,5 @@ def _mtu(endpoint: Endpoint) -> int:
 def _sane(meter: Meter) -> bool:
     readings: list[Callable[[], float]] = [meter.cpu_s, meter.memory_bytes]
     assert all(isinstance(pid, int) and pid > 0 for pid in meter.pids())
+    assert all(process_stat(line).pid > 0 for line in meter.processes())
     return all(read() >= 0 for read in readings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import Any, NoReturn
 
 import pytest
@@ -81,9 +82,17 @@ class Endings(Subject):
         assert len(set(self.bench.ids)) == len(self.bench.ids)
 
     def test_close_removes_everything(self) -> None:
-        """Also what stands, and what is kept between scenarios."""
-        bench = self.bench
-        self.standing(1)
+        """Also what stands, what is kept between scenarios, and what is broken: the server's
+        interface is down, which health notices, and no proof takes for a chain."""
+        bench, scenario = self.bench, self.chain(1)
+        one = bench.standing(scenario)
+        server = one.server
+        down = ["ip", "link", "set", "dev", server.interface, "down"]
+        server.host.run(down, timeout_s=COMMAND_TIMEOUT_S)
+        assert bench.driver.problems(one)
+        # That it cannot even be tried may be told in words.
+        with suppress(SfcperfError):
+            assert not bench.driver.prove_traversal(one, scenario).proven
         bench.close()
         assert bench.journal.outstanding() == []
         assert bench.still_there() == []

@@ -12,7 +12,7 @@ from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import Deployment, Endpoint
 from sfcperf.workflow.defaults import with_defaults
 
-_PING_INTERVAL_S = 0.2
+_PING_INTERVAL_S = 0.05
 _TIMEOUT_S = 10.0
 
 

@@ -6,15 +6,21 @@ import socket
 from collections.abc import Iterable
 
 from sfcperf.drivers.marked import MarkedPacket
+from sfcperf.errors import MeasurementError
 from sfcperf.hosts.namespace import NETNS_FOLDER
 from sfcperf.hosts.process import inside
 
 
 def send(namespace: str, interface: str, packets: Iterable[MarkedPacket]) -> None:
-    """Send frames out of an interface of a network namespace."""
+    """Send frames out of an interface of a network namespace. Raises MeasurementError."""
     with inside(NETNS_FOLDER / namespace):
         sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     with sock:
-        sock.bind((interface, 0))
-        for packet in packets:
-            sock.send(packet.data)
+        try:
+            sock.bind((interface, 0))
+            for packet in packets:
+                sock.send(packet.data)
+        except OSError as error:
+            raise MeasurementError(
+                f"no marked packet leaves by {interface}: {error.strerror}", where=namespace
+            ) from error
