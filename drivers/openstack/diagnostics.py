@@ -51,6 +51,13 @@ def of(cloud: Cloud, machines: Mapping[str, Machine]) -> Mapping[str, Callable[[
     return {instance: _Source(cloud, machine) for instance, machine in machines.items()}
 
 
+def requirements(config: Config) -> list[Requirement]:
+    """What is checked without a workflow: the user that is named for the monitor alone."""
+    if config.telemetry_cloud is None:
+        return []
+    return [requirement(Cloud(config.telemetry_cloud, lambda text: None, patience_s=10.0))]
+
+
 def teller(cloud: Cloud, config: Config) -> Cloud:
     """The cloud as the user who may ask: `telemetry_cloud`, or the run's own."""
     name = config.telemetry_cloud
@@ -69,8 +76,11 @@ def requirement(cloud: Cloud) -> Requirement:
     """Whether the user may ask nova, or there is a Gnocchi. Of a nova that looks for the server
     before it looks at rights, only the roles are known."""
     name = f"server diagnostics (monitor `{MONITOR}`)"
-    if cloud.offers(gnocchi.SERVICE):
-        return Requirement(name, True, "measures of Gnocchi")
+    try:
+        if cloud.offers(gnocchi.SERVICE):
+            return Requirement(name, True, "measures of Gnocchi")
+    except EnvironmentLacks as error:
+        return Requirement(name, False, error.message, error.hint or "")
     try:
         ask("asking for diagnostics of no server", lambda: _nova(cloud, _NOBODY))
     except CloudError as error:

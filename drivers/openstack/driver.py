@@ -41,9 +41,14 @@ class OpenStackDriver(Driver):
     @classmethod
     def requirements(cls, config: Mapping[str, Any]) -> list[Requirement]:
         """See Driver.requirements."""
-        from sfcperf.drivers.openstack import checks, traversal
+        from sfcperf.drivers.openstack import checks, diagnostics, traversal
 
-        return [*checks.requirements(Config.of(config)), *traversal.requirements()]
+        ours = Config.of(config)
+        return [
+            *checks.requirements(ours),
+            *diagnostics.requirements(ours),
+            *traversal.requirements(),
+        ]
 
     def admit(self, scenarios: Sequence[Scenario]) -> None:
         """See Driver.admit."""

@@ -100,8 +100,8 @@ def watched(places: Sequence[Place], expression: str, folder: Path) -> Iterator[
             _await(posts)
             yield posts
         finally:
-            for job in [pool.submit(post.process.stop) for post in posts]:
-                job.result()
+            for ended in [pool.submit(post.process.stop) for post in posts]:
+                ended.result()
 
 
 def _start(place: Place, expression: str, folder: Path) -> Post:

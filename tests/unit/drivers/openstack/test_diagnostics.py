@@ -233,6 +233,15 @@ class TestRequirement:
         _, cloud = start(metric=True)
         assert diagnostics.requirement(cloud).detail == "measures of Gnocchi"
 
+    def test_a_user_for_it_alone_is_checked_without_a_workflow(self, start: Start) -> None:
+        start(metric=True)
+        assert diagnostics.requirements(Config.of(with_defaults(PARAMETERS, {}))) == []
+        for name, met in (("broken", True), ("gone", False)):
+            given = with_defaults(PARAMETERS, {"telemetry_cloud": name})
+            (need,) = diagnostics.requirements(Config.of(given))
+            assert need.met is met
+        assert "gone" in need.detail
+
     def test_is_asked_for_only_with_the_monitor(self, start: Start) -> None:
         _, cloud = start(*nova({"forbidden": {}}, status=403))
         config = Config.of(with_defaults(PARAMETERS, {}))
