@@ -18,7 +18,7 @@ from sfcperf_policy_routing.routing import ways
 
 PACKETS = 3
 TIMEOUT_S = 2.0
-NO_NSH = -1
+NO_NSH = None
 
 
 def prove(layout: Layout, scenario: Scenario, evidence: Path) -> TraversalProof:
