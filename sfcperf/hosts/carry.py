@@ -82,8 +82,9 @@ done
 _CHECK = """\
 workdir=$1; shift
 for tree; do
-	[ -e "$tree/loader" ] || continue
-	said=$("$tree/loader" --library-path "$tree/lib" --list "$tree/program" 2>&1) && continue
+	set -- "$tree"/run/*
+	[ -e "$1" ] || continue
+	said=$("$1" --library-path "$tree/lib" --list "$tree/program" 2>&1) && continue
 	echo "$said" | tail -n 1
 	exit 1
 done

@@ -47,7 +47,7 @@ class Tree:
             name = f"{tree}/companions/{name}"  # it looks for them where it believes to be
         if self.closure.loader is None:
             return f'#!/bin/sh\n{setting}exec {shlex.quote(f"{tree}/program")} "$@"\n'
-        words = [f"{tree}/loader", "--library-path", f"{tree}/lib"]
+        words = [f"{tree}/run/{self.closure.name}", "--library-path", f"{tree}/lib"]
         words += ["--argv0", name, f"{tree}/program"]
         return f'#!/bin/sh\n{setting}exec {shlex.join(words)} "$@"\n'
 
@@ -59,7 +59,8 @@ def tree(closure: Closure) -> Tree:
     }
     links = {"program": named[closure.program]}
     if closure.loader is not None:
-        links["loader"] = named[closure.loader]
+        # The name by which the loader is executed is the process's: what `ps` and `top` show.
+        links[f"run/{closure.name}"] = named[closure.loader]
     links |= {f"lib/{soname}": named[path] for soname, path in closure.libraries}
     links |= {f"companions/{path.name}": named[path] for path in closure.companions}
     return Tree(closure, {name: path for path, name in named.items()}, links)

@@ -96,7 +96,8 @@ def test_the_web_server_and_its_clients(host: SshHost, tmp_path: Path) -> None:
     argv = ["nginx", "-e", "stderr", "-p", str(folder), "-c", "nginx.conf"]
     nginx = host.spawn(argv, stderr=tmp_path / "said")
     _until_listening(host, 8099)
-    # It is the program itself by now, not the script that calls it.
+    # It is the program itself by now, not the script that calls it, and is called so.
+    assert host.read_text(f"/proc/{nginx.pid}/comm") == "nginx\n"
     assert "-nginx\n" in host.read_text(f"/proc/{nginx.pid}/maps")
     done = host.run(["ab", "-n", "50", "-c", "5", "http://127.0.0.1:8099/page"], timeout_s=20)
     assert "Complete requests:      50\n" in done.text
