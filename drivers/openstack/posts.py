@@ -20,6 +20,11 @@ from sfcperf.plugins import Requirement
 
 SNAPLEN = 192
 """The cooked header, and of the packet more than IPv4 and TCP options and the mark need."""
+LINK_TYPE = "LINUX_SLL2"
+_TOO_OLD = (
+    "its libpcap is older than 1.10 (2020): take a newer image, or one without tcpdump, to which "
+    "this machine's is carried"
+)
 START_TIMEOUT_S = 30.0
 _COMMAND_TIMEOUT_S = 30.0
 _POLL_S = 0.02
@@ -56,7 +61,8 @@ class Post:
         said = self._said()
         if self.process.poll() is not None:
             raise MeasurementError(
-                f"tcpdump does not capture at {self.place.name}: {said or 'it is silent'}"
+                f"tcpdump does not capture at {self.place.name}: {said or 'it is silent'}",
+                hint=_TOO_OLD if LINK_TYPE in said else None,
             )
         return tcpdump_output.listening(said)
 
@@ -110,7 +116,7 @@ def _start(place: Place, expression: str, folder: Path) -> Post:
         path.unlink(missing_ok=True)
     # Not promiscuous: what a switch floods to a port that is not meant is not asked for. And as
     # root to the end, because a small guest has no user for tcpdump to become.
-    argv = ["tcpdump", "-i", "any", "-y", "LINUX_SLL2", "-p", "-n", "-Z", "root"]
+    argv = ["tcpdump", "-i", "any", "-y", LINK_TYPE, "-p", "-n", "-Z", "root"]
     argv += ["-s", str(SNAPLEN), "--immediate-mode", "-U", "-w", "-", expression]
     names = _interfaces(place)
     return Post(place, names, place.host.spawn(argv, stdout=pcap, stderr=said), pcap, said)
