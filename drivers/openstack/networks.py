@@ -254,7 +254,10 @@ class _Groundwork:
 
     def is_guarded(self, network: Any) -> bool:
         """Whether ports in it are behind security groups, as they are unless it says otherwise."""
-        return "security-group" in self.extensions and network.is_port_security_enabled is not False
+        may_say = "port-security" in self.extensions
+        return "security-group" in self.extensions and (
+            not may_say or bool(network.is_port_security_enabled)
+        )
 
     def check_mtu(self, network: Any) -> None:
         """Raises DeploymentError when the endpoints' packets would not fit."""

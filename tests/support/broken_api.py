@@ -285,6 +285,8 @@ class _Handler(BaseHTTPRequestHandler):
             number = len(owner.things["ports"]) + 10
             fixed = [{"ip_address": f"10.0.0.{number}", **ip} for ip in body.get("fixed_ips", [{}])]
             more = {"mac_address": f"FA:16:3E:00:00:{number:02X}", "fixed_ips": fixed}
+        if collection == "networks":
+            more = {"port_security_enabled": body.get("port_security_enabled", True)}
         return owner.make(collection, {**body, **more})
 
     def _deleted(self, collection: str, id_: str) -> tuple[int, Any]:

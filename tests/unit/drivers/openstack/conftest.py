@@ -1,0 +1,103 @@
+"""A cloud that falters, and the driver's parts on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.broken_api import BrokenApi, Fault
+
+from sfcperf.control.journal import FileJournal
+from sfcperf.drivers.openstack import demolition, patience, removal, servers
+from sfcperf.drivers.openstack.cloud import Cloud
+from sfcperf.drivers.openstack.config import PARAMETERS, Config
+from sfcperf.drivers.openstack.lifecycle.base import Ground, Workshop
+from sfcperf.drivers.openstack.names import Names
+from sfcperf.drivers.openstack.plan import MachinePlan, Shape
+from sfcperf.workflow.defaults import with_defaults
+
+GROUND = Ground("data", "data-subnet", "management", "sfcperf-abc123", "#!/bin/sh\n")
+
+
+@dataclass
+class Bench:
+    """A cloud of the test, and a workshop in it for the run `abc123`."""
+
+    api: BrokenApi
+    workshop: Workshop
+    said: list[str]
+
+    @property
+    def cloud(self) -> Cloud:
+        return self.workshop.cloud
+
+    @property
+    def journaled(self) -> set[tuple[str, str]]:
+        return {(r.kind, r.name) for r in self.workshop.journal.outstanding()}
+
+    def function(self, number: int, **shape: Any) -> MachinePlan:
+        return self._plan(number, "function", "fwd", shape, None)
+
+    def endpoint(self, number: int, name: str, address: str | None = None) -> MachinePlan:
+        return self._plan(number, "endpoint", name, {}, address)
+
+    def _plan(
+        self, number: int, role: Any, vnf: str, more: dict[str, Any], address: str | None
+    ) -> MachinePlan:
+        values: dict[str, Any] = {
+            **{"role": role, "vnf": vnf, "type": "forwarder", "image": "guest", "flavor": None},
+            **{"vcpus": 1, "memory_mib": 256, "hypervisor": None, "vnfd": None},
+        }
+        return MachinePlan(
+            self.workshop.names.machine(number, vnf), Shape(**{**values, **more}), address
+        )
+
+
+Start = Callable[..., Bench]
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is tested is what happens, not how long it is waited."""
+    monkeypatch.setattr(patience, "FIRST_PAUSE_S", 0.02)
+    monkeypatch.setattr(patience, "LONGEST_PAUSE_S", 0.1)
+    monkeypatch.setattr(removal, "LOOK_EVERY_S", 0.02)
+    monkeypatch.setattr(removal, "ASK_AGAIN_S", 0.1)
+    monkeypatch.setattr(demolition, "LATE_S", 0.02)
+    monkeypatch.setattr(servers, "LOOK_EVERY_S", 0.02)
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
+    """Starts a cloud with these faults and settings of the driver."""
+    running: list[BrokenApi] = []
+
+    def begin(
+        *faults: Fault,
+        patience_s: float = 5.0,
+        extensions: Sequence[str] = ("sfc", "flow_classifier", "port-security", "security-group"),
+        **settings: Any,
+    ) -> Bench:
+        api = BrokenApi(*faults).__enter__()
+        running.append(api)
+        for alias in extensions:
+            api.add("extensions", alias, alias=alias)
+        api.add("images", "guest", status="active", min_ram=192, min_disk=0)
+        for name, vcpus, ram in (("large", 2, 1024), ("small", 1, 256), ("tiny", 1, 128)):
+            more: dict[str, Any] = {"OS-FLV-DISABLED:disabled": False}
+            api.add("flavors", name, vcpus=vcpus, ram=ram, disk=1, **more)
+        monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(api.clouds_yaml(tmp_path)))
+        given = {"cloud": "broken", "management_network": "management", **settings}
+        wanted = {key: value for key, value in given.items() if value is not None}
+        config = Config.of(with_defaults(PARAMETERS, wanted))
+        said: list[str] = []
+        cloud = Cloud(config.cloud, said.append, patience_s=patience_s)
+        journal = FileJournal(tmp_path / "journal.jsonl").of(0)
+        return Bench(api, Workshop(cloud, config, Names("abc123"), journal, said.append), said)
+
+    yield begin
+    for api in running:
+        api.__exit__()

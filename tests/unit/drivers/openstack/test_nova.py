@@ -1,0 +1,325 @@
+"""NovaLifecycle, flavors, chains and networks on a cloud that does as a test says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from support.broken_api import Fault
+
+from sfcperf.drivers.openstack import chaining, kinds, networks
+from sfcperf.drivers.openstack.lifecycle.base import Machine, Port
+from sfcperf.drivers.openstack.lifecycle.nova import NovaLifecycle
+from sfcperf.drivers.openstack.plan import ChainPlan
+from sfcperf.errors import DeploymentError, EnvironmentLacks
+from sfcperf.workflow.model import Match
+
+from .conftest import GROUND
+
+Start = Callable[..., Any]
+
+
+class TestMachines:
+    def test_each_has_its_ports_in_order_and_is_journaled_before(self, bench: Start) -> None:
+        b = bench()
+        client, fwd = b.endpoint(1, "client", "10.0.0.1"), b.function(2)
+        first, second = NovaLifecycle(b.workshop).make([client, fwd], GROUND)
+        assert (first.plan, second.plan) == (client, fwd)
+        assert list(second.ports) == ["management", "in", "out"]
+        assert first.ports["data"].address == "10.0.0.1"
+        assert second.ports["in"].mac == second.ports["in"].mac.lower()
+        servers = {s["name"]: s for s in b.api.things["servers"].values()}
+        asked = servers[fwd.name]
+        assert [net["port"] for net in asked["networks"]] == [p.id for p in second.ports.values()]
+        assert asked["metadata"] == {"sfcperf-run": "abc123"}
+        assert asked["config_drive"] is True and asked["key_name"] == "sfcperf-abc123"
+        assert {(kinds.SERVER, fwd.name), (kinds.PORT, f"{fwd.name}-out")} <= b.journaled
+        assert {(kinds.PAIR, fwd.name), (kinds.PAIR_GROUP, fwd.name)} <= b.journaled
+
+    def test_a_second_call_makes_nothing(self, bench: Start) -> None:
+        b = bench()
+        life = NovaLifecycle(b.workshop)
+        plans = [b.function(1), b.function(2)]
+        before = life.make(plans, GROUND)
+        posts = b.api.count("POST", "/(ports|servers)")
+        after = life.make(plans, GROUND)
+        assert [m.server_id for m in after] == [m.server_id for m in before]
+        assert [m.ports for m in after] == [m.ports for m in before]
+        assert b.api.count("POST", "/(ports|servers)") == posts
+
+    @pytest.mark.parametrize("how", ["lost before", "lost after", "torn", "status"])
+    @pytest.mark.parametrize("path", ["/servers", "/ports"])
+    def test_a_request_that_falters_makes_it_once(self, bench: Start, path: str, how: Any) -> None:
+        b = bench(Fault("POST", path, how))
+        NovaLifecycle(b.workshop).make([b.function(1), b.function(2)], GROUND)
+        assert len(b.api.things["servers"]) == 2
+        assert len(b.api.things["ports"]) == 6
+
+    def test_a_server_in_error_is_made_anew_once(self, bench: Start) -> None:
+        b = bench()
+        b.api.fates, b.api.deaths = ["ERROR"], 3
+        [machine] = NovaLifecycle(b.workshop).make([b.function(1)], GROUND)
+        assert list(b.api.things["servers"]) == [machine.server_id]
+        assert any("is in ERROR (No valid host was found.); making a new one" in s for s in b.said)
+
+    def test_the_second_error_is_told_in_the_clouds_words(self, bench: Start) -> None:
+        b = bench()
+        b.api.fates = ["ERROR", "ERROR"]
+        with pytest.raises(DeploymentError, match="No valid host was found") as caught:
+            NovaLifecycle(b.workshop).make([b.function(1)], GROUND)
+        assert "hypervisor" in (caught.value.hint or "")
+
+    def test_one_that_never_comes_up(self, bench: Start) -> None:
+        b = bench(boot_timeout_s=10)
+        b.api.fates = ["BUILD"]
+        b.workshop = replace(b.workshop, config=replace(b.workshop.config, boot_timeout_s=0.3))
+        with pytest.raises(DeploymentError, match=r"not ACTIVE within 0\.3 s: .*-01-fwd \(BUILD"):
+            NovaLifecycle(b.workshop).make([b.function(1)], GROUND)
+
+    def test_removal_takes_all_of_a_machine_and_no_other(self, bench: Start) -> None:
+        b = bench()
+        life = NovaLifecycle(b.workshop)
+        gone, stays = life.make([b.function(1), b.function(2)], GROUND)
+        life.remove([gone])
+        assert b.api.names("servers") == [stays.plan.name]
+        assert len(b.api.things["ports"]) == 3
+        assert not any(gone.plan.name in name for _, name in b.journaled)
+        life.remove([gone])
+
+    def test_a_hypervisor_is_named_by_availability_zone(self, bench: Start) -> None:
+        b = bench()
+        NovaLifecycle(b.workshop).make([b.function(1, hypervisor="node-7")], GROUND)
+        [server] = b.api.things["servers"].values()
+        assert server["availability_zone"] == "nova:node-7"
+
+    def test_without_port_security_functions_are_let_through(self, bench: Start) -> None:
+        b = bench()
+        ground = replace(GROUND, security_group_id="sg", guarded=frozenset({"data"}))
+        NovaLifecycle(b.workshop).make([b.function(1)], ground)
+        ports = {p["name"].rpartition("-")[2]: p for p in b.api.things["ports"].values()}
+        assert ports["in"]["allowed_address_pairs"] == [{"ip_address": "0.0.0.0/0"}]
+        assert ports["out"]["security_groups"] == ["sg"]
+        assert "security_groups" not in ports["management"]
+
+
+class TestFlavors:
+    @pytest.mark.parametrize(
+        ("wanted", "flavor"),
+        [
+            ({"vcpus": 1, "memory_mib": 64}, "small"),  # the image wants 192 MiB
+            ({"vcpus": 1, "memory_mib": 257}, "large"),
+            ({"vcpus": 2, "memory_mib": 1}, "large"),
+            ({"flavor": "tiny"}, "tiny"),
+        ],
+    )
+    def test_the_smallest_that_suffices(self, bench: Start, wanted: Any, flavor: str) -> None:
+        b = bench()
+        NovaLifecycle(b.workshop).make([b.function(1, **wanted)], GROUND)
+        [server] = b.api.things["servers"].values()
+        assert b.api.things["flavors"][server["flavorRef"]]["name"] == flavor
+
+    def test_one_is_made_where_the_project_may(self, bench: Start) -> None:
+        b = bench()
+        NovaLifecycle(b.workshop).make([b.function(1, vcpus=4)], GROUND)
+        assert "sfcperf-abc123-4c256m1g" in b.api.names("flavors")
+        assert (kinds.FLAVOR, "sfcperf-abc123-4c256m1g") in b.journaled
+
+    def test_else_those_that_there_are_are_told_and_nothing_is_made(self, bench: Start) -> None:
+        b = bench(Fault("POST", "/flavors", status=403, times=-1))
+        with pytest.raises(EnvironmentLacks, match="no flavor of the cloud") as caught:
+            NovaLifecycle(b.workshop).make([b.function(1, vcpus=4)], GROUND)
+        assert "large (2 vCPU, 1024 MiB)" in (caught.value.allowed or "")
+        assert b.journaled == set()
+        assert b.api.names("servers") == b.api.names("ports") == []
+
+    @pytest.mark.parametrize("shape", [{"image": "nothing"}, {"flavor": "nothing"}])
+    def test_what_is_named_and_not_there(self, bench: Start, shape: Any) -> None:
+        b = bench()
+        with pytest.raises(EnvironmentLacks, match=r"no (image|flavor) nothing"):
+            NovaLifecycle(b.workshop).make([b.function(1, **shape)], GROUND)
+        assert b.journaled == set()
+
+
+def chain_of(b: Any, *functions: int, match: Match | None = None, symmetric: bool = True) -> Any:
+    """A plan and machines that stand, without making them."""
+    plans = [b.endpoint(8, "client"), b.endpoint(9, "server"), *(b.function(n) for n in (1, 2, 3))]
+    machines = {
+        plan.name: Machine(
+            plan,
+            "",
+            {role: Port(f"{plan.name}-{role}", "", "10.0.0.9") for role in ("data", "in", "out")},
+            0.0,
+        )
+        for plan in plans
+    }
+    names = tuple(b.function(n).name for n in functions)
+    ends = (plans[0].name, plans[1].name)
+    return ChainPlan(*ends, names, match or Match(), symmetric), machines
+
+
+class TestChains:
+    def _groups(self, b: Any) -> list[str]:
+        [chain] = b.api.things["sfc/port_chains"].values()
+        groups = b.api.things["sfc/port_pair_groups"]
+        return [groups[id_]["name"].rpartition("-")[0][-2:] for id_ in chain["port_pair_groups"]]
+
+    def test_only_the_list_of_groups_changes(self, bench: Start) -> None:
+        b = bench()
+        life = NovaLifecycle(b.workshop)
+        first = life.chain(*chain_of(b, 1, 2))
+        assert self._groups(b) == ["01", "02"]
+        for order in ((2, 1), (3,), (1, 2, 3), (1, 2, 3)):
+            facts = life.chain(*chain_of(b, *order))
+            assert facts["chain"] == first["chain"]
+            assert self._groups(b) == [f"{n:02d}" for n in order]
+        assert b.api.count("POST", "/port_chains") == 1
+        assert b.api.count("POST", "/flow_classifiers") == 1
+        assert b.api.count("POST", "/port_pairs") == 3
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"match": Match("tcp")},
+            {"match": Match("udp", destination_port=5001)},
+            {"symmetric": False},
+        ],
+    )
+    def test_another_classifier_is_another_chain(self, bench: Start, change: Any) -> None:
+        b = bench()
+        life = NovaLifecycle(b.workshop)
+        first = life.chain(*chain_of(b, 1))
+        second = life.chain(*chain_of(b, 1, **change))
+        assert first["chain"] != second["chain"]
+        assert len(b.api.things["sfc/port_chains"]) == 1
+        assert len(b.api.things["sfc/flow_classifiers"]) == 1
+
+    def test_a_chain_that_lost_its_classifier_is_made_anew(self, bench: Start) -> None:
+        """A killed `unchain`, or a double."""
+        b = bench()
+        life = NovaLifecycle(b.workshop)
+        life.chain(*chain_of(b, 1))
+        b.api.things["sfc/flow_classifiers"].clear()
+        life.chain(*chain_of(b, 1))
+        [chain] = b.api.things["sfc/port_chains"].values()
+        assert chain["flow_classifiers"] == list(b.api.things["sfc/flow_classifiers"])
+
+    @pytest.mark.parametrize("how", ["lost before", "lost after", "torn"])
+    @pytest.mark.parametrize("path", ["port_pairs", "port_pair_groups", "flow_cl", "port_chains"])
+    def test_lost_answers(self, bench: Start, path: str, how: Any) -> None:
+        b = bench(Fault("POST", f"/sfc/{path}", how), Fault("PUT", "/sfc/", how))
+        life = NovaLifecycle(b.workshop)
+        life.chain(*chain_of(b, 1, 2))
+        life.chain(*chain_of(b, 2, 3))
+        assert self._groups(b) == ["02", "03"]
+        counts = {name: len(b.api.names(f"sfc/{name}")) for name in ("port_pairs", "port_chains")}
+        assert counts == {"port_pairs": 3, "port_chains": 1}
+        life.unchain()
+        life.unchain()
+        assert b.api.names("sfc/port_chains") == b.api.names("sfc/flow_classifiers") == []
+        assert len(b.api.names("sfc/port_pairs")) == 3
+
+    def test_a_cloud_that_keeps_the_old_order_gets_a_new_chain(
+        self, bench: Start, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        b = bench()
+        life = NovaLifecycle(b.workshop)
+        life.chain(*chain_of(b, 1, 2))
+        network = b.cloud.connection.network
+        monkeypatch.setattr(
+            network, "update_sfc_port_chain", lambda id_, **_: network.get_sfc_port_chain(id_)
+        )
+        life.chain(*chain_of(b, 2, 1))
+        assert self._groups(b) == ["02", "01"]
+
+    def test_another_runs_chain_in_the_way(self, bench: Start) -> None:
+        body = {"NeutronError": {"message": "Flow Classifier a conflicts with Flow Classifier b"}}
+        b = bench(Fault("POST", "/port_chains", status=400, body=body, times=-1))
+        with pytest.raises(DeploymentError, match="conflicts") as caught:
+            NovaLifecycle(b.workshop).chain(*chain_of(b, 1))
+        assert "wait for the other run" in (caught.value.hint or "")
+
+
+class TestClassifier:
+    HERE, THERE = Port("c", "", "10.1.2.3"), Port("s", "", "10.1.2.4")
+
+    def test_what_is_not_said_is_the_endpoints_network(self) -> None:
+        assert chaining.classifier(Match(), self.HERE, self.THERE, symmetric=False) == {
+            "ethertype": "IPv4",
+            "source_ip_prefix": "10.1.2.0/24",
+            "logical_source_port": "c",
+        }
+
+    def test_what_is_said(self) -> None:
+        match = Match("udp", "10.1.2.3/32", "10.1.0.0/16", 5, 6)
+        assert chaining.classifier(match, self.HERE, self.THERE, symmetric=True) == {
+            "ethertype": "IPv4",
+            "protocol": "udp",
+            "source_ip_prefix": "10.1.2.3/32",
+            "destination_ip_prefix": "10.1.0.0/16",
+            "source_port_range_min": 5,
+            "source_port_range_max": 5,
+            "destination_port_range_min": 6,
+            "destination_port_range_max": 6,
+            "logical_source_port": "c",
+            "logical_destination_port": "s",
+        }
+
+
+class TestGround:
+    KEY = "ssh-ed25519 AAAA test"
+
+    def _ready(self, bench: Start, *faults: Fault, **settings: Any) -> Any:
+        b = bench(*faults, **settings)
+        b.api.add("networks", "management", port_security_enabled=True)
+        b.api.add("networks", "outside", **{"router:external": True})
+        return b
+
+    def test_it_is_made_once(self, bench: Start) -> None:
+        b = self._ready(bench)
+        first = networks.prepare_ground(b.workshop, "#!/bin/sh\n", self.KEY)
+        assert networks.prepare_ground(b.workshop, "#!/bin/sh\n", self.KEY) == first
+        assert b.api.names("networks") == ["management", "outside", "sfcperf-abc123-data"]
+        data = b.api.things["networks"][first.data_network_id]
+        assert data["port_security_enabled"] is False
+        [subnet] = b.api.things["subnets"].values()
+        assert subnet["gateway_ip"] is None and subnet["enable_dhcp"] is False
+        assert first.guarded == {first.management_network_id}
+        assert b.api.names("os-keypairs") == ["sfcperf-abc123"]
+        assert len(b.api.things["security-group-rules"]) == 1
+
+    def test_where_port_security_must_stay(self, bench: Start) -> None:
+        refused = Fault("POST", "/networks", status=403)
+        b = self._ready(bench, refused)
+        ground = networks.prepare_ground(b.workshop, "", self.KEY)
+        assert ground.data_network_id in ground.guarded
+        assert any("may not switch port security off" in line for line in b.said)
+
+    def test_without_the_extensions(self, bench: Start) -> None:
+        b = self._ready(bench, extensions=("sfc",))
+        ground = networks.prepare_ground(b.workshop, "", self.KEY)
+        assert ground.guarded == frozenset() and ground.security_group_id is None
+
+    def test_security_groups_that_cannot_be_switched_off(self, bench: Start) -> None:
+        b = self._ready(bench, extensions=("sfc", "security-group"))
+        ground = networks.prepare_ground(b.workshop, "", self.KEY)
+        assert ground.guarded == {ground.data_network_id, ground.management_network_id}
+
+    def test_packets_that_do_not_fit(self, bench: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+        b = self._ready(bench, mtu=1400)
+        b.api.add("networks", "sfcperf-abc123-data", mtu=1350)
+        with pytest.raises(DeploymentError, match="1350 bytes at most"):
+            networks.prepare_ground(b.workshop, "", self.KEY)
+
+    def test_a_network_that_is_not_there(self, bench: Start) -> None:
+        b = self._ready(bench, management_network="nowhere")
+        with pytest.raises(EnvironmentLacks, match="no network nowhere"):
+            networks.prepare_ground(b.workshop, "", self.KEY)
+
+    def test_another_key_of_the_same_name_is_replaced(self, bench: Start) -> None:
+        b = self._ready(bench)
+        b.api.add("os-keypairs", "sfcperf-abc123", public_key="ssh-ed25519 BBBB old")
+        networks.prepare_ground(b.workshop, "", self.KEY)
+        [pair] = b.api.things["os-keypairs"].values()
+        assert pair["public_key"] == self.KEY
