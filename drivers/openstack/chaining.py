@@ -92,7 +92,7 @@ def chain(workshop: Workshop, plan: ChainPlan, machines: Mapping[str, Machine]) 
     return {
         "chain": things.identity(standing),
         "chained_by": "networking-sfc",
-        "encapsulation": dict(standing.chain_parameters or {}).get("correlation", "mpls"),
+        "correlation": dict(standing.chain_parameters or {}).get("correlation", "mpls"),
         "symmetric": plan.symmetric,
         "classifier": {k: v for k, v in fields.items() if not k.startswith("logical_")},
     }
