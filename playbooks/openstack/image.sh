@@ -12,7 +12,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 
 TINY="dropbear iperf3"
-GUEST="$TINY dropbearkey ab ethtool httperf ip iptables nft nginx ping sysctl tc tcpdump"
+GUEST="$TINY dropbearkey ab dash ethtool httperf ip iptables nft nginx ping stdbuf sysctl tc tcpdump"
 # What a guest needs to start; further ones are loaded when the kernel asks for them.
 BOOT="virtio_pci virtio_net virtio_blk ata_piix sr_mod isofs virtio_rng"
 NETWORK="veth tun dummy bridge vxlan act_bpf act_mirred act_police act_vlan cls_bpf cls_flower
@@ -75,8 +75,8 @@ skeleton() {
     cp "$here/guest/init" "$here/guest/dhcp" "$1/"
     chmod 755 "$1/init" "$1/dhcp"
     printf '%s\n' 'root:*:0:0:root:/root:/bin/sh' 'www-data:*:33:33::/var/www:/bin/false' \
-        'nobody:*:65534:65534::/:/bin/false' >"$1/etc/passwd"
-    printf '%s\n' 'root:x:0:' 'www-data:x:33:' 'nogroup:x:65534:' >"$1/etc/group"
+        'tcpdump:*:101:101::/:/bin/false' 'nobody:*:65534:65534::/:/bin/false' >"$1/etc/passwd"
+    printf '%s\n' 'root:x:0:' 'www-data:x:33:' 'tcpdump:x:101:' 'nogroup:x:65534:' >"$1/etc/group"
     echo /bin/sh >"$1/etc/shells"
     echo '127.0.0.1 localhost' >"$1/etc/hosts"
     for program in $2; do
@@ -102,13 +102,16 @@ skeleton "$work/tiny" "$TINY"
 install_modules "$work/tiny" $BOOT
 skeleton "$work/guest" "$GUEST"
 install_modules "$work/guest" $BOOT $NETWORK
+# busybox's shell takes its own ip, tc and ping for these.
+ln -s ../usr/bin/dash "$work/guest/bin/sh"
 libraries=/usr/lib/x86_64-linux-gnu
 mkdir -p "$work/guest$libraries"
 cp -r "$libraries/xtables" "$work/guest$libraries/"
 for name in iptables-nft iptables-nft-restore iptables-nft-save iptables-restore iptables-save; do
     ln -s iptables "$work/guest/usr/bin/$name"
 done
-mkdir -p "$work/guest/etc/nginx" "$work/guest/var/www"
+mkdir -p "$work/guest/etc/nginx" "$work/guest/var/www" "$work/guest/usr/libexec/coreutils"
+cp /usr/libexec/coreutils/libstdbuf.so "$work/guest/usr/libexec/coreutils/"
 
 for name in tiny guest; do
     archive "$work/$name" "$work/sfcperf-$name.cpio"

@@ -21,7 +21,7 @@ umount -l /run/.sys && rmdir /run/.sys
 
 for folder in etc/libvirt etc/openvswitch var/lib/libvirt var/cache/libvirt var/log/libvirt \
     var/lib/openvswitch var/log/openvswitch var/lib/neutron var/lib/nova var/log/neutron \
-    var/log/nova; do
+    var/log/nova var/lib/libuuid; do
     test -d "/$folder" || continue
     mkdir -p "$root/state/private/$folder"
     mount --bind "$root/state/private/$folder" "/$folder"

@@ -42,6 +42,7 @@ class Start:
         self._say = say
         self._supervisor = Supervisor()
         self._pristine = Pristine(layout)
+        self._is_new = not self._pristine.is_loaded
 
     def run(self) -> None:
         """All of it; what runs already stays as it is.
@@ -82,7 +83,7 @@ class Start:
     def _databases(self) -> None:
         self._wait("mariadb", databases.answers)
         databases.grant()
-        if self._pristine.is_loaded:
+        if not self._is_new:
             return
         if self._pristine.is_there:
             self._pristine.load()
@@ -109,8 +110,11 @@ class Start:
         if not self._pristine.is_loaded:
             furniture.flavors(cloud)
             furniture.networks(cloud)
-        if furniture.images(cloud, self._layout) or not self._pristine.is_loaded:
+        changed = furniture.images(cloud, self._layout)
+        if changed:
             self._say("guest images are in Glance")
+        # A cloud that others have used since is not as it was made.
+        if self._is_new and (changed or not self._pristine.is_loaded):
             self._pristine.save()
 
     def _workers_report(self, cloud: Connection) -> None:
