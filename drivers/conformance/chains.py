@@ -36,6 +36,9 @@ class Chains(Subject):
             for direction in (proof.forward, proof.reverse):
                 fallen = [(first - number, first - number - 1) for number in range(len(direction))]
                 assert [(seen.si, seen.si_after) for seen in direction] == fallen
+        else:
+            for seen in (*proof.forward, *proof.reverse):
+                assert (seen.spi, seen.si, seen.si_after) == (None, None, None)
         for name in proof.evidence:
             assert (self.bench.raw_dir / name).stat().st_size > 0
 

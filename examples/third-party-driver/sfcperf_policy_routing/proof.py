@@ -18,7 +18,6 @@ from sfcperf_policy_routing.routing import ways
 
 PACKETS = 3
 TIMEOUT_S = 2.0
-NO_NSH = None
 
 
 def prove(layout: Layout, scenario: Scenario, evidence: Path) -> TraversalProof:
@@ -90,7 +89,8 @@ def _judge(
         for name, count in crossed.items()
         if count < PACKETS
     ]
-    seen = (HopObservation(n, NO_NSH, NO_NSH, NO_NSH, count) for n, count in crossed.items())
+    # There is no NSH here, and so neither SPI nor SI.
+    seen = (HopObservation(n, None, None, None, count) for n, count in crossed.items())
     return tuple(seen), problems
 
 
