@@ -1,0 +1,165 @@
+"""What holds the cloud's namespaces: nothing of it is seen outside, and nothing is left of it.
+
+No cloud is needed, only its supervisor, here of two processes that do nothing.
+"""
+
+from __future__ import annotations
+
+import configparser
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sfcperf.playbooks.openstack import keeper
+from sfcperf.playbooks.openstack.configure import configure
+from sfcperf.playbooks.openstack.layout import Layout
+from sfcperf.playbooks.openstack.life import down
+
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(
+        shutil.which("supervisord") is None, reason="supervisor is not there: make openstack-up"
+    ),
+]
+
+SERVICES = """
+[supervisord]
+nodaemon = true
+user = root
+logfile = {log}/supervisor.log
+pidfile = /run/sfcperf-openstack/supervisor.pid
+
+[unix_http_server]
+file = /run/sfcperf-openstack/supervisor.sock
+
+[rpcinterface:supervisor]
+supervisor.rpcinterface_factory = supervisor.rpcinterface:make_main_rpcinterface
+
+[program:idle]
+command = sleep 600
+
+[program:daemon]
+command = sh -c "setsid sleep 600 & exec sleep 600"
+"""
+
+
+@pytest.fixture
+def layout() -> Iterator[Layout]:
+    root = Path(tempfile.mkdtemp(prefix="sfcperf-keeper-"))
+    layout = Layout(root)
+    for folder in (layout.state, layout.log, layout.state / "private/etc/libvirt"):
+        folder.mkdir(parents=True)
+    yield layout
+    keeper.stop(layout)
+    shutil.rmtree(root, ignore_errors=True)
+
+
+@pytest.fixture
+def services(layout: Layout) -> Path:
+    path = layout.root / "supervisord.conf"
+    path.write_text(SERVICES.format(log=layout.log))
+    return path
+
+
+def inside(pid: int, *command: str) -> str:
+    """What a command prints in the namespaces."""
+    spaces = ("--net", "--mount", "--pid", "--uts", "--ipc")
+    argv = ["nsenter", "--target", str(pid), *spaces, "--", *command]
+    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+
+
+def members(pid: int) -> list[int]:
+    """All processes of its process namespace."""
+    space = Path(f"/proc/{pid}/ns/pid").readlink()
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if (folder / "ns" / "pid").readlink() == space:
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+def interfaces() -> set[str]:
+    return {path.name for path in Path("/proc/sys/net/ipv4/conf").iterdir()}
+
+
+def test_nothing_is_seen_outside_and_nothing_is_left(layout: Layout, services: Path) -> None:
+    mounts = Path("/proc/self/mounts").read_text()
+    before = interfaces()
+    pid = keeper.start(layout, services)
+    assert keeper.running(layout) == pid
+    inside(pid, "ip", "link", "add", "kept0", "type", "veth", "peer", "name", "kept1")
+    inside(pid, "ip", "netns", "add", "kept")
+    inside(pid, "touch", "/etc/libvirt/kept", "/run/kept")
+    assert "kept0" in inside(pid, "ls", "/sys/class/net")
+    assert inside(pid, "hostname").strip() == "sfcperf-node"
+    groups = {path.name for path in Path("/sys/fs/cgroup").iterdir()}
+    assert set(inside(pid, "ls", "/sys/fs/cgroup").split()) == groups
+    assert interfaces() == before
+    assert Path("/proc/self/mounts").read_text() == mounts
+    assert not any(Path(path).exists() for path in ("/run/kept", "/etc/libvirt/kept"))
+    deadline = time.monotonic() + 30
+    while len(processes := members(pid)) < 4 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert len(processes) >= 4, "the supervisor, two services and a daemon of one of them"
+    assert down(layout, wipe=False) == 0
+    # Ended is ended: the kernel may not have taken the names of all away yet.
+    assert [p for p in processes if keeper.started_at(p) is not None] == []
+    assert keeper.running(layout) is None
+    assert Path("/proc/self/mounts").read_text() == mounts
+    assert not layout.state.exists()
+
+
+def test_a_keeper_that_was_killed_took_everything_along(layout: Layout, services: Path) -> None:
+    pid = keeper.start(layout, services)
+    processes = members(pid)
+    os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + 30
+    while any(keeper.started_at(p) is not None for p in processes):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert keeper.running(layout) is None
+    assert down(layout, wipe=True) == 0
+    assert not layout.root.exists()
+    assert down(layout, wipe=True) == 0
+
+
+@pytest.mark.parametrize("content", ["", "nonsense", f"{os.getpid()} 1", "4194999 12345"])
+def test_an_id_that_is_somebody_elses_is_no_keeper(layout: Layout, content: str) -> None:
+    layout.keeper.write_text(content)
+    assert keeper.running(layout) is None
+    assert keeper.stop(layout) is False
+    assert not layout.keeper.exists()
+
+
+def test_a_supervisor_that_does_not_start_is_told(layout: Layout, services: Path) -> None:
+    from sfcperf.errors import EnvironmentLacks
+
+    services.write_text("[supervisord]\nnodaemon = perhaps\n")
+    with pytest.raises(EnvironmentLacks, match="perhaps"):
+        keeper.start(layout, services)
+    assert keeper.running(layout) is None
+
+
+def test_the_configuration_is_whole(layout: Layout) -> None:
+    """Every template is filled in, and the supervisor can read the services."""
+    path = configure(layout)
+    written = [p for p in [*layout.etc.rglob("*"), layout.clouds] if p.is_file()]
+    assert len(written) > 15
+    assert not any("{{" in p.read_text() or "{%" in p.read_text() for p in written)
+    read = configparser.ConfigParser()
+    read.read(path)
+    programs = [name for name in read.sections() if name.startswith("program:")]
+    assert len(programs) >= 20
+    for name in programs:
+        assert shlex.split(read[name]["command"])
