@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from support.runs import RunOptions, workflow_document
 
 from sfcperf.control.resolved import resolved
 from sfcperf.errors import InputError, InterruptedRun
+from sfcperf.package.child import Spec
 from sfcperf.package.opened import open_package
 from sfcperf.package.pack import pack
 from sfcperf.package.replay import ReplayOptions, _spec, keep_for_later, run_or_resume
@@ -23,6 +25,7 @@ from sfcperf.results.store import RunStore
 from sfcperf.results.vnfds import keep_descriptors
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.plan_document import plan_document
+from sfcperf.workflow.profile import Profile
 
 VNFD = Path(__file__).resolve().parents[3] / "vnfs" / "forwarder" / "vnfd.yaml"
 
@@ -65,6 +68,24 @@ def test_the_workflow_finds_its_files_after_the_package_is_closed(
     (vnfd,) = {f.vnfd for s in workflow.scenarios for f in s.chain.functions}
     assert vnfd is not None
     assert vnfd.is_relative_to(options.results)
+
+
+def test_a_profile_takes_the_place_of_the_packaged_infrastructure(
+    with_files: Path, tmp_path: Path
+) -> None:
+    profile = Profile("lab.json", "local", {"mtu": 1300})
+    options = ReplayOptions(tmp_path / "results", profile=profile)
+    with unpacked(with_files) as folder:
+        package = open_package(folder)
+        kept = keep_for_later(package, with_files, options.results)
+        spec = _spec(package, package.runs[0], kept, options, tmp_path)
+    # As the child gets it.
+    handed = Spec(**json.loads(json.dumps(asdict(spec))))
+    assert handed.profile is not None
+    again = Profile(**handed.profile)
+    assert again == profile
+    workflow = load_document(handed.document, Path(handed.base), profile=again)
+    assert workflow.config["mtu"] == 1300
 
 
 def test_nothing_is_sent_to_anyone(with_files: Path, tmp_path: Path) -> None:
