@@ -143,7 +143,7 @@ def _network_things(
 
 def _servers(cloud: Cloud, names: Collection[str]) -> Iterable[Any]:
     # The filter is a regular expression, of which some novas (26 too) find nothing by `a|b`.
-    pattern = f"^{commonprefix(list(names))}"
+    pattern = f"^{commonprefix(list(names))}"  # noqa: RUF071 - not of paths
     listed = cloud.connection.compute.servers(details=True, name=pattern)
     return (server for server in listed if server.status not in ("DELETED", "SOFT_DELETED"))
 
