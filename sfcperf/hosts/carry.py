@@ -99,31 +99,31 @@ def equip(host: Host, tools: Iterable[str]) -> tuple[str, ...]:
     are this machine's. Raises DeploymentError when the host has another CPU architecture or cannot
     execute what is copied, EnvironmentLacks when this machine has not got a tool either.
     """
+    machine, absent = missing(host, tools)
+    if absent:
+        _refuse_other_machine(host, machine, absent)
+        _carry(host, [tree(closure(name)) for name in absent])
+    return absent
+
+
+def missing(host: Host, tools: Iterable[str]) -> tuple[str, tuple[str, ...]]:
+    """CPU architecture of the host as `uname -m` says it, and which of `tools` it has not got by
+    itself, or only as applets of busybox or of another make."""
     names = sorted(set(tools))
     if not names:
-        return ()
-    machine, found = _find(host, names)
-    missing = tuple(name for name in names if not found[name])
-    if missing:
-        _refuse_other_machine(host, machine, missing)
-        _carry(host, [tree(closure(name)) for name in missing])
-    return missing
-
-
-def _find(host: Host, names: list[str]) -> tuple[str, dict[str, str]]:
-    """Architecture of the host, and tool -> path, empty where it is missing or another make."""
+        return "", ()
     words = [word for name in names for word in (name, *_MAKES.get(name, ("-", "-")))]
     argv = ["sh", "-c", _FIND, "sh", str(host.workdir), *words]
     machine, *lines = host.run(argv, timeout_s=_COMMAND_TIMEOUT_S).text.splitlines()
     found = dict(line.split(" ", 1) for line in lines)
-    return machine, found
+    return machine, tuple(name for name in names if not found[name])
 
 
-def _refuse_other_machine(host: Host, machine: str, missing: tuple[str, ...]) -> None:
+def _refuse_other_machine(host: Host, machine: str, absent: tuple[str, ...]) -> None:
     here = platform.machine()
     if machine != here:
         raise DeploymentError(
-            f"{host.name} lacks {', '.join(missing)}, and this machine's cannot be carried there: "
+            f"{host.name} lacks {', '.join(absent)}, and this machine's cannot be carried there: "
             f"its CPU is {machine}, this one is {here}",
             hint="use an image that has them, or the driver's `provision: ansible`",
         )
@@ -136,16 +136,16 @@ def _carry(host: Host, trees: list[Tree]) -> None:
     argv = ["sh", "-c", _WHICH, "sh", str(host.workdir), *sorted(set(wanted))]
     lines = host.run(argv, timeout_s=_COMMAND_TIMEOUT_S).text.splitlines()
     there = frozenset(lines[2:])
-    missing = [each for each in trees if each.digest not in there]
-    if missing:
-        _refuse_too_small(host, Room.of(*lines[:2]), missing, there)
-        data = archive(missing, there, carried)
+    new = [each for each in trees if each.digest not in there]
+    if new:
+        _refuse_too_small(host, Room.of(*lines[:2]), new, there)
+        data = archive(new, there, carried)
         host.run(
             ["sh", "-c", _UNPACK, "sh", str(host.workdir)],
             timeout_s=_COPY_TIMEOUT_S + len(data) / _SLOWEST_BYTES_PER_S,
             stdin=data,
         )
-        _check(host, [f"{carried}/trees/{each.digest}" for each in missing])
+        _check(host, [f"{carried}/trees/{each.digest}" for each in new])
 
 
 def _refuse_too_small(host: Host, room: Room, trees: list[Tree], there: frozenset[str]) -> None:

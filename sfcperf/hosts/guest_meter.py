@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
-from sfcperf.passive.proc import USER_HZ, process_stat
+from sfcperf.passive.proc import USER_HZ, memory_bytes, process_stat
 
 _COMMAND_TIMEOUT_S = 30.0
 _BUSY = (0, 1, 2, 5, 6)
 """user, nice, system, irq, softirq of /proc/stat; guests' time is in user's. Not idle and iowait,
 nor steal, which the machine did not get."""
-_BYTES_PER_KIB = 1024
 _PROCESSES = "cat /proc/[0-9]*/stat 2>/dev/null"
 
 
@@ -54,9 +53,5 @@ def busy_cpu_s(stat: str) -> float:
 
 def used_memory_bytes(meminfo: str) -> int:
     """MemTotal less MemAvailable of /proc/meminfo. Raises MeasurementError."""
-    lines = dict(line.split(":", 1) for line in meminfo.splitlines() if ":" in line)
-    try:
-        total, available = (int(lines[n].split()[0]) for n in ("MemTotal", "MemAvailable"))
-    except (IndexError, KeyError, ValueError) as error:
-        raise MeasurementError("/proc/meminfo does not say how much memory is used") from error
-    return (total - available) * _BYTES_PER_KIB
+    total, available = memory_bytes(meminfo)
+    return total - available

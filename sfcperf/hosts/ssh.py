@@ -57,7 +57,7 @@ class SshHost(Host):
         self.name = name
         self.access = access
         self.workdir = workdir
-        self._jump = jump
+        self.jump = jump
         self._lock = threading.Lock()
         self._programs_lock = threading.Lock()
         self._programs: dict[Path, str] = {}
@@ -204,7 +204,7 @@ class SshHost(Host):
             if self._known_pool is None:
                 from sfcperf.hosts.ssh_pool import Pool
 
-                jump = None if self._jump is None else self._jump._pool
+                jump = None if self.jump is None else self.jump._pool
                 self._known_pool = Pool(self.name, self.access, self.workdir, jump)
             return self._known_pool
 

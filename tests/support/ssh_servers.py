@@ -141,6 +141,38 @@ def openssh(
         yield SshServer(folder, Path("/"), namespace, address, key, _bare(line), process, user)
 
 
+@contextmanager
+def debian(folder: Path, prepare: str) -> Iterator[SshServer]:
+    """A copy of this machine's files, as they are after the shell script `prepare`, with OpenSSH
+    and no way to anywhere. Nothing of it is seen outside."""
+    key, public = _key(folder / "client")
+    _run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "host"))
+    config = "HostKey /k/host\nAuthorizedKeysFile /k/keys\nStrictModes no\nUsePAM no\nPidFile none"
+    mounted = folder / "mounted"
+    mounted.mkdir()
+    script = f"""
+        set -e
+        mount -t tmpfs tmpfs {mounted}
+        cd {mounted}
+        mkdir upper work merged
+        mount -t overlay overlay -o lowerdir=/,upperdir=upper,workdir=work merged
+        mount --rbind /dev merged/dev
+        mount -t proc proc merged/proc
+        mount -t tmpfs tmpfs merged/run
+        mkdir merged/k
+        sed -i "s,^root:.*,root:x:0:0:root:/k:/bin/bash," merged/etc/passwd
+        cp {folder}/host merged/k/
+        echo '{public}' >merged/k/keys
+        printf '{config}' >merged/k/config
+        mkdir -m 755 merged/run/sshd
+        chroot merged sh -ec '{prepare}'
+        exec chroot merged /usr/sbin/sshd -D -e -f /k/config
+    """
+    with _machine(folder, mounted, script, None) as (namespace, address, process):
+        line = (folder / "host.pub").read_text()
+        yield SshServer(folder, mounted, namespace, address, key, _bare(line), process)
+
+
 def lacking() -> str:
     """Why these machines cannot be made here, or nothing."""
     names = {"dropbear": "dropbear-bin", "sshd": "openssh-server", "sudo": "sudo"}
