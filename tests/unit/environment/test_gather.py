@@ -106,6 +106,9 @@ def test_this_kernel_does_not_matter_where_hosts_are_other_machines(
         gather.check(workflow())
     installed["driver", "there"].elsewhere = True
     gather.check(workflow(), driver="there")
+    for driver, asked in ((None, True), ("here", True), ("there", False)):
+        names = [need.name for need in environment.requirements_for(None, driver)]
+        assert ("TUN" in names) is asked
 
 
 def test_without_a_workflow_all_are_asked_with_their_defaults(
@@ -122,6 +125,14 @@ def test_without_a_workflow_one_driver_can_be_chosen(
     names = [r.name for r in environment.requirements_for(None, driver="there")]
     assert "root" not in names
     assert "credentials" in names
+
+
+def test_the_chosen_driver_may_have_a_configuration(
+    installed: dict[tuple[str, str], Plugin],
+) -> None:
+    environment.requirements_for(None, driver="there", config={"speed": 9})
+    assert installed["driver", "there"].asked == [({"speed": 9},)]
+    assert installed["vnf", "nat"].asked == [({"speed": 3},)]
 
 
 def test_a_plug_in_that_does_not_import_hides_nothing(
