@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from sfcperf.cli.shipped import shipped_profiles
+from sfcperf.workflow.profile import read_profile
 
 SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 LONGEST_S = 600.0
 """After that a command hangs, and its test fails."""
-CONFIG = {"image": "sfcperf-tiny"}
+CONFIG = read_profile(shipped_profiles()["openstack"]).config
 
 
 def workflow(cloud: str, **changes: Any) -> dict[str, Any]:
@@ -24,12 +26,13 @@ def workflow(cloud: str, **changes: Any) -> dict[str, Any]:
     return {
         "sfcperf": 1,
         "name": "cloud",
-        "infrastructure": {"driver": "openstack", "config": {"cloud": cloud, **CONFIG}},
+        "infrastructure": {"driver": "openstack", "config": {**CONFIG, "cloud": cloud}},
         "topology": "T1",
         "vnfs": {"fwd": {"type": "forwarder"}},
         "chain": {
-            "functions": ["fwd"],
+            "functions": [{"vnf": "fwd"}],
             "classifier": {"match": {"ip_proto": "${protocol}"}},
+            "encapsulation": "auto",
         },
         "factors": {"protocol": ["any", "icmp"]},
         "probes": [{"probe": "ping", "count": 5, "interval_s": 0.2}],
@@ -49,35 +52,37 @@ class CloudLab:
 
     folder: Path
     workflow: Mapping[str, Any]
-    environment: Mapping[str, str] = field(default_factory=dict)
-    """Beside the test's own: where clouds.yaml is."""
 
     def __post_init__(self) -> None:
         self._file = self.folder / "workflow.json"
         self._file.write_text(json.dumps(self.workflow))
         self._results = self.folder / "results"
+        self._started: list[subprocess.Popen[bytes]] = []
 
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        """A command in a process group of its own, by default `run`; whoever starts it waits."""
+        """A command in a process group of its own, by default `run`."""
         run = ("run", str(self._file), "--results", str(self._results))
         with (self.folder / "said").open("ab") as output:
-            return subprocess.Popen(
+            command = subprocess.Popen(
                 [SFCPERF, *(arguments or run)],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **self.environment},
                 start_new_session=True,
             )
+        self._started.append(command)
+        return command
 
     def run(self, *arguments: str) -> int:
         """The same, to its end; gives the exit code."""
-        command = self.start(*arguments)
-        try:
-            return command.wait(timeout=LONGEST_S)
-        finally:
+        return self.start(*arguments).wait(timeout=LONGEST_S)
+
+    def close(self) -> None:
+        """End what a test that failed has left, and remove what that has made."""
+        for command in self._started:
             command.kill()
             command.wait()
+        self.run("clean")
 
     @property
     def resume(self) -> tuple[str, str]:

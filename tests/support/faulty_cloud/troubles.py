@@ -28,7 +28,7 @@ def _network(fault: Fault, method: str, path: str, nth: int = 1) -> Rule:
 READING: Mapping[str, Rule] = {
     "authenticate: 503": _identity(Answer(503)),
     "authenticate: connection refused, then": _identity(REFUSED, nth=2),
-    "versions of neutron: 502": Rule(Answer(502), "network", "GET", r"^/$"),
+    "versions of glance: 502": Rule(Answer(502), "image", "GET", r"^/$"),
     "find the image: 500": Rule(Answer(500), "image", "GET", r"/images"),
     "find the flavor: half an answer": _compute(Truncate(), "GET", r"/flavors"),
     "find a network: 429, wait 1 s": _network(Answer(429, retry_after="1"), "GET", "networks"),
@@ -57,10 +57,6 @@ MAKING: Mapping[str, Rule] = {
     "make a chain: answer lost": _network(LOST, "POST", "sfc/port_chains$"),
 }
 """Calls that make: some did, and nobody was told."""
-
-CHANGING: Mapping[str, Rule] = {
-    "change the chain: 503": _network(Answer(503), "PUT", "sfc/port_chains" + ONE),
-}
 
 REMOVING: Mapping[str, Rule] = {
     "remove the chain: answer lost": _network(LOST, "DELETE", "sfc/port_chains" + ONE),
