@@ -13,6 +13,7 @@ from sfcperf.errors import MeasurementError
 _TCP_LISTEN = "0A"
 """TCP_LISTEN of include/net/tcp_states.h, as /proc/net/tcp prints it."""
 _NET_DEV_COLUMNS = 16
+_BYTES_PER_KIB = 1024
 USER_HZ = 100
 """Clock ticks per second of /proc/PID/stat: USER_HZ, 100 on every architecture that we run on."""
 
@@ -50,6 +51,17 @@ def interface_counters(net_dev: str) -> dict[str, InterfaceCounters]:
             raise MeasurementError(f"not a line of /proc/net/dev: {line!r}")
         counters[name.strip()] = InterfaceCounters(*values[0:4], *values[8:12])
     return counters
+
+
+def memory_bytes(meminfo: str) -> tuple[int, int]:
+    """/proc/meminfo: memory of the machine, and how much of it is available, bytes. Raises
+    MeasurementError for any other text."""
+    lines = dict(line.split(":", 1) for line in meminfo.splitlines() if ":" in line)
+    try:
+        total, available = (int(lines[n].split()[0]) for n in ("MemTotal", "MemAvailable"))
+    except (IndexError, KeyError, ValueError) as error:
+        raise MeasurementError("/proc/meminfo does not say how much memory is used") from error
+    return total * _BYTES_PER_KIB, available * _BYTES_PER_KIB
 
 
 def udp_counters(net_snmp: str) -> Mapping[str, int]:

@@ -18,7 +18,7 @@ from sfcperf.hosts.patience import Patience
 from sfcperf.management.deployment import Deployment, Hop
 from sfcperf.passive import tcpdump_output
 from sfcperf.passive.base import Monitor, Observation
-from sfcperf.passive.proc import process_cpu_s
+from sfcperf.passive.proc import memory_bytes, process_cpu_s
 from sfcperf.plugins import Requirement
 
 FILE_HEADER_BYTES = 24
@@ -32,6 +32,10 @@ HANDED_OVER_S = 1.2
 _START_TIMEOUT_S = 30.0
 _POLL_S = 0.01
 _KERNEL_BUFFER_KIB = 4096
+_BUFFER_SHARE = 1 / 16
+"""Of a host's available memory that one capture may hold in the kernel: a small VM has few MiB, and
+several captures."""
+_BYTES_PER_KIB = 1024
 _NS_PER_US = 1000
 
 log = logging.getLogger(__name__)
@@ -150,12 +154,16 @@ class TcpdumpMonitor(Monitor):
 
     def reading(self, hop: Hop) -> list[str]:
         """Options of how tcpdump takes packets from the kernel, and which way they go."""
-        buffer = ["-B", str(_KERNEL_BUFFER_KIB)]
+        buffer = ["-B", str(buffer_kib(hop.host, _KERNEL_BUFFER_KIB))]
         if hop.host in self._elsewhere:
             # One by one they would each be a message of SSH, made in the VM that is measured.
             return buffer
         # Immediate mode: without it the packets of the last second stay in the kernel at the end.
         return [*buffer, "--immediate-mode", "-U"]
+
+    def expression(self, hop: Hop) -> list[str]:
+        """The filter, in words of pcap-filter(7)."""
+        return list(self.parameters["filter"])
 
     @property
     def wait_at_the_end(self) -> bool:
@@ -209,7 +217,10 @@ class TcpdumpMonitor(Monitor):
         argv = ["tcpdump", "-i", hop.interface, "-n", "-s", str(self._kept_bytes)]
         argv += ["-c", str(self._most_packets), *self.reading(hop)]
         # Its own user, to which it would change, is not there in every VM.
-        argv += ["-Z", "root", "-w", "-", "--", *self.parameters["filter"]]
+        argv += ["-Z", "root", "-w", "-"]
+        # A switch may flood; what is for others is not of this hop.
+        argv += ["-p"] if hop.inside else []
+        argv += ["--", *self.expression(hop)]
         return _Capture(hop, hop.host.spawn(argv, stdout=pcap, stderr=said), pcap, said)
 
     def _report(self, capture: _Capture, time_ns: int) -> Iterator[Observation]:
@@ -234,12 +245,21 @@ class TcpdumpMonitor(Monitor):
             yield Observation(time_ns, hop, "capture_clock_offset_us", "us", offset_us)
 
 
+def buffer_kib(host: Host, wanted: int) -> int:
+    """Size of a capture's buffer in the host's kernel, KiB: as wanted, or what the host can spare.
+    Raises MeasurementError."""
+    _, available = memory_bytes(host.read_text("/proc/meminfo"))
+    return min(wanted, max(1, int(available * _BUFFER_SHARE) // _BYTES_PER_KIB))
+
+
 def _await_listening(capture: _Capture) -> None:
     patience = Patience(_START_TIMEOUT_S, _POLL_S)
     while not tcpdump_output.listening(said := capture.said.read_text(errors="replace")):
         if capture.process.poll() is not None or patience.over:
+            status = capture.process.poll()
+            silent = "it is silent" if status is None else f"it ended with {status}, silent"
             raise MeasurementError(
-                f"tcpdump does not capture at {capture.hop.name}: {said.strip() or 'it is silent'}"
+                f"tcpdump does not capture at {capture.hop.name}: {said.strip() or silent}"
             )
         patience.pause()
 

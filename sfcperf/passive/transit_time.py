@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from statistics import fmean
 from typing import Any, ClassVar, Literal
 
 from sfcperf.analysis.percentiles import percentiles
+from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
 from sfcperf.hosts.base import Host
@@ -25,6 +27,7 @@ from sfcperf.passive.tcpdump import (
     RECORD_HEADER_BYTES,
     ROUNDING_BYTES,
     TcpdumpMonitor,
+    buffer_kib,
 )
 from sfcperf.plugins import Requirement
 from sfcperf.workflow.defaults import with_defaults
@@ -32,6 +35,7 @@ from sfcperf.workflow.defaults import with_defaults
 CAPTURED = "captured_processing_time_us"
 _PERCENTILES = (1, 50, 99)
 _NS_PER_US = 1000
+_TIMEOUT_S = 30.0
 _BUFFER_KIB = 32_768
 
 
@@ -126,8 +130,8 @@ class TransitTimeMonitor(Monitor):
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
-        """tcpdump, where the VNFs are."""
-        return TcpdumpMonitor.requirements()
+        """tcpdump, and `ip` to know the MAC addresses, where the VNFs are."""
+        return [*TcpdumpMonitor.requirements(), tool("ip", "iproute2")]
 
     def start(self, deployment: Deployment, raw_dir: Path) -> None:
         """Begin to capture. Raises MeasurementError when there is nothing to capture."""
@@ -232,8 +236,17 @@ class _SideCaptures(TcpdumpMonitor):
 
     def reading(self, hop: Hop) -> list[str]:
         """See TcpdumpMonitor.reading."""
-        options = ["-B", str(_BUFFER_KIB), "--time-stamp-precision", "nano"]
+        options = ["-B", str(buffer_kib(hop.host, _BUFFER_KIB)), "--time-stamp-precision", "nano"]
         return [*options, "-Q", self._ways[hop.name]]
+
+    def expression(self, hop: Hop) -> list[str]:
+        """See TcpdumpMonitor.expression. What comes in must be for the VNF: a switch that does not
+        know a MAC address floods, and the VNF may get its own packet back."""
+        asked = super().expression(hop)
+        if self._ways[hop.name] == "out":
+            return asked
+        own = ["ether", "dst", _mac(hop)]
+        return [*own, "and", "(", *asked, ")"] if asked else own
 
     @property
     def wait_at_the_end(self) -> bool:
@@ -252,7 +265,7 @@ def _crossing(function: ServiceFunction, direction: Direction) -> Crossing:
     sides = ends if direction == "forward" else ends[::-1]
     host = _beside(function.host)
     ingress, egress = (
-        Hop(f"inside-{function.name}-{direction}-{way}", host, interface)
+        Hop(f"inside-{function.name}-{direction}-{way}", host, interface, inside=True)
         for way, interface in zip(("in", "out"), sides, strict=True)
     )
     return Crossing(function, direction, ingress, egress)
@@ -264,6 +277,15 @@ def _beside(host: Host) -> Host:
     if isinstance(host, NamespaceHost) and host.namespace is not None:
         return NamespaceHost(host.name, host.namespace.name, host.workdir)
     return host
+
+
+def _mac(hop: Hop) -> str:
+    """Of the hop's interface. Raises MeasurementError."""
+    argv = ["ip", "-o", "link", "show", "dev", hop.interface]
+    found = re.search(r"link/ether ([0-9a-f:]{17})", hop.host.run(argv, timeout_s=_TIMEOUT_S).text)
+    if found is None:
+        raise MeasurementError(f"{hop.interface} of {hop.host.name} is no Ethernet interface")
+    return found[1]
 
 
 def _evenly(count: int, most: int) -> list[int]:
