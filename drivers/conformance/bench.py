@@ -68,8 +68,9 @@ class Bench(Grounds):
         self._failed: list[tuple[Scenario, str]] = []
 
     def standing(self, scenario: Scenario) -> Deployment:
-        """The scenario's deployment, made unless it stands. One that could not be deployed fails
-        the next tests at once: machines may boot slowly."""
+        """The scenario's deployment, made unless it stands. As in a run its proof follows, which may
+        wait for packets to find their way; what it says is for the tests that ask. One that could
+        not be deployed fails the next tests at once: machines may boot slowly."""
         if self._standing is not None and self._standing[0] == scenario:
             return self._standing[1]
         for failed, reason in self._failed:
@@ -77,10 +78,12 @@ class Bench(Grounds):
                 pytest.fail(f"this chain could not be deployed before: {reason}")
         self.fall()
         try:
-            return self.deploy(scenario)
+            deployment = self.deploy(scenario)
+            self.driver.prove_traversal(deployment, scenario)
         except Exception as error:
             self._failed.append((scenario, str(error)))
             raise
+        return deployment
 
     def deploy(self, scenario: Scenario) -> Deployment:
         """Deploy; it stands then."""

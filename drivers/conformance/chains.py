@@ -103,7 +103,9 @@ class Chains(Subject):
         knobs = {"rules": 3, "default": "drop"}
         shut = self.standing(1, vnf=self.firewall, knobs=knobs)
         assert traffic.ping(shut.client, shut.server, 1) == 0
-        opened = self.standing(1, vnf=self.firewall, knobs={**knobs, "default": "accept"})
+        scenario = self.chain(1, vnf=self.firewall, knobs={**knobs, "default": "accept"})
+        self.check_proof(scenario)
+        opened = self.bench.standing(scenario)
         assert traffic.ping(opened.client, opened.server, self.pings) == self.pings
 
     def test_a_chain_of_no_function_is_a_baseline(self) -> None:
