@@ -68,7 +68,7 @@ class Bench(Grounds):
         self._failed: list[tuple[Scenario, str]] = []
 
     def standing(self, scenario: Scenario) -> Deployment:
-        """The scenario's deployment, made unless it stands. As in a run its proof follows, which may
+        """The scenario's deployment, made unless it stands. As in a run its proof follows, and may
         wait for packets to find their way; what it says is for the tests that ask. One that could
         not be deployed fails the next tests at once: machines may boot slowly."""
         if self._standing is not None and self._standing[0] == scenario:
