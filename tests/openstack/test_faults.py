@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from openstack.connection import Connection
@@ -18,7 +20,7 @@ from support.faulty_cloud.clouds import NAME, before, write_clouds
 from support.faulty_cloud.faults import Answer, Straggle
 from support.faulty_cloud.proxy import Proxy
 from support.faulty_cloud.rules import Rule
-from support.faulty_cloud.troubles import MAKING, READING, REMOVING
+from support.faulty_cloud.troubles import MAKING, OF_LIFECYCLE, READING, REMOVING
 from support.local import ListJournal
 
 from sfcperf.drivers.openstack.cloud import Cloud
@@ -36,8 +38,8 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 ALL: Mapping[str, Rule] = {**READING, **MAKING, **REMOVING}
 EACH = bool(os.environ.get("SFCPERF_TEST_EACH_TROUBLE"))
 DAYS = [[name] for name in ALL] if EACH else [list(ALL)]
-patient = pytest.mark.skipif(
-    not EACH, reason="takes minutes of waiting: SFCPERF_TEST_EACH_TROUBLE=1 runs it"
+at_length = pytest.mark.skipif(
+    not EACH, reason="takes many minutes: SFCPERF_TEST_EACH_TROUBLE=1 runs it"
 )
 
 
@@ -57,21 +59,27 @@ def _clouds(
     monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(file))
 
 
-def in_lab(folder: Path, **changes: object) -> Iterator[CloudLab]:
-    lab = CloudLab(folder, workflow(NAME, **changes))
-    yield lab
-    lab.close()
+@contextmanager
+def in_lab(folder: Path, changes: Mapping[str, Any] = {}, **config: Any) -> Iterator[CloudLab]:
+    lab = CloudLab(folder, {**workflow(NAME, **config), **changes})
+    try:
+        yield lab
+    finally:
+        lab.close()
 
 
 @pytest.fixture
 def lab(tmp_path: Path, _clouds: None) -> Iterator[CloudLab]:
-    yield from in_lab(tmp_path)
+    with in_lab(tmp_path) as lab:
+        yield lab
 
 
 @pytest.fixture
 def impatient_lab(tmp_path: Path, _clouds: None) -> Iterator[CloudLab]:
     """A trial that fails is not tried again."""
-    yield from in_lab(tmp_path, design={"rounds": 1, "warmup_rounds": 0, "max_retries": 0})
+    design = {"rounds": 1, "warmup_rounds": 0, "max_retries": 0}
+    with in_lab(tmp_path, {"design": design}) as lab:
+        yield lab
 
 
 @pytest.mark.parametrize("day", DAYS, ids=lambda day: day[0] if EACH else "all troubles")
@@ -85,6 +93,20 @@ def test_a_run_survives(lab: CloudLab, proxy: Proxy, leftovers: None, day: list[
     assert lab.said.endswith("nothing to clean\n")
 
 
+@at_length
+@pytest.mark.parametrize("lifecycle", OF_LIFECYCLE)
+def test_a_run_by_another_life_cycle_survives(
+    tmp_path: Path, proxy: Proxy, leftovers: None, lifecycle: str
+) -> None:
+    with in_lab(tmp_path, lifecycle=lifecycle) as lab:
+        with proxy.failing(*OF_LIFECYCLE[lifecycle].values()) as script:
+            status = lab.run()
+        assert status == 0, lab.said
+        assert lab.trials == [(trial, "valid") for trial in PLANNED]
+        assert script.silent == [], "the run never made these calls"
+        assert lab.run("clean") == 0
+
+
 def test_a_password_that_is_never_right(lab: CloudLab, proxy: Proxy, leftovers: None) -> None:
     refused = Rule(Answer(401), "identity", "POST", r"/auth/tokens$", times=None)
     with proxy.failing(refused) as script:
@@ -95,7 +117,7 @@ def test_a_password_that_is_never_right(lab: CloudLab, proxy: Proxy, leftovers: 
     assert lab.trials == []
 
 
-@patient
+@at_length
 def test_networks_that_are_never_made(
     impatient_lab: CloudLab, proxy: Proxy, leftovers: None
 ) -> None:
@@ -138,7 +160,7 @@ def test_requests_that_come_late_make_no_doubles(
     assert sum(line.startswith("network ") for line in removed) == 2, removed
 
 
-@patient
+@at_length
 def test_what_cannot_be_removed_is_named(
     workshop: Workshop, proxy: Proxy, tmp_path: Path, leftovers: None
 ) -> None:

@@ -24,7 +24,7 @@ ALL_VALID = [(trial, "valid") for trial in PLANNED]
 
 @pytest.fixture
 def lab(cloud: Connection, tmp_path: Path) -> Iterator[CloudLab]:
-    lab = CloudLab(tmp_path, workflow(cloud.config.name, probes=[PROBE]))
+    lab = CloudLab(tmp_path, {**workflow(cloud.config.name), "probes": [PROBE]})
     yield lab
     lab.close()
 
