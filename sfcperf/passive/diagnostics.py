@@ -74,7 +74,8 @@ class DiagnosticsMonitor(SamplingMonitor):
         """Amounts of all instances; additions and rates from the second call on. Raises the first
         MeasurementError once all others have been told."""
         problems = []
-        for answer in self._pool.map(_ask, self._sources, self._sources.values()):
+        answers = self._pool.map(_ask, self._sources, self._sources.values())
+        for answer in sorted(answers, key=lambda answer: answer.time_ns):
             if self._sampler is not None:
                 self._sampler.add_cpu_s(answer.cpu_s)
             if answer.problem is not None:
