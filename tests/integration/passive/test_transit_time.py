@@ -11,11 +11,12 @@ from statistics import fmean
 from typing import Any
 
 import pytest
-from support.cable import Cable, cable, processes_in
+from support.cable import CLIENT, SERVER, Cable, cable, processes_in
 from support.pptmon_chain import function
 
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.namespace import NamespaceHost
+from sfcperf.hosts.process import inside
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.base import Observation
 from sfcperf.passive.transit_time import TransitTimeMonitor
@@ -104,6 +105,35 @@ def test_a_shaper_in_the_router_is_time_inside_it(wire: Cable, tmp_path: Path) -
     steps = [b - a for a, b in pairwise(inside[2:])]
     assert fmean(steps) == pytest.approx(986 * 8, rel=0.1)
     assert list(tmp_path.glob("*.pcap")) == []
+
+
+def test_what_a_switch_floods_is_not_of_the_vnf(wire: Cable, tmp_path: Path) -> None:
+    """The VNF's own output comes back to its ingress, for somebody else."""
+    import socket
+
+    from scapy.layers.inet import IP, UDP
+    from scapy.layers.l2 import Ether
+    from scapy.packet import Raw
+
+    ping(wire, 1)
+    middle = wire.deployment.hops[0].host
+    listed = middle.run(["ip", "-br", "link", "show", "dev", "client0"], timeout_s=10).text
+    near = listed.split()[2]
+    watching = monitor(filter=["udp"])
+    watching.start(routed(wire), tmp_path)
+    with inside(Path("/run/netns", wire.spaces["client"])):
+        sender = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    with sender:
+        sender.bind(("eth0", 0))
+        for number in range(1, 21):
+            datagram = UDP(sport=7, dport=9) / Raw(bytes([number]) * 20)
+            packet = IP(src=CLIENT, dst=SERVER, id=number) / datagram
+            for target in (near, "02:00:00:00:00:99"):
+                sender.send(bytes(Ether(dst=target) / packet))
+    found = watching.stop()
+    assert of(found, "captured_processing_time_packets") == [20]
+    assert of(found, "captured_processing_time_ambiguous_packets") == [0]
+    assert of(found, "captured_packets", "inside-router-1-forward-in") == [20]
 
 
 def test_lost_packets_are_counted(wire: Cable, tmp_path: Path) -> None:
