@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from support.pptmon_chain import chain, function, stand_in
 
 from sfcperf.analysis.joined.kinds import kind_of
 from sfcperf.errors import MeasurementError
+from sfcperf.hosts.base import Completed
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.base import Observation
@@ -202,3 +204,38 @@ def test_a_chain_without_vnfs_is_a_baseline(tool: Path, tmp_path: Path) -> None:
     watching = monitor()
     watching.start(chain([]), tmp_path)
     assert [o.metric for o in watching.stop()] == ["monitor_cpu_s"]
+
+
+class Elsewhere(NamespaceHost):
+    """A machine of its own, whose clock is an hour ahead."""
+
+    def read_text(self, path: str) -> str:
+        return f"{self.name}\n" if path.endswith("boot_id") else super().read_text(path)
+
+    def run(self, argv: Sequence[str], **how: Any) -> Completed:
+        done = super().run(argv, **how)
+        whole, _, fraction = done.text.strip().partition(".")
+        return replace(done, stdout=f"{int(whole) + 3600}.{fraction}\n".encode())
+
+
+def test_clocks_of_different_machines_are_not_compared(tool: Path, tmp_path: Path) -> None:
+    hosts = [Elsewhere(f"vm{n}", None, tmp_path) for n in (1, 2)]
+    apart = chain([function(n, host=host) for n, host in enumerate(hosts, 1)])
+    with pytest.raises(MeasurementError, match="compares the clocks") as raised:
+        monitor(metrics=["time", "delay"]).start(apart, tmp_path)
+    assert "backlog" in str(raised.value.allowed)
+    assert not (tool / "log").exists()
+    together = chain([function(n, host=hosts[0]) for n in (1, 2)])
+    watching = monitor(metrics=["delay"])
+    watching.start(together, tmp_path)
+    watching.stop()
+
+
+def test_samples_are_told_in_our_time(tool: Path, tmp_path: Path) -> None:
+    (tool / "samples-1").write_text(line({1: 7.0}) + "\n")
+    far = Elsewhere("vm", None, tmp_path)
+    watching = monitor()
+    watching.start(chain([function(1, host=far)]), tmp_path)
+    found = watching.stop()
+    (at_ns,) = {o.time_ns for o in found if o.metric == "processing_time_us"}
+    assert at_ns == pytest.approx(AT - 3600 * 10**9, abs=5 * 10**9)
