@@ -132,7 +132,8 @@ class BrokenApi:
             things = self.things[collection]
             if collection == "servers":
                 self._live(things)
-                pattern = wanted.pop("name", [""])[0]
+                # As nova, which takes away the meaning of `|` in regular expressions.
+                pattern = wanted.pop("name", [""])[0].replace("|", r"\|")
                 things = {k: t for k, t in things.items() if re.search(pattern, t["name"])}
             keys = {"name", "description", "project_id", "network_id", "device_id"} & set(wanted)
             return [

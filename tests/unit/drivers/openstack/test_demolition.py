@@ -71,6 +71,15 @@ class TestWhatGoes:
         assert len(lines) == len(set(lines)) == len(ALL)
         assert any(line.startswith(f"server {FWD} (") for line in lines)
 
+    def test_many_servers(self, bench: Start) -> None:
+        """Names of one run, and of two that are cleaned together."""
+        api = bench().api
+        names = [f"sfcperf-{tag}-{n:02d}-fwd" for tag in ("abc123", "xyz789") for n in range(12)]
+        for name in names:
+            api.add("servers", name, status="ACTIVE")
+        assert len(demolish(journal(*((kinds.SERVER, name) for name in names)))) == 24
+        assert left(api) == {}
+
     def test_again_finds_nothing(self, bench: Start) -> None:
         api = bench().api
         build(api)
