@@ -57,8 +57,8 @@ def _check_encapsulation(scenario: Scenario) -> None:
     asked = scenario.chain.encapsulation
     if asked != "auto":
         raise WorkflowError(
-            f"networking-sfc's Open vSwitch back-end carries chains by MPLS between switches and "
-            f"gives functions plain IP: there is no {asked} on this cloud",
+            f"there is no {asked} with this driver: it chains by networking-sfc, which carries "
+            "packets by MPLS between its switches and gives functions plain IP",
             where="/chain/encapsulation",
             allowed='"auto": the infrastructure\'s own chaining, recorded in the results',
         )

@@ -75,7 +75,7 @@ def _facts(site: Site) -> Mapping[str, Any]:
         "mtu": site.mtu,
         "chain": dict(site.chain),
         "machines": {name: _machine(guest) for name, guest in site.guests.items()},
-        "carried_tools": {name: tools for name, tools in site.carried.items() if tools},
+        "provided_tools": {name: tools for name, tools in site.carried.items() if tools},
         "functions": {name: dict(r.facts()) for name, r in site.running.items() if r.facts()},
     }
 

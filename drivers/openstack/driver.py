@@ -36,6 +36,8 @@ class OpenStackDriver(Driver):
         super().__init__(context)
         self.config = Config.of(context.config)
         self._sites: dict[str, Site] = {}
+        self._doubted: set[str] = set()
+        """Deployments whose machines may be ill."""
         self._deployed = 0
 
     @classmethod
@@ -81,7 +83,9 @@ class OpenStackDriver(Driver):
         try:
             site.prepare()
             self._region.chain(site)
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, SfcperfError) and not site.ready:
+                self._doubted.add(identity)
             self._remove(identity)
             raise
         return describe(identity, site, self._region.diagnostics(site))
@@ -97,9 +101,12 @@ class OpenStackDriver(Driver):
             "server": (site.server.port(DATA).mac,),
         }
         folder = self.context.raw_dir / f"traversal-{deployment.id}"
-        return prove(
+        proof = prove(
             deployment.client, deployment.server, deployment.functions, macs, scenario, folder
         )
+        if not proof.proven:
+            self._doubted.add(deployment.id)
+        return proof
 
     def problems(self, deployment: Deployment) -> list[str]:
         """See Driver.problems."""
@@ -116,6 +123,8 @@ class OpenStackDriver(Driver):
             pinged = host.run(argv, timeout_s=PING_TIMEOUT_S + 30, check=False)
             if pinged.returncode != 0:
                 found.append(f"the client does not reach the server at {server} by ping")
+        if found:
+            self._doubted.add(deployment.id)
         return found
 
     def teardown(self, deployment: Deployment) -> None:
@@ -157,4 +166,7 @@ class OpenStackDriver(Driver):
             self._region.unchain()
         finally:
             site.stop()
+        if identity in self._doubted:
+            self._region.discard(site)
+            self._doubted.remove(identity)
         del self._sites[identity]

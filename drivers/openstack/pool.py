@@ -16,6 +16,8 @@ class Pool:
     def __init__(self, names: Names) -> None:
         self._names = names
         self._guests: dict[str, Guest] = {}
+        self._planned: dict[str, MachinePlan] = {}
+        """Not standing yet: what came of an earlier try to make them is found again by name."""
         self._made = 0
 
     def assign(
@@ -24,25 +26,36 @@ class Pool:
         """For each shape (with the address of an endpoint) a guest that stands, or the plan of one
         to be made; and those plans once more."""
         free = dict(self._guests)
+        planned = dict(self._planned)
         chosen: list[Guest | MachinePlan] = []
         for shape, address in wanted:
             found = next((g for g in free.values() if _fits(g.machine.plan, shape, address)), None)
             if found is not None:
                 del free[found.name]
                 chosen.append(found)
-            else:
-                self._made += 1
-                name = self._names.machine(self._made, shape.vnf)
-                chosen.append(MachinePlan(name, shape, address))
+                continue
+            plan = next((p for p in planned.values() if _fits(p, shape, address)), None)
+            if plan is None:
+                plan = self._plan(shape, address)
+            planned.pop(plan.name, None)
+            chosen.append(plan)
         return chosen, [each for each in chosen if isinstance(each, MachinePlan)]
+
+    def _plan(self, shape: Shape, address: str | None) -> MachinePlan:
+        self._made += 1
+        plan = MachinePlan(self._names.machine(self._made, shape.vnf), shape, address)
+        self._planned[plan.name] = plan
+        return plan
 
     def add(self, guest: Guest) -> None:
         """It may be lent from now on."""
+        self._planned.pop(guest.name, None)
         self._guests[guest.name] = guest
 
-    def drop(self, guest: Guest) -> None:
-        """It is lent no more."""
-        self._guests.pop(guest.name, None)
+    def drop(self, name: str) -> None:
+        """A machine of this name is lent no more, nor made."""
+        self._planned.pop(name, None)
+        self._guests.pop(name, None)
 
     @property
     def guests(self) -> list[Guest]:

@@ -60,7 +60,7 @@ class Region:
         guests = iter([each if isinstance(each, Guest) else made[each.name] for each in chosen])
         client, server = (there or next(guests) for there in standing)
         functions = {spec.name: next(guests) for spec in scenario.chain.functions}
-        return Site(scenario, client, server, functions, self._config.mtu, outputs)
+        return Site(scenario, client, server, functions, self._config, outputs)
 
     def chain(self, site: Site) -> None:
         """Lead packets through the site's functions."""
@@ -90,11 +90,22 @@ class Region:
         """For the run's manifest."""
         return {"lifecycle": self._config.lifecycle, **self.cloud.facts()}
 
+    def discard(self, site: Site) -> None:
+        """Machines that packets did not cross as they should: the next try has new ones."""
+        doubted = [guest for guest in site.guests.values() if guest.made]
+        if self._gate is not None and self._gate in doubted:
+            # All others are reached through it.
+            doubted, self._gate = self._pool.guests, None
+        for guest in doubted:
+            guest.host.close()
+        self._context.log(f"openstack: replacing {', '.join(guest.name for guest in doubted)}")
+        self._remove([guest.machine for guest in doubted])
+
     def close(self) -> None:
         """Remove all that the run has in the cloud, by the journal."""
         for guest in (*self._pool.guests, *self._standing.values()):
             guest.host.close()
-            self._pool.drop(guest)
+            self._pool.drop(guest.name)
         self._standing.clear()
         left = self._context.journal.outstanding()
         demolition.demolish(left, dry_run=False)
@@ -123,9 +134,14 @@ class Region:
         failed = [m for m in machines if jobs[m.plan.name].exception() is not None]
         if failed:
             # A machine that does not answer is not tried again: the next one is new.
-            self._lifecycle.remove(failed)
+            self._remove(failed)
             jobs[failed[0].plan.name].result()
         return guests
+
+    def _remove(self, machines: Sequence[Machine]) -> None:
+        for machine in machines:
+            self._pool.drop(machine.plan.name)
+        self._lifecycle.remove(machines)
 
     def _reach(self, standing: Standing) -> Guest:
         if standing not in self._standing:

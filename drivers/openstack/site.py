@@ -9,10 +9,12 @@ from typing import Any
 
 from sfcperf import plugins
 from sfcperf.drivers.openstack.admission import PREFIX_LENGTH
+from sfcperf.drivers.openstack.config import Config
 from sfcperf.drivers.openstack.guest import COMMAND_TIMEOUT_S, Guest
 from sfcperf.drivers.openstack.plan import DATA, EGRESS, INGRESS
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.carry import equip
+from sfcperf.hosts.provision import install
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.workflow.model import FunctionSpec, Scenario
 
@@ -21,6 +23,13 @@ OWN_TOOLS = ("ip", "tcpdump", "ping", "sysctl")
 _ROOM = ("net.core.rmem_max=4194304", "net.core.wmem_max=4194304")
 """Room in sockets, as on a machine that was set up for runs: with less, a receiver of UDP loses
 datagrams that the chain has delivered."""
+
+_EMPTY = """
+for each in "$1"/*; do
+	case ${each##*/} in bin|carried|programs) ;; *) rm -rf "$each" ;; esac
+done
+"""
+"""Files of an earlier scenario go; tools that were carried stay."""
 
 
 class Site:
@@ -32,7 +41,7 @@ class Site:
         client: Guest,
         server: Guest,
         functions: Mapping[str, Guest],
-        mtu: int,
+        config: Config,
         outputs: Path,
     ) -> None:
         """`functions` by instance, in forward order."""
@@ -40,10 +49,14 @@ class Site:
         self.client = client
         self.server = server
         self.functions = functions
-        self.mtu = mtu
+        self.mtu = config.mtu
+        self._provision = config.provision
         self.running: dict[str, RunningFunction] = {}
         self.chain: Mapping[str, Any] = {}
         self.carried: dict[str, list[str]] = {}
+        """Instance -> tools that it lacked."""
+        self.ready = False
+        """Whether `prepare` has done all."""
         self._outputs = outputs
 
     @property
@@ -64,12 +77,15 @@ class Site:
             if isinstance(error, MeasurementError):
                 raise DeploymentError(error.message, where=error.where, hint=error.hint) from error
             raise error
+        self.ready = True
 
     def stop(self) -> None:
-        """End functions; guests stand."""
+        """End functions and what else was started in the guests; these stand."""
         while self.running:
             _, running = self.running.popitem()
             running.stop()
+        for guest in self.guests.values():
+            guest.host.close()
 
     def _endpoint(self, name: str, guest: Guest, other: Guest) -> None:
         self._equip(name, guest, self._probe_tools())
@@ -109,8 +125,13 @@ class Site:
         self.running[spec.name] = kind.start(guest.host, attachment, spec.knobs)
 
     def _equip(self, name: str, guest: Guest, tools: tuple[str, ...]) -> None:
+        empty = ["sh", "-c", _EMPTY, "sh", str(guest.host.workdir)]
+        guest.host.run(empty, timeout_s=COMMAND_TIMEOUT_S)
         wanted = tuple(dict.fromkeys((*OWN_TOOLS, *tools, *self._monitor_tools())))
-        self.carried[name] = list(equip(guest.host, wanted))
+        if self._provision == "ansible" and guest.made:
+            self.carried[name] = list(install(guest.host, wanted, self._outputs / "ansible" / name))
+        else:
+            self.carried[name] = list(equip(guest.host, wanted))
 
     def _probe_tools(self) -> tuple[str, ...]:
         probes = (plugins.load("probe", spec.probe) for spec in self.scenario.probes)
