@@ -14,4 +14,9 @@ for package, folder in TREES.items():
     packages += [package, *(f"{package}.{name}" for name in find_packages(folder))]
 packages += DATA
 
-setup(packages=packages, package_dir={"sfcperf": "sfcperf", **TREES, **DATA})
+setup(
+    packages=packages,
+    package_dir={"sfcperf": "sfcperf", **TREES, **DATA},
+    # The cloud of the tests is part of the tree alone.
+    exclude_package_data={"sfcperf.playbooks": ["openstack/*", "openstack/*/*"]},
+)
