@@ -99,11 +99,6 @@ def stop(layout: Layout) -> bool:
     return pid is not None
 
 
-def enter(pid: int) -> list[str]:
-    """The beginning of a command that runs in the namespaces of the keeper."""
-    return ["nsenter", "--target", str(pid), "--net", "--mount", "--pid", "--uts", "--ipc", "--"]
-
-
 def _only_child(pid: int) -> int | None:
     try:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()

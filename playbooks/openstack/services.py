@@ -98,6 +98,7 @@ def _foundations(layout: Layout) -> tuple[Service, ...]:
                 "ERL_EPMD_ADDRESS": "127.0.0.1",
             },
         ),
+        Service("taps", ("sh", str(SOURCES / "taps.sh"))),
         Service("libvirtd", ("libvirtd", "--config", f"{layout.etc}/libvirtd.conf")),
     )
 

@@ -72,7 +72,8 @@ class Start:
             self._supervisor.start(name)
         self._wait("ovsdb-server", _ok("ovs-vsctl", "--timeout=2", "--no-wait", "init"))
         self._supervisor.start("ovs-vswitchd")
-        self._supervisor.start("libvirtd")
+        for name in ("taps", "libvirtd"):
+            self._supervisor.start(name)
         self._wait("ovs-vswitchd", _ok("ovs-appctl", "-t", "ovs-vswitchd", "version"))
         for bridge, address in (("br-mgmt", MANAGEMENT_GATEWAY), ("br-ext", EXTERNAL_GATEWAY)):
             netdev = ("--", "set", "bridge", bridge, "datapath_type=netdev")
