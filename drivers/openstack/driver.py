@@ -148,9 +148,13 @@ class OpenStackDriver(Driver):
     @classmethod
     def undo(cls, resources: Sequence[Resource], *, dry_run: bool) -> list[str]:
         """See Driver.undo."""
+        from sfcperf.drivers.openstack import kinds, workdirs
         from sfcperf.drivers.openstack.demolition import demolish
 
-        return demolish(resources, dry_run=dry_run)
+        folders = [each for each in resources if each.kind == kinds.WORKDIR]
+        rest = [each for each in resources if each.kind != kinds.WORKDIR]
+        lines = demolish(rest, dry_run=dry_run)
+        return [*lines, *workdirs.remove(folders, dry_run=dry_run)]
 
     @cached_property
     def _region(self) -> Region:

@@ -13,7 +13,8 @@ from sfcperf.drivers.openstack import ports, servers
 from sfcperf.drivers.openstack.endpoint_options import Standing
 from sfcperf.drivers.openstack.lifecycle.base import Machine, Port, Workshop
 from sfcperf.drivers.openstack.plan import DATA, MANAGEMENT, MachinePlan, Shape
-from sfcperf.errors import DeploymentError, MeasurementError
+from sfcperf.drivers.openstack.workdirs import host_of
+from sfcperf.errors import DeploymentError, MeasurementError, SfcperfError
 from sfcperf.hosts import ssh_pins
 from sfcperf.hosts.guest_meter import GuestMeter
 from sfcperf.hosts.ssh import SshHost
@@ -41,6 +42,14 @@ class Guest:
     def name(self) -> str:
         """The machine's."""
         return self.machine.plan.name
+
+    def tidy(self) -> None:
+        """End what was started in it, and remove what was written there; the tools and programs
+        that were brought stay for the next scenario. Harmless when it does not answer."""
+        with suppress(SfcperfError):
+            argv = ["sh", "-c", _TIDY, "sh", str(self.host.workdir)]
+            self.host.run(argv, timeout_s=COMMAND_TIMEOUT_S)
+        self.host.close()
 
     def port(self, role: str) -> Port:
         """Its port that plays this part."""
@@ -74,20 +83,13 @@ def connect(
     return Guest(machine, host, GuestMeter(host), interfaces, booted_s)
 
 
-def reach(workshop: Workshop, standing: Standing) -> Guest:
+def reach(workshop: Workshop, standing: Standing, workdir: Path) -> Guest:
     """A machine that is there already. Raises DeploymentError, EnvironmentLacks."""
     found = ports.bound_port(workshop.cloud, standing.port)
     shape = Shape("endpoint", standing.name, "endpoint", "", None, 0, 0, None, None)
     plan = MachinePlan(standing.name, shape, found.address)
     machine = Machine(plan, "", {DATA: found}, 0.0)
-    access = SshAccess(
-        standing.address,
-        standing.key_file,
-        (standing.host_key,),
-        standing.ssh_user,
-        standing.ssh_port,
-    )
-    host = SshHost(standing.name, access, Path("/tmp") / workshop.names.of(standing.name))
+    host = host_of(standing, workdir)
     host.wait_reachable(workshop.config.boot_timeout_s)
     interfaces = {DATA: standing.interface}
     return Guest(machine, host, GuestMeter(host), interfaces, 0.0, made=False)
@@ -129,6 +131,9 @@ def _interfaces(host: SshHost, machine: Machine) -> dict[str, str]:
     return {role: by_mac[port.mac] for role, port in machine.ports.items()}
 
 
+_TIDY = """cd "$1" && for file in *; do
+	case $file in bin|carried|programs) ;; *) rm -rf "./$file" ;; esac
+done"""
 _LIST = 'for d in /sys/class/net/*; do read -r mac <"$d/address" && echo "${d##*/} $mac"; done'
 
 

@@ -27,3 +27,6 @@ REMOVAL = (
     *(PORT, SUBNET, NETWORK),
     *(SECURITY_GROUP, KEYPAIR, FLAVOR),
 )
+
+WORKDIR = "workdir"
+"""A folder on a machine that the run has not made; `detail` says how it is reached."""

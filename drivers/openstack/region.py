@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.drivers.base import DriverContext
-from sfcperf.drivers.openstack import demolition, diagnostics, floating, networks
+from sfcperf.drivers.openstack import (
+    demolition,
+    diagnostics,
+    floating,
+    kinds,
+    networks,
+    workdirs,
+)
 from sfcperf.drivers.openstack.admission import addresses, data_prefix
 from sfcperf.drivers.openstack.cloud import Cloud
 from sfcperf.drivers.openstack.config import Config
@@ -108,7 +115,9 @@ class Region:
             self._pool.drop(guest.name)
         self._standing.clear()
         left = self._context.journal.outstanding()
-        demolition.demolish(left, dry_run=False)
+        folders = [each for each in left if each.kind == kinds.WORKDIR]
+        demolition.remove(self.cloud, [each for each in left if each.kind != kinds.WORKDIR])
+        workdirs.remove(folders, dry_run=False)
         self._context.journal.removed(left)
         self._ground = self._gate = None
 
@@ -145,7 +154,9 @@ class Region:
 
     def _reach(self, standing: Standing) -> Guest:
         if standing not in self._standing:
-            self._standing[standing] = reach(self._workshop, standing)
+            workdir = Path("/tmp") / self._workshop.names.of(standing.name)
+            self._context.journal.intend([workdirs.resource(standing, workdir)])
+            self._standing[standing] = reach(self._workshop, standing, workdir)
         return self._standing[standing]
 
     def _open_gate(self, machines: Sequence[Machine], key: Path) -> None:

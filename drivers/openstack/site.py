@@ -80,12 +80,12 @@ class Site:
         self.ready = True
 
     def stop(self) -> None:
-        """End functions and what else was started in the guests; these stand."""
+        """End functions, and whatever else runs in the guests; the guests stand."""
         while self.running:
             _, running = self.running.popitem()
             running.stop()
-        for guest in self.guests.values():
-            guest.host.close()
+        with ThreadPoolExecutor(len(self.guests)) as pool:
+            list(pool.map(Guest.tidy, self.guests.values()))
 
     def _endpoint(self, name: str, guest: Guest, other: Guest) -> None:
         self._equip(name, guest, self._probe_tools())

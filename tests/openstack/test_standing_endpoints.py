@@ -115,6 +115,10 @@ def test_machines_that_stand_already_are_endpoints(
     assert {end: _state(each.server) for end, each in standing.items()} == before
     for each in standing.values():
         assert not each.server.processes()
+    # The machines have this one's file system.
+    assert not list(Path("/tmp").glob("sfcperf-*-client")) + list(
+        Path("/tmp").glob("sfcperf-*-server")
+    )
 
 
 def _state(server: SshServer) -> str:
