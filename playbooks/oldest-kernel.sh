@@ -22,7 +22,7 @@ candidate() {
 
 fetch() {
     name=$(candidate)
-    test -n "$name" && (cd "$work" && apt-get -qq -o APT::Sandbox::User=root download "$name")
+    test -n "$name" && (cd "$work" && apt-get -qq -o APT::Sandbox::User=root -o Acquire::Retries=3 download "$name")
 }
 
 for complete in "$folder/linux-$version".*/.complete; do
