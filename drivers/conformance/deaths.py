@@ -62,27 +62,30 @@ class Deaths(Subject):
         )
         file = grounds.folder / "order"
         file.write_bytes(pickle.dumps(order))
-        command = [sys.executable, "-m", "sfcperf.drivers.conformance.victim", str(file)]
-        victim = subprocess.Popen(
-            command,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        with victim:
-            assert victim.stdout is not None and victim.stderr is not None
-            if victim.stdout.readline() != "deploying\n":
-                victim.kill()
-                pytest.fail(f"the driver does not start: {victim.stderr.read()}")
+        said = grounds.folder / "stderr"
+        with said.open("wb") as stderr:
+            victim = subprocess.Popen(
+                [sys.executable, "-m", "sfcperf.drivers.conformance.victim", str(file)],
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                text=True,
+            )
+        assert victim.stdout is not None
+        try:
+            first = victim.stdout.readline()
+            assert first == "deploying\n", f"the driver does not start: {said.read_text()}"
             if moment in self.deaths:
                 time.sleep(self.deaths[moment] * deploy_s)
             else:
-                # Its next words, or the end of them.
-                said = victim.stdout.readline()
-                assert (said == "standing\n") is (moment == STANDING), victim.stderr.read()
+                # Its next word, or its end.
+                stands = victim.stdout.readline() == "standing\n"
+                assert stands is (moment == STANDING), said.read_text()
+        finally:
             victim.kill()
+            victim.wait()
+            victim.stdout.close()
 
     def _check_undo(self, grounds: Grounds, moment: str) -> None:
         driver = self.driver_class()

@@ -5,6 +5,7 @@ It says on stdout what it is at, a line each: `deploying`, `standing`.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pickle
 import signal
@@ -18,6 +19,8 @@ from typing import Any
 from sfcperf.control.journal import FileJournal
 from sfcperf.drivers.base import Driver, DriverContext, Resource
 from sfcperf.workflow.model import Scenario
+
+_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,8 @@ class DeadlyJournal(FileJournal):
 
 
 def main() -> None:
-    """Deploy, and wait for the end."""
+    """Deploy, and wait for the end; that of the test, however it comes, is one as well."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     order: Order = pickle.loads(Path(sys.argv[1]).read_bytes())
     kind = DeadlyJournal if order.dies_when_intended else FileJournal
     context = DriverContext(
