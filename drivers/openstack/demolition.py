@@ -9,12 +9,14 @@ sfcperf was killed may take effect late.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 from sfcperf.drivers.base import Resource
 from sfcperf.drivers.openstack import things
 from sfcperf.drivers.openstack.cloud import Cloud
 from sfcperf.drivers.openstack.dependents import dependents
 from sfcperf.drivers.openstack.kinds import REMOVAL
+from sfcperf.drivers.openstack.parallel import each
 from sfcperf.drivers.openstack.patience import pause
 from sfcperf.drivers.openstack.removal import Found, Stuck, clear, present
 from sfcperf.errors import DeploymentError, SfcperfError
@@ -84,14 +86,21 @@ def _remove(cloud: Cloud, resources: Sequence[Resource], stuck: list[Stuck]) -> 
 def _remove_dependents(
     cloud: Cloud, names: Mapping[str, Sequence[str]], stuck: list[Stuck]
 ) -> list[str]:
-    lines = []
-    for found in dependents(cloud, names):
+    """Kind by kind; those of one kind at the same time."""
+    found = dependents(cloud, names)
+
+    def delete(one: Found) -> str | Stuck:
         try:
-            things.delete(cloud, found.kind, found.name, found.raw)
-            lines.append(found.line)
+            things.delete(cloud, one.kind, one.name, one.raw)
         except SfcperfError as error:
-            stuck.append(Stuck(found.line, error.message, error.hint))
-    return lines
+            return Stuck(one.line, error.message, error.hint)
+        return one.line
+
+    ended: list[str | Stuck] = []
+    for _, alike in groupby(found, lambda one: one.kind):
+        ended += each(*(lambda o=one: delete(o) for one in alike))
+    stuck += [one for one in ended if isinstance(one, Stuck)]
+    return [one for one in ended if isinstance(one, str)]
 
 
 def _there(cloud: Cloud, resources: Sequence[Resource]) -> list[Found]:
@@ -142,9 +151,9 @@ def _check_project(cloud: Cloud, project: str | None) -> None:
 def _raise_if(stuck: Sequence[Stuck]) -> None:
     if not stuck:
         return
-    each = dict.fromkeys(f"{one.what}: {one.why}" for one in stuck)
+    reasons = dict.fromkeys(f"{one.what}: {one.why}" for one in stuck)
     hints = dict.fromkeys(one.hint for one in stuck if one.hint)
     raise DeploymentError(
-        "could not be removed from the cloud: " + "; ".join(each),
+        "could not be removed from the cloud: " + "; ".join(reasons),
         hint="; ".join(hints) or "run `sfcperf clean` again, or remove them by `openstack`",
     )
