@@ -98,7 +98,8 @@ class EtsiVnfs:
         def look() -> bool | None:
             shown = self.server.once(lambda client: client.show_vnf_package(made.id))
             state = shown["onboardingState"]
-            if state == "ERROR":
+            if state in ("CREATED", "ERROR"):
+                # Back to the beginning is Tacker's way of refusing; later releases say why.
                 raise TackerFailed(f"Tacker refuses VNF package {name}: {_onboarding_error(shown)}")
             return True if state == "ONBOARDED" else None
 

@@ -32,6 +32,7 @@ def vnfd_id(name: str) -> str:
 
 def package(name: str, ports: Sequence[str], hot: heat_template.Template) -> bytes:
     """The package of the machine `name`, as a ZIP file. `ports`: names of its ports' resources."""
+    flavor = hot["resources"][heat_template.SERVER]["properties"]["flavor"]
     import yaml
 
     meta = (
@@ -42,7 +43,7 @@ def package(name: str, ports: Sequence[str], hot: heat_template.Template) -> byt
     )
     files: Mapping[str, str] = {
         "TOSCA-Metadata/TOSCA.meta": meta,
-        _DEFINITIONS: yaml.safe_dump(descriptor(name, ports), sort_keys=False),
+        _DEFINITIONS: yaml.safe_dump(descriptor(name, ports, flavor), sort_keys=False),
         f"BaseHOT/{FLAVOUR}/hot.yaml": yaml.safe_dump(_base_hot(hot), sort_keys=False),
     }
     buffer = io.BytesIO()
@@ -55,12 +56,21 @@ def package(name: str, ports: Sequence[str], hot: heat_template.Template) -> byt
 
 
 def _base_hot(hot: heat_template.Template) -> Template:
-    """Tacker hands the parameter `nfv` to each template; ours has all values in it already."""
-    return {**hot, "parameters": {"nfv": {"type": "json", "default": {}}}}
+    """With the flavor as a parameter, which Tacker fills in from the descriptor: it fails where it
+    finds none. All other values are in the template already."""
+    server = hot["resources"][heat_template.SERVER]
+    flavor = {"get_param": ["nfv", "VDU", heat_template.SERVER, "computeFlavourId"]}
+    filled = {**server, "properties": {**server["properties"], "flavor": flavor}}
+    return {
+        **hot,
+        "parameters": {"nfv": {"type": "json"}},
+        "resources": {**hot["resources"], heat_template.SERVER: filled},
+    }
 
 
-def descriptor(name: str, ports: Sequence[str]) -> Template:
-    """VNFD of a function with one VDU, called as the server in its heat template is."""
+def descriptor(name: str, ports: Sequence[str], flavor: str) -> Template:
+    """VNFD of a function with one VDU, called as the server in its heat template is. `flavor`:
+    nova's, which SOL001 has no better place for than an additional capability."""
     identity: Template = {
         "descriptor_id": vnfd_id(name),
         "provider": "SFCPerf",
@@ -77,6 +87,15 @@ def descriptor(name: str, ports: Sequence[str]) -> Template:
             "name": heat_template.SERVER,
             "description": "virtual machine of the function",
             "vdu_profile": {"min_number_of_instances": 1, "max_number_of_instances": 1},
+        },
+        "capabilities": {
+            "virtual_compute": {
+                "properties": {
+                    "requested_additional_capabilities": {
+                        "properties": {"requested_additional_capability_name": flavor}
+                    }
+                }
+            }
         },
     }
     points = {
@@ -115,9 +134,16 @@ def _types(identity: Template) -> Template:
         name: {**(texts if isinstance(value, list) else text), "default": value}
         for name, value in identity.items()
     }
+    compute = {
+        "requested_additional_capabilities": {"type": "map", "entry_schema": {"type": "map"}}
+    }
     return {
         "capability_types": {
-            "tosca.capabilities.nfv.VirtualBindable": {"derived_from": "tosca.capabilities.Node"}
+            "tosca.capabilities.nfv.VirtualCompute": {
+                "derived_from": "tosca.capabilities.Node",
+                "properties": compute,
+            },
+            "tosca.capabilities.nfv.VirtualBindable": {"derived_from": "tosca.capabilities.Node"},
         },
         "relationship_types": {
             "tosca.relationships.nfv.VirtualBindsTo": {
@@ -126,16 +152,15 @@ def _types(identity: Template) -> Template:
             }
         },
         "node_types": {
-            "tosca.nodes.nfv.VNF": {
-                "derived_from": "tosca.nodes.Root",
-                "properties": properties,
-            },
-            "sfcperf.VNF": {"derived_from": "tosca.nodes.nfv.VNF"},
+            "tosca.nodes.nfv.VNF": {"derived_from": "tosca.nodes.Root", "properties": properties},
+            # Tacker reads the properties of the type that is used, not of that which it is from.
+            "sfcperf.VNF": {"derived_from": "tosca.nodes.nfv.VNF", "properties": properties},
             "tosca.nodes.nfv.Vdu.Compute": {
                 "derived_from": "tosca.nodes.Root",
                 "properties": {"name": text, "description": text, "vdu_profile": mapping},
                 "capabilities": {
-                    "virtual_binding": {"type": "tosca.capabilities.nfv.VirtualBindable"}
+                    "virtual_compute": {"type": "tosca.capabilities.nfv.VirtualCompute"},
+                    "virtual_binding": {"type": "tosca.capabilities.nfv.VirtualBindable"},
                 },
             },
             "tosca.nodes.nfv.VduCp": {

@@ -152,7 +152,7 @@ def _delete_instance(cloud: Cloud, instance: Found) -> None:
 
 def packages(cloud: Cloud, name: str) -> list[Found]:
     """VNF packages whose user data bear exactly this name."""
-    bodies = TackerServer(cloud).once(lambda client: client.list_vnf_packages(all_fields="yes"))
+    bodies = TackerServer(cloud).once(lambda client: client.list_vnf_packages(all_fields=None))
     return [
         Found(body["id"], name, body["onboardingState"], "")
         for body in bodies["vnf_packages"]
