@@ -102,10 +102,11 @@ class Subject:
 
     @classmethod
     def teardown_class(cls) -> None:
-        """Also when tests have failed: nothing is left."""
+        """Also when tests have failed, nothing is left; which is looked at."""
         if cls._bench is not None:
-            cls._bench.remove()
-            cls._bench = None
+            bench, cls._bench = cls._bench, None
+            bench.remove()
+            assert cls().traces(bench.tag) == []
 
     def chain(self, length: int, **changes: Any) -> Scenario:
         """A chain of functions of type `vnf` (scenarios.chain)."""
