@@ -15,7 +15,21 @@ from sfcperf.drivers.base import Resource
 from sfcperf.drivers.openstack import things
 from sfcperf.drivers.openstack.cloud import Cloud
 from sfcperf.drivers.openstack.dependents import dependents
-from sfcperf.drivers.openstack.kinds import REMOVAL
+from sfcperf.drivers.openstack.failures import CloudError
+from sfcperf.drivers.openstack.kinds import (
+    FLAVOR,
+    KEYPAIR,
+    REMOVAL,
+    SERVER,
+    STACK,
+    VIM,
+    VNF,
+    VNF_INSTANCE,
+    VNF_PACKAGE,
+    VNFD,
+    VNFFG,
+    VNFFGD,
+)
 from sfcperf.drivers.openstack.parallel import each
 from sfcperf.drivers.openstack.patience import pause
 from sfcperf.drivers.openstack.removal import Found, Stuck, clear, present
@@ -44,7 +58,7 @@ def demolish(resources: Sequence[Resource], *, dry_run: bool = False) -> list[st
             else:
                 lines += _until_nothing_comes(cloud, own, stuck)
         except SfcperfError as error:
-            stuck += [Stuck(f"{r.kind} {r.name}", error.message, error.hint) for r in own]
+            stuck += [Stuck.of(f"{r.kind} {r.name}", error) for r in own]
     _raise_if(stuck)
     return list(dict.fromkeys(lines))
 
@@ -75,32 +89,60 @@ def _until_nothing_comes(
 
 
 def _remove(cloud: Cloud, resources: Sequence[Resource], stuck: list[Stuck]) -> list[str]:
-    """Once through all kinds: servers are gone before their ports are asked to go."""
+    """Once through all kinds: servers are gone before their ports are asked to go. Of a service
+    that does not answer nothing more is asked: each call would wait as long again."""
     names = _by_kind(resources)
-    lines = _remove_dependents(cloud, names, stuck)
+    lines, silent = _remove_dependents(cloud, names, stuck)
     for kind, own in names.items():
+        needed = _SERVICES.get(kind, (NEUTRON,))
+        absent = [service for service in needed if service in silent]
+        if absent:
+            stuck += [Stuck(f"{kind} {name}", f"{absent[0]} does not answer") for name in own]
+            continue
+        before = len(stuck)
         lines += [found.line for found in clear(cloud, kind, own, stuck)]
+        if any(one.silent for one in stuck[before:]):
+            silent.add(needed[0])
     return lines
+
+
+NEUTRON = "neutron"
+_SERVICES: Mapping[str, tuple[str, ...]] = {
+    # A server that nova deletes without neutron ends in ERROR.
+    SERVER: ("nova", NEUTRON),
+    KEYPAIR: ("nova",),
+    FLAVOR: ("nova",),
+    STACK: ("heat",),
+    **dict.fromkeys((VNFFG, VNFFGD, VNF, VNFD, VNF_INSTANCE, VNF_PACKAGE, VIM), ("Tacker",)),
+}
+"""Services that the removal of a kind needs, its own first; of the others it is neutron."""
 
 
 def _remove_dependents(
     cloud: Cloud, names: Mapping[str, Sequence[str]], stuck: list[Stuck]
-) -> list[str]:
-    """Kind by kind; those of one kind at the same time."""
-    found = dependents(cloud, names)
+) -> tuple[list[str], set[str]]:
+    """Kind by kind; those of one kind at the same time. Gives lines, and services that are
+    silent."""
 
     def delete(one: Found) -> str | Stuck:
         try:
             things.delete(cloud, one.kind, one.name, one.raw)
         except SfcperfError as error:
-            return Stuck(one.line, error.message, error.hint)
+            return Stuck.of(one.line, error)
         return one.line
 
+    try:
+        found = dependents(cloud, names)
+    except CloudError as error:
+        stuck.append(Stuck.of("what hangs on the run's ports", error))
+        return [], {NEUTRON} if stuck[-1].silent else set()
     ended: list[str | Stuck] = []
     for _, alike in groupby(found, lambda one: one.kind):
         ended += each(*(lambda o=one: delete(o) for one in alike))
-    stuck += [one for one in ended if isinstance(one, Stuck)]
-    return [one for one in ended if isinstance(one, str)]
+    stayed = [one for one in ended if isinstance(one, Stuck)]
+    stuck += stayed
+    silent = {NEUTRON} if any(one.silent for one in stayed) else set()
+    return [one for one in ended if isinstance(one, str)], silent
 
 
 def _there(cloud: Cloud, resources: Sequence[Resource]) -> list[Found]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from sfcperf.drivers.openstack import things
 from sfcperf.drivers.openstack.cloud import Cloud
-from sfcperf.drivers.openstack.failures import CloudError
+from sfcperf.drivers.openstack.failures import CloudError, Verdict
 from sfcperf.drivers.openstack.parallel import each
 from sfcperf.drivers.openstack.patience import pause
 from sfcperf.errors import SfcperfError
@@ -43,6 +43,14 @@ class Stuck:
     what: str
     why: str
     hint: str | None = None
+    silent: bool = False
+    """The service did not answer for as long as one waits."""
+
+    @classmethod
+    def of(cls, what: str, error: SfcperfError) -> Self:
+        """What an error says of it."""
+        silent = isinstance(error, CloudError) and error.failure.verdict is Verdict.AGAIN
+        return cls(what, error.message, error.hint, silent)
 
 
 def present(cloud: Cloud, kind: str, names: Collection[str]) -> list[Found]:
@@ -59,12 +67,12 @@ def clear(cloud: Cloud, kind: str, names: Iterable[str], stuck: list[Stuck]) -> 
     try:
         while there := present(cloud, kind, names):
             removal.ask(there)
-            if time.monotonic() > end:
-                stuck += [Stuck(each.line, removal.reason(each)) for each in there]
+            if removal.is_silent or time.monotonic() > end:
+                stuck += [removal.stuck(found) for found in there]
                 break
             pause(LOOK_EVERY_S)
     except SfcperfError as error:
-        stuck += [Stuck(f"{kind} {name}", error.message, error.hint) for name in names]
+        stuck += [Stuck.of(f"{kind} {name}", error) for name in names]
     return list(removal.seen.values())
 
 
@@ -76,7 +84,7 @@ class _Removal:
         self.kind = kind
         self.seen: dict[str, Found] = {}
         self._asked_at: dict[str, float] = {}
-        self._refused: dict[str, str] = {}
+        self._refused: dict[str, CloudError] = {}
 
     def ask(self, there: Iterable[Found]) -> None:
         """All of them at the same time; those that were asked a moment ago are left alone."""
@@ -90,11 +98,17 @@ class _Removal:
                 due.append(found)
         each(*(lambda f=found: self._delete(f) for found in due))
 
-    def reason(self, found: Found) -> str:
+    @property
+    def is_silent(self) -> bool:
+        """Whether a request was given up because there was no answer."""
+        return any(e.failure.verdict is Verdict.AGAIN for e in self._refused.values())
+
+    def stuck(self, found: Found) -> Stuck:
         """Why it is still there."""
-        return self._refused.get(
-            things.identity(found.raw), f"it is still there {GONE_S:g} s after it was deleted"
-        )
+        error = self._refused.get(things.identity(found.raw))
+        if error is None:
+            return Stuck(found.line, f"it is still there {GONE_S:g} s after it was deleted")
+        return Stuck.of(found.line, error)
 
     def _delete(self, found: Found) -> None:
         id_ = things.identity(found.raw)
@@ -103,4 +117,4 @@ class _Removal:
             self._refused.pop(id_, None)
         except CloudError as error:
             if error.status != 404:
-                self._refused[id_] = error.message
+                self._refused[id_] = error

@@ -222,6 +222,27 @@ class TestTrouble:
         assert "the port is locked by a customer (HTTP 409)" in words
         assert "server" not in left(api) and "os-keypairs" not in left(api)
 
+    def test_a_service_that_is_silent_is_not_waited_for_again(self, bench: Start) -> None:
+        """What nova alone can do is done; servers stay, since neutron has their ports."""
+        api = bench().api
+        build(api)
+        api.faults.append(Fault("GET", "/network/", "lost before", times=-1))
+        patient = demolition.Cloud
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(demolition, "Cloud", lambda n, log: patient(n, log, patience_s=1.0))
+            with pytest.raises(DeploymentError) as caught:
+                demolish(journal(*ALL))
+        words = str(caught.value)
+        assert f"network {RUN}-data: neutron does not answer" in words
+        assert f"server {FWD}: neutron does not answer" in words
+        assert "Unable to establish connection" in words or "aborted" in words
+        assert api.names("os-keypairs") == [] and api.names("servers") == [FWD]
+        asked = {path.partition("?")[0] for _, path in api.requests if "/network/" in path}
+        assert asked == {"/network/v2.0/ports"}
+        api.faults.clear()
+        demolish(journal(*ALL))
+        assert left(api) == {}
+
     def test_without_the_cloud_each_thing_is_named(
         self, bench: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
     ) -> None:
