@@ -90,7 +90,7 @@ def test_a_run_survives(lab: CloudLab, proxy: Proxy, leftovers: None, day: list[
     assert lab.trials == [(trial, "valid") for trial in PLANNED]
     assert script.silent == [], "the run never made these calls"
     assert lab.run("clean") == 0
-    assert lab.said.endswith("nothing to clean\n")
+    assert "nothing to clean" in lab.said
 
 
 @at_length

@@ -74,7 +74,7 @@ def test_sfcperf_is_killed_again_and_again(
     assert lab.run(*lab.resume) == 0, lab.said
     assert lab.trials == ALL_VALID
     assert lab.run("clean") == 0
-    assert lab.said.endswith("nothing to clean\n")
+    assert "nothing to clean" in lab.said
 
 
 def test_services_of_the_cloud_are_killed(
@@ -89,7 +89,7 @@ def test_services_of_the_cloud_are_killed(
     assert run.wait(timeout=600) == 0, lab.said
     assert lab.trials == ALL_VALID
     assert lab.run("clean") == 0
-    assert lab.said.endswith("nothing to clean\n")
+    assert "nothing to clean" in lab.said
 
 
 def test_sfcperf_is_killed_while_neutron_is_down(
