@@ -20,7 +20,7 @@ from pathlib import Path
 from sfcperf.hosts.ssh_access import SshAccess
 
 _NETWORKS = list(ipaddress.ip_network("198.19.0.0/16").subnets(new_prefix=30))  # RFC 2544
-_numbers = itertools.count(os.getpid() * 17)
+_numbers = itertools.count(os.getpid() * 1000)
 _START_TIMEOUT_S = 20.0
 
 LOGIN = "guest"
