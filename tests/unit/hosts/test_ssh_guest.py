@@ -1,0 +1,50 @@
+"""Command lines for guests: as short as dropbear wants them, and never interpreted."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfcperf.hosts import ssh_guest
+
+TOKEN = "0123456789abcdef"
+SHELLS = [["/bin/dash"], ["/bin/bash"], ["/bin/busybox", "sh"]]
+
+
+@pytest.mark.parametrize("workdir", ["/tmp/sfcperf", "/tmp/it's a " + "long folder" * 15])
+def test_the_guard_fits_into_a_command_of_dropbear(workdir: str) -> None:
+    line = ssh_guest.guard(Path(workdir), TOKEN)
+    assert len(line.encode()) < ssh_guest.LONGEST_COMMAND_BYTES
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_shells_understand_the_scripts(shell: list[str]) -> None:
+    for text in (
+        ssh_guest.guard(Path("/tmp/it's"), TOKEN),
+        ssh_guest.start_script(Path("/tmp/it's"), TOKEN),
+        ssh_guest.reader(TOKEN),
+    ):
+        subprocess.run([*shell, "-n", "-c", text], check=True, timeout=10)
+
+
+words = st.lists(st.text(st.characters(exclude_characters="\0", codec="utf-8")), max_size=6)
+
+
+@settings(deadline=None, max_examples=30)
+@given(given_words=words, shell=st.sampled_from(SHELLS), posix=st.booleans())
+def test_words_arrive_as_they_are(
+    given_words: list[str], shell: list[str], posix: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    life = tmp_path_factory.mktemp("it's a")
+    (life / "start").write_text('for word; do printf "%s\\0" "$word"; done')
+    inline = ssh_guest.command(str(life), given_words, "", root=True, posix=posix)
+    (life / "arguments").write_bytes(ssh_guest.arguments(str(life / "arguments"), given_words))
+    by_file = ssh_guest.command(str(life), None, str(life / "arguments"), root=True, posix=posix)
+    for line in (inline, by_file):
+        done = subprocess.run([*shell, "-c", line], check=True, timeout=10, capture_output=True)
+        assert done.stdout.decode().split("\0")[:-1] == given_words
+    assert not (life / "arguments").exists()
