@@ -55,6 +55,8 @@ class Start:
         for name in AFTER_IDENTITY:
             self._supervisor.start(name)
         self._answers("neutron-server")
+        # nova-compute ends at once without it, and says less about why.
+        self._wait("libvirtd", _ok("virsh", "--connect", "qemu:///system", "list"))
         for name in AFTER_NEUTRON:
             self._supervisor.start(name)
         for name in APIS:
