@@ -113,13 +113,13 @@ def _start(
     return kind.start(machine.host, machine.attachment, given)
 
 
-@pytest.fixture(params=["namespace", "remote-like", "openssh", "busybox"])
+@pytest.fixture(params=["namespace", "remote-like", "busybox"])
 def machine(request: pytest.FixtureRequest, lab: Lab, tmp_path: Path) -> Iterator[Machine]:
     with ExitStack() as stack:
         outputs = tmp_path / "outputs"
         outputs.mkdir()
-        if request.param in ("openssh", "busybox"):
-            inside, host = _by_ssh(stack, tmp_path, request.param)
+        if request.param == "busybox":
+            inside, host = _by_ssh(stack, tmp_path)
         else:
             inside = lab.host("vnf")
             host = RemoteLike(inside) if request.param == "remote-like" else inside
@@ -138,15 +138,14 @@ def machine(request: pytest.FixtureRequest, lab: Lab, tmp_path: Path) -> Iterato
         yield Machine(host, inside, client, server, ingress, egress, manager, outputs)
 
 
-def _by_ssh(stack: ExitStack, folder: Path, kind: str) -> tuple[NamespaceHost, Host]:
+def _by_ssh(stack: ExitStack, folder: Path) -> tuple[NamespaceHost, Host]:
     from sfcperf.hosts.ssh import SshHost
 
     if lacking := ssh_servers.lacking():
         pytest.skip(lacking)
     (folder / "machine").mkdir()
-    make = ssh_servers.openssh if kind == "openssh" else ssh_servers.dropbear
-    server = stack.enter_context(make(folder / "machine"))
-    host = SshHost("vnf", server.access, folder / "far" if kind == "openssh" else Path("/tmp/far"))
+    server = stack.enter_context(ssh_servers.dropbear(folder / "machine"))
+    host = SshHost("vnf", server.access, Path("/tmp/far"))
     stack.callback(host.close)
     host.wait_reachable(20)
     return NamespaceHost("vnf", server.namespace, folder), host
