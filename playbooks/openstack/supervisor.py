@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
+from sfcperf.errors import EnvironmentLacks
 from sfcperf.playbooks.openstack.layout import RUN
 
 SOCKET = RUN / "supervisor.sock"
@@ -41,8 +42,14 @@ class Supervisor:
         return {each["name"]: _state(each) for each in self._call("getAllProcessInfo")}
 
     def state(self, name: str) -> State:
-        """One service; KeyError when there is none of that name."""
-        return self.states()[name]
+        """One service; raises `EnvironmentLacks` for one that this cloud was started without."""
+        states = self.states()
+        if name not in states:
+            raise EnvironmentLacks(
+                f"the cloud that runs has no service {name}: it was started by another version",
+                hint="make openstack-down openstack-up",
+            )
+        return states[name]
 
     def start(self, name: str) -> None:
         """Start a service that does not run; returns at once."""
