@@ -1,10 +1,12 @@
-"""What a real nova says of two VMs from outside, held to what they say of themselves."""
+"""A real chain of one forwarder, watched: from outside by nova, held to what the VMs say of
+themselves, and from inside by the proof of traversal, which must be able to fail."""
 
 from __future__ import annotations
 
 import os
 import random
 import string
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,14 +21,17 @@ from sfcperf.drivers.base import DriverContext
 from sfcperf.drivers.openstack import diagnostics
 from sfcperf.drivers.openstack.cloud import Cloud
 from sfcperf.drivers.openstack.driver import OpenStackDriver
+from sfcperf.drivers.openstack.plan import DATA
+from sfcperf.drivers.openstack.traversal import prove
 from sfcperf.errors import MeasurementError
-from sfcperf.management.deployment import Deployment
+from sfcperf.management.deployment import Deployment, TraversalProof
 from sfcperf.passive.diagnostics import DiagnosticsMonitor
 from sfcperf.passive.proc import interface_counters
 from sfcperf.workflow.defaults import with_defaults
 
 WORK = ["sh", "-c", "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done"]
 PACKETS = 20
+CHAIN = scenario(["forwarder"])
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +57,8 @@ def driver(
 
 @pytest.fixture(scope="module")
 def deployment(driver: OpenStackDriver) -> Deployment:
-    """Client and server without a chain."""
-    return driver.deploy(scenario())
+    """Client, forwarder, server."""
+    return driver.deploy(CHAIN)
 
 
 def outside(deployment: Deployment) -> Mapping[str, Mapping[str, float]]:
@@ -123,3 +128,48 @@ def test_an_ordinary_user_is_told_what_is_missing(
     assert diagnostics.POLICY in caught.value.message
     assert "HTTP 403" in caught.value.message
     assert "role admin" in (caught.value.hint or "")
+
+
+def test_the_chain_is_proven(driver: OpenStackDriver, deployment: Deployment) -> None:
+    proof = driver.prove_traversal(deployment, CHAIN)
+    assert (proof.proven, proof.problems) == (True, ())
+    for direction in (proof.forward, proof.reverse):
+        assert [(hop.packets, hop.ttl, hop.ttl_after) for hop in direction] == [(3, 64, 63)]
+    for name in proof.evidence:
+        assert (driver.context.raw_dir / name).stat().st_size > 0
+
+
+def test_a_chain_of_none_would_be_another_one(
+    driver: OpenStackDriver, deployment: Deployment, tmp_path: Path
+) -> None:
+    proof = proven_at_once(driver, deployment, tmp_path, length=0)
+    assert "the server got it with TTL 63, not 64" in " ".join(proof.problems)
+
+
+def test_without_its_chain_the_function_is_passed_by(
+    driver: OpenStackDriver, deployment: Deployment, tmp_path: Path
+) -> None:
+    """The last test: nothing leads through the function any more."""
+    driver._region.unchain()
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        proof = proven_at_once(driver, deployment, tmp_path, length=1)
+        if not proof.proven:
+            break
+    assert {problem.partition(" (")[0] for problem in proof.problems} == {
+        f"{deployment.functions[0].name} was entered not at all"
+    }
+
+
+def proven_at_once(
+    driver: OpenStackDriver, deployment: Deployment, folder: Path, length: int
+) -> TraversalProof:
+    site = driver._sites[deployment.id]
+    macs = {
+        "client": (site.client.port(DATA).mac,),
+        "server": (site.server.port(DATA).mac,),
+    }
+    ends = (deployment.client, deployment.server)
+    functions = deployment.functions[:length]
+    asked = CHAIN if length else scenario()
+    return prove(*ends, functions, macs, asked, folder / "raw" / "traversal", settle_s=0.0)
