@@ -48,9 +48,9 @@ def remove(resources: Sequence[Resource], *, dry_run: bool) -> list[str]:
         if dry_run:
             lines.append(f"folder {each.name} of {standing.address}, if it is there")
             continue
-        host = host_of(standing, Path(each.name))
+        # Working beside it: what a connection has in its workdir goes with the connection.
+        host = host_of(standing, Path(each.name).parent)
         try:
-            host.close()
             host.run(["rm", "-rf", each.name], timeout_s=_TIMEOUT_S)
         except SfcperfError as error:
             raise DeploymentError(

@@ -104,9 +104,11 @@ def test_machines_that_stand_already_are_endpoints(
 ) -> None:
     """The VNF's VM is made in their network, its chain is proven crossed, and afterwards they are
     as they were."""
+    there = set(_workdirs())
     before = {end: _state(each.server) for end, each in standing.items()}
     ends = {end: {"options": each.options} for end, each in standing.items()}
-    lab = CloudLab(tmp_path, workflow(os.environ.get("OS_CLOUD", "sfcperf"), endpoints=ends))
+    document = workflow(os.environ.get("OS_CLOUD", "sfcperf")) | {"endpoints": ends}
+    lab = CloudLab(tmp_path, document)
     try:
         assert lab.run() == 0, lab.said
         assert {status for _, status in lab.trials} == {"valid"}, lab.said
@@ -115,10 +117,12 @@ def test_machines_that_stand_already_are_endpoints(
     assert {end: _state(each.server) for end, each in standing.items()} == before
     for each in standing.values():
         assert not each.server.processes()
-    # The machines have this one's file system.
-    assert not list(Path("/tmp").glob("sfcperf-*-client")) + list(
-        Path("/tmp").glob("sfcperf-*-server")
-    )
+    assert not set(_workdirs()) - there
+
+
+def _workdirs() -> list[Path]:
+    """Of runs on these machines, which have this one's file system."""
+    return [path for end in ("client", "server") for path in Path("/tmp").glob(f"sfcperf-*-{end}")]
 
 
 def _state(server: SshServer) -> str:
