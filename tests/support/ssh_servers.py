@@ -125,13 +125,13 @@ def openssh(
     sudoers.write_text(f"{LOGIN} ALL=(ALL) {'NOPASSWD: ' if sudo else ''}ALL\n")
     sudoers.chmod(0o440)
     key, public = _key(folder / "client")
-    (folder / "authorized_keys").write_text(public + "\n")
+    # Not in `folder`: the user who logs in has no way there.
+    (etc / "keys").write_text(public + "\n")
     _run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "host"))
     (folder / "sshd_config").write_text(
-        f"HostKey {folder}/host\nAuthorizedKeysFile {folder}/authorized_keys\nStrictModes no\n"
+        f"HostKey {folder}/host\nAuthorizedKeysFile /etc/keys\nStrictModes no\n"
         f"UsePAM no\nPidFile none\nPermitRootLogin yes\n"
     )
-    folder.chmod(0o755)
     script = (
         f"mount --bind {etc} /etc && mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && "
         f"mount -t proc proc /proc && exec /usr/sbin/sshd -D -e -f {folder}/sshd_config"

@@ -32,8 +32,6 @@ def host(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Host]:
     folder = tmp_path_factory.mktemp("machines")
-    for each in (folder, *folder.parents[:2]):
-        each.chmod(0o755)  # the machine of OpenSSH is this one: its user reads the key there
     with ExitStack() as stack:
         yield _host(request.param, folder, stack)
 

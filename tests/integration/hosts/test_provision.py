@@ -92,8 +92,6 @@ def test_a_guest_without_python_and_packages(
 
 def test_through_a_jump_host(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> None:
     folder = tmp_path_factory.mktemp("jump")
-    for each in (folder, *folder.parents[:2]):
-        each.chmod(0o755)
     with (
         ssh_servers.openssh(folder) as between,
         ssh_servers.dropbear(tmp_path_factory.mktemp("tiny"), behind=between) as server,

@@ -30,8 +30,6 @@ pytestmark = [
 
 @pytest.fixture(params=["dropbear", "openssh", "sudo"])
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SshServer]:
-    for each in (tmp_path, *tmp_path.parents[:2]):
-        each.chmod(0o755)
     folder = tmp_path / "guest"
     folder.mkdir()
     if request.param == "dropbear":
@@ -243,8 +241,6 @@ def test_without_a_pin_nothing_is_trusted(server: SshServer, workdir: Path) -> N
 
 
 def test_sudo_that_wants_a_password(tmp_path: Path, workdir: Path) -> None:
-    for each in (tmp_path, *tmp_path.parents[:2]):
-        each.chmod(0o755)
     with ssh_servers.openssh(tmp_path, user=ssh_servers.LOGIN, sudo=False) as server:
         host = SshHost("guest", server.access, workdir)
         with pytest.raises(DeploymentError, match="a password is required") as caught:
