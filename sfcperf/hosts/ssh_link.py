@@ -29,12 +29,11 @@ class NoRoom(Exception):
 
 
 class Lost(Exception):
-    """The connection broke before the command was seen to run."""
+    """The connection broke before the command was seen to run; `requested`: it may have been sent."""
 
     def __init__(self, requested: bool) -> None:
         super().__init__("connection lost")
         self.requested = requested
-        """Whether the command may have been sent."""
 
 
 @dataclass(frozen=True)
@@ -185,10 +184,8 @@ class Link:
         self._reader = reader
 
     async def read(self, path: str, timeout_s: float) -> tuple[bytes, int]:
-        """A file's bytes and 0, or what `cat` says about it and its exit status.
-
-        Raises Lost, and TimeoutError, after which there is no such shell any more.
-        """
+        """A file's bytes and 0, or what `cat` says about it and its exit status. Raises Lost, and
+        TimeoutError, after which there is no such shell any more."""
         reader = self._reader
         if reader is None:
             raise Lost(False)
