@@ -29,7 +29,7 @@ class NoRoom(Exception):
 
 
 class Lost(Exception):
-    """The connection broke before the command was seen to run; `requested`: it may have been sent."""
+    """The connection broke before the command was seen to run; `requested`: it was perhaps sent."""
 
     def __init__(self, requested: bool) -> None:
         super().__init__("connection lost")
