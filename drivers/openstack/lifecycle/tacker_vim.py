@@ -120,7 +120,16 @@ class _Made:
 
 def _check(server: TackerServer, name: str) -> None:
     """Servers without a monitor of VIMs leave them PENDING."""
-    for vim in things.every(server.cloud, kinds.VIM, name):
+    shown = things.every(server.cloud, kinds.VIM, name)
+    if not shown:
+        raise EnvironmentLacks(
+            f"Tacker registered the VIM {name}, but does not show it to this user, who can neither "
+            "use nor remove it",
+            hint="Tacker's default policy shows objects of its legacy API to administrators only: "
+            "let its operator set `admin_or_owner` so that it compares tenant_id too, and remove "
+            "the VIM; or sign in as an administrator of the project",
+        )
+    for vim in shown:
         if vim.status in _UNWELL:
             raise DeploymentError(
                 f"Tacker does not reach the cloud by its VIM {name}: it is {vim.status}"
