@@ -3,7 +3,7 @@
 #
 # KERNEL is an unpacked kernel package (oldest-kernel.sh). FOLDER gets vmlinuz, blank.raw (the disk)
 # and two archives that guests run from in memory: sfcperf-guest.cpio, with the tools that network
-# functions, probes and monitors call, and sfcperf-tiny.cpio with a shell, a server of SSH and iperf3.
+# functions, probes and monitors call, and sfcperf-tiny.cpio with a shell, a server of SSH, iperf3.
 set -eu
 
 folder=$1
@@ -12,17 +12,19 @@ here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 
 TINY="dropbear iperf3"
-GUEST="$TINY dropbearkey ab dash ethtool httperf ip iptables nft nginx ping stdbuf sysctl tc tcpdump"
+GUEST="$TINY dropbearkey ab dash ethtool httperf ip iptables nft nginx ping stdbuf"
+GUEST="$GUEST sysctl tc tcpdump"
 # What a guest needs to start; further ones are loaded when the kernel asks for them.
 BOOT="virtio_pci virtio_net virtio_blk ata_piix sr_mod isofs virtio_rng"
 NETWORK="veth tun dummy bridge vxlan act_bpf act_mirred act_police act_vlan cls_bpf cls_flower
     cls_matchall cls_u32 sch_fq sch_fq_codel sch_htb sch_ingress sch_netem sch_prio sch_tbf ifb
-    nf_tables nf_conntrack nfnetlink_queue nft_chain_nat nft_ct nft_nat nft_masq nft_redir nft_numgen
-    nft_hash nft_limit nft_log nft_queue nft_reject nft_reject_inet nft_reject_ipv4 nft_compat nft_quota
-    nft_fib_inet nf_nat nft_objref nft_connlimit nft_tproxy nft_socket nft_dup_ipv4 nft_fwd_netdev
-    nf_reject_ipv4 xt_tcpudp xt_conntrack xt_MASQUERADE xt_nat xt_NFQUEUE xt_multiport xt_limit xt_mark
-    xt_comment xt_state xt_LOG xt_hashlimit xt_statistic nf_log_syslog ip_vs ip_vs_rr ip_vs_wrr ip_vs_lc
-    ip_vs_sh ip_vs_mh iptable_filter iptable_nat iptable_mangle mpls_router mpls_gso"
+    nf_tables nf_conntrack nfnetlink_queue nft_chain_nat nft_ct nft_nat nft_masq nft_redir
+    nft_numgen nft_hash nft_limit nft_log nft_queue nft_reject nft_reject_inet nft_reject_ipv4
+    nft_compat nft_quota nft_fib_inet nf_nat nft_objref nft_connlimit nft_tproxy nft_socket
+    nft_dup_ipv4 nft_fwd_netdev nf_reject_ipv4 xt_tcpudp xt_conntrack xt_MASQUERADE xt_nat
+    xt_NFQUEUE xt_multiport xt_limit xt_mark xt_comment xt_state xt_LOG xt_hashlimit
+    xt_statistic nf_log_syslog ip_vs ip_vs_rr ip_vs_wrr ip_vs_lc ip_vs_sh ip_vs_mh
+    iptable_filter iptable_nat iptable_mangle mpls_router mpls_gso"
 
 digest=$(cat "$0" "$here"/guest/* "$kernel"/boot/vmlinuz-* | sha256sum | cut -c 1-16)
 test ! -f "$folder/$digest" || exit 0
@@ -39,7 +41,8 @@ install_program() {
     cp -L "$found" "$1/usr/bin/$2"
     ldd "$found" | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p; s/^[[:space:]]*\(\/[^ ]*\) (.*/\1/p' |
         while read -r library; do
-            test -e "$1$library" || { mkdir -p "$1$(dirname "$library")" && cp -L "$library" "$1$library"; }
+            mkdir -p "$1$(dirname "$library")"
+            test -e "$1$library" || cp -L "$library" "$1$library"
         done
 }
 
@@ -49,7 +52,8 @@ install_modules() {
     mkdir -p "$target"
     shift
     for module in "$@"; do
-        modprobe --dirname "$work/kernel" --set-version "$release" --show-depends --quiet "$module" ||
+        modprobe --dirname "$work/kernel" --set-version "$release" --show-depends \
+            --quiet "$module" ||
             echo "openstack: the guests' kernel has no module $module" >&2
     done | sed -n 's/^insmod \([^ ]*\).*/\1/p' | sort -u | while read -r path; do
         relative=${path#"$work/kernel/lib/modules/$release/"}

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Tacker in a virtual environment over the distribution's OpenStack libraries: tacker.sh FOLDER PIP
 #
-# 8.0.0 is of the same release as Debian 12's OpenStack, and has the legacy API (VNFD, VNF, VNFFG) as
-# well as ETSI's. The versions are chosen so that pip leaves the distribution's libraries alone.
+# 8.0.0 is of the same release as Debian 12's OpenStack, and has the legacy API (VNFD, VNF, VNFFG)
+# as well as ETSI's. The versions are chosen so that pip leaves the distribution's libraries alone.
 set -eu
 
 folder=$1

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Keeps the interfaces of guests up.
 #
-# libvirt sets a guest's interface up while Open vSwitch, to which it was just given, reads its flags
-# and writes them back with one more: now and then what libvirt has set is lost, and the guest with
-# it, although Nova and Neutron call it active.
+# libvirt sets a guest's interface up while Open vSwitch, to which it was just given, reads its
+# flags and writes them back with one more: now and then what libvirt has set is lost, and the
+# guest with it, although Nova and Neutron call it active.
 set -u
 
 {
