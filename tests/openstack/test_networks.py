@@ -1,0 +1,52 @@
+"""Ground of a run on the real cloud: a management network of its own, behind a router."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.openstack_workshop import USER_DATA, endpoint, public_key, workshop
+
+from sfcperf.drivers.openstack import demolition, floating, networks, ports
+from sfcperf.drivers.openstack.lifecycle.base import Machine
+from sfcperf.drivers.openstack.lifecycle.nova import resources
+
+EXTERNAL_NETWORK = "external"
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not os.environ.get("SFCPERF_CLOUD_ROUTERS"),
+        reason="a router of the run's own was not tried on this cloud yet: "
+        "SFCPERF_CLOUD_ROUTERS=1 runs it",
+    ),
+]
+
+
+def test_a_way_in_from_outside_is_made_once_and_goes(
+    cloud: Any, leftovers: None, tmp_path: Path
+) -> None:
+    """A floating IP of the port of a machine to come: nothing boots."""
+    place = workshop(tmp_path, {"management_network": None, "external_network": EXTERNAL_NETWORK})
+    try:
+        key = public_key()
+        ground = networks.prepare_ground(place, USER_DATA, key, "192.168.213.0/24")
+        again = networks.prepare_ground(place, USER_DATA, key, "192.168.213.0/24")
+        assert again == ground
+        assert ground.guarded == frozenset()
+        plan = endpoint(place.names, 1, "client", "192.168.213.1")
+        place.journal.intend(resources(place.cloud, plan))
+        machine = Machine(plan, "", ports.ensure_ports(place, plan, ground), 0.0)
+        # Not the network of the endpoints, whatever that is.
+        assert not machine.ports["management"].address.startswith("192.168.213.")
+        address = floating.address(place, machine)
+        assert floating.address(place, machine) == address
+        [found] = cloud.network.ips(floating_ip_address=address)
+        assert found.port_id == machine.ports["management"].id
+    finally:
+        lines = demolition.demolish(place.journal.outstanding())
+    assert {line.split()[0] for line in lines} == {
+        *("floating-ip", "router", "port", "subnet", "network", "keypair"),
+    }
