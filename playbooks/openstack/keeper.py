@@ -108,5 +108,13 @@ def _only_child(pid: int) -> int | None:
 
 
 def _is_ready(pid: int) -> bool:
-    """Whether the supervisor listens, seen in the keeper's own file system."""
-    return Path(f"/proc/{pid}/root/run/sfcperf-openstack/supervisor.sock").exists()
+    """Whether the supervisor listens, seen in the keeper's own file system.
+
+    Until it is the supervisor, that may still be the file system of another cloud, around this one.
+    """
+    try:
+        is_supervisor = b"supervisord" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        socket = Path(f"/proc/{pid}/root/run/sfcperf-openstack/supervisor.sock")
+        return is_supervisor and socket.exists()
+    except OSError:
+        return False
