@@ -113,7 +113,7 @@ def _is_ready(pid: int) -> bool:
     Until it is the supervisor, that may still be the file system of another cloud, around this one.
     """
     try:
-        is_supervisor = b"supervisord" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        is_supervisor = b"/usr/bin/supervisord\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
         socket = Path(f"/proc/{pid}/root/run/sfcperf-openstack/supervisor.sock")
         return is_supervisor and socket.exists()
     except OSError:
