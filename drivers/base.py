@@ -82,7 +82,7 @@ class Driver(Plugin, ABC):
         Raises WorkflowError (with a JSON pointer) or EnvironmentLacks.
         """
 
-    def afford(self, scenarios: Sequence[Scenario]) -> None:  # noqa: B027
+    def afford(self, scenarios: Sequence[Scenario]) -> None:
         """Refuse what the infrastructure has no room for now (quota, flavors), by asking it; before
         anything is made. An infrastructure that need not be asked has nothing to say.
 

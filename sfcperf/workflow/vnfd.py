@@ -48,9 +48,7 @@ def _read(path: Path, _changed_ns: int) -> Descriptor:
     sizes = [_compute(node) for node in template.nodetemplates]
     vcpus = [cpus for cpus, _ in sizes if cpus is not None]
     memory = [mib for _, mib in sizes if mib is not None]
-    return Descriptor(
-        sum(vcpus) if vcpus else None, sum(memory) if memory else None, _image(tree)
-    )
+    return Descriptor(sum(vcpus) if vcpus else None, sum(memory) if memory else None, _image(tree))
 
 
 def _yaml(path: Path) -> dict[str, Any]:
