@@ -18,6 +18,7 @@ def doctor(
 
     from sfcperf.cli.console import console
     from sfcperf.environment import requirements_for
+    from sfcperf.environment.gather import infrastructures_elsewhere
     from sfcperf.environment.tools import versions
 
     config = None
@@ -34,6 +35,9 @@ def doctor(
         table.add_row("ok" if need.met else "MISSING", need.name, need.detail)
     out = console()
     out.print(table)
+    if driver is None:
+        for name in infrastructures_elsewhere():
+            out.print(f"not checked: {name} (`sfcperf doctor --driver {name}`)")
     missing = [need for need in requirements if not need.met]
     for need in missing:
         if need.remedy:

@@ -63,14 +63,22 @@ def _of_scenario(scenario: Scenario) -> Iterator[Requirement]:
 
 
 def _of_all(driver: str | None, config: Mapping[str, Any] | None) -> Iterator[Requirement]:
+    unasked = set() if driver else set(infrastructures_elsewhere())
     for name in [driver] if driver else plugins.names("driver"):
-        yield from _of_plugin("driver", name, config)
+        if name not in unasked:
+            yield from _of_plugin("driver", name, config)
     elsewhere = driver is not None and _is_elsewhere(driver)
     for kind in ("vnf", "probe", "monitor"):
         for name in plugins.names(kind):
             for need in _of_plugin(kind, name):
                 if not (elsewhere and need.of_this_kernel):
                     yield need
+
+
+def infrastructures_elsewhere() -> list[str]:
+    """Drivers whose infrastructure is not this machine: whoever does not use one has none, and
+    lacks nothing, so that they are checked when they are asked for."""
+    return [name for name in plugins.names("driver") if _is_elsewhere(name)]
 
 
 def _is_elsewhere(driver: str) -> bool:

@@ -176,3 +176,14 @@ def test_a_plug_in_that_cannot_say_what_it_needs_hides_no_other(
     assert not found["probe http"].met
     assert "KeyError" in found["probe http"].detail
     assert found["ping"].met
+
+
+def test_an_infrastructure_elsewhere_is_checked_when_it_is_asked_for(
+    installed: dict[tuple[str, str], Plugin],
+) -> None:
+    installed["driver", "there"].elsewhere = True
+    assert gather.infrastructures_elsewhere() == ["there"]
+    names = [each.name for each in environment.requirements_for(None)]
+    assert "root" in names and "credentials" not in names
+    names = [each.name for each in environment.requirements_for(None, "there")]
+    assert "credentials" in names
