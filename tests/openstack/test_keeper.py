@@ -134,7 +134,11 @@ def test_a_keeper_that_was_killed_took_everything_along(layout: Layout, services
     assert down(layout, wipe=True) == 0
 
 
-@pytest.mark.parametrize("content", ["", "nonsense", f"{os.getpid()} 1", "4194999 12345"])
+@pytest.mark.parametrize(
+    "content",
+    ["", "nonsense", f"{os.getpid()} 1", "4194999 12345"],
+    ids=["nothing", "nonsense", "our own id, another start", "nobody"],
+)
 def test_an_id_that_is_somebody_elses_is_no_keeper(layout: Layout, content: str) -> None:
     layout.keeper.write_text(content)
     assert keeper.running(layout) is None
