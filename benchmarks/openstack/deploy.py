@@ -44,7 +44,7 @@ def main() -> None:
     """Print the times; exit status 1 when the goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--image", default="sfcperf-guest")
-    parser.add_argument("--network", default="mgmt", help="management network")
+    parser.add_argument("--network", default="management", help="management network")
     parser.add_argument("--rounds", type=int, default=3)
     asked = parser.parse_args()
     floors, sums, driven = [], [], []

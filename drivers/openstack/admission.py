@@ -28,6 +28,7 @@ def admit(scenarios: Sequence[Scenario], config: Config) -> None:
         )
     for scenario in scenarios:
         _admit(scenario, config)
+    _check_places(scenarios, config)
     prefixes = {data_prefix(scenario) for scenario in scenarios}
     if len(prefixes) > 1:
         raise WorkflowError(
@@ -124,6 +125,25 @@ def _check_hosts(scenario: Scenario, config: Config) -> None:
             where="/infrastructure/config/hosts",
             hint=f'add "{node}", or leave `hosts` out and the cloud places all VMs',
         )
+
+
+def _check_places(scenarios: Sequence[Scenario], config: Config) -> None:
+    """Levels that would be built alike must not be compared."""
+    if not config.hosts and len({_places(scenario) for scenario in scenarios}) > 1:
+        raise WorkflowError(
+            "the scenarios differ in where their parts are, and no hypervisors are named: the "
+            "cloud would place all of them as it likes",
+            where="/infrastructure/config/hosts",
+            hint="name a hypervisor for each node (needs the rights of an administrator), or keep "
+            "to one topology",
+        )
+
+
+def _places(scenario: Scenario) -> tuple[str, ...]:
+    """Which of its nodes is used for what."""
+    chain = sorted({spec.node for spec in scenario.chain.functions})
+    chain = chain or [scenario.topology.placement.get("chain", scenario.client.node)]
+    return (scenario.client.node, scenario.server.node, *chain)
 
 
 def _check_function(spec: FunctionSpec) -> None:

@@ -41,11 +41,18 @@ class Cloud:
     """
 
     def __init__(
-        self, name: str | None, log: Callable[[str], None], *, patience_s: float = PATIENCE_S
+        self,
+        name: str | None,
+        log: Callable[[str], None],
+        *,
+        region: str | None = None,
+        patience_s: float = PATIENCE_S,
     ) -> None:
-        """Name in clouds.yaml; None: OS_CLOUD, or the environment's OS_* variables. Connects at
-        the first use. `patience_s` is for each call, from its first failure."""
+        """Name in clouds.yaml; None: OS_CLOUD, or the environment's OS_* variables. `region` where
+        it must be that one, else as configured. Connects at the first use. `patience_s` is for
+        each call, from its first failure."""
         self.name = name
+        self.region = region
         self.log = log
         self.patience_s = patience_s
         self.doubtful = False
@@ -96,6 +103,10 @@ class Cloud:
                     if found is not None:
                         return found
                 self._rest(what, failure, turns, error)
+            except BaseException:
+                # Interrupted: it may have been heard.
+                self.doubtful = True
+                raise
 
     def wait(self, what: str, look: Callable[[], T | None], timeout_s: float) -> T:
         """Look until there is something. Raises DeploymentError when time is over."""
@@ -128,6 +139,7 @@ class Cloud:
         return {
             "cloud": None if name in (None, "", "defaults", "envvars") else name,
             "project": connection.current_project_id,
+            "region": connection.config.get_region_name() or None,
         }
 
     def facts(self) -> dict[str, Any]:
@@ -166,9 +178,11 @@ class Cloud:
         # They repeat on the terminal what is said by us.
         for logger in ("keystoneauth", "openstack", "urllib3"):
             logging.getLogger(logger).setLevel(logging.CRITICAL)
+        place: dict[str, Any] = {} if self.region is None else {"region_name": self.region}
         try:
             connection = openstack.connect(
                 cloud=self.name,
+                **place,
                 api_timeout=ANSWER_TIMEOUT_S,
                 connect_retries=0,
                 status_code_retries=0,

@@ -49,8 +49,8 @@ def demolish(resources: Sequence[Resource], *, dry_run: bool = False) -> list[st
     """
     lines: list[str] = []
     stuck: list[Stuck] = []
-    for (name, project), own in _by_cloud(resources).items():
-        cloud = Cloud(name, log=lambda text: None)
+    for (name, project, region), own in _by_cloud(resources).items():
+        cloud = Cloud(name, log=lambda text: None, region=region)
         try:
             _check_project(cloud, project)
             if dry_run:
@@ -153,14 +153,16 @@ def _there(cloud: Cloud, resources: Sequence[Resource]) -> list[Found]:
     return found
 
 
-def _by_cloud(
-    resources: Sequence[Resource],
-) -> dict[tuple[str | None, str | None], list[Resource]]:
-    """By name of the cloud and id of the project; a journal may lack the latter."""
-    found: dict[tuple[str | None, str | None], list[Resource]] = {}
+_Place = tuple[str | None, str | None, str | None]
+
+
+def _by_cloud(resources: Sequence[Resource]) -> dict[_Place, list[Resource]]:
+    """By name of the cloud, id of the project, and region; a journal may lack the latter two."""
+    found: dict[_Place, list[Resource]] = {}
     for resource in resources:
         detail = resource.detail or {}
-        found.setdefault((detail.get("cloud"), detail.get("project")), []).append(resource)
+        place = (detail.get("cloud"), detail.get("project"), detail.get("region"))
+        found.setdefault(place, []).append(resource)
     return found
 
 

@@ -86,7 +86,9 @@ class OpenStackDriver(Driver):
         except BaseException as error:
             if isinstance(error, SfcperfError) and not site.ready:
                 self._doubted.add(identity)
-            self._remove(identity)
+            # What cannot be removed now is tried again before the next one; why it failed counts.
+            with suppress(SfcperfError):
+                self._remove(identity)
             raise
         return describe(identity, site, self._region.diagnostics(site))
 
@@ -153,8 +155,8 @@ class OpenStackDriver(Driver):
 
         folders = [each for each in resources if each.kind == kinds.WORKDIR]
         rest = [each for each in resources if each.kind != kinds.WORKDIR]
-        lines = demolish(rest, dry_run=dry_run)
-        return [*lines, *workdirs.remove(folders, dry_run=dry_run)]
+        lines = workdirs.remove(folders, dry_run=dry_run)
+        return [*demolish(rest, dry_run=dry_run), *lines]
 
     @cached_property
     def _region(self) -> Region:
@@ -169,7 +171,11 @@ class OpenStackDriver(Driver):
         try:
             self._region.unchain()
         finally:
-            site.stop()
+            try:
+                site.stop()
+            except SfcperfError:
+                # What is left of a function would meet the next one.
+                self._doubted.add(identity)
         if identity in self._doubted:
             self._region.discard(site)
             self._doubted.remove(identity)

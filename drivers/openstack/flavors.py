@@ -11,6 +11,15 @@ from sfcperf.drivers.openstack.lifecycle.base import Workshop
 from sfcperf.drivers.openstack.plan import Shape
 from sfcperf.errors import EnvironmentLacks
 
+_GIB = 1 << 30
+
+
+def _disk_gib(image: Any) -> int:
+    """What the image takes on a disk, GiB, at least 1: its file may be compressed, so that the
+    virtual size counts where glance knows it."""
+    size = getattr(image, "virtual_size", None) or image.size or 0
+    return max(int(image.min_disk or 0), -(-int(size) // _GIB), 1)
+
 
 class Flavors:
     """Flavors of a cloud, looked up once."""
@@ -21,7 +30,7 @@ class Flavors:
         self._images: dict[str, Any] = {}
 
     def find(self, shape: Shape) -> Any | None:
-        """The one that is named, or the smallest that has vCPUs, memory and the image's minimum;
+        """The one that is named, or the smallest that has vCPUs, memory and room for the image;
         None when none has. Raises EnvironmentLacks when the named one is not there."""
         if shape.flavor is not None:
             return self.named(shape.flavor)
@@ -31,8 +40,9 @@ class Flavors:
             for flavor in self.all
             if flavor.vcpus >= shape.vcpus
             and flavor.ram >= max(shape.memory_mib, image.min_ram or 0)
-            # Flavors without a disk are for volumes, or take the image's size.
-            and (flavor.disk == 0 or flavor.disk >= (image.min_disk or 0))
+            # Flavors without a disk are for volumes: nova lets administrators only boot images
+            # with them (since Stein).
+            and flavor.disk >= _disk_gib(image)
             and not flavor.is_disabled
         ]
         return min(fitting, key=lambda f: (f.vcpus, f.ram, f.disk, f.name), default=None)
@@ -101,7 +111,7 @@ def _make(workshop: Workshop, flavors: Flavors, shape: Shape) -> str:
     cloud = workshop.cloud
     image = flavors.image(shape.image)
     memory_mib = max(shape.memory_mib, image.min_ram or 0)
-    name = workshop.names.of(f"{shape.vcpus}c{memory_mib}m{image.min_disk or 1}g")
+    name = workshop.names.of(f"{shape.vcpus}c{memory_mib}m{_disk_gib(image)}g")
     noted = things.resource(cloud, kinds.FLAVOR, name)
     workshop.journal.intend([noted])
     try:
@@ -110,7 +120,7 @@ def _make(workshop: Workshop, flavors: Flavors, shape: Shape) -> str:
             kinds.FLAVOR,
             name,
             lambda: cloud.connection.compute.create_flavor(
-                name=name, vcpus=shape.vcpus, ram=memory_mib, disk=image.min_disk or 1
+                name=name, vcpus=shape.vcpus, ram=memory_mib, disk=_disk_gib(image)
             ),
         )
     except CloudError as error:

@@ -35,6 +35,9 @@ class Guest:
     """Port -> name of the interface in the guest."""
     booted_s: float
     """From ACTIVE until it answered by SSH, seconds."""
+    vcpus: int
+    """As the guest sees them: a flavor may have more than was asked for."""
+    memory_mib: int
     made: bool = True
     """Whether the run made it; one that was there before is used as it is."""
 
@@ -74,13 +77,14 @@ def connect(
         host.wait_reachable(max(1.0, deadline - time.monotonic()))
         booted_s = time.monotonic() - started
         interfaces = _interfaces(host, machine)
+        vcpus, memory_mib = _size(host)
     except MeasurementError as error:
         raise DeploymentError(
             f"the VM {name} is ACTIVE, but is not reached: {error.message}",
             where=error.where or address,
             hint=error.hint or "see its console: openstack console log show " + name,
         ) from error
-    return Guest(machine, host, GuestMeter(host), interfaces, booted_s)
+    return Guest(machine, host, GuestMeter(host), interfaces, booted_s, vcpus, memory_mib)
 
 
 def reach(workshop: Workshop, standing: Standing, workdir: Path) -> Guest:
@@ -92,7 +96,7 @@ def reach(workshop: Workshop, standing: Standing, workdir: Path) -> Guest:
     host = host_of(standing, workdir)
     host.wait_reachable(workshop.config.boot_timeout_s)
     interfaces = {DATA: standing.interface}
-    return Guest(machine, host, GuestMeter(host), interfaces, 0.0, made=False)
+    return Guest(machine, host, GuestMeter(host), interfaces, 0.0, *_size(host), made=False)
 
 
 def _pins(
@@ -115,6 +119,13 @@ def _pins(
                 "its console; `openstack console log show` prints it",
             )
         time.sleep(_CONSOLE_POLL_S)
+
+
+def _size(host: SshHost) -> tuple[int, int]:
+    """CPUs, and MiB of memory beside what the kernel keeps for itself."""
+    cpus = host.read_text("/proc/cpuinfo").count("processor\t")
+    total = host.read_text("/proc/meminfo").partition("MemTotal:")[2].split()[0]
+    return cpus, int(total) // 1024
 
 
 def _interfaces(host: SshHost, machine: Machine) -> dict[str, str]:

@@ -256,7 +256,7 @@ class _Groundwork:
         """Whether ports in it are behind security groups, as they are unless it says otherwise."""
         may_say = "port-security" in self.extensions
         return "security-group" in self.extensions and (
-            not may_say or bool(network.is_port_security_enabled)
+            not may_say or network.is_port_security_enabled is not False
         )
 
     def check_mtu(self, network: Any) -> None:

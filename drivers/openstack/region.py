@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from sfcperf.drivers.openstack.plan import DATA, ChainPlan, MachinePlan, Shape
 from sfcperf.drivers.openstack.pool import Pool
 from sfcperf.drivers.openstack.shapes import needs
 from sfcperf.drivers.openstack.site import Site
+from sfcperf.errors import SfcperfError
 from sfcperf.hosts.ssh_keys import make_key
 from sfcperf.hosts.ssh_pins import USER_DATA
 from sfcperf.workflow.model import Scenario
@@ -62,6 +64,7 @@ class Region:
             if isinstance(end, Shape)
         ]
         asked += [(shape, None) for shape in wanted.functions]
+        self._free_addresses(asked)
         chosen, plans = self._pool.assign(asked)
         made = {guest.name: guest for guest in self._make(plans, scenario)}
         guests = iter([each if isinstance(each, Guest) else made[each.name] for each in chosen])
@@ -99,14 +102,16 @@ class Region:
 
     def discard(self, site: Site) -> None:
         """Machines that packets did not cross as they should: the next try has new ones."""
-        doubted = [guest for guest in site.guests.values() if guest.made]
-        if self._gate is not None and self._gate in doubted:
+        self._replace([guest for guest in site.guests.values() if guest.made])
+
+    def _replace(self, guests: Sequence[Guest]) -> None:
+        if self._gate is not None and self._gate in guests:
             # All others are reached through it.
-            doubted, self._gate = self._pool.guests, None
-        for guest in doubted:
+            guests, self._gate = self._pool.guests, None
+        for guest in guests:
             guest.host.close()
-        self._context.log(f"openstack: replacing {', '.join(guest.name for guest in doubted)}")
-        self._remove([guest.machine for guest in doubted])
+        self._context.log(f"openstack: replacing {', '.join(guest.name for guest in guests)}")
+        self._remove([guest.machine for guest in guests])
 
     def close(self) -> None:
         """Remove all that the run has in the cloud, by the journal."""
@@ -116,8 +121,10 @@ class Region:
         self._standing.clear()
         left = self._context.journal.outstanding()
         folders = [each for each in left if each.kind == kinds.WORKDIR]
-        demolition.remove(self.cloud, [each for each in left if each.kind != kinds.WORKDIR])
-        workdirs.remove(folders, dry_run=False)
+        try:
+            demolition.remove(self.cloud, [each for each in left if each.kind != kinds.WORKDIR])
+        finally:
+            workdirs.remove(folders, dry_run=False)
         self._context.journal.removed(left)
         self._ground = self._gate = None
 
@@ -131,8 +138,14 @@ class Region:
             self._ground = networks.prepare_ground(
                 self._workshop, USER_DATA, public, data_prefix(scenario, self._context.tag), network
             )
-        machines = self._lifecycle.make(plans, self._ground)
-        self._open_gate(machines, key)
+        try:
+            machines = self._lifecycle.make(plans, self._ground)
+            self._open_gate(machines, key)
+        except SfcperfError:
+            # What did not come up in time is not waited for again: the next try is a fresh one.
+            with suppress(SfcperfError):
+                self._abandon(plans)
+            raise
         with ThreadPoolExecutor(len(machines)) as pool:
             jobs = {m.plan.name: pool.submit(self._connect, m, key) for m in machines}
         guests = []
@@ -146,6 +159,28 @@ class Region:
             self._remove(failed)
             jobs[failed[0].plan.name].result()
         return guests
+
+    def _free_addresses(self, asked: Sequence[tuple[Shape, str | None]]) -> None:
+        """An endpoint's address is held by the machine of an earlier scenario that has another
+        shape: there is room for one of them only."""
+        wanted = {address: shape for shape, address in asked if address is not None}
+        for guest in self._pool.guests:
+            plan = guest.machine.plan
+            if plan.address in wanted and plan.shape != wanted[plan.address]:
+                self._replace([guest])
+
+    def _abandon(self, plans: Sequence[MachinePlan]) -> None:
+        """Remove what has come of them, by the journal."""
+        names = tuple(plan.name for plan in plans)
+        made = [
+            each
+            for each in self._context.journal.outstanding()
+            if each.name in names or each.name.startswith(tuple(f"{name}-" for name in names))
+        ]
+        demolition.remove(self.cloud, made)
+        self._context.journal.removed(made)
+        for name in names:
+            self._pool.drop(name)
 
     def _remove(self, machines: Sequence[Machine]) -> None:
         for machine in machines:
@@ -164,7 +199,8 @@ class Region:
         all other machines; the client is among the first that are made."""
         if self._config.external_network is None or self._gate is not None:
             return
-        client = next(m for m in machines if m.plan.shape.vnf == "client")
+        # Any will do; the client is among them unless it is a machine that stood already.
+        client = min(machines, key=lambda machine: machine.plan.shape.vnf != "client")
         address = floating.address(self._workshop, client)
         self._gate = connect(self._workshop, client, key, address=address, jump=None)
 

@@ -12,7 +12,7 @@ from sfcperf.drivers.openstack.admission import PREFIX_LENGTH
 from sfcperf.drivers.openstack.config import Config
 from sfcperf.drivers.openstack.guest import COMMAND_TIMEOUT_S, Guest
 from sfcperf.drivers.openstack.plan import DATA, EGRESS, INGRESS
-from sfcperf.errors import DeploymentError, MeasurementError
+from sfcperf.errors import DeploymentError, MeasurementError, SfcperfError
 from sfcperf.hosts.carry import equip
 from sfcperf.hosts.provision import install
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
@@ -81,11 +81,17 @@ class Site:
 
     def stop(self) -> None:
         """End functions, and whatever else runs in the guests; the guests stand."""
+        errors = []
         while self.running:
             _, running = self.running.popitem()
-            running.stop()
+            try:
+                running.stop()
+            except SfcperfError as error:
+                errors.append(error)
         with ThreadPoolExecutor(len(self.guests)) as pool:
             list(pool.map(Guest.tidy, self.guests.values()))
+        if errors:
+            raise errors[0]
 
     def _endpoint(self, name: str, guest: Guest, other: Guest) -> None:
         self._equip(name, guest, self._probe_tools())

@@ -157,3 +157,11 @@ class TestAdmission:
         other = scenarios(tmp_path, endpoints=ends, factors=factors)
         with pytest.raises(WorkflowError, match="share one data network"):
             admit([*one, *other], config())
+
+    def test_topologies_are_not_compared_where_the_cloud_places(self, tmp_path: Any) -> None:
+        factors = {"length": [1], "where": ["T1", "T3"]}
+        error = refused(tmp_path, {}, topology="${where}", factors=factors)
+        assert error.where == "/infrastructure/config/hosts"
+        hosts = {"node1": "a", "node2": "b", "node3": "c"}
+        admit(scenarios(tmp_path, topology="${where}", factors=factors), config(hosts=hosts))
+        admit(scenarios(tmp_path, topology="T3", factors={"length": [0, 1]}), config())
