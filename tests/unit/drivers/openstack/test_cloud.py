@@ -161,9 +161,9 @@ class TestAuthentication:
                 _ = Cloud(name, print).connection
             assert "clouds.yaml" in (caught.value.hint or "")
 
-    def test_the_journal_names_cloud_and_project(self, start: Start) -> None:
+    def test_the_journal_names_cloud_project_and_region(self, start: Start) -> None:
         _, cloud, _ = start()
-        assert cloud.detail == {"cloud": "broken", "project": "p" * 32}
+        assert cloud.detail == {"cloud": "broken", "project": "p" * 32, "region": "RegionOne"}
 
 
 class TestMaking:

@@ -229,7 +229,7 @@ class TestTrouble:
         api.faults.append(Fault("GET", "/network/", "lost before", times=-1))
         patient = demolition.Cloud
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(demolition, "Cloud", lambda n, log: patient(n, log, patience_s=1.0))
+            patch.setattr(demolition, "Cloud", patient)
             with pytest.raises(DeploymentError) as caught:
                 demolish(journal(*ALL))
         words = str(caught.value)
