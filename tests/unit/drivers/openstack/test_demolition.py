@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -227,7 +228,7 @@ class TestTrouble:
         api = bench().api
         build(api)
         api.faults.append(Fault("GET", "/network/", "lost before", times=-1))
-        patient = demolition.Cloud
+        patient = partial(demolition.Cloud, patience_s=1.0)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(demolition, "Cloud", patient)
             with pytest.raises(DeploymentError) as caught:
