@@ -12,13 +12,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sfcperf.errors import EnvironmentLacks, ExitCode
+from sfcperf.errors import EnvironmentLacks, ExitCode, InputError
 from sfcperf.playbooks.openstack import keeper
 from sfcperf.playbooks.openstack.configure import configure
 from sfcperf.playbooks.openstack.layout import SOURCES, TREE, Layout
 
 KERNEL = "6.1"
 """Of guests: Debian 12's own."""
+
+MARK = ".made-by-sfcperf"
+"""In the folder of a cloud: it may be emptied."""
 
 
 class Words:
@@ -38,6 +41,7 @@ def up(layout: Layout) -> int:
     Raises `EnvironmentLacks` with the service that does not come up.
     """
     _is_supported()
+    _is_ours(layout)
     say = Words()
     with _alone(layout):
         pid = keeper.running(layout)
@@ -67,6 +71,7 @@ def down(layout: Layout, *, wipe: bool) -> int:
     if not layout.root.exists():
         print("  OPENSTACK no cloud is here")
         return ExitCode.OK
+    _is_ours(layout)
     # Not behind the lock: a start that goes on is ended by this.
     was = keeper.stop(layout)
     with _alone(layout):
@@ -80,6 +85,20 @@ def down(layout: Layout, *, wipe: bool) -> int:
         layout.root.rmdir()
     print(f"  OPENSTACK {'is down' if was else 'was not up'}{', wiped' if wipe else ''}")
     return ExitCode.OK
+
+
+def _is_ours(layout: Layout) -> None:
+    """Folders are emptied here: not those of somebody else. Raises InputError."""
+    mark = layout.root / MARK
+    there = list(layout.root.iterdir()) if layout.root.exists() else []
+    if there and not mark.exists() and layout.root != TREE / "build" / "openstack":
+        raise InputError(
+            "this folder is not empty, and no cloud was made in it",
+            where=str(layout.root),
+            allowed="an empty folder, or one that is not there yet, as SFCPERF_OPENSTACK",
+        )
+    layout.root.mkdir(parents=True, exist_ok=True)
+    mark.touch()
 
 
 def _ingredients(layout: Layout, say: Words) -> None:
