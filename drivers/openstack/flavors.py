@@ -60,6 +60,12 @@ class Flavors:
                     where="/infrastructure/config/image",
                     hint="`openstack image list` shows those that there are",
                 )
+            if found.status != "active":
+                raise EnvironmentLacks(
+                    f"the image {name} cannot be booted: its status is {found.status}",
+                    where="/infrastructure/config/image",
+                    hint="upload it to the end, or activate it",
+                )
             self._images[name] = found
         return self._images[name]
 
