@@ -91,7 +91,8 @@ def _is_ours(layout: Layout) -> None:
     """Folders are emptied here: not those of somebody else. Raises InputError."""
     mark = layout.root / MARK
     there = list(layout.root.iterdir()) if layout.root.exists() else []
-    if there and not mark.exists() and layout.root != TREE / "build" / "openstack":
+    ours = mark.exists() or layout.keeper.exists() or layout.root == TREE / "build" / "openstack"
+    if there and not ours:
         raise InputError(
             "this folder is not empty, and no cloud was made in it",
             where=str(layout.root),
