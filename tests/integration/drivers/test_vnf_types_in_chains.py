@@ -25,6 +25,9 @@ from sfcperf.workflow.model import Resources
 pytestmark = pytest.mark.root
 
 PINGS = 5
+TCP = ("-n", "4M", "-w", "256K")
+"""A transfer whose last bytes do not wait in a large buffer: iperf3 ends when all was handed to the
+kernel, and what the server had not received by then is not counted (10 ms of delay hold a lot)."""
 
 
 def ping(deployment: Deployment, *options: str) -> int:
@@ -52,8 +55,8 @@ def carries_traffic(driver: LocalDriver, deployment: Deployment, chain: Any) -> 
     proof = driver.prove_traversal(deployment, chain)
     assert proof.problems == ()
     assert ping(deployment) == PINGS
-    assert transfer(deployment, "-n", "4M") > 1024 * 1024
-    assert transfer(deployment, "-n", "4M", "-R") > 1024 * 1024
+    assert transfer(deployment, *TCP) > 3 * 1024 * 1024
+    assert transfer(deployment, *TCP, "-R") > 3 * 1024 * 1024
     assert transfer(deployment, "-u", "-b", "4M", "-n", "64K") > 32 * 1024
     assert driver.problems(deployment) == []
 
@@ -108,8 +111,8 @@ def test_load_balancer(driver: LocalDriver, encapsulation: str) -> None:
     )
     deployment = driver.deploy(chain)
     carries_traffic(driver, deployment, chain)
-    assert transfer(deployment, "-n", "4M", asked=80, served=8081) > 1024 * 1024
-    assert transfer(deployment, "-n", "4M", "-R", asked=80, served=8081) > 1024 * 1024
+    assert transfer(deployment, *TCP, asked=80, served=8081) > 3 * 1024 * 1024
+    assert transfer(deployment, *TCP, "-R", asked=80, served=8081) > 3 * 1024 * 1024
     assert deployment.facts["functions"] == {"load_balancer-2": {"engine": "nftables"}}
     counters = deployment.functions[1].counters()
     # iperf3 opens two connections for a transfer.
