@@ -76,12 +76,13 @@ def _floor(image: str, network: str) -> tuple[float, float]:
     network_id = cloud.network.find_network(network, ignore_missing=False).id
     flavors = [f for f in cloud.compute.flavors() if f.ram >= 256]
     flavor = min(flavors, key=lambda f: (f.vcpus, f.ram))
-    begin = time.perf_counter()
     servers: list[Any] = []
-    with ThreadPoolExecutor(MACHINES) as pool:
+    with _security_group(cloud) as group, ThreadPoolExecutor(MACHINES) as pool:
+        begin = time.perf_counter()
         try:
-            asked = {"image_id": image_id, "flavor_id": flavor.id, "config_drive": True}
-            asked["networks"] = [{"uuid": network_id}]
+            asked: dict[str, Any] = {"image_id": image_id, "flavor_id": flavor.id}
+            asked |= {"config_drive": True, "networks": [{"uuid": network_id}]}
+            asked["security_groups"] = [{"name": group}]
             jobs = [
                 pool.submit(cloud.compute.create_server, name=f"{PREFIX}-{number}", **asked)
                 for number in range(MACHINES)
@@ -92,7 +93,26 @@ def _floor(image: str, network: str) -> tuple[float, float]:
         finally:
             list(pool.map(cloud.compute.delete_server, servers))
             list(pool.map(partial(cloud.compute.wait_for_delete, interval=1), servers))
-    return time.perf_counter() - begin, sum(map(_boot_s, servers))
+        took_s = time.perf_counter() - begin
+    return took_s, sum(map(_boot_s, servers))
+
+
+@contextmanager
+def _security_group(cloud: Any) -> Iterator[str]:
+    """Lets SSH in; the project's own lets nothing in."""
+    group = cloud.network.create_security_group(name=PREFIX)
+    try:
+        cloud.network.create_security_group_rule(
+            security_group_id=group.id,
+            direction="ingress",
+            ether_type="IPv4",
+            protocol="tcp",
+            port_range_min=22,
+            port_range_max=22,
+        )
+        yield PREFIX
+    finally:
+        cloud.network.delete_security_group(group.id)
 
 
 def _address(server: Any) -> str:

@@ -8,13 +8,11 @@ from collections.abc import Sequence
 
 from sfcperf import plugins
 from sfcperf.drivers.openstack.config import Config
+from sfcperf.drivers.openstack.plan import PREFIX_LENGTH
 from sfcperf.drivers.openstack.shapes import needs
 from sfcperf.errors import WorkflowError
 from sfcperf.vnfs.base import NetworkFunction
 from sfcperf.workflow.model import FunctionSpec, Scenario
-
-PREFIX_LENGTH = 24
-"""Of the data network that a run makes, which holds both endpoints and all functions."""
 
 
 def admit(scenarios: Sequence[Scenario], config: Config) -> None:
@@ -80,6 +78,15 @@ def _check_endpoints(scenario: Scenario) -> None:
             where="/endpoints/server/address",
             allowed=f"an address in {network}",
         )
+    pool = list(network.subnets())[1]
+    for end in (scenario.client, scenario.server):
+        if end.address and ipaddress.IPv4Address(end.address) in pool:
+            raise WorkflowError(
+                f"the {end.name}'s address {end.address} is in the half of its network from which "
+                "the cloud gives functions theirs",
+                where=f"/endpoints/{end.name}/address",
+                allowed=f"an address in {next(network.subnets())}",
+            )
 
 
 def addresses(scenario: Scenario, tag: str = "") -> tuple[str, str]:

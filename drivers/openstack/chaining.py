@@ -1,8 +1,9 @@
 """Chains by networking-sfc: port pairs, port pair groups, flow classifier, port chain.
 
-Each function's machine has one port pair in one group, which stay as long as the machine. Between
-scenarios only the chain's list of groups is changed; a chain is made anew when the classifier or
-the symmetry differ, which cannot be changed in place.
+Each function's machine has one port pair in one group, which stay as long as the machine. Chain and
+classifier are made anew for each scenario, also where a standing chain could be led through other
+groups: no visit of a scenario inherits flows of the one before, and some releases keep the old
+order of groups that were in the chain already.
 
 networking-sfc says nothing of when switches have the flows: that a chain is crossed is proven by
 packets (traversal), not here.
@@ -15,11 +16,10 @@ from ipaddress import IPv4Network
 from typing import Any
 
 from sfcperf.drivers.openstack import kinds, things
-from sfcperf.drivers.openstack.admission import PREFIX_LENGTH
 from sfcperf.drivers.openstack.cloud import Cloud
 from sfcperf.drivers.openstack.lifecycle.base import Machine, Port, Workshop
 from sfcperf.drivers.openstack.parallel import each
-from sfcperf.drivers.openstack.plan import DATA, EGRESS, INGRESS, ChainPlan
+from sfcperf.drivers.openstack.plan import DATA, EGRESS, INGRESS, PREFIX_LENGTH, ChainPlan
 from sfcperf.plugins import Requirement
 from sfcperf.workflow.model import Match
 
@@ -77,22 +77,18 @@ def classifier_of(plan: ChainPlan, machines: Mapping[str, Machine]) -> dict[str,
 
 
 def chain(workshop: Workshop, plan: ChainPlan, machines: Mapping[str, Machine]) -> dict[str, Any]:
-    """Make the chain, or change the standing one; gives facts for the results."""
+    """Make the chain, in place of one that is there; gives facts for the results."""
     run = workshop.names.run
     ours = [things.resource(workshop.cloud, kind, run) for kind in (kinds.CLASSIFIER, kinds.CHAIN)]
     workshop.journal.intend(ours)
     groups = each(*(lambda n=name: _group(workshop.cloud, machines[n]) for name in plan.functions))
     fields = classifier_of(plan, machines)
-    standing = _standing(workshop.cloud, run, fields, plan.symmetric)
-    if standing is None:
-        unchain(workshop)
-        standing = _new(workshop.cloud, run, fields, groups, plan.symmetric)
-    elif list(standing.port_pair_groups) != groups:
-        standing = _redirected(workshop.cloud, run, standing, groups)
+    unchain(workshop)
+    made = _new(workshop.cloud, run, fields, groups, plan.symmetric)
     return {
-        "chain": things.identity(standing),
+        "chain": things.identity(made),
         "chained_by": "networking-sfc",
-        "correlation": dict(standing.chain_parameters or {}).get("correlation", "mpls"),
+        "correlation": dict(made.chain_parameters or {}).get("correlation", "mpls"),
         "symmetric": plan.symmetric,
         "classifier": {k: v for k, v in fields.items() if not k.startswith("logical_")},
     }
@@ -126,29 +122,6 @@ def _group(cloud: Cloud, machine: Machine) -> str:
     return things.identity(group)
 
 
-def _standing(cloud: Cloud, run: str, fields: Mapping[str, Any], symmetric: bool) -> Any | None:
-    """The chain that is there, when it differs from the wanted one in its functions at most."""
-    classifiers = things.every(cloud, kinds.CLASSIFIER, run)
-    chains = things.every(cloud, kinds.CHAIN, run)
-    if len(classifiers) != 1 or len(chains) != 1:
-        return None
-    as_asked = all(getattr(classifiers[0], name) == value for name, value in fields.items())
-    more = [name for name in _FIELDS - set(fields) if getattr(classifiers[0], name) is not None]
-    mine = list(chains[0].flow_classifiers) == [classifiers[0].id]
-    both_ways = _truth(dict(chains[0].chain_parameters or {}).get("symmetric"))
-    return chains[0] if as_asked and not more and mine and both_ways == symmetric else None
-
-
-_ANY_PORT = Port("any", "", "0.0.0.0")
-_FIELDS = frozenset(classifier(Match("tcp", "x", "x", 1, 1), _ANY_PORT, _ANY_PORT, symmetric=True))
-"""Everything that a classifier can match on."""
-
-
-def _truth(value: Any) -> bool:
-    """networking-sfc stores chain parameters as text."""
-    return str(value).lower() == "true"
-
-
 def _new(
     cloud: Cloud, run: str, fields: Mapping[str, Any], groups: Sequence[str], symmetric: bool
 ) -> Any:
@@ -168,30 +141,5 @@ def _new(
             port_pair_groups=list(groups),
             flow_classifiers=[matching.id],
             chain_parameters={"correlation": "mpls", "symmetric": symmetric},
-        ),
-    )
-
-
-def _redirected(cloud: Cloud, run: str, standing: Any, groups: Sequence[str]) -> Any:
-    """The same chain through other functions."""
-    network = cloud.connection.network
-    changed = cloud.call(
-        f"changing port-chain {run}",
-        lambda: network.update_sfc_port_chain(standing.id, port_pair_groups=list(groups)),
-    )
-    # Some releases keep the old order of groups that were in the chain before.
-    read = cloud.call(f"reading port-chain {run}", lambda: network.get_sfc_port_chain(changed.id))
-    if list(read.port_pair_groups) == list(groups):
-        return read
-    things.delete(cloud, kinds.CHAIN, run, read)
-    return things.ensure(
-        cloud,
-        kinds.CHAIN,
-        run,
-        lambda: network.create_sfc_port_chain(
-            name=run,
-            port_pair_groups=list(groups),
-            flow_classifiers=list(read.flow_classifiers),
-            chain_parameters=dict(read.chain_parameters),
         ),
     )

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
-from threading import Lock
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import BoundedSemaphore, Lock, local
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sfcperf.drivers.openstack.failures import CloudError, Failure, Verdict, diagnose, kinds
-from sfcperf.drivers.openstack.patience import PATIENCE_S, Turns, pause
+from sfcperf.drivers.openstack.patience import PATIENCE_S, Turns
 from sfcperf.errors import DeploymentError, EnvironmentLacks
+from sfcperf.hosts.abandon import pause
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -23,6 +25,8 @@ T = TypeVar("T")
 
 ANSWER_TIMEOUT_S = 60.0
 """Longest silence of a service in the middle of a request; openstacksdk has no limit of its own."""
+AT_ONCE = 8
+"""Requests under way, whatever number of threads wait for something: more queue up in the cloud."""
 FIRST_LOOK_S, LAST_LOOK_S = 0.4, 3.0
 """Pauses between looks of `wait`, growing."""
 
@@ -60,6 +64,8 @@ class Cloud:
         late."""
         self._connection: Connection | None = None
         self._lock = Lock()
+        self._slots = BoundedSemaphore(AT_ONCE)
+        self._thread = local()
 
     @property
     def connection(self) -> Connection:
@@ -79,7 +85,8 @@ class Cloud:
         turns = Turns(self.patience_s)
         while True:
             try:
-                return action()
+                with self._slot():
+                    return action()
             except kinds() as error:
                 failure = diagnose(error)
                 self._rest(what, failure, turns, error)
@@ -93,7 +100,8 @@ class Cloud:
             if found is not None:
                 return found
             try:
-                return make()
+                with self._slot():
+                    return make()
             except kinds() as error:
                 failure = diagnose(error)
                 self.doubtful |= failure.verdict is Verdict.AGAIN
@@ -161,6 +169,19 @@ class Cloud:
             "compute_api": self.call("asking nova for its version", compute),
             "network_extensions": self.call("listing neutron's extensions", neutron),
         }
+
+    @contextmanager
+    def _slot(self) -> Iterator[None]:
+        """Held while a request is under way; the one that connects comes within another's."""
+        if getattr(self._thread, "has_slot", False):
+            yield
+            return
+        with self._slots:
+            self._thread.has_slot = True
+            try:
+                yield
+            finally:
+                self._thread.has_slot = False
 
     def _rest(self, what: str, failure: Failure, turns: Turns, error: Exception) -> None:
         """Pause before the next try, or raise."""

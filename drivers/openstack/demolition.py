@@ -31,9 +31,9 @@ from sfcperf.drivers.openstack.kinds import (
     VNFFGD,
 )
 from sfcperf.drivers.openstack.parallel import each
-from sfcperf.drivers.openstack.patience import pause
 from sfcperf.drivers.openstack.removal import Found, Stuck, clear, present
 from sfcperf.errors import DeploymentError, SfcperfError
+from sfcperf.hosts.abandon import pause
 
 LATE_S = 3.0
 """After which it is looked again for what came late."""

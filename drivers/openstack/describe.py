@@ -74,18 +74,21 @@ def _facts(site: Site) -> Mapping[str, Any]:
     return {
         "mtu": site.mtu,
         "chain": dict(site.chain),
-        "machines": {name: _machine(guest) for name, guest in site.guests.items()},
+        "machines": {name: _machine(guest, site) for name, guest in site.guests.items()},
         "provided_tools": {name: tools for name, tools in site.carried.items() if tools},
         "functions": {name: dict(r.facts()) for name, r in site.running.items() if r.facts()},
     }
 
 
-def _machine(guest: Guest) -> Mapping[str, Any]:
+def _machine(guest: Guest, site: Site) -> Mapping[str, Any]:
     shape = guest.machine.plan.shape
+    image = site.images.get(shape.image, {})
     return {
         "name": guest.name,
         "server": guest.machine.server_id,
         "image": shape.image,
+        "image_id": image.get("id"),
+        "image_hash": image.get("hash"),
         "flavor": shape.flavor,
         "vcpus": guest.vcpus,
         "memory_mib": guest.memory_mib,

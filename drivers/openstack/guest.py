@@ -14,8 +14,9 @@ from sfcperf.drivers.openstack.endpoint_options import Standing
 from sfcperf.drivers.openstack.lifecycle.base import Machine, Port, Workshop
 from sfcperf.drivers.openstack.plan import DATA, MANAGEMENT, MachinePlan, Shape
 from sfcperf.drivers.openstack.workdirs import host_of
-from sfcperf.errors import DeploymentError, MeasurementError, SfcperfError
+from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts import ssh_pins
+from sfcperf.hosts.abandon import pause
 from sfcperf.hosts.guest_meter import GuestMeter
 from sfcperf.hosts.ssh import SshHost
 from sfcperf.hosts.ssh_access import SshAccess, Unreachable
@@ -45,14 +46,6 @@ class Guest:
     def name(self) -> str:
         """The machine's."""
         return self.machine.plan.name
-
-    def tidy(self) -> None:
-        """End what was started in it, and remove what was written there; the tools and programs
-        that were brought stay for the next scenario. Harmless when it does not answer."""
-        with suppress(SfcperfError):
-            argv = ["sh", "-c", _TIDY, "sh", str(self.host.workdir)]
-            self.host.run(argv, timeout_s=COMMAND_TIMEOUT_S)
-        self.host.close()
 
     def port(self, role: str) -> Port:
         """Its port that plays this part."""
@@ -118,7 +111,7 @@ def _pins(
                 hint="the image must run the script of its user data (cloud-init does) and log "
                 "its console; `openstack console log show` prints it",
             )
-        time.sleep(_CONSOLE_POLL_S)
+        pause(_CONSOLE_POLL_S)
 
 
 def _size(host: SshHost) -> tuple[int, int]:
@@ -142,9 +135,6 @@ def _interfaces(host: SshHost, machine: Machine) -> dict[str, str]:
     return {role: by_mac[port.mac] for role, port in machine.ports.items()}
 
 
-_TIDY = """cd "$1" && for file in *; do
-	case $file in bin|carried|programs) ;; *) rm -rf "./$file" ;; esac
-done"""
 _LIST = 'for d in /sys/class/net/*; do read -r mac <"$d/address" && echo "${d##*/} $mac"; done'
 
 

@@ -8,6 +8,7 @@ security: what crosses a function bears addresses that are not the function's.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from ipaddress import IPv4Network
 from typing import Any
 
@@ -16,10 +17,12 @@ from sfcperf.drivers.openstack.cloud import Cloud
 from sfcperf.drivers.openstack.failures import CloudError
 from sfcperf.drivers.openstack.lifecycle.base import Ground, Workshop
 from sfcperf.drivers.openstack.parallel import each
+from sfcperf.drivers.openstack.plan import PREFIX_LENGTH
 from sfcperf.errors import DeploymentError, EnvironmentLacks, InputError
 
 DATA, MANAGEMENT = "data", "management"
 """Names of the networks, subnets and router behind the run's prefix."""
+SSH_PORT = 22
 DATA_PREFIX = "10.0.0.0/24"
 MANAGEMENT_PREFIXES = ("192.168.213.0/24", "172.29.213.0/24")
 """Of a management network of our own: the first that does not meet the data network's."""
@@ -46,15 +49,19 @@ def prepare_ground(
         lambda: groundwork.management(data_prefix),
     )
     groundwork.check_mtu(data)
-    guarded = frozenset(net.id for net in (data, management) if groundwork.is_guarded(net))
+    guards = {
+        net.id: groundwork.security_group(name, rule)
+        for net, (name, rule) in zip((data, management), groundwork.groups.items(), strict=True)
+        if groundwork.is_guarded(net)
+    }
     return Ground(
         data_network_id=data.id,
         data_subnet_id=groundwork.subnets[DATA],
         management_network_id=management.id,
         key_name=workshop.names.run,
         user_data=user_data,
-        security_group_id=groundwork.security_group() if guarded else None,
-        guarded=guarded,
+        data_prefix_length=groundwork.data_prefix_length,
+        guards=guards,
     )
 
 
@@ -84,6 +91,17 @@ class _Groundwork:
         self.workshop = workshop
         self.subnets: dict[str, str] = {}
         """Name of a network of our own -> id of its subnet."""
+        self.data_prefix_length = PREFIX_LENGTH
+        self.groups: Mapping[str, dict[str, Any]] = {
+            # What comes out of a chain bears addresses that its functions may have changed.
+            self.names.run: {},
+            self.names.of(MANAGEMENT): {
+                "protocol": "tcp",
+                "port_range_min": SSH_PORT,
+                "port_range_max": SSH_PORT,
+            },
+        }
+        """Security groups of the data and the management network -> what each lets in."""
         config = self.config
         if config.management_network is None and config.external_network is None:
             raise InputError(
@@ -103,7 +121,8 @@ class _Groundwork:
 
     def journal(self, *, own_data: bool) -> None:
         """All that may be made, before any of it is."""
-        wanted = [(kind, self.names.run) for kind in (kinds.SECURITY_GROUP, kinds.KEYPAIR)]
+        wanted = [(kinds.SECURITY_GROUP, name) for name in self.groups]
+        wanted.append((kinds.KEYPAIR, self.names.run))
         if own_data:
             wanted += [(kind, self.names.of(DATA)) for kind in (kinds.NETWORK, kinds.SUBNET)]
         if self.config.management_network is None:
@@ -142,6 +161,7 @@ class _Groundwork:
                 f"the endpoints' network {there.name} has no IPv4 subnet", where="/endpoints"
             )
         self.subnets[DATA] = subnets[0].id
+        self.data_prefix_length = IPv4Network(subnets[0].cidr).prefixlen
         return there
 
     def own_network(self, which: str, prefix: str, *, gateway: bool) -> Any:
@@ -190,7 +210,9 @@ class _Groundwork:
     def management(self, data_prefix: str) -> Any:
         """The configured network, or one of our own behind a router."""
         if self.config.management_network is not None:
-            return existing(self.cloud, "management_network", self.config.management_network)
+            there = existing(self.cloud, "management_network", self.config.management_network)
+            self._check_apart(there, data_prefix)
+            return there
         assert self.config.external_network is not None
         outside = existing(self.cloud, "external_network", self.config.external_network)
         taken = IPv4Network(data_prefix)
@@ -198,6 +220,22 @@ class _Groundwork:
         own = self.own_network(MANAGEMENT, prefix, gateway=True)
         self._router(outside.id)
         return own
+
+    def _check_apart(self, management: Any, data_prefix: str) -> None:
+        """Raises DeploymentError: a machine in two networks of the same addresses answers by the
+        wrong one."""
+        subnets = self.cloud.call(
+            f"listing subnets of {management.name}",
+            lambda: list(self.network.subnets(network_id=management.id, ip_version=4)),
+        )
+        for subnet in subnets:
+            if IPv4Network(subnet.cidr).overlaps(IPv4Network(data_prefix)):
+                raise DeploymentError(
+                    f"the endpoints' network {data_prefix} meets {subnet.cidr} of the management "
+                    f"network {management.name}",
+                    where="/endpoints",
+                    hint="give client and server an `address` each, in another network",
+                )
 
     def _router(self, outside: str) -> None:
         name = self.names.of(MANAGEMENT)
@@ -224,9 +262,8 @@ class _Groundwork:
             lambda: self.network.add_interface_to_router(router, subnet),
         )
 
-    def security_group(self) -> str:
-        """One that lets everything in; out goes everything by default."""
-        name = self.names.run
+    def security_group(self, name: str, lets_in: Mapping[str, Any]) -> str:
+        """One with one rule for what comes in over IPv4; out goes everything by default."""
         group = things.ensure(
             self.cloud,
             kinds.SECURITY_GROUP,
@@ -236,18 +273,20 @@ class _Groundwork:
 
         def rule() -> Any:
             rules = self.network.security_group_rules(security_group_id=group.id)
-            open_ones = (
+            fitting = (
                 r
                 for r in rules
-                if r.direction == "ingress" and r.remote_group_id is None and r.protocol is None
+                if r.direction == "ingress"
+                and r.remote_group_id is None
+                and r.protocol == lets_in.get("protocol")
             )
-            return next(open_ones, None)
+            return next(fitting, None)
 
         self.cloud.ensure(
             f"opening security group {name}",
             rule,
             lambda: self.network.create_security_group_rule(
-                security_group_id=group.id, direction="ingress", ethertype="IPv4"
+                security_group_id=group.id, direction="ingress", ether_type="IPv4", **lets_in
             ),
         )
         return things.identity(group)

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from threading import Event
 
 from sfcperf.drivers.openstack.failures import Failure, Verdict
-from sfcperf.errors import DeploymentError
 
 PATIENCE_S = 75.0
 """For one call, from its first failure; what the call itself takes comes on top."""
@@ -20,8 +15,6 @@ REFUSALS = 2
 """Further tries after 401: a keystone that fails answers so, wrong passwords always do."""
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 10.0
-
-_abandoned: ContextVar[Event | None] = ContextVar("abandoned", default=None)
 
 
 class Turns:
@@ -62,22 +55,3 @@ class Turns:
             self._refused += 1
             return self.patience_s if self._refused <= REFUSALS else 0.0
         return 0.0
-
-
-@contextmanager
-def abandonable(event: Event) -> Iterator[None]:
-    """Inside, `pause` ends with an error as soon as the event is set."""
-    token = _abandoned.set(event)
-    try:
-        yield
-    finally:
-        _abandoned.reset(token)
-
-
-def pause(seconds: float) -> None:
-    """Wait. Raises DeploymentError when what it is done for was given up meanwhile."""
-    event = _abandoned.get()
-    if event is None:
-        time.sleep(seconds)
-    elif event.wait(seconds):
-        raise DeploymentError("given up, because another part failed or the run was interrupted")

@@ -12,6 +12,8 @@ MANAGEMENT = "management"
 """Port by which a machine is reached."""
 DATA = "data"
 """An endpoint's port in the data network."""
+PREFIX_LENGTH = 24
+"""Of the data network that a run makes, which holds both endpoints and all functions."""
 INGRESS, EGRESS = "in", "out"
 """A function's ports in the data network: its port pair."""
 
@@ -36,6 +38,8 @@ class Shape:
     """Host of the cloud; None: wherever it likes."""
     vnfd: Path | None
     """TOSCA descriptor, for Tacker; None: of an endpoint."""
+    user_data: str | None = None
+    """The descriptor's own, for cloud-init."""
 
     @property
     def ports(self) -> tuple[str, ...]:

@@ -97,8 +97,9 @@ def _body(workshop: Workshop, plan: MachinePlan, role: str, ground: Ground) -> d
         if plan.address is not None:
             fixed["ip_address"] = plan.address
         body["fixed_ips"] = [fixed]
-    if body["network_id"] in ground.guarded:
-        body["security_group_ids"] = [ground.security_group_id]
+    guard = ground.guards.get(body["network_id"])
+    if guard is not None:
+        body["security_group_ids"] = [guard]
         if role != MANAGEMENT:
             # A function sends packets that bear the endpoints' addresses.
             body["allowed_address_pairs"] = [{"ip_address": "0.0.0.0/0"}]

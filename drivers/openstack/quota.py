@@ -74,7 +74,7 @@ def needs_of(machines: Mapping[Shape, int], config: Config) -> Needs:
             "ports": ports + 2 * own_management,
             "routers": int(own_management),
             "floating IPs": int(own_management),
-            "security groups": 1,
+            "security groups": 2,
             "port pairs": functions,
             "port pair groups": functions,
             "port chains": int(functions > 0),
@@ -105,6 +105,7 @@ def _compute(cloud: Cloud, needs: Needs) -> list[Room]:
     compute, flavors = cloud.connection.compute, Flavors(cloud)
     cores = memory_mib = 0
     for shape, count in needs.machines.items():
+        flavors.image(shape.image)
         flavor = flavors.find(shape)
         cores += count * (shape.vcpus if flavor is None else flavor.vcpus)
         memory_mib += count * (shape.memory_mib if flavor is None else flavor.ram)

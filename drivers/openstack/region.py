@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,13 @@ from sfcperf.drivers.openstack.cloud import Cloud
 from sfcperf.drivers.openstack.config import Config
 from sfcperf.drivers.openstack.describe import Diagnostics
 from sfcperf.drivers.openstack.endpoint_options import Standing
+from sfcperf.drivers.openstack.flavors import Flavors
 from sfcperf.drivers.openstack.guest import Guest, connect, management_address, reach
 from sfcperf.drivers.openstack.lifecycle import lifecycle
 from sfcperf.drivers.openstack.lifecycle.base import Ground, Machine, Workshop
 from sfcperf.drivers.openstack.names import Names
-from sfcperf.drivers.openstack.plan import DATA, ChainPlan, MachinePlan, Shape
+from sfcperf.drivers.openstack.parallel import outcomes
+from sfcperf.drivers.openstack.plan import DATA, PREFIX_LENGTH, ChainPlan, MachinePlan, Shape
 from sfcperf.drivers.openstack.pool import Pool
 from sfcperf.drivers.openstack.shapes import needs
 from sfcperf.drivers.openstack.site import Site
@@ -47,6 +49,7 @@ class Region:
         self._teller = diagnostics.teller(self.cloud, config)
         self._workshop = Workshop(self.cloud, config, names, context.journal, context.log)
         self._lifecycle = lifecycle(config.lifecycle)(self._workshop)
+        self._flavors = Flavors(self.cloud)
         self._pool = Pool(names)
         self._ground: Ground | None = None
         self._gate: Guest | None = None
@@ -70,7 +73,10 @@ class Region:
         guests = iter([each if isinstance(each, Guest) else made[each.name] for each in chosen])
         client, server = (there or next(guests) for there in standing)
         functions = {spec.name: next(guests) for spec in scenario.chain.functions}
-        return Site(scenario, client, server, functions, self._config, outputs)
+        length = PREFIX_LENGTH if self._ground is None else self._ground.data_prefix_length
+        site = Site(scenario, client, server, functions, self._config, outputs, length)
+        site.images = {shape.image: self._image(shape.image) for shape in wanted.machines}
+        return site
 
     def chain(self, site: Site) -> None:
         """Lead packets through the site's functions."""
@@ -95,6 +101,12 @@ class Region:
         """What the cloud itself can say of the machines."""
         machines = {name: guest.machine for name, guest in site.guests.items() if guest.made}
         return diagnostics.of(self._teller, machines)
+
+    def _image(self, name: str) -> Mapping[str, str | None]:
+        """What the name stood for at the time."""
+        image = self._flavors.image(name)
+        digest = f"{image.hash_algo}:{image.hash_value}" if image.hash_value else image.checksum
+        return {"id": image.id, "hash": digest}
 
     def facts(self) -> Mapping[str, Any]:
         """For the run's manifest."""
@@ -146,19 +158,15 @@ class Region:
             with suppress(SfcperfError):
                 self._abandon(plans)
             raise
-        with ThreadPoolExecutor(len(machines)) as pool:
-            jobs = {m.plan.name: pool.submit(self._connect, m, key) for m in machines}
-        guests = []
-        for job in jobs.values():
+        jobs = outcomes(*(partial(self._connect, machine, key) for machine in machines))
+        for job in jobs:
             if job.exception() is None:
-                guests.append(job.result())
-                self._pool.add(guests[-1])
-        failed = [m for m in machines if jobs[m.plan.name].exception() is not None]
+                self._pool.add(job.result())
+        failed = [m for m, job in zip(machines, jobs, strict=True) if job.exception() is not None]
         if failed:
             # A machine that does not answer is not tried again: the next one is new.
             self._remove(failed)
-            jobs[failed[0].plan.name].result()
-        return guests
+        return [job.result() for job in jobs]
 
     def _free_addresses(self, asked: Sequence[tuple[Shape, str | None]]) -> None:
         """An endpoint's address is held by the machine of an earlier scenario that has another

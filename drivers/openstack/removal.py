@@ -11,8 +11,8 @@ from sfcperf.drivers.openstack import things
 from sfcperf.drivers.openstack.cloud import Cloud
 from sfcperf.drivers.openstack.failures import CloudError, Verdict
 from sfcperf.drivers.openstack.parallel import each
-from sfcperf.drivers.openstack.patience import pause
 from sfcperf.errors import SfcperfError
+from sfcperf.hosts.abandon import pause
 
 GONE_S = 120.0
 """How long things of one kind may take to go."""

@@ -12,10 +12,10 @@ from sfcperf.drivers.openstack import kinds, things
 from sfcperf.drivers.openstack.cloud import Cloud
 from sfcperf.drivers.openstack.lifecycle.base import Workshop
 from sfcperf.drivers.openstack.parallel import each
-from sfcperf.drivers.openstack.patience import pause
 from sfcperf.drivers.openstack.plan import MachinePlan
 from sfcperf.drivers.openstack.ports import port_name, roles
 from sfcperf.errors import DeploymentError
+from sfcperf.hosts.abandon import pause
 
 __all__ = ["Boots", "console", "encoded", "port_name", "remove_server", "roles"]
 

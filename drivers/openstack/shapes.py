@@ -10,6 +10,7 @@ from sfcperf import plugins
 from sfcperf.drivers.openstack.config import Config
 from sfcperf.drivers.openstack.endpoint_options import Standing, options_of
 from sfcperf.drivers.openstack.plan import Shape
+from sfcperf.drivers.openstack.user_data import subtype
 from sfcperf.errors import WorkflowError
 from sfcperf.vnfs.base import NetworkFunction
 from sfcperf.workflow.model import EndpointSpec, FunctionSpec, Resources, Scenario
@@ -71,23 +72,31 @@ def _endpoint(spec: EndpointSpec, config: Config) -> Shape | Standing:
 
 def _function(spec: FunctionSpec, config: Config) -> Shape:
     vnfd = descriptor_of(spec)
-    image = config.image or read_descriptor(vnfd).image
+    descriptor = read_descriptor(vnfd)
+    image = config.image or descriptor.image
     if image is None:
         raise WorkflowError(
             f"it is not said from which image the VMs of {spec.vnf} are made",
             where=f"/vnfs/{spec.vnf}",
             hint="set /infrastructure/config/image, or give its VNFD an image artifact",
         )
+    if descriptor.user_data is not None and subtype(descriptor.user_data) is None:
+        raise WorkflowError(
+            f"the VNF descriptor {vnfd} has user data of an unknown format",
+            where=f"/vnfs/{spec.vnf}/vnfd",
+            allowed='a script ("#!/bin/sh" ...) or "#cloud-config" ...',
+        )
     return Shape(
         role="function",
         vnf=spec.vnf,
         type=spec.type,
         image=image,
-        flavor=config.flavor,
+        flavor=config.flavor or descriptor.flavor,
         vcpus=spec.resources.vcpus,
         memory_mib=spec.resources.memory_mib,
         hypervisor=config.hosts.get(spec.node),
         vnfd=vnfd,
+        user_data=descriptor.user_data,
     )
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sfcperf import plugins
-from sfcperf.drivers.openstack.admission import PREFIX_LENGTH
 from sfcperf.drivers.openstack.config import Config
 from sfcperf.drivers.openstack.guest import COMMAND_TIMEOUT_S, Guest
+from sfcperf.drivers.openstack.parallel import each
 from sfcperf.drivers.openstack.plan import DATA, EGRESS, INGRESS
 from sfcperf.errors import DeploymentError, MeasurementError, SfcperfError
 from sfcperf.hosts.carry import equip
@@ -43,16 +43,20 @@ class Site:
         functions: Mapping[str, Guest],
         config: Config,
         outputs: Path,
+        prefix_length: int,
     ) -> None:
-        """`functions` by instance, in forward order."""
+        """`functions` by instance, in forward order; `prefix_length` of the data network."""
         self.scenario = scenario
         self.client = client
         self.server = server
         self.functions = functions
         self.mtu = config.mtu
+        self._prefix_length = prefix_length
         self._provision = config.provision
         self.running: dict[str, RunningFunction] = {}
         self.chain: Mapping[str, Any] = {}
+        self.images: Mapping[str, Mapping[str, str | None]] = {}
+        """Name -> id, and digest of the content where the cloud tells it."""
         self.carried: dict[str, list[str]] = {}
         """Instance -> tools that it lacked."""
         self.ready = False
@@ -66,17 +70,14 @@ class Site:
 
     def prepare(self) -> None:
         """Tools, addresses, functions: all guests at the same time. Raises DeploymentError."""
-        with ThreadPoolExecutor(len(self.guests)) as pool:
-            jobs = [
-                pool.submit(self._endpoint, "client", self.client, self.server),
-                pool.submit(self._endpoint, "server", self.server, self.client),
-                *(pool.submit(self._function, spec) for spec in self.scenario.chain.functions),
-            ]
-            errors = [error for job in jobs if (error := job.exception()) is not None]
-        for error in errors:
-            if isinstance(error, MeasurementError):
-                raise DeploymentError(error.message, where=error.where, hint=error.hint) from error
-            raise error
+        try:
+            each(
+                partial(self._endpoint, "client", self.client, self.server),
+                partial(self._endpoint, "server", self.server, self.client),
+                *(partial(self._function, spec) for spec in self.scenario.chain.functions),
+            )
+        except MeasurementError as error:
+            raise DeploymentError(error.message, where=error.where, hint=error.hint) from error
         self.ready = True
 
     def stop(self) -> None:
@@ -88,8 +89,10 @@ class Site:
                 running.stop()
             except SfcperfError as error:
                 errors.append(error)
-        with ThreadPoolExecutor(len(self.guests)) as pool:
-            list(pool.map(Guest.tidy, self.guests.values()))
+        # Functions may be reached through an endpoint.
+        each(*(guest.host.close for guest in self.functions.values()))
+        self.server.host.close()
+        self.client.host.close()
         if errors:
             raise errors[0]
 
@@ -100,7 +103,7 @@ class Site:
         interface, own = guest.interfaces[DATA], guest.port(DATA).address
         lines = (
             f"link set dev {interface} mtu {self.mtu} up",
-            f"address replace {own}/{PREFIX_LENGTH} dev {interface}",
+            f"address replace {own}/{self._prefix_length} dev {interface}",
             # No ARP while it is measured.
             f"neighbour replace {other.port(DATA).address} lladdr {other.port(DATA).mac} nud "
             f"permanent dev {interface}",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+from sfcperf.hosts.abandon import pause
+
 LONGEST_PAUSE_S = 1.0
 
 
@@ -28,5 +30,5 @@ class Patience:
     def pause(self) -> None:
         """Sleep after a look in vain."""
         looked_s = time.monotonic() - self._looking_since
-        time.sleep(min(max(self._period_s, looked_s), max(self._period_s, LONGEST_PAUSE_S)))
+        pause(min(max(self._period_s, looked_s), max(self._period_s, LONGEST_PAUSE_S)))
         self._looking_since = time.monotonic()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfcperf.errors import DeploymentError, InputError, MeasurementError
+from sfcperf.hosts.abandon import pause
 from sfcperf.hosts.base import Completed, Host, Process
 from sfcperf.hosts.process import check_success, open_output
 from sfcperf.hosts.ssh_access import SshAccess, Unreachable
@@ -83,7 +84,7 @@ class SshHost(Host):
                         where=error.where,
                         hint=error.hint,
                     ) from error
-            time.sleep(_RETRY_S)
+            pause(_RETRY_S)
 
     @property
     def machine(self) -> str:

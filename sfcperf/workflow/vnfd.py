@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.errors import InputError
+from sfcperf.workflow.vnfd_tacker import TACKER_TYPES
 
 _MAX_BYTES = 1 << 20
 _COMPUTE = ("nfv_compute", "host")
@@ -24,8 +25,12 @@ class Descriptor:
     memory_mib: int | None
     """Sum of `mem_size` of its VDUs, MiB, rounded up."""
     image: str | None = None
-    """Image that its first VDU is made from: the artifact's file without its ending, as an image
-    service names it."""
+    """Image that its first VDU is made from: as Tacker's `image` property names it, or the file of
+    its image artifact without its ending, as an image service names it."""
+    flavor: str | None = None
+    """Flavor of its first VDU (Tacker's property)."""
+    user_data: str | None = None
+    """Its first VDU's own user data, for cloud-init: Tacker's `user_data`, SOL001's `boot_data`."""
 
 
 def read_descriptor(path: Path) -> Descriptor:
@@ -48,7 +53,14 @@ def _read(path: Path, _changed_ns: int) -> Descriptor:
     sizes = [_compute(node) for node in template.nodetemplates]
     vcpus = [cpus for cpus, _ in sizes if cpus is not None]
     memory = [mib for _, mib in sizes if mib is not None]
-    return Descriptor(sum(vcpus) if vcpus else None, sum(memory) if memory else None, _image(tree))
+    properties = _properties(tree, path)
+    return Descriptor(
+        sum(vcpus) if vcpus else None,
+        sum(memory) if memory else None,
+        properties.get("image") or _image(tree),
+        properties.get("flavor"),
+        properties.get("user_data") or properties.get("boot_data"),
+    )
 
 
 def _yaml(path: Path) -> dict[str, Any]:
@@ -90,7 +102,7 @@ def _parse(path: Path) -> Any:
     from toscaparser.tosca_template import ToscaTemplate
 
     try:
-        return ToscaTemplate(str(path))
+        return ToscaTemplate(str(path), local_defs=TACKER_TYPES)
     except Exception as error:
         # The parser raises whatever a malformed template makes it stumble over.
         reports = ExceptionCollector.getExceptionsReport(False)
@@ -125,6 +137,34 @@ def _image(tree: dict[str, Any]) -> str | None:
                 file = artifact.get("file")
                 return Path(file).stem if isinstance(file, str) and file else None
     return None
+
+
+def _properties(tree: dict[str, Any], path: Path) -> dict[str, str]:
+    """Of the first VDU, those that say on what it stands, as texts. The parser gives them only
+    where the type declares them."""
+    for name, node in tree["topology_template"]["node_templates"].items():
+        if "vdu" in str(node.get("type", "")).lower():
+            given = node.get("properties") or {}
+            return {
+                key: _text(given[key], f"{path}: {name}/{key}")
+                for key in ("image", "flavor", "user_data", "boot_data")
+                if given.get(key) is not None
+            }
+    return {}
+
+
+def _text(value: Any, where: str) -> str:
+    """A text, or the content of SOL001's BootData (7.1.12)."""
+    for key in ("content_or_file_data", "content"):
+        if isinstance(value, dict) and key in value:
+            value = value[key]
+    if not isinstance(value, str):
+        raise InputError(
+            "a VNF descriptor leaves open what its VM is made from",
+            where=where,
+            allowed="a text; what is an input, or a file of a package, is not known here",
+        )
+    return value
 
 
 def _mebibytes(size: str) -> int:

@@ -35,7 +35,7 @@ def test_a_way_in_from_outside_is_made_once_and_goes(
         ground = networks.prepare_ground(place, USER_DATA, key, "192.168.213.0/24")
         again = networks.prepare_ground(place, USER_DATA, key, "192.168.213.0/24")
         assert again == ground
-        assert ground.guarded == frozenset()
+        assert ground.guards == {}
         plan = endpoint(place.names, 1, "client", "192.168.213.1")
         place.journal.intend(resources(place.cloud, plan))
         machine = Machine(plan, "", ports.ensure_ports(place, plan, ground), 0.0)

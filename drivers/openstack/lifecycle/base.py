@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sfcperf.drivers.base import Journal
 from sfcperf.drivers.openstack.config import Config
 from sfcperf.drivers.openstack.names import Names
-from sfcperf.drivers.openstack.plan import ChainPlan, MachinePlan
+from sfcperf.drivers.openstack.plan import PREFIX_LENGTH, ChainPlan, MachinePlan
 from sfcperf.plugins import Requirement
 
 if TYPE_CHECKING:
@@ -51,11 +51,11 @@ class Ground:
     key_name: str
     user_data: str
     """A `#!/bin/sh` script for all machines: it tells the console the host's SSH keys."""
-    security_group_id: str | None = None
-    """Allows all; None: no network of these has port security."""
-    guarded: frozenset[str] = frozenset()
-    """Ids of networks with port security: ports in them need the security group, and those of
-    functions must be allowed to send packets of others."""
+    data_prefix_length: int = PREFIX_LENGTH
+    """Of the data subnet."""
+    guards: Mapping[str, str] = field(default_factory=dict)
+    """Id of a network with port security -> id of the security group for ports in it; those of
+    functions must besides be allowed to send packets of others."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Lifecycle(ABC):
     def chain(self, plan: ChainPlan, machines: Mapping[str, Machine]) -> Mapping[str, Any]:
         """Lead the client's packets through these machines (by name), and return when the cloud
         says that it does. Gives facts for the results: chain id, encapsulation between switches,
-        parameters. There is one chain at a time; a standing one is changed or replaced."""
+        parameters. There is one chain at a time; a standing one is replaced."""
 
     @abstractmethod
     def unchain(self) -> None:

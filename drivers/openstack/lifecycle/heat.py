@@ -1,7 +1,7 @@
 """Life cycle by heat: each machine is a stack, and so is the chain.
 
 A stack per machine, so that machines are kept and removed one by one and a failure of one spoils no
-other; the chain's stack is updated in place, which leaves port pairs of machines that stay alone.
+other.
 """
 
 from __future__ import annotations
@@ -84,16 +84,10 @@ class HeatLifecycle(Lifecycle):
         }
         template = heat_template.chain(functions, classifier, symmetric=plan.symmetric, name=run)
         self.workshop.journal.intend(self._chain_resources())
-        standing = heat_stack.find(cloud, self._chain_stack)
-        if standing is not None and not _may_become(standing, template):
-            heat_stack.remove(cloud, self._chain_stack)
-        chain_id = self._bring_chain(template)
-        if not self._goes_through(chain_id, plan.functions):
-            # Some releases keep the old order of groups that were in the chain before.
-            heat_stack.remove(cloud, self._chain_stack)
-            chain_id = self._bring_chain(template)
+        heat_stack.remove(cloud, self._chain_stack)
+        outputs = heat_stack.bring(cloud, self._chain_stack, template, CHAIN_TIMEOUT_S)
         return {
-            "chain": chain_id,
+            "chain": str(outputs["chain"]),
             "chained_by": "networking-sfc, by heat",
             "correlation": "mpls",
             "symmetric": plan.symmetric,
@@ -142,25 +136,6 @@ class HeatLifecycle(Lifecycle):
         own = {role: _port(plan, role, outputs[role]) for role in ports.roles(plan)}
         return Machine(plan, outputs[heat_template.SERVER], own, time.monotonic() - started)
 
-    def _bring_chain(self, template: heat_template.Template) -> str:
-        cloud = self.workshop.cloud
-        outputs = heat_stack.bring(cloud, self._chain_stack, template, CHAIN_TIMEOUT_S)
-        return str(outputs["chain"])
-
-    def _goes_through(self, chain_id: str, functions: Sequence[str]) -> bool:
-        cloud = self.workshop.cloud
-        network = cloud.connection.network
-        groups = [things.every(cloud, kinds.PAIR_GROUP, name) for name in functions]
-        found = cloud.call("reading the chain", lambda: network.get_sfc_port_chain(chain_id))
-        return list(found.port_pair_groups) == [each.id for (each, *_) in groups]
-
-
-def _may_become(stack: Any, template: heat_template.Template) -> bool:
-    """Whether an update leads there: networking-sfc cannot change what a classifier matches, nor
-    have two that match the same while heat replaces one by the other."""
-    outputs = heat_stack.outputs(stack)
-    return bool(outputs.get(heat_template.FIXED) == heat_template.fixed_of(template))
-
 
 def _port(plan: MachinePlan, role: str, told: Sequence[str]) -> Port:
     identity, mac, address, network = told
@@ -174,6 +149,8 @@ def _port(plan: MachinePlan, role: str, told: Sequence[str]) -> Port:
 
 def _resource_types(cloud: Cloud) -> set[str]:
     """Names of the types that heat offers this project; openstacksdk has no call for them."""
+    from openstack.exceptions import raise_from_response
+
     answer: Any = cloud.connection.orchestration.get("/resource_types")
-    answer.raise_for_status()
+    raise_from_response(answer)
     return set(answer.json()["resource_types"])

@@ -27,21 +27,19 @@ class StackFailed(DeploymentError):
 def bring(cloud: Cloud, name: str, template: Template, timeout_s: float) -> Outputs:
     """Make the stack of this name stand for this template; gives its outputs.
 
-    A stack that stands for it is left alone, another one is updated, one that failed is removed and
-    made anew. Raises StackFailed; DeploymentError when time is over.
+    A stack that stands for it is left alone, any other one is removed and made anew. Raises
+    StackFailed; DeploymentError when time is over.
     """
     stack = find(cloud, name)
     if stack is not None and stack.status.endswith("_IN_PROGRESS"):
         # Left by a call that ended before the cloud did.
         stack = _settled(cloud, name, timeout_s)
-    if stack is not None and not _stands(stack):
-        cloud.log(f"openstack: stack {name} is {stack.status}: it is made anew")
+    if stack is not None and not _stands(stack, template):
+        cloud.log(f"openstack: stack {name} ({stack.status}) is made anew")
         remove(cloud, name)
         stack = None
     if stack is None:
         _create(cloud, name, template)
-    elif outputs(stack).get(REVISION) != revision_of(template):
-        _update(cloud, name, stack, template)
     return _wait(cloud, name, template, timeout_s)
 
 
@@ -76,18 +74,7 @@ def _create(cloud: Cloud, name: str, template: Template) -> None:
     things.ensure(cloud, kinds.STACK, name, make)
 
 
-def _update(cloud: Cloud, name: str, stack: Any, template: Template) -> None:
-    cloud.call(
-        f"updating stack {name}",
-        lambda: cloud.connection.orchestration.update_stack(
-            stack, template=template, timeout_mins=MINUTES
-        ),
-    )
-
-
 def _wait(cloud: Cloud, name: str, template: Template, timeout_s: float) -> Outputs:
-    revision = revision_of(template)
-
     def look() -> Outputs | None:
         stack = next(iter(_every(cloud, name)), None)
         if stack is None:
@@ -97,10 +84,7 @@ def _wait(cloud: Cloud, name: str, template: Template, timeout_s: float) -> Outp
                 f"stack {name} is {stack.status}: {_reason(cloud, stack)}",
                 hint=f"`openstack stack show {name}` says more, as long as it is there",
             )
-        told = outputs(stack)
-        # Right after an update was asked for, the stack may still show what was before.
-        done = stack.status.endswith("_COMPLETE") and told.get(REVISION) == revision
-        return told if done else None
+        return outputs(stack) if _stands(stack, template) else None
 
     return cloud.wait(f"waiting for stack {name}", look, timeout_s)
 
@@ -116,8 +100,9 @@ def _settled(cloud: Cloud, name: str, timeout_s: float) -> Any | None:
     return cloud.wait(f"waiting for stack {name}", look, timeout_s)[0]
 
 
-def _stands(stack: Any) -> bool:
-    return bool(stack.status.endswith("_COMPLETE")) and not stack.status.startswith("DELETE")
+def _stands(stack: Any, template: Template) -> bool:
+    done = stack.status.endswith("_COMPLETE") and not stack.status.startswith("DELETE")
+    return bool(done) and outputs(stack).get(REVISION) == revision_of(template)
 
 
 def _reason(cloud: Cloud, stack: Any) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 from sfcperf.drivers.openstack import ports, servers
 from sfcperf.drivers.openstack.lifecycle.base import Ground
 from sfcperf.drivers.openstack.plan import MANAGEMENT, MachinePlan
+from sfcperf.drivers.openstack.user_data import joined
 
 VERSION = "2018-08-31"
 """Of the template language (Rocky): older than any cloud that is still in use."""
@@ -22,8 +23,6 @@ SERVER = "server"
 """Name of the server's resource; ports have the names of `plan`."""
 REVISION = "revision"
 """Output that says which template a stack stands for."""
-FIXED = "fixed"
-"""Output of a chain that says what it matches and whether it is symmetric."""
 
 Template = dict[str, Any]
 
@@ -38,7 +37,7 @@ def machine(plan: MachinePlan, ground: Ground, flavor: str, run: str) -> Templat
         "flavor": flavor,
         "key_name": ground.key_name,
         "config_drive": True,
-        "user_data": ground.user_data,
+        "user_data": joined(ground.user_data, plan.shape.user_data),
         "user_data_format": "RAW",
         "metadata": {servers.METADATA: run},
         "networks": [{"port": {"get_resource": name}} for name in names],
@@ -65,8 +64,9 @@ def _port(name: str, plan: MachinePlan, ground: Ground) -> Template:
         if plan.address is not None:
             fixed["ip_address"] = plan.address
         properties["fixed_ips"] = [fixed]
-    if properties["network"] in ground.guarded:
-        properties["security_groups"] = [ground.security_group_id]
+    guard = ground.guards.get(properties["network"])
+    if guard is not None:
+        properties["security_groups"] = [guard]
         if name != MANAGEMENT:
             # A function sends packets that bear the endpoints' addresses.
             properties["allowed_address_pairs"] = [{"ip_address": "0.0.0.0/0"}]
@@ -92,8 +92,7 @@ def chain(
     """Port pairs, their groups, a classifier and the chain; the output `chain` is its id.
 
     `functions`: machine -> ids of its ingress and egress port, in forward order; `classifier`: what
-    matches, in the words of networking-sfc's API, which are heat's too. Pairs and groups are named
-    after machines, so that an update to other machines leaves those alone that stay.
+    matches, in the words of networking-sfc's API, which are heat's too.
     """
     resources: Template = {
         "classifier": {
@@ -120,17 +119,7 @@ def chain(
             "chain_parameters": {"correlation": "mpls", "symmetric": symmetric},
         },
     }
-    outputs = {
-        "chain": {"value": {"get_resource": "chain"}},
-        FIXED: {"value": _digest([classifier, symmetric])},
-    }
-    return _template(resources, outputs)
-
-
-def fixed_of(template: Template) -> str:
-    """Digest of what cannot be changed in a standing chain: classifier and symmetry."""
-    fixed: str = template["outputs"][FIXED]["value"]
-    return fixed
+    return _template(resources, {"chain": {"value": {"get_resource": "chain"}}})
 
 
 def revision_of(template: Template) -> str:

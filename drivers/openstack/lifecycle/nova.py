@@ -11,6 +11,7 @@ from sfcperf.drivers.openstack.config import Config
 from sfcperf.drivers.openstack.flavors import Flavors, flavor_id
 from sfcperf.drivers.openstack.lifecycle.base import Ground, Lifecycle, Machine, Port, Workshop
 from sfcperf.drivers.openstack.plan import ChainPlan, MachinePlan, Shape
+from sfcperf.drivers.openstack.user_data import joined
 from sfcperf.plugins import Requirement
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class NovaLifecycle(Lifecycle):
                 "name": plan.name,
                 **placed[plan.shape],
                 "key_name": ground.key_name,
-                "user_data": servers.encoded(ground.user_data),
+                "user_data": servers.encoded(joined(ground.user_data, plan.shape.user_data)),
                 "config_drive": True,
                 "metadata": {servers.METADATA: workshop.names.tag},
                 "networks": [{"port": port.id} for port in made[plan.name].values()],

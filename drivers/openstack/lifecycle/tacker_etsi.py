@@ -68,6 +68,9 @@ class EtsiVnfs:
         self._onboard(name, package)
         for attempt in range(FRESH + 1):
             instance = things.ensure(cloud, kinds.VNF_INSTANCE, name, partial(self._create, name))
+            # A Tacker that forgets the instance leaves its stack.
+            stack = things.resource(cloud, kinds.STACK, f"vnf-{instance.id}")
+            self.workshop.journal.intend([stack])
             try:
                 self._instantiate(instance, vim)
                 break

@@ -14,6 +14,7 @@ from typing import Any
 from sfcperf.drivers.openstack import ports
 from sfcperf.drivers.openstack.lifecycle.base import Ground
 from sfcperf.drivers.openstack.plan import MANAGEMENT, MachinePlan
+from sfcperf.drivers.openstack.user_data import joined
 from sfcperf.errors import InputError
 
 PROFILE = "tosca_simple_profile_for_nfv_1_0_0"
@@ -106,7 +107,7 @@ def _virtual_machine(node: Template, plan: MachinePlan, ground: Ground, flavor: 
         "mgmt_driver": "noop",
         "config_drive": True,
         "key_name": ground.key_name,
-        "user_data": ground.user_data,
+        "user_data": joined(ground.user_data, plan.shape.user_data),
         "user_data_format": "RAW",
     }
     if plan.shape.hypervisor is not None:
@@ -121,11 +122,11 @@ def _connection_point(
     properties: Template = {"name": ports.port_name(plan.name, port), "order": order}
     if port == MANAGEMENT:
         properties["management"] = True
-    guarded = network in ground.guarded
-    if guarded:
-        properties["security_groups"] = [ground.security_group_id]
+    guard = ground.guards.get(network)
+    if guard is not None:
+        properties["security_groups"] = [guard]
     # A function's packets bear the endpoints' addresses.
-    if port != MANAGEMENT and guarded:
+    if port != MANAGEMENT and guard is not None:
         properties["allowed_address_pairs"] = [{"ip_address": "0.0.0.0/0"}]
     elif port != MANAGEMENT:
         properties["anti_spoofing_protection"] = False

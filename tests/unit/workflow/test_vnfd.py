@@ -56,6 +56,44 @@ def test_sizes(tmp_path: Path, text: str, expected: Descriptor) -> None:
     assert read_descriptor(file) == expected
 
 
+def test_what_a_vdu_stands_on(tmp_path: Path) -> None:
+    """As Tacker's legacy descriptors say it, whose types nobody declares."""
+    file = tmp_path / "vnfd.yaml"
+    file.write_text(
+        template(
+            """
+    VDU1:
+      type: tosca.nodes.nfv.VDU.Tacker
+      capabilities:
+        nfv_compute: {properties: {num_cpus: 2, mem_size: 512 MB, disk_size: 1 GB}}
+      properties: {image: acme, flavor: m1.acme, user_data: "#!/bin/sh", mgmt_driver: noop}
+    CP1:
+      type: tosca.nodes.nfv.CP.Tacker
+      properties: {management: true, order: 0, anti_spoofing_protection: false}
+      requirements:
+        - virtualLink: {node: VL1}
+        - virtualBinding: {node: VDU1}
+    VL1:
+      type: tosca.nodes.nfv.VL
+      properties: {network_name: net_mgmt, vendor: Acme}
+"""
+        )
+    )
+    assert read_descriptor(file) == Descriptor(2, 489, "acme", "m1.acme", "#!/bin/sh")
+
+
+def test_what_is_known_at_deployment_only(tmp_path: Path) -> None:
+    file = tmp_path / "vnfd.yaml"
+    node = """
+    VDU1: {type: tosca.nodes.nfv.VDU.Tacker, properties: {flavor: {get_input: size}}}
+"""
+    inputs = "  inputs: {size: {type: string}}\n  node_templates:"
+    file.write_text(template(node).replace("  node_templates:", inputs))
+    with pytest.raises(InputError, match="leaves open") as caught:
+        read_descriptor(file)
+    assert (caught.value.where or "").endswith("vnfd.yaml: VDU1/flavor")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -13,10 +13,11 @@ import pytest
 from support.broken_api import BrokenApi, Fault
 
 from sfcperf.drivers.openstack import kinds, patience, things
-from sfcperf.drivers.openstack.cloud import Cloud
+from sfcperf.drivers.openstack.cloud import AT_ONCE, Cloud
 from sfcperf.drivers.openstack.failures import CloudError
-from sfcperf.drivers.openstack.parallel import each
+from sfcperf.drivers.openstack.parallel import each, outcomes
 from sfcperf.errors import DeploymentError, EnvironmentLacks
+from sfcperf.hosts.abandon import pause
 
 Start = Callable[..., "tuple[BrokenApi, Cloud, list[str]]"]
 
@@ -238,6 +239,48 @@ class TestTogether:
         api, cloud, _ = start(Fault("POST", "/networks", "lost after", times=5))
         each(*(lambda n=name: make(cloud, n) for name in map(str, range(12))))
         assert api.names("networks") == sorted(map(str, range(12)))
+
+    def test_no_more_requests_at_a_time_than_a_cloud_bears(self, start: Start) -> None:
+        _, cloud, _ = start()
+        under_way = most = 0
+        lock = threading.Lock()
+
+        def request() -> None:
+            nonlocal under_way, most
+            with lock:
+                under_way += 1
+                most = max(most, under_way)
+            threading.Event().wait(0.02)
+            with lock:
+                under_way -= 1
+
+        each(*[lambda: cloud.call("asking", request)] * 40)
+        assert 1 < most <= AT_ONCE
+
+    def test_those_that_wait_do_not_hold_others_up(self, start: Start) -> None:
+        """More than can ask at a time wait for one that comes last."""
+        _, cloud, _ = start()
+        come = threading.Event()
+        waits = [
+            lambda: cloud.wait("waiting", lambda: come.is_set() or None, 30)
+            for _ in range(2 * AT_ONCE)
+        ]
+        assert all(each(*waits, lambda: cloud.call("asking", come.set))[:-1])
+
+    def test_one_that_fails_ends_those_within_others(self) -> None:
+        def fail() -> None:
+            raise DeploymentError("this one failed")
+
+        with pytest.raises(DeploymentError, match="this one failed"):
+            each(lambda: each(lambda: pause(60)), fail)
+
+    def test_outcomes_are_waited_for_one_by_one(self) -> None:
+        def fail() -> None:
+            raise DeploymentError("this one failed")
+
+        good, bad = outcomes(lambda: pause(0.01) or 7, fail)  # type: ignore[func-returns-value]
+        assert good.result() == 7
+        assert isinstance(bad.exception(), DeploymentError)
 
     def test_when_one_fails_the_others_give_up(self, start: Start) -> None:
         api, cloud, _ = start(Fault("GET", "name=slow", status=503, times=-1), patience_s=60)

@@ -49,6 +49,23 @@ def refused(tmp_path: Any, settings: Mapping[str, Any], **changes: Any) -> Workf
     return caught.value
 
 
+SCRIPT = "#!/bin/sh\necho acme\n"
+TACKER_VNFD = """
+tosca_definitions_version: tosca_simple_profile_for_nfv_1_0_0
+topology_template:
+  node_templates:
+    VDU1:
+      type: tosca.nodes.nfv.VDU.Tacker
+      properties:
+        image: acme-1.2
+        flavor: m1.acme
+        user_data_format: RAW
+        user_data: |
+          #!/bin/sh
+          echo acme
+"""
+
+
 class TestShapes:
     def test_functions_have_what_the_workflow_gives_them(self, tmp_path: Any) -> None:
         short, _ = scenarios(tmp_path)
@@ -86,8 +103,33 @@ class TestShapes:
         assert wanted.functions[0].hypervisor == "compute-b"
         assert wanted.server.hypervisor == "compute-c"
 
+    def test_a_descriptor_may_say_flavor_image_and_user_data(self, tmp_path: Any) -> None:
+        (tmp_path / "own.yaml").write_text(TACKER_VNFD)
+        own = {"fwd": {"type": "forwarder", "vnfd": "own.yaml"}, "fw": {"type": "firewall"}}
+        short, _ = scenarios(tmp_path, vnfs=own)
+        ends = {end: {"options": {"image": "ends"}} for end in ("client", "server")}
+        alone, _ = scenarios(tmp_path, vnfs=own, endpoints=ends)
+        shape = needs(alone, config(image=None)).functions[0]
+        assert (shape.image, shape.flavor, shape.user_data) == ("acme-1.2", "m1.acme", SCRIPT)
+        shape = needs(short, config(flavor="all")).functions[0]
+        assert (shape.image, shape.flavor) == ("guest", "all")
+
 
 class TestAdmission:
+    def test_user_data_that_nobody_would_run(self, tmp_path: Any) -> None:
+        text = TACKER_VNFD.replace("#!/bin/sh", "packages: []")
+        (tmp_path / "own.yaml").write_text(text)
+        own = {"fwd": {"type": "forwarder", "vnfd": "own.yaml"}, "fw": {"type": "firewall"}}
+        error = refused(tmp_path, {}, vnfs=own)
+        assert error.where == "/vnfs/fwd/vnfd"
+        assert "#cloud-config" in (error.allowed or "")
+
+    def test_endpoints_stay_out_of_the_functions_half(self, tmp_path: Any) -> None:
+        ends = {"client": {"address": "10.1.1.1"}, "server": {"address": "10.1.1.130"}}
+        error = refused(tmp_path, {}, endpoints=ends)
+        assert error.where == "/endpoints/server/address"
+        assert error.allowed == "an address in 10.1.1.0/25"
+
     def test_what_can_be_built_is_admitted(self, tmp_path: Any) -> None:
         admit(scenarios(tmp_path), config())
 

@@ -30,7 +30,7 @@ from sfcperf.workflow.model import Match
 
 GROUND = Ground("data-net", "data-subnet", "management-net", "sfcperf-abc123", USER_DATA)
 GUARDED = Ground(
-    "data-net", "data-subnet", "management-net", "key", USER_DATA, "group", frozenset({"data-net"})
+    "data-net", "data-subnet", "management-net", "key", USER_DATA, guards={"data-net": "group"}
 )
 TYPES = plugins.names("vnf")
 

@@ -1,0 +1,37 @@
+"""Probes measured over a cable."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sfcperf.active.base import Probe, ProbeResult
+from support.cable import Cable
+
+
+def made(kind: type[Probe], **given: Any) -> Probe:
+    properties = kind.parameters["properties"]
+    return kind({n: p["default"] for n, p in properties.items() if "default" in p} | given)
+
+
+def measure(wire: Cable, raw: Path, kind: type[Probe], **given: Any) -> ProbeResult:
+    probe = made(kind, **given)
+    try:
+        probe.prepare(wire.deployment, raw)
+        return probe.measure(wire.deployment, raw)
+    finally:
+        probe.cleanup()
+
+
+def measure_in_peace(wire: Cable, raw: Path, kind: type[Probe], **given: Any) -> ProbeResult:
+    """A trusted result, in one of a few tries: the machine has other things to do as well."""
+    for _ in range(4):
+        result = measure(wire, raw, kind, **given)
+        if not result.untrusted:
+            break
+    assert result.untrusted == ()
+    return result
+
+
+def values(result: ProbeResult) -> dict[str, float]:
+    return {sample.metric: sample.value for sample in result.samples}

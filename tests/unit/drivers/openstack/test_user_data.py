@@ -1,0 +1,46 @@
+"""User data of a machine: ours and the descriptor's, as a shell and as cloud-init take them."""
+
+from __future__ import annotations
+
+import email
+import subprocess
+
+import pytest
+
+from sfcperf.drivers.openstack.user_data import joined, subtype
+from sfcperf.hosts.ssh_pins import USER_DATA
+
+OURS = "#!/bin/sh\necho ours\n"
+
+
+def test_alone() -> None:
+    assert joined(OURS, None) == OURS
+
+
+@pytest.mark.parametrize("shell", ["#!/bin/sh", "#!/bin/bash", "#!/usr/bin/env bash", "#! /bin/sh"])
+def test_two_scripts_of_shells_run_as_one(shell: str) -> None:
+    script = joined(OURS, f"{shell}\nset -e\necho own\nexit 0\n")
+    ran = subprocess.run(["sh"], input=script.encode(), capture_output=True, check=True)
+    assert ran.stdout == b"ours\nown\n"
+    assert script.splitlines()[0].replace(" ", "").startswith("#!/")
+
+
+@pytest.mark.parametrize(
+    ("own", "kind"),
+    [
+        ("#cloud-config\npackages: [nftables]\n", "text/cloud-config"),
+        ("#!/usr/bin/python3\nprint('ü')\n", "text/x-shellscript"),
+    ],
+)
+def test_others_go_as_multipart(own: str, kind: str) -> None:
+    """Read by the standard library, as cloud-init does."""
+    message = email.message_from_string(joined(USER_DATA, own))
+    first, second = message.get_payload()  # type: ignore[misc]
+    assert first.get_content_type() == "text/x-shellscript"
+    assert first.get_payload(decode=True).decode() == USER_DATA
+    assert second.get_content_type() == kind
+    assert second.get_payload(decode=True).decode() == own
+
+
+def test_what_cloud_init_would_not_know() -> None:
+    assert subtype("packages: [nftables]\n") is None
