@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.errors import InputError
-from sfcperf.workflow.vnfd_tacker import TACKER_TYPES
+from sfcperf.workflow.vnfd_tacker import with_tacker_types
 
 _MAX_BYTES = 1 << 20
 _COMPUTE = ("nfv_compute", "host")
@@ -49,7 +49,7 @@ def read_descriptor(path: Path) -> Descriptor:
 def _read(path: Path, _changed_ns: int) -> Descriptor:
     tree = _yaml(path)
     _check_self_contained(tree, path)
-    template = _parse(path)
+    template = _parse(tree, path)
     sizes = [_compute(node) for node in template.nodetemplates]
     vcpus = [cpus for cpus, _ in sizes if cpus is not None]
     memory = [mib for _, mib in sizes if mib is not None]
@@ -97,12 +97,14 @@ def _check_self_contained(tree: dict[str, Any], path: Path) -> None:
         )
 
 
-def _parse(path: Path) -> Any:
+def _parse(tree: dict[str, Any], path: Path) -> Any:
     from toscaparser.common.exception import ExceptionCollector
     from toscaparser.tosca_template import ToscaTemplate
 
     try:
-        return ToscaTemplate(str(path), local_defs=TACKER_TYPES)
+        if "imports" in tree:
+            return ToscaTemplate(str(path))
+        return ToscaTemplate(yaml_dict_tpl=with_tacker_types(tree))
     except Exception as error:
         # The parser raises whatever a malformed template makes it stumble over.
         reports = ExceptionCollector.getExceptionsReport(False)

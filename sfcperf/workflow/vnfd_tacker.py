@@ -14,7 +14,7 @@ def _optional(**types: str) -> dict[str, Any]:
     return {name: {"type": type_, "required": False} for name, type_ in types.items()}
 
 
-TACKER_TYPES: Mapping[str, Any] = {
+_CAPABILITY_TYPES: Mapping[str, Any] = {
     "tosca.capabilities.nfv.Compute.Tacker": {
         "derived_from": "tosca.capabilities.Root",
         "properties": {
@@ -22,7 +22,9 @@ TACKER_TYPES: Mapping[str, Any] = {
             **_optional(mem_size="scalar-unit.size", disk_size="scalar-unit.size"),
             **_optional(numa_node_count="integer", numa_nodes="map"),
         },
-    },
+    }
+}
+_NODE_TYPES: Mapping[str, Any] = {
     "tosca.nodes.nfv.VDU.Tacker": {
         "derived_from": "tosca.nodes.nfv.VDU",
         "capabilities": {"nfv_compute": {"type": "tosca.capabilities.nfv.Compute.Tacker"}},
@@ -35,7 +37,24 @@ TACKER_TYPES: Mapping[str, Any] = {
         },
     },
     "tosca.nodes.nfv.CP.Tacker": {
-        "derived_from": "tosca.nodes.nfv.CP",
+        # Not from nfv.CP: as a port of the simple profile it would have to be linked twice.
+        "derived_from": "tosca.nodes.Root",
+        "requirements": [
+            {
+                "virtualLink": {
+                    "capability": "tosca.capabilities.nfv.VirtualLinkable",
+                    "relationship": "tosca.relationships.nfv.VirtualLinksTo",
+                    "node": "tosca.nodes.nfv.VL",
+                }
+            },
+            {
+                "virtualBinding": {
+                    "capability": "tosca.capabilities.nfv.VirtualBindable",
+                    "relationship": "tosca.relationships.nfv.VirtualBindsTo",
+                    "node": "tosca.nodes.nfv.VDU",
+                }
+            },
+        ],
         "properties": {
             **_optional(name="string", mac_address="string", ip_address="string"),
             **_optional(management="boolean", anti_spoofing_protection="boolean"),
@@ -43,4 +62,14 @@ TACKER_TYPES: Mapping[str, Any] = {
         },
     },
 }
-"""For tosca-parser's `local_defs`."""
+
+
+def with_tacker_types(tree: Mapping[str, Any]) -> dict[str, Any]:
+    """The descriptor with these types, where it uses one of them; its own go before them."""
+    if ".Tacker" not in str(tree["topology_template"]):
+        return dict(tree)
+    return {
+        **tree,
+        "capability_types": {**_CAPABILITY_TYPES, **(tree.get("capability_types") or {})},
+        "node_types": {**_NODE_TYPES, **(tree.get("node_types") or {})},
+    }

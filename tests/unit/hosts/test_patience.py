@@ -30,6 +30,7 @@ def test_a_pause_is_as_long_as_the_look(looks: list[float], period_s: float) -> 
     with pytest.MonkeyPatch.context() as patch:
         time = Time()
         patch.setattr(patience, "time", time)
+        patch.setattr(patience, "pause", time.sleep)
         waiting = Patience(1000, period_s)
         for look_s in looks:
             time.now_s += look_s
@@ -42,6 +43,7 @@ def test_a_pause_is_as_long_as_the_look(looks: list[float], period_s: float) -> 
 def test_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     time = Time()
     monkeypatch.setattr(patience, "time", time)
+    monkeypatch.setattr(patience, "pause", time.sleep)
     waiting = Patience(1.0, 0.3)
     turns = 0
     while not waiting.over:
