@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 from sfcperf.drivers.openstack.cloud import HOW_TO_CONFIGURE, Cloud
 from sfcperf.drivers.openstack.config import Config
@@ -22,7 +23,11 @@ SERVICES = {"compute": "nova", "network": "neutron", "image": "glance"}
 
 def requirements(config: Config) -> list[Requirement]:
     """Credentials, services, extensions, and what the configuration names."""
-    cloud = Cloud(config.cloud, log=lambda text: None, patience_s=PATIENCE_S)
+    with closing(Cloud(config.cloud, log=lambda text: None, patience_s=PATIENCE_S)) as cloud:
+        return _requirements(cloud, config)
+
+
+def _requirements(cloud: Cloud, config: Config) -> list[Requirement]:
     credentials = _credentials(cloud, config)
     if not credentials.met:
         return [credentials]

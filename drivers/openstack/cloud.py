@@ -75,6 +75,15 @@ class Cloud:
                 self._connection = self._connect()
             return self._connection
 
+    def close(self) -> None:
+        """End its connections: each holds a worker of a service until then. The next use makes new
+        ones."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+        if connection is not None:
+            session: Any = connection.session
+            session.session.close()
+
     def call(self, what: str, action: Callable[[], T]) -> T:
         """Do what can be done twice without harm (reading, updating to a value, deleting), again
         when the cloud did not answer, was busy (429, 5xx), or had it still in use (409).

@@ -59,6 +59,8 @@ def demolish(resources: Sequence[Resource], *, dry_run: bool = False) -> list[st
                 lines += _until_nothing_comes(cloud, own, stuck)
         except SfcperfError as error:
             stuck += [Stuck.of(f"{r.kind} {r.name}", error) for r in own]
+        finally:
+            cloud.close()
     _raise_if(stuck)
     return list(dict.fromkeys(lines))
 

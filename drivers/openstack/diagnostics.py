@@ -8,6 +8,7 @@ where Ceilometer fills one, answers a project's own users with what was polled m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from sfcperf.drivers.openstack import gnocchi
@@ -55,7 +56,8 @@ def requirements(config: Config) -> list[Requirement]:
     """What is checked without a workflow: the user that is named for the monitor alone."""
     if config.telemetry_cloud is None:
         return []
-    return [requirement(Cloud(config.telemetry_cloud, lambda text: None, patience_s=10.0))]
+    with closing(Cloud(config.telemetry_cloud, lambda text: None, patience_s=10.0)) as cloud:
+        return [requirement(cloud)]
 
 
 def teller(cloud: Cloud, config: Config) -> Cloud:
@@ -67,7 +69,8 @@ def teller(cloud: Cloud, config: Config) -> Cloud:
 def check(cloud: Cloud, config: Config, scenarios: Sequence[Scenario]) -> None:
     """Raises EnvironmentLacks when the monitor is asked for and nobody would answer it."""
     if any(spec.monitor == MONITOR for scenario in scenarios for spec in scenario.monitors):
-        need = requirement(teller(cloud, config))
+        with closing(teller(cloud, config)) as asked:
+            need = requirement(asked)
         if not need.met:
             raise EnvironmentLacks(f"{need.name}: {need.detail}", hint=need.remedy or None)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -65,9 +65,9 @@ class OpenStackDriver(Driver):
         from sfcperf.drivers.openstack.shapes import most, needs
 
         wanted = most(needs(scenario, self.config) for scenario in scenarios)
-        cloud = Cloud(self.config.cloud, self.context.log)
-        checks.check_quota(cloud, checks.needs_of(wanted, self.config))
-        diagnostics.check(cloud, self.config, scenarios)
+        with closing(Cloud(self.config.cloud, self.context.log)) as cloud:
+            checks.check_quota(cloud, checks.needs_of(wanted, self.config))
+            diagnostics.check(cloud, self.config, scenarios)
 
     def deploy(self, scenario: Scenario) -> Deployment:
         """See Driver.deploy."""

@@ -139,6 +139,8 @@ class Region:
             workdirs.remove(folders, dry_run=False)
         self._context.journal.removed(left)
         self._ground = self._gate = None
+        self.cloud.close()
+        self._teller.close()
 
     def _make(self, plans: Sequence[MachinePlan], scenario: Scenario) -> list[Guest]:
         """At the same time. What answers stays in the pool even when others fail."""

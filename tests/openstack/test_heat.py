@@ -29,6 +29,7 @@ pytestmark = [
 def place(cloud: Any, leftovers: None, tmp_path: Path) -> Iterator[Workshop]:
     made = workshop(tmp_path)
     yield made
+    made.cloud.close()
     demolition.demolish(made.journal.outstanding())
 
 

@@ -46,6 +46,7 @@ def test_a_way_in_from_outside_is_made_once_and_goes(
         [found] = cloud.network.ips(floating_ip_address=address)
         assert found.port_id == machine.ports["management"].id
     finally:
+        place.cloud.close()
         lines = demolition.demolish(place.journal.outstanding())
     assert {line.split()[0] for line in lines} == {
         *("floating-ip", "router", "port", "subnet", "network", "keypair"),

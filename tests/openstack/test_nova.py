@@ -28,6 +28,7 @@ def place(cloud: Any, leftovers: None, tmp_path: Path) -> Iterator[Workshop]:
     """What is left of it in the journal is removed, and what remains fails the test."""
     made = workshop(tmp_path)
     yield made
+    made.cloud.close()
     demolition.demolish(made.journal.outstanding())
 
 

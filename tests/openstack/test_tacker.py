@@ -59,6 +59,7 @@ MANY = 8
 def place(cloud: Any, leftovers: None, tmp_path: Path) -> Iterator[Workshop]:
     made = workshop(tmp_path)
     yield made
+    made.cloud.close()
     demolition.demolish(made.journal.outstanding())
 
 

@@ -126,15 +126,17 @@ def outputs(stack: Any) -> Outputs:
 
 
 def _every(cloud: Cloud, name: str) -> Iterable[Any]:
-    """Names of stacks are unique in a project."""
+    """Names of stacks are unique in a project. One that is DELETE_COMPLETE is in the way of
+    another of its name until heat has put it away; openstacksdk calls it missing already."""
     from openstack.exceptions import NotFoundException
 
-    try:
-        stack = cloud.connection.orchestration.find_stack(name, ignore_missing=True)
-    except NotFoundException:
-        return
-    if stack is not None and stack.name == name and stack.status != "DELETE_COMPLETE":
-        yield stack
+    heat = cloud.connection.orchestration
+    for listed in heat.stacks(name=name):
+        if listed.name == name:
+            try:
+                yield heat.get_stack(listed.id)
+            except NotFoundException:
+                yield listed
 
 
 def _delete(cloud: Cloud, found: Any) -> None:

@@ -91,7 +91,7 @@ class TackerLifecycle(Lifecycle):
         self.unchain()
         vnfs = self._vnfs()
         functions = [m.plan for m in machines if m.plan.shape.role == "function"]
-        gone = [resource for plan in functions for resource in vnfs.resources(plan)]
+        gone = [resource for plan in functions for resource in vnfs.made(plan)]
         demolition.remove(self.workshop.cloud, gone)
         self.workshop.journal.removed(gone)
         self.nova.remove([m for m in machines if m.plan.shape.role == "endpoint"])

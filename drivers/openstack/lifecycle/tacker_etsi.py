@@ -13,6 +13,7 @@ from typing import Any
 
 from sfcperf.drivers.base import Resource
 from sfcperf.drivers.openstack import kinds, ports, things
+from sfcperf.drivers.openstack.cloud import Cloud
 from sfcperf.drivers.openstack.flavors import Flavors, flavor_id
 from sfcperf.drivers.openstack.lifecycle import (
     heat_template,
@@ -57,6 +58,12 @@ class EtsiVnfs:
             *nova.resources(cloud, plan),
         ]
 
+    def made(self, plan: MachinePlan) -> list[Resource]:
+        """The same, with the stacks that have names of Tacker's choice."""
+        cloud = self.workshop.cloud
+        instances = things.every(cloud, kinds.VNF_INSTANCE, plan.name)
+        return [*self.resources(plan), *(_stack(cloud, each.id) for each in instances)]
+
     def _package(self, plan: MachinePlan, ground: Ground) -> bytes:
         flavor = flavor_id(self.workshop, self.flavors, plan.shape)
         hot = heat_template.machine(plan, ground, flavor, self.workshop.names.tag)
@@ -69,8 +76,7 @@ class EtsiVnfs:
         for attempt in range(FRESH + 1):
             instance = things.ensure(cloud, kinds.VNF_INSTANCE, name, partial(self._create, name))
             # A Tacker that forgets the instance leaves its stack.
-            stack = things.resource(cloud, kinds.STACK, f"vnf-{instance.id}")
-            self.workshop.journal.intend([stack])
+            self.workshop.journal.intend([_stack(cloud, instance.id)])
             try:
                 self._instantiate(instance, vim)
                 break
@@ -146,6 +152,10 @@ class EtsiVnfs:
                 f"{_problem(occurrence)}"
             )
         return None
+
+
+def _stack(cloud: Cloud, instance_id: str) -> Resource:
+    return things.resource(cloud, kinds.STACK, f"vnf-{instance_id}")
 
 
 def _problem(occurrence: dict[str, Any]) -> str:

@@ -56,6 +56,10 @@ class LegacyVnfs:
             *nova.resources(cloud, plan),
         ]
 
+    def made(self, plan: MachinePlan) -> list[Resource]:
+        """The same: its stack has the VNF's name."""
+        return self.resources(plan)
+
     def _make(self, plan: MachinePlan, descriptor: tacker_vnfd.Template, vim: str) -> Machine:
         cloud, name = self.workshop.cloud, plan.name
         started = time.monotonic()
