@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,7 @@ from sfcperf.drivers.openstack.lifecycle.heat import HeatLifecycle
 from sfcperf.drivers.openstack.plan import ChainPlan
 from sfcperf.workflow.model import Match
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        "SFCPERF_LIFECYCLE_TESTS" not in os.environ,
-        reason="this test itself was not seen to pass yet: SFCPERF_LIFECYCLE_TESTS=1 runs it",
-    ),
-]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

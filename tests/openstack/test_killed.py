@@ -1,7 +1,6 @@
 """SIGKILL in the middle of a run: of sfcperf, of nova's API, of neutron's server, of two of them.
 
-The services of the cloud are killed for everyone, so nothing else may use it meanwhile: these tests
-run when SFCPERF_TEST_KILL_SERVICES=1 says so.
+The services of the cloud are killed for everyone: nothing else may use it meanwhile.
 """
 
 from __future__ import annotations
@@ -21,10 +20,6 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 SERVICE = Path(__file__).resolve().parents[2] / "playbooks" / "openstack" / "service"
 PROBE = {"probe": "ping", "count": 20, "interval_s": 0.2}
 ALL_VALID = [(trial, "valid") for trial in PLANNED]
-KILLS_SERVICES = pytest.mark.skipif(
-    not os.environ.get("SFCPERF_TEST_KILL_SERVICES"),
-    reason="kills services that others may be using: SFCPERF_TEST_KILL_SERVICES=1 runs it",
-)
 
 
 @pytest.fixture
@@ -82,7 +77,6 @@ def test_sfcperf_is_killed_again_and_again(
     assert "nothing to clean" in lab.said
 
 
-@KILLS_SERVICES
 def test_services_of_the_cloud_are_killed(
     lab: CloudLab, cloud: Connection, service: Callable[[str, str], None], leftovers: None
 ) -> None:
@@ -98,7 +92,6 @@ def test_services_of_the_cloud_are_killed(
     assert "nothing to clean" in lab.said
 
 
-@KILLS_SERVICES
 def test_sfcperf_is_killed_while_neutron_is_down(
     lab: CloudLab, cloud: Connection, service: Callable[[str, str], None], leftovers: None
 ) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cloud_runs import PLANNED, CloudLab, workflow
 from support.openstack_workshop import USER_DATA, endpoint, public_key, workshop
 
 from sfcperf.drivers.openstack import demolition, floating, networks, ports
@@ -15,14 +15,7 @@ from sfcperf.drivers.openstack.lifecycle.nova import resources
 
 EXTERNAL_NETWORK = "external"
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not os.environ.get("SFCPERF_CLOUD_ROUTERS"),
-        reason="a router of the run's own was not tried on this cloud yet: "
-        "SFCPERF_CLOUD_ROUTERS=1 runs it",
-    ),
-]
+pytestmark = pytest.mark.slow
 
 
 def test_a_way_in_from_outside_is_made_once_and_goes(
@@ -51,3 +44,19 @@ def test_a_way_in_from_outside_is_made_once_and_goes(
     assert {line.split()[0] for line in lines} == {
         *("floating-ip", "router", "port", "subnet", "network", "keypair"),
     }
+
+
+def test_a_run_reaches_its_machines_through_the_client(
+    cloud: Any, leftovers: None, tmp_path: Path
+) -> None:
+    """By its floating address; the others have none."""
+    document = workflow(cloud.config.name, external_network=EXTERNAL_NETWORK)
+    del document["infrastructure"]["config"]["management_network"]
+    lab = CloudLab(tmp_path, document)
+    try:
+        assert lab.run() == 0, lab.said
+        assert lab.trials == [(trial, "valid") for trial in PLANNED]
+        assert lab.run("clean") == 0
+        assert "nothing to clean" in lab.said
+    finally:
+        lab.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import os
 import re
 import time
 from collections.abc import Iterator
@@ -22,13 +21,7 @@ from sfcperf.drivers.openstack.lifecycle.tacker_server import Dialect
 from sfcperf.drivers.openstack.plan import ChainPlan, MachinePlan
 from sfcperf.workflow.model import Match
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        "SFCPERF_LIFECYCLE_TESTS" not in os.environ,
-        reason="this test itself was not seen to pass yet: SFCPERF_LIFECYCLE_TESTS=1 runs it",
-    ),
-]
+pytestmark = pytest.mark.slow
 
 # The function forwards from its second to its third interface and counts; the client pings.
 FORWARDING = r"""#!/bin/sh
