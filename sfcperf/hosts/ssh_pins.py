@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 
 from sfcperf.hosts.ssh import SshHost
-from sfcperf.hosts.ssh_access import Unreachable, words
+from sfcperf.hosts.ssh_access import Unreachable, knock, words
 from sfcperf.hosts.ssh_loop import call
+
+_KNOCK_TIMEOUT_S = 1.0
 
 # Ed25519 keys of dropbear end with the 32 bytes of the public key. With `dropbear -R` the file
 # appears as somebody connects for the first time, see `scan`. Each line is printed twice: messages
@@ -97,10 +99,12 @@ async def _scan(address: str, port: int, jump: SshHost | None, timeout_s: float)
 
     try:
         async with asyncio.timeout(timeout_s):
+            tunnel = None if jump is None else await jump.tunnel()
+            await knock(address, port, _KNOCK_TIMEOUT_S, tunnel)
             key = await asyncssh.get_server_host_key(
                 address,
                 port,
-                tunnel=() if jump is None else await jump.tunnel(),
+                tunnel=tunnel or (),
                 server_host_key_algs="^ssh-ed25519",
                 config=None,
             )

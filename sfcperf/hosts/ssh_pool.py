@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from sfcperf.errors import MeasurementError
-from sfcperf.hosts.ssh_access import SshAccess, Unreachable, words
+from sfcperf.hosts.ssh_access import SshAccess, Unreachable, knock, words
 from sfcperf.hosts.ssh_link import Link, Lost, NoRoom, Request
 from sfcperf.hosts.ssh_session import Output, Session
 
@@ -36,8 +36,8 @@ class Pool:
     async def answers(self, timeout_s: float) -> None:
         """Return when somebody listens at the address. Raises Unreachable when nobody does."""
         try:
-            async with asyncio.timeout(timeout_s):
-                await self._knock()
+            tunnel = None if self._jump is None else (await self._jump._any()).connection
+            await knock(self._access.address, self._access.port, timeout_s, tunnel)
         except (OSError, TimeoutError) as error:
             raise Unreachable(f"{self._access} does not answer by SSH: {words(error)}") from error
 
@@ -144,18 +144,3 @@ class Pool:
 
     def _given_up(self) -> MeasurementError:
         return MeasurementError(f"{self._name} let no command be started {_TRIES} times in a row")
-
-    async def _knock(self) -> None:
-        access = self._access
-        if self._jump is None:
-            _, writer = await asyncio.open_connection(access.address, access.port)
-            writer.close()
-            return
-        import asyncssh
-
-        tunnel = (await self._jump._any()).connection
-        try:
-            _, through = await tunnel.open_connection(access.address, access.port)
-        except asyncssh.Error as error:
-            raise OSError(0, words(error)) from error
-        through.close()
