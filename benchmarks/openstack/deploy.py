@@ -9,11 +9,10 @@ In turns, within one run:
 - the floor: the same five VMs (client, server, three functions) with the same network cards, made
   at once by openstacksdk alone, until an SSH server answers in each, and deleted. No chain, no
   tools, no functions: less than any tool can do;
-- the sum of the cloud's own boot times: of each of the floor's VMs, by nova's records, from the
-  request until the guest was started (while the others were being started too).
+- the sum of the cloud's own boot times: the same five one after the other (once per run).
 
 The goal is the time by the driver, at most 20 % above that sum; how much it is above the floor is
-printed beside it.
+printed beside it, without a goal: a chain is more than VMs.
 """
 
 from __future__ import annotations
@@ -21,10 +20,9 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -52,69 +50,81 @@ def main() -> None:
     parser.add_argument("--network", default="management", help="management network")
     parser.add_argument("--rounds", type=int, default=3)
     asked = parser.parse_args()
-    floors, sums, driven = [], [], []
-    for number in range(asked.rounds):
-        floor, one_by_one = _floor(asked.image, asked.network)
-        driven.append(_driver(asked.image, asked.network, number))
-        floors.append(floor)
-        sums.append(one_by_one)
-        print(
-            f"round {number + 1}: by the driver {driven[-1]:.1f} s; the same VMs without it "
-            f"{floor:.1f} s, sum of their boot times {one_by_one:.1f} s"
-        )
+    floors, driven = [], []
+    with _ground() as ground:
+        place = partial(_boot, asked.image, asked.network, ground)
+        one_by_one = sum(place([number]) for number in range(MACHINES))
+        print(f"the {MACHINES} VMs one after the other: {one_by_one:.1f} s")
+        for number in range(asked.rounds):
+            floors.append(place(range(MACHINES)))
+            driven.append(_driver(asked.image, asked.network, number))
+            print(
+                f"round {number + 1}: by the driver {driven[-1]:.1f} s, the VMs at once without it "
+                f"{floors[-1]:.1f} s"
+            )
     above = median(d / f - 1 for d, f in zip(driven, floors, strict=True))
-    share = median(d / s - 1 for d, s in zip(driven, sums, strict=True))
+    share = median(driven) / one_by_one - 1
     met = "met" if share <= GOAL else "missed"
     print(
         f"chain of {FUNCTIONS}, deploy and tear-down: {median(driven):.1f} s; the sum of the "
-        f"cloud's own boot times {median(sums):.1f} s: {share:+.0%} (goal <= {GOAL:+.0%}: {met}); "
+        f"cloud's own boot times {one_by_one:.1f} s: {share:+.0%} (goal <= {GOAL:+.0%}: {met}); "
         f"the same {MACHINES} VMs at once without it {median(floors):.1f} s: {above:+.0%}"
     )
     if share > GOAL:
         raise SystemExit(1)
 
 
-def _floor(image: str, network: str) -> tuple[float, float]:
-    """Seconds for all VMs at once, and the sum of their boot times."""
-    import openstack
-
-    cloud = openstack.connect()
+def _boot(image: str, network: str, ground: tuple[Any, str, str], numbers: Sequence[int]) -> float:
+    """Seconds to make these VMs at once, until an SSH server answers in each, and to delete them.
+    `ground`: connection, id of the data network, name of the security group."""
+    cloud, data, group = ground
     image_id = cloud.image.find_image(image, ignore_missing=False).id
     network_id = cloud.network.find_network(network, ignore_missing=False).id
     flavors = [f for f in cloud.compute.flavors() if f.ram >= 256]
     flavor = min(flavors, key=lambda f: (f.vcpus, f.ram))
-    servers: list[Any] = []
-    with _security_group(cloud) as group, ThreadPoolExecutor(MACHINES) as pool:
-        begin = time.perf_counter()
+    begin = time.perf_counter()
+    with ThreadPoolExecutor(MACHINES) as pool:
+        jobs = [
+            pool.submit(
+                cloud.compute.create_server,
+                name=f"{PREFIX}-{number}",
+                networks=[{"uuid": network_id}, *[{"uuid": data}] * (1 + (number > 1))],
+                image_id=image_id,
+                flavor_id=flavor.id,
+                config_drive=True,
+                security_groups=[{"name": group}],
+            )
+            for number in numbers
+        ]
+        try:
+            active = pool.map(partial(cloud.compute.wait_for_server, interval=1), _results(jobs))
+            list(pool.map(_answers, [_address(server, network) for server in active]))
+        finally:
+            made = [job.result() for job in jobs if job.exception() is None]
+            list(pool.map(cloud.compute.delete_server, made))
+            list(pool.map(partial(cloud.compute.wait_for_delete, interval=1), made))
+    return time.perf_counter() - begin
+
+
+def _results(jobs: Sequence[Future[Any]]) -> list[Any]:
+    return [job.result() for job in jobs]
+
+
+@contextmanager
+def _ground() -> Iterator[tuple[Any, str, str]]:
+    """What the VMs of the floor stand on."""
+    import openstack
+
+    cloud = openstack.connect()
+    with _security_group(cloud) as group:
         data = cloud.network.create_network(name=PREFIX)
         try:
             cloud.network.create_subnet(
                 name=PREFIX, network_id=data.id, ip_version=4, cidr="10.9.9.0/24", enable_dhcp=False
             )
-            asked = {
-                "image_id": image_id,
-                "flavor_id": flavor.id,
-                "config_drive": True,
-                "security_groups": [{"name": group}],
-            }
-            jobs = [
-                pool.submit(
-                    cloud.compute.create_server,
-                    name=f"{PREFIX}-{number}",
-                    networks=[{"uuid": network_id}, *[{"uuid": data.id}] * (1 + (number > 1))],
-                    **asked,
-                )
-                for number in range(MACHINES)
-            ]
-            servers = [job.result() for job in jobs]
-            servers = list(pool.map(partial(cloud.compute.wait_for_server, interval=1), servers))
-            list(pool.map(_answers, (_address(server, network) for server in servers)))
+            yield cloud, data.id, group
         finally:
-            list(pool.map(cloud.compute.delete_server, servers))
-            list(pool.map(partial(cloud.compute.wait_for_delete, interval=1), servers))
             cloud.network.delete_network(data.id)
-        took_s = time.perf_counter() - begin
-    return took_s, sum(map(_boot_s, servers))
 
 
 @contextmanager
@@ -137,12 +147,6 @@ def _security_group(cloud: Any) -> Iterator[str]:
 
 def _address(server: Any, network: str) -> str:
     return str(server.addresses[network][0]["addr"])
-
-
-def _boot_s(server: Any) -> float:
-    """From the request to the start of the guest, by nova's own clock."""
-    made, launched = server.created_at, server.launched_at
-    return (datetime.fromisoformat(launched) - datetime.fromisoformat(made[:-1])).total_seconds()
 
 
 def _answers(address: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import BoundedSemaphore, Lock, local
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -91,10 +91,15 @@ class Cloud:
         `what` says it in words: `deleting port sfcperf-abc123-01-fwd-in`. A list must be read
         to its end inside `action`. Raises CloudError.
         """
+        return self._patiently(what, action, self._slot)
+
+    def _patiently(
+        self, what: str, action: Callable[[], T], slot: Callable[[], AbstractContextManager[None]]
+    ) -> T:
         turns = Turns(self.patience_s)
         while True:
             try:
-                with self._slot():
+                with slot():
                     return action()
             except kinds() as error:
                 failure = diagnose(error)
@@ -219,7 +224,8 @@ class Cloud:
             )
             session: Any = connection.session
             session.session.hooks["response"].append(_refuse_torn)
-            self.call("authenticating", session.get_auth_headers)
+            # No slot: those who have one may be waiting for this.
+            self._patiently("authenticating", session.get_auth_headers, nullcontext)
         except (ConfigException, AuthPluginException) as error:
             raise EnvironmentLacks(
                 f"no OpenStack cloud is configured: {error}", hint=HOW_TO_CONFIGURE

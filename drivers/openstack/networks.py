@@ -17,7 +17,6 @@ from sfcperf.drivers.openstack.cloud import Cloud
 from sfcperf.drivers.openstack.failures import CloudError
 from sfcperf.drivers.openstack.lifecycle.base import Ground, Workshop
 from sfcperf.drivers.openstack.parallel import each
-from sfcperf.drivers.openstack.plan import PREFIX_LENGTH
 from sfcperf.errors import DeploymentError, EnvironmentLacks, InputError
 
 DATA, MANAGEMENT = "data", "management"
@@ -49,6 +48,7 @@ def prepare_ground(
         lambda: groundwork.management(data_prefix),
     )
     groundwork.check_mtu(data)
+    groundwork.check_apart(data, management)
     guards = {
         net.id: groundwork.security_group(name, rule)
         for net, (name, rule) in zip((data, management), groundwork.groups.items(), strict=True)
@@ -60,7 +60,7 @@ def prepare_ground(
         management_network_id=management.id,
         key_name=workshop.names.run,
         user_data=user_data,
-        data_prefix_length=groundwork.data_prefix_length,
+        data_prefix_length=IPv4Network(groundwork.data_prefix).prefixlen,
         guards=guards,
     )
 
@@ -91,7 +91,7 @@ class _Groundwork:
         self.workshop = workshop
         self.subnets: dict[str, str] = {}
         """Name of a network of our own -> id of its subnet."""
-        self.data_prefix_length = PREFIX_LENGTH
+        self.data_prefix = DATA_PREFIX
         self.groups: Mapping[str, dict[str, Any]] = {
             # What comes out of a chain bears addresses that its functions may have changed.
             self.names.run: {},
@@ -149,19 +149,17 @@ class _Groundwork:
 
     def data(self, prefix: str, network_id: str | None) -> Any:
         """A network of our own, or the one where the endpoints are."""
+        self.data_prefix = prefix
         if network_id is None:
             return self.own_network(DATA, prefix, gateway=False)
         there = existing(self.cloud, "endpoints", network_id)
-        subnets = self.cloud.call(
-            f"listing subnets of {there.name}",
-            lambda: list(self.network.subnets(network_id=there.id, ip_version=4)),
-        )
+        subnets = self._subnets(there)
         if not subnets:
             raise EnvironmentLacks(
                 f"the endpoints' network {there.name} has no IPv4 subnet", where="/endpoints"
             )
         self.subnets[DATA] = subnets[0].id
-        self.data_prefix_length = IPv4Network(subnets[0].cidr).prefixlen
+        self.data_prefix = subnets[0].cidr
         return there
 
     def own_network(self, which: str, prefix: str, *, gateway: bool) -> Any:
@@ -210,9 +208,7 @@ class _Groundwork:
     def management(self, data_prefix: str) -> Any:
         """The configured network, or one of our own behind a router."""
         if self.config.management_network is not None:
-            there = existing(self.cloud, "management_network", self.config.management_network)
-            self._check_apart(there, data_prefix)
-            return there
+            return existing(self.cloud, "management_network", self.config.management_network)
         assert self.config.external_network is not None
         outside = existing(self.cloud, "external_network", self.config.external_network)
         taken = IPv4Network(data_prefix)
@@ -221,21 +217,30 @@ class _Groundwork:
         self._router(outside.id)
         return own
 
-    def _check_apart(self, management: Any, data_prefix: str) -> None:
+    def check_apart(self, data: Any, management: Any) -> None:
         """Raises DeploymentError: a machine in two networks of the same addresses answers by the
         wrong one."""
-        subnets = self.cloud.call(
-            f"listing subnets of {management.name}",
-            lambda: list(self.network.subnets(network_id=management.id, ip_version=4)),
-        )
-        for subnet in subnets:
-            if IPv4Network(subnet.cidr).overlaps(IPv4Network(data_prefix)):
+        if data.id == management.id:
+            raise DeploymentError(
+                f"the endpoints are in the management network {management.name}",
+                where="/infrastructure/config/management_network",
+                hint="chains need a network of their own",
+            )
+        for subnet in self._subnets(management):
+            if IPv4Network(subnet.cidr).overlaps(IPv4Network(self.data_prefix)):
                 raise DeploymentError(
-                    f"the endpoints' network {data_prefix} meets {subnet.cidr} of the management "
-                    f"network {management.name}",
+                    f"the endpoints' network {self.data_prefix} meets {subnet.cidr} of the "
+                    f"management network {management.name}",
                     where="/endpoints",
-                    hint="give client and server an `address` each, in another network",
+                    hint="take another management network, or give client and server an "
+                    "`address` each where the run makes their network",
                 )
+
+    def _subnets(self, network: Any) -> list[Any]:
+        return self.cloud.call(
+            f"listing subnets of {network.name}",
+            lambda: list(self.network.subnets(network_id=network.id, ip_version=4)),
+        )
 
     def _router(self, outside: str) -> None:
         name = self.names.of(MANAGEMENT)

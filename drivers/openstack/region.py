@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -133,14 +133,13 @@ class Region:
         self._standing.clear()
         left = self._context.journal.outstanding()
         folders = [each for each in left if each.kind == kinds.WORKDIR]
-        try:
-            demolition.remove(self.cloud, [each for each in left if each.kind != kinds.WORKDIR])
-        finally:
-            workdirs.remove(folders, dry_run=False)
-        self._context.journal.removed(left)
+        with closing(self._teller), closing(self.cloud):
+            try:
+                demolition.remove(self.cloud, [each for each in left if each.kind != kinds.WORKDIR])
+            finally:
+                workdirs.remove(folders, dry_run=False)
+            self._context.journal.removed(left)
         self._ground = self._gate = None
-        self.cloud.close()
-        self._teller.close()
 
     def _make(self, plans: Sequence[MachinePlan], scenario: Scenario) -> list[Guest]:
         """At the same time. What answers stays in the pool even when others fail."""

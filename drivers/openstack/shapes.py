@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from sfcperf.drivers.openstack.user_data import subtype
 from sfcperf.errors import WorkflowError
 from sfcperf.vnfs.base import NetworkFunction
 from sfcperf.workflow.model import EndpointSpec, FunctionSpec, Resources, Scenario
-from sfcperf.workflow.vnfd import read_descriptor
+from sfcperf.workflow.vnfd import Descriptor, read_descriptor
 
 ENDPOINT_RESOURCES = Resources(vcpus=1, memory_mib=256)
 """Of an endpoint for which the workflow asks nothing."""
@@ -74,30 +74,52 @@ def _function(spec: FunctionSpec, config: Config) -> Shape:
     vnfd = descriptor_of(spec)
     descriptor = read_descriptor(vnfd)
     image = config.image or descriptor.image
+    default = Resources()
+    own_size = Resources(
+        descriptor.vcpus or default.vcpus, descriptor.memory_mib or default.memory_mib
+    )
+    # Resources that the workflow asks for go before what the descriptor does.
+    sized_by_it = config.flavor is None and spec.resources == own_size
+    flavor = descriptor.flavor if sized_by_it else config.flavor
+    wanted = {"user_data": True, "flavor": sized_by_it, "image": config.image is None}
+    _check_descriptor(descriptor, wanted, f"/vnfs/{spec.vnf}/vnfd", vnfd)
     if image is None:
         raise WorkflowError(
             f"it is not said from which image the VMs of {spec.vnf} are made",
             where=f"/vnfs/{spec.vnf}",
             hint="set /infrastructure/config/image, or give its VNFD an image artifact",
         )
-    if descriptor.user_data is not None and subtype(descriptor.user_data) is None:
-        raise WorkflowError(
-            f"the VNF descriptor {vnfd} has user data of an unknown format",
-            where=f"/vnfs/{spec.vnf}/vnfd",
-            allowed='a script ("#!/bin/sh" ...) or "#cloud-config" ...',
-        )
     return Shape(
         role="function",
         vnf=spec.vnf,
         type=spec.type,
         image=image,
-        flavor=config.flavor or descriptor.flavor,
+        flavor=flavor,
         vcpus=spec.resources.vcpus,
         memory_mib=spec.resources.memory_mib,
         hypervisor=config.hosts.get(spec.node),
         vnfd=vnfd,
         user_data=descriptor.user_data,
     )
+
+
+def _check_descriptor(
+    descriptor: Descriptor, wanted: Mapping[str, bool], where: str, vnfd: Path
+) -> None:
+    """Raises WorkflowError for what is wanted of it and cannot be known."""
+    for field in sorted(descriptor.left_open):
+        if wanted[field]:
+            raise WorkflowError(
+                f"the VNF descriptor {vnfd} leaves its {field} open",
+                where=where,
+                allowed="a text; an input, or a file of a package, is not known here",
+            )
+    if descriptor.user_data is not None and subtype(descriptor.user_data) is None:
+        raise WorkflowError(
+            f"the VNF descriptor {vnfd} has user data of an unknown format",
+            where=where,
+            allowed='a script ("#!/bin/sh" ...) or "#cloud-config" ...',
+        )
 
 
 def descriptor_of(spec: FunctionSpec) -> Path:

@@ -10,7 +10,7 @@ from typing import Any
 from sfcperf import plugins
 from sfcperf.drivers.openstack.config import Config
 from sfcperf.drivers.openstack.guest import COMMAND_TIMEOUT_S, Guest
-from sfcperf.drivers.openstack.parallel import each
+from sfcperf.drivers.openstack.parallel import each, outcomes
 from sfcperf.drivers.openstack.plan import DATA, EGRESS, INGRESS
 from sfcperf.errors import DeploymentError, MeasurementError, SfcperfError
 from sfcperf.hosts.carry import equip
@@ -89,10 +89,13 @@ class Site:
                 running.stop()
             except SfcperfError as error:
                 errors.append(error)
-        # Functions may be reached through an endpoint.
-        each(*(guest.host.close for guest in self.functions.values()))
-        self.server.host.close()
-        self.client.host.close()
+        # Those that others are reached through come last.
+        jumps = {id(guest.host.jump) for guest in self.guests.values()}
+        others = [guest for guest in self.guests.values() if id(guest.host) not in jumps]
+        gates = [guest for guest in self.guests.values() if id(guest.host) in jumps]
+        for some in (others, gates):
+            closed = outcomes(*(guest.host.close for guest in some))
+            errors += [e for job in closed if isinstance(e := job.exception(), SfcperfError)]
         if errors:
             raise errors[0]
 

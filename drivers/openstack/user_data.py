@@ -5,7 +5,7 @@ from __future__ import annotations
 from email.mime.multipart import MIMEMultipart
 from email.mime.text import MIMEText
 
-_SHELLS = ("#!/bin/sh", "#!/bin/bash", "#!/usr/bin/env sh", "#!/usr/bin/env bash")
+_SHELLS = ("sh", "ash", "dash", "bash")
 
 
 def joined(ours: str, own: str | None) -> str:
@@ -17,16 +17,30 @@ def joined(ours: str, own: str | None) -> str:
     """
     if own is None:
         return ours
-    head, _, body = own.partition("\n")
-    if " ".join(head.split()).replace("#! ", "#!") in _SHELLS:
-        return "\n".join([head, *ours.splitlines()[1:], body])
+    text = own.replace("\r\n", "\n")
+    head, _, body = text.partition("\n")
+    shell, options = _shell(head)
+    if shell is not None:
+        first = f"#!/bin/{shell}" if shell == "bash" else "#!/bin/sh"
+        return "\n".join([first, *ours.splitlines()[1:], *options, body])
     parts = MIMEMultipart(boundary="==sfcperf==")
-    for text in (ours, own):
-        parts.attach(MIMEText(text, str(subtype(text))))
+    for part in (ours, own):
+        parts.attach(MIMEText(part, str(subtype(part))))
     return parts.as_string()
+
+
+def _shell(head: str) -> tuple[str | None, list[str]]:
+    """Name of the shell that a first line calls, and its options as commands; None: no shell."""
+    words = head.removeprefix("#!").split()
+    if not head.startswith("#!") or not words:
+        return None, []
+    path, *options = (words[1:] or words) if words[0].endswith("/env") else words
+    name = path.rpartition("/")[2]
+    return (name, [f"set {each}" for each in options]) if name in _SHELLS else (None, [])
 
 
 def subtype(text: str) -> str | None:
     """MIME subtype of user data; None: of none that can be joined with ours."""
-    known = {"#!": "x-shellscript", "#cloud-config": "cloud-config"}
-    return next((kind for start, kind in known.items() if text.startswith(start)), None)
+    if text.startswith("#!"):
+        return "x-shellscript"
+    return "cloud-config" if text.split("\n", 1)[0].strip() == "#cloud-config" else None

@@ -6,7 +6,7 @@ import asyncio
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfcperf.errors import DeploymentError, InputError, MeasurementError
 
@@ -73,11 +73,18 @@ async def knock(
             _, writer = await asyncio.open_connection(address, port)
             writer.close()
             return
+        # One that is answered after the time is over is closed all the same.
+        opening = asyncio.ensure_future(tunnel.open_connection(address, port))
+        opening.add_done_callback(_close)
         try:
-            _, through = await tunnel.open_connection(address, port)
+            await asyncio.shield(opening)
         except asyncssh.Error as error:
             raise OSError(0, words(error)) from error
-        through.close()
+
+
+def _close(opened: asyncio.Future[Any]) -> None:
+    if not opened.cancelled() and opened.exception() is None:
+        opened.result()[1].close()
 
 
 async def connect(

@@ -31,6 +31,8 @@ class Descriptor:
     """Flavor of its first VDU (Tacker's property)."""
     user_data: str | None = None
     """Its first VDU's own user data, for cloud-init: Tacker's `user_data`, SOL001's `boot_data`."""
+    left_open: frozenset[str] = frozenset()
+    """Which of the last three it has, but not as a text: an input, or a file of a package."""
 
 
 def read_descriptor(path: Path) -> Descriptor:
@@ -53,13 +55,14 @@ def _read(path: Path, _changed_ns: int) -> Descriptor:
     sizes = [_compute(node) for node in template.nodetemplates]
     vcpus = [cpus for cpus, _ in sizes if cpus is not None]
     memory = [mib for _, mib in sizes if mib is not None]
-    properties = _properties(tree, path)
+    properties, left_open = _properties(tree)
     return Descriptor(
         sum(vcpus) if vcpus else None,
         sum(memory) if memory else None,
         properties.get("image") or _image(tree),
         properties.get("flavor"),
-        properties.get("user_data") or properties.get("boot_data"),
+        properties.get("user_data"),
+        left_open,
     )
 
 
@@ -141,31 +144,37 @@ def _image(tree: dict[str, Any]) -> str | None:
     return None
 
 
-def _properties(tree: dict[str, Any], path: Path) -> dict[str, str]:
-    """Of the first VDU, those that say on what it stands, as texts. The parser gives them only
-    where the type declares them."""
-    for name, node in tree["topology_template"]["node_templates"].items():
-        if "vdu" in str(node.get("type", "")).lower():
-            given = node.get("properties") or {}
-            return {
-                key: _text(given[key], f"{path}: {name}/{key}")
-                for key in ("image", "flavor", "user_data", "boot_data")
-                if given.get(key) is not None
-            }
-    return {}
+VDU_TYPES = ("tosca.nodes.nfv.VDU", "tosca.nodes.nfv.VDU.Tacker", "tosca.nodes.nfv.Vdu.Compute")
+_STANDS_ON = {
+    "image": "image",
+    "flavor": "flavor",
+    "user_data": "user_data",
+    "boot_data": "user_data",
+}
+"""Property -> field of Descriptor."""
 
 
-def _text(value: Any, where: str) -> str:
-    """A text, or the content of SOL001's BootData (7.1.12)."""
+def _properties(tree: dict[str, Any]) -> tuple[dict[str, str], frozenset[str]]:
+    """What the first VDU stands on, and what of that is left open. The parser would give only what
+    the type declares."""
+    nodes = tree["topology_template"]["node_templates"].values()
+    vdus = (node for node in nodes if node.get("type") in VDU_TYPES)
+    first: dict[str, Any] = next(vdus, {})
+    properties = first.get("properties") or {}
+    given = {
+        field: _content(properties[name])
+        for name, field in _STANDS_ON.items()
+        if properties.get(name) is not None
+    }
+    texts = {field: value for field, value in given.items() if isinstance(value, str)}
+    return texts, frozenset(given) - frozenset(texts)
+
+
+def _content(value: Any) -> Any:
+    """SOL001's BootData (7.1.12) has it inside."""
     for key in ("content_or_file_data", "content"):
         if isinstance(value, dict) and key in value:
             value = value[key]
-    if not isinstance(value, str):
-        raise InputError(
-            "a VNF descriptor leaves open what its VM is made from",
-            where=where,
-            allowed="a text; what is an input, or a file of a package, is not known here",
-        )
     return value
 
 

@@ -16,6 +16,7 @@ from sfcperf.drivers.openstack.lifecycle.base import Ground
 from sfcperf.drivers.openstack.plan import MANAGEMENT, MachinePlan
 from sfcperf.drivers.openstack.user_data import joined
 from sfcperf.errors import InputError
+from sfcperf.workflow.vnfd import VDU_TYPES
 
 PROFILE = "tosca_simple_profile_for_nfv_1_0_0"
 """Version of TOSCA by which Tacker recognises its profile."""
@@ -93,7 +94,7 @@ def _vdu(nodes: Mapping[str, Any], path: Path) -> str:
 
 
 def _is_vdu(node_type: str) -> bool:
-    return node_type in ("tosca.nodes.nfv.VDU", _VDU, "tosca.nodes.nfv.Vdu.Compute")
+    return node_type in VDU_TYPES
 
 
 def _virtual_machine(node: Template, plan: MachinePlan, ground: Ground, flavor: str) -> Template:

@@ -111,11 +111,24 @@ class TestShapes:
         alone, _ = scenarios(tmp_path, vnfs=own, endpoints=ends)
         shape = needs(alone, config(image=None)).functions[0]
         assert (shape.image, shape.flavor, shape.user_data) == ("acme-1.2", "m1.acme", SCRIPT)
+        own["fwd"]["resources"] = {"vcpus": 2}  # type: ignore[assignment]
+        larger, _ = scenarios(tmp_path, vnfs=own)
+        assert needs(larger, config()).functions[0].flavor is None
         shape = needs(short, config(flavor="all")).functions[0]
         assert (shape.image, shape.flavor) == ("guest", "all")
 
 
 class TestAdmission:
+    def test_what_a_descriptor_leaves_open(self, tmp_path: Any) -> None:
+        """It matters only where it is wanted."""
+        text = TACKER_VNFD.replace("m1.acme", "{get_input: size}")
+        inputs = "  inputs: {size: {type: string}}\n  node_templates:"
+        (tmp_path / "own.yaml").write_text(text.replace("  node_templates:", inputs))
+        own = {"fwd": {"type": "forwarder", "vnfd": "own.yaml"}, "fw": {"type": "firewall"}}
+        error = refused(tmp_path, {}, vnfs=own)
+        assert "leaves its flavor open" in error.message
+        admit(scenarios(tmp_path, vnfs=own), config(flavor="large"))
+
     def test_user_data_that_nobody_would_run(self, tmp_path: Any) -> None:
         text = TACKER_VNFD.replace("#!/bin/sh", "packages: []")
         (tmp_path / "own.yaml").write_text(text)

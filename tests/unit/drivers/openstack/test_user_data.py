@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -17,12 +18,27 @@ def test_alone() -> None:
     assert joined(OURS, None) == OURS
 
 
-@pytest.mark.parametrize("shell", ["#!/bin/sh", "#!/bin/bash", "#!/usr/bin/env bash", "#! /bin/sh"])
-def test_two_scripts_of_shells_run_as_one(shell: str) -> None:
-    script = joined(OURS, f"{shell}\nset -e\necho own\nexit 0\n")
-    ran = subprocess.run(["sh"], input=script.encode(), capture_output=True, check=True)
+@pytest.mark.parametrize(
+    "shell",
+    [
+        *("#!/bin/sh", "#!/bin/bash", "#!/usr/bin/bash", "#!/usr/bin/env bash", "#! /bin/sh"),
+        *("#!/bin/dash", "#!/bin/sh -e", "#!/bin/sh\r"),
+    ],
+)
+def test_two_scripts_of_shells_run_as_one(shell: str, tmp_path: Path) -> None:
+    end = "\r\n" if shell.endswith("\r") else "\n"
+    own = end.join([shell.strip(), "set -u", "echo own", "exit 0", ""])
+    script = tmp_path / "script"
+    script.write_text(joined(OURS, own), newline="")
+    script.chmod(0o755)
+    ran = subprocess.run([script], capture_output=True, check=True)
     assert ran.stdout == b"ours\nown\n"
-    assert script.splitlines()[0].replace(" ", "").startswith("#!/")
+
+
+def test_options_of_a_shell_hold_for_its_own_script() -> None:
+    script = joined("#!/bin/sh\nfalse\necho ours\n", "#!/bin/sh -e\nfalse\necho own\n")
+    ran = subprocess.run(["sh"], input=script.encode(), capture_output=True, check=False)
+    assert (ran.returncode, ran.stdout) == (1, b"ours\n")
 
 
 @pytest.mark.parametrize(
@@ -44,3 +60,4 @@ def test_others_go_as_multipart(own: str, kind: str) -> None:
 
 def test_what_cloud_init_would_not_know() -> None:
     assert subtype("packages: [nftables]\n") is None
+    assert subtype("#cloud-config-archive\n- x\n") is None
