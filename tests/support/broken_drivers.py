@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -171,11 +172,15 @@ class UndoesNothing(LocalDriver):
         return LocalDriver.undo(resources, dry_run=True)
 
 
+SHARED_TAG = f"s{os.getpid() % 100_000:05d}"
+"""Of this process: tests run in several."""
+
+
 class SharesItsNames(LocalDriver):
     """Two runs get the same names."""
 
     def __init__(self, context: DriverContext) -> None:
-        super().__init__(replace(context, tag="shared"))
+        super().__init__(replace(context, tag=SHARED_TAG))
 
 
 class DescribesNothing(LocalDriver):

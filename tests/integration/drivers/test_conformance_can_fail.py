@@ -105,7 +105,7 @@ def _remove(suite: Any) -> None:
     suite._bench = None
     demolish(bench.journal.ever)
     # What is never written down, and what is under another name.
-    for tag in (bench.tag, "shared"):
+    for tag in (bench.tag, broken_drivers.SHARED_TAG):
         listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True).stdout
         for line in listed.splitlines():
             if line.startswith(f"sfcperf-{tag}-"):
