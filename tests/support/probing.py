@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,20 @@ def measure(wire: Cable, raw: Path, kind: type[Probe], **given: Any) -> ProbeRes
         probe.prepare(wire.deployment, raw)
         return probe.measure(wire.deployment, raw)
     finally:
+        probe.cleanup()
+
+
+def measure_while(
+    wire: Cable, raw: Path, probe: Probe, after_s: float, happens: Callable[[], object]
+) -> ProbeResult:
+    """With something that happens to the cable in the middle."""
+    probe.prepare(wire.deployment, raw)
+    timer = threading.Timer(after_s, happens)
+    timer.start()
+    try:
+        return probe.measure(wire.deployment, raw)
+    finally:
+        timer.join()
         probe.cleanup()
 
 

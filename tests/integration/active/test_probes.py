@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from support.cable import Cable, cable, listeners, processes_in
-from support.probing import made, measure, measure_in_peace, values
+from support.probing import made, measure, measure_in_peace, measure_while, values
 
 from sfcperf.active.ab import Ab
 from sfcperf.active.base import Probe, ProbeResult
@@ -105,14 +105,7 @@ def test_a_chain_that_ends_carrying_udp_in_mid_test_is_untrusted(
 ) -> None:
     """No later datagram tells the receiver that some are missing."""
     probe = made(Iperf3, protocol="udp", rate_bps=4_000_000, payload_bytes=1000, duration_s=2)
-    probe.prepare(wire.deployment, tmp_path)
-    timer = threading.Timer(1, wire.drop_udp)
-    timer.start()
-    try:
-        result = probe.measure(wire.deployment, tmp_path)
-    finally:
-        timer.join()
-        probe.cleanup()
+    result = measure_while(wire, tmp_path, probe, 1, wire.drop_udp)
     assert result.notes["datagrams_unseen"] > 100
     assert any("came after the last one received" in reason for reason in result.untrusted)
 
