@@ -97,7 +97,8 @@ def test_ports_of_a_machine_are_made_once(place: Workshop, ground: Ground, cloud
     security = cloud.network.get_port(made["in"].id)
     assert security.is_port_security_enabled is False
     management = cloud.network.get_port(made["management"].id)
-    assert management.security_group_ids == list(ground.guards.values())
+    assert list(ground.guards) == [ground.management_network_id]
+    assert management.security_group_ids == [ground.guards[ground.management_network_id]]
 
 
 def test_neighbours_with_similar_names_stay(
