@@ -6,7 +6,9 @@ noted and takes effect at the next `allowed` or `check`. It is raised once: a se
 cut the tear-down short.
 
 A thread that is in another network namespace for a moment (sfcperf.hosts) must come home first, or
-the tear-down would happen there: the exception could fall between two steps of coming home.
+the tear-down would happen there: the exception could fall between two steps of coming home. So
+must one that has forked and does not know the pid yet (sfcperf.hosts.undivided), and one in a
+finalizer, where Python would drop the exception.
 """
 
 from __future__ import annotations
@@ -18,9 +20,11 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
+from sfcperf.hosts.undivided import is_undivided
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 AGAIN_S = 0.005
-"""How soon to look again whether the thread is at home."""
+"""How soon to look again whether it can be raised."""
 
 
 class Interrupted(BaseException):
@@ -78,7 +82,7 @@ class Interrupts:
     def _look_again(self, number: int, frame: FrameType | None) -> None:
         """Raise if it is allowed here; nothing of this thread runs between look and raise."""
         if self.allowed.depth > 0 and not self._raised:
-            if _network() != self._home:
+            if is_undivided() or _in_finalizer(frame) or _network() != self._home:
                 signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
                 return
             self.check()
@@ -106,6 +110,14 @@ class _Allowed:
         traceback: TracebackType | None,
     ) -> None:
         self.depth -= 1
+
+
+def _in_finalizer(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_name == "__del__":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _network() -> str | None:

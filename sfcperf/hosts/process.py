@@ -9,12 +9,13 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from sfcperf.environment.tools import search_path
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Completed, Process
+from sfcperf.hosts.undivided import undivided
 
 STDERR_LINES_SHOWN = 5
 
@@ -71,7 +72,7 @@ def start(
     `cgroups` are `cgroup.procs` files: the command is in them before it executes, so that neither
     its memory nor its threads' CPU affinity ever live outside. `stdin` is DEVNULL or PIPE.
     """
-    with ExitStack() as opened:
+    with undivided(), ExitStack() as opened:
         out, err = (_output(target, argv[0], opened) for target in (stdout, stderr))
         try:
             if cgroups:
@@ -93,8 +94,8 @@ def start(
                 f"{argv[0]} cannot be started: {error.strerror}",
                 hint="`sfcperf doctor` says what is missing",
             ) from error
-    if cgroups:
-        _let_in(popen, argv[0], cgroups, stdin)
+        if cgroups:
+            _let_in(popen, argv[0], cgroups, stdin)
     return popen
 
 
@@ -108,23 +109,28 @@ def run(
     cgroups: Sequence[Path] = (),
 ) -> Completed:
     """Run a command to its end; errors as in `Host.run`."""
-    popen = start(
-        argv,
-        namespace=namespace,
-        cgroups=cgroups,
-        stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    with popen:
-        try:
-            out, err = popen.communicate(stdin, timeout=timeout_s)
-        except subprocess.TimeoutExpired as error:
-            raise MeasurementError(f"{argv[0]} was ended after {timeout_s:g} s") from error
-        finally:
-            if popen.returncode is None:
-                # Also when a signal interrupts the wait: nothing of ours is left running.
-                os.killpg(popen.pid, signal.SIGKILL)
+    with ExitStack() as step:
+        step.enter_context(undivided())
+        popen = start(
+            argv,
+            namespace=namespace,
+            cgroups=cgroups,
+            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        with popen:
+            try:
+                step.close()
+                out, err = popen.communicate(stdin, timeout=timeout_s)
+            except subprocess.TimeoutExpired as error:
+                raise MeasurementError(f"{argv[0]} was ended after {timeout_s:g} s") from error
+            finally:
+                if popen.returncode is None:
+                    # Also when a signal interrupts the wait: nothing of ours is left running. It
+                    # may have interrupted it just when the end was seen, and not yet noted.
+                    with suppress(ProcessLookupError):
+                        os.killpg(popen.pid, signal.SIGKILL)
     completed = Completed(tuple(argv), popen.returncode, out, err)
     if check:
         check_success(completed)

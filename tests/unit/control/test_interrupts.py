@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from support.engine import Bench
 
 from sfcperf.control.interrupts import SIGNALS, Interrupted, Interrupts
 from sfcperf.errors import InterruptedRun
+from sfcperf.hosts.process import run
 
 
 @pytest.fixture(autouse=True)
@@ -97,6 +100,52 @@ def test_a_thread_in_another_network_namespace_comes_home_first(
         where[0] = "net:[1]"
         signal.pause()
     assert at_home
+
+
+def test_a_process_that_was_forked_is_ended_before_the_signal_takes_effect(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started = []
+
+    class InterruptedAtBirth(subprocess.Popen[bytes]):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            started.append(self)
+            # Whoever asked for the process does not have its pid yet.
+            send(signal.SIGTERM)
+
+    monkeypatch.setattr("sfcperf.hosts.process.subprocess.Popen", InterruptedAtBirth)
+    with Interrupts() as interrupts, pytest.raises(Interrupted), interrupts.allowed:
+        run(["sleep", "30"], timeout_s=20)
+    (process,) = started
+    assert process.returncode == -signal.SIGKILL
+
+
+def test_a_process_whose_end_was_seen_when_the_signal_came_is_left_in_peace(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waited = os.waitpid
+
+    def interrupted_wait(pid: int, options: int) -> tuple[int, int]:
+        end = waited(pid, options)
+        if end[0] == pid:
+            send(signal.SIGTERM)
+        return end
+
+    monkeypatch.setattr("os.waitpid", interrupted_wait)
+    with Interrupts() as interrupts, pytest.raises(Interrupted), interrupts.allowed:
+        run(["true"], timeout_s=20)
+
+
+def test_a_signal_in_a_finalizer_is_not_lost() -> None:
+    class Dying:
+        def __del__(self) -> None:
+            send(signal.SIGTERM)
+
+    with Interrupts() as interrupts, pytest.raises(Interrupted), interrupts.allowed:
+        dying = Dying()
+        del dying
+        signal.pause()
 
 
 def test_a_signal_in_the_middle_of_a_measurement_ends_the_run(bench: Bench) -> None:
