@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from threading import BoundedSemaphore, Lock, local
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -91,19 +91,15 @@ class Cloud:
         `what` says it in words: `deleting port sfcperf-abc123-01-fwd-in`. A list must be read
         to its end inside `action`. Raises CloudError.
         """
-        return self._patiently(what, action, self._slot)
-
-    def _patiently(
-        self, what: str, action: Callable[[], T], slot: Callable[[], AbstractContextManager[None]]
-    ) -> T:
         turns = Turns(self.patience_s)
         while True:
             try:
-                with slot():
+                with self._slot():
                     return action()
             except kinds() as error:
                 failure = diagnose(error)
-                self._rest(what, failure, turns, error)
+                with self._slot_given_back():
+                    self._rest(what, failure, turns, error)
 
     def ensure(self, what: str, find: Callable[[], T | None], make: Callable[[], T]) -> T:
         """Make what is not there yet. When the answer to `make` is lost, `find` tells whether it
@@ -197,6 +193,20 @@ class Cloud:
             finally:
                 self._thread.has_slot = False
 
+    @contextmanager
+    def _slot_given_back(self) -> Iterator[None]:
+        """A call within another's `action` rests: others may ask meanwhile."""
+        if not getattr(self._thread, "has_slot", False):
+            yield
+            return
+        self._thread.has_slot = False
+        self._slots.release()
+        try:
+            yield
+        finally:
+            self._slots.acquire()
+            self._thread.has_slot = True
+
     def _rest(self, what: str, failure: Failure, turns: Turns, error: Exception) -> None:
         """Pause before the next try, or raise."""
         pause_s = turns.pause_s(failure)
@@ -224,8 +234,7 @@ class Cloud:
             )
             session: Any = connection.session
             session.session.hooks["response"].append(_refuse_torn)
-            # No slot: those who have one may be waiting for this.
-            self._patiently("authenticating", session.get_auth_headers, nullcontext)
+            self._authenticate(session.get_auth_headers)
         except (ConfigException, AuthPluginException) as error:
             raise EnvironmentLacks(
                 f"no OpenStack cloud is configured: {error}", hint=HOW_TO_CONFIGURE
@@ -233,6 +242,17 @@ class Cloud:
         except CloudError as error:
             raise EnvironmentLacks(error.message, hint=error.hint or HOW_TO_CONFIGURE) from error
         return connection
+
+    def _authenticate(self, action: Callable[[], object]) -> None:
+        """Patiently, as `call`, but a slot is neither taken nor given back: those who have one may
+        be waiting for this."""
+        turns = Turns(self.patience_s)
+        while True:
+            try:
+                action()
+                return
+            except kinds() as error:
+                self._rest("authenticating", diagnose(error), turns, error)
 
 
 def _refuse_torn(response: Any, *_: Any, **__: Any) -> None:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from sfcperf.drivers.base import Resource
 from sfcperf.drivers.openstack import chaining, demolition, kinds, ports, things
-from sfcperf.drivers.openstack.flavors import Flavors, flavor_id
+from sfcperf.drivers.openstack.flavors import Flavors
 from sfcperf.drivers.openstack.lifecycle import heat_stack, heat_template, nova
 from sfcperf.drivers.openstack.lifecycle.base import Ground, Lifecycle, Machine, Port, Workshop
 from sfcperf.drivers.openstack.parallel import each
+from sfcperf.drivers.openstack.placement import Placement, placement
 from sfcperf.drivers.openstack.plan import EGRESS, INGRESS, ChainPlan, MachinePlan
 from sfcperf.errors import DeploymentError
 from sfcperf.plugins import Requirement
@@ -70,9 +71,9 @@ class HeatLifecycle(Lifecycle):
 
     def make(self, plans: Sequence[MachinePlan], ground: Ground) -> list[Machine]:
         """See Lifecycle.make."""
-        flavors = {plan.name: flavor_id(self.workshop, self.flavors, plan.shape) for plan in plans}
+        places = {plan.name: placement(self.workshop, self.flavors, plan.shape) for plan in plans}
         self.workshop.journal.intend([r for plan in plans for r in self._resources(plan)])
-        return each(*(partial(self._machine, plan, ground, flavors[plan.name]) for plan in plans))
+        return each(*(partial(self._machine, plan, ground, places[plan.name]) for plan in plans))
 
     def chain(self, plan: ChainPlan, machines: Mapping[str, Machine]) -> Mapping[str, Any]:
         """See Lifecycle.chain."""
@@ -123,9 +124,9 @@ class HeatLifecycle(Lifecycle):
             *(things.resource(cloud, kind, run) for kind in (kinds.CLASSIFIER, kinds.CHAIN)),
         ]
 
-    def _machine(self, plan: MachinePlan, ground: Ground, flavor: str) -> Machine:
+    def _machine(self, plan: MachinePlan, ground: Ground, place: Placement) -> Machine:
         cloud, timeout_s = self.workshop.cloud, self.workshop.config.boot_timeout_s
-        template = heat_template.machine(plan, ground, flavor, self.workshop.names.tag)
+        template = heat_template.machine(plan, ground, place, self.workshop.names.tag)
         started = time.monotonic()
         try:
             outputs = heat_stack.bring(cloud, plan.name, template, timeout_s)

@@ -13,6 +13,7 @@ from typing import Any
 
 from sfcperf.drivers.openstack import ports, servers
 from sfcperf.drivers.openstack.lifecycle.base import Ground
+from sfcperf.drivers.openstack.placement import Placement
 from sfcperf.drivers.openstack.plan import MANAGEMENT, MachinePlan
 from sfcperf.drivers.openstack.user_data import joined
 
@@ -27,14 +28,14 @@ REVISION = "revision"
 Template = dict[str, Any]
 
 
-def machine(plan: MachinePlan, ground: Ground, flavor: str, run: str) -> Template:
+def machine(plan: MachinePlan, ground: Ground, place: Placement, run: str) -> Template:
     """A server with its ports, and what they became as outputs: `server` its id, and of each port
     `[id, MAC address, IPv4 address, network's id]`. `run` is the run's tag."""
     names = ports.roles(plan)
     properties: Template = {
         "name": plan.name,
-        "image": plan.shape.image,
-        "flavor": flavor,
+        "image": place.image_id,
+        "flavor": place.flavor_id,
         "key_name": ground.key_name,
         "config_drive": True,
         "user_data": joined(ground.user_data, plan.shape.user_data),
@@ -42,8 +43,8 @@ def machine(plan: MachinePlan, ground: Ground, flavor: str, run: str) -> Templat
         "metadata": {servers.METADATA: run},
         "networks": [{"port": {"get_resource": name}} for name in names],
     }
-    if plan.shape.hypervisor is not None:
-        properties["availability_zone"] = f"nova:{plan.shape.hypervisor}"
+    if place.zone is not None:
+        properties["availability_zone"] = place.zone
     resources: Template = {
         name: {"type": "OS::Neutron::Port", "properties": _port(name, plan, ground)}
         for name in names

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from sfcperf.drivers.base import Resource
 from sfcperf.drivers.openstack import chaining, demolition, kinds, ports, servers, things
 from sfcperf.drivers.openstack.config import Config
-from sfcperf.drivers.openstack.flavors import Flavors, flavor_id
+from sfcperf.drivers.openstack.flavors import Flavors
 from sfcperf.drivers.openstack.lifecycle.base import Ground, Lifecycle, Machine, Port, Workshop
-from sfcperf.drivers.openstack.plan import ChainPlan, MachinePlan, Shape
+from sfcperf.drivers.openstack.placement import placement
+from sfcperf.drivers.openstack.plan import ChainPlan, MachinePlan
 from sfcperf.drivers.openstack.user_data import joined
 from sfcperf.plugins import Requirement
 
@@ -34,15 +35,19 @@ class NovaLifecycle(Lifecycle):
         """See Lifecycle.make."""
         workshop = self.workshop
         # What is missing is found before anything is made.
-        placed = {plan.shape: self._placed(plan.shape) for plan in plans}
+        placed = {plan.shape: placement(workshop, self.flavors, plan.shape) for plan in plans}
         workshop.journal.intend([r for plan in plans for r in resources(workshop.cloud, plan)])
         made: dict[str, dict[str, Port]] = {}
 
         def request(plan: MachinePlan) -> dict[str, Any]:
             made[plan.name] = ports.ensure_ports(workshop, plan, ground)
+            place = placed[plan.shape]
+            zone = {} if place.zone is None else {"availability_zone": place.zone}
             return {
                 "name": plan.name,
-                **placed[plan.shape],
+                "image_id": place.image_id,
+                "flavor_id": place.flavor_id,
+                **zone,
                 "key_name": ground.key_name,
                 "user_data": servers.encoded(joined(ground.user_data, plan.shape.user_data)),
                 "config_drive": True,
@@ -72,16 +77,6 @@ class NovaLifecycle(Lifecycle):
         gone = [r for machine in machines for r in resources(cloud, machine.plan)]
         demolition.remove(cloud, gone)
         self.workshop.journal.removed(gone)
-
-    def _placed(self, shape: Shape) -> dict[str, Any]:
-        """Image, flavor and hypervisor."""
-        placed: dict[str, Any] = {
-            "image_id": self.flavors.image(shape.image).id,
-            "flavor_id": flavor_id(self.workshop, self.flavors, shape),
-        }
-        if shape.hypervisor is not None:
-            placed["availability_zone"] = f"nova:{shape.hypervisor}"
-        return placed
 
 
 def resources(cloud: Cloud, plan: MachinePlan) -> list[Resource]:

@@ -14,7 +14,7 @@ from typing import Any
 from sfcperf.drivers.base import Resource
 from sfcperf.drivers.openstack import kinds, ports, things
 from sfcperf.drivers.openstack.cloud import Cloud
-from sfcperf.drivers.openstack.flavors import Flavors, flavor_id
+from sfcperf.drivers.openstack.flavors import Flavors
 from sfcperf.drivers.openstack.lifecycle import (
     heat_template,
     nova,
@@ -28,6 +28,7 @@ from sfcperf.drivers.openstack.lifecycle.tacker_server import TackerServer
 from sfcperf.drivers.openstack.lifecycle.tacker_things import INSTANTIATED, Found
 from sfcperf.drivers.openstack.lifecycle.tacker_vnf import REMOVAL_TIMEOUT_S, remove
 from sfcperf.drivers.openstack.parallel import each
+from sfcperf.drivers.openstack.placement import placement
 from sfcperf.drivers.openstack.plan import MachinePlan
 
 ONBOARDING_TIMEOUT_S = 120.0
@@ -65,8 +66,8 @@ class EtsiVnfs:
         return [*self.resources(plan), *(_stack(cloud, each.id) for each in instances)]
 
     def _package(self, plan: MachinePlan, ground: Ground) -> bytes:
-        flavor = flavor_id(self.workshop, self.flavors, plan.shape)
-        hot = heat_template.machine(plan, ground, flavor, self.workshop.names.tag)
+        place = placement(self.workshop, self.flavors, plan.shape)
+        hot = heat_template.machine(plan, ground, place, self.workshop.names.tag)
         return tacker_package.package(plan.name, ports.roles(plan), hot)
 
     def _make(self, plan: MachinePlan, package: bytes, vim: str) -> Machine:

@@ -13,13 +13,14 @@ from functools import partial
 from sfcperf.drivers.base import Resource
 from sfcperf.drivers.openstack import kinds, things
 from sfcperf.drivers.openstack.cloud import Cloud
-from sfcperf.drivers.openstack.flavors import Flavors, flavor_id
+from sfcperf.drivers.openstack.flavors import Flavors
 from sfcperf.drivers.openstack.lifecycle import nova, tacker_vim, tacker_vnfd
 from sfcperf.drivers.openstack.lifecycle.base import Ground, Machine, Workshop
 from sfcperf.drivers.openstack.lifecycle.tacker_machine import FRESH, TackerFailed, machine
 from sfcperf.drivers.openstack.lifecycle.tacker_server import TackerServer
 from sfcperf.drivers.openstack.lifecycle.tacker_things import Found, found
 from sfcperf.drivers.openstack.parallel import each
+from sfcperf.drivers.openstack.placement import placement
 from sfcperf.drivers.openstack.plan import MachinePlan
 
 REMOVAL_TIMEOUT_S = 300.0
@@ -37,7 +38,7 @@ class LegacyVnfs:
         """All of them at the same time. Raises DeploymentError with Tacker's reason."""
         descriptors = {
             plan.name: tacker_vnfd.translated(
-                plan, ground, flavor_id(self.workshop, self.flavors, plan.shape)
+                plan, ground, placement(self.workshop, self.flavors, plan.shape)
             )
             for plan in plans
         }

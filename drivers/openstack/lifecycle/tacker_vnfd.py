@@ -13,6 +13,7 @@ from typing import Any
 
 from sfcperf.drivers.openstack import ports
 from sfcperf.drivers.openstack.lifecycle.base import Ground
+from sfcperf.drivers.openstack.placement import Placement
 from sfcperf.drivers.openstack.plan import MANAGEMENT, MachinePlan
 from sfcperf.drivers.openstack.user_data import joined
 from sfcperf.errors import InputError
@@ -36,7 +37,7 @@ def connection_point(port: str) -> str:
     return f"CP_{port}"
 
 
-def translated(plan: MachinePlan, ground: Ground, flavor: str) -> Template:
+def translated(plan: MachinePlan, ground: Ground, place: Placement) -> Template:
     """The machine's descriptor for Tacker, with one VDU and three CPs: management, in, out.
 
     Raises InputError for a descriptor of several VDUs, or with parts that Tacker cannot be told.
@@ -46,7 +47,7 @@ def translated(plan: MachinePlan, ground: Ground, flavor: str) -> Template:
     source = _read(plan.shape.vnfd)
     nodes = source["topology_template"]["node_templates"]
     name = _vdu(nodes, plan.shape.vnfd)
-    templates: Template = {name: _virtual_machine(nodes[name], plan, ground, flavor)}
+    templates: Template = {name: _virtual_machine(nodes[name], plan, ground, place)}
     for order, port in enumerate(ports.roles(plan)):
         templates[connection_point(port)] = _connection_point(order, port, name, plan, ground)
     templates["VL_management"] = _link(ground.management_network_id)
@@ -97,22 +98,24 @@ def _is_vdu(node_type: str) -> bool:
     return node_type in VDU_TYPES
 
 
-def _virtual_machine(node: Template, plan: MachinePlan, ground: Ground, flavor: str) -> Template:
+def _virtual_machine(
+    node: Template, plan: MachinePlan, ground: Ground, place: Placement
+) -> Template:
     """The VDU. Its capabilities are left out: with a flavor they say nothing, and without one
     Tacker would make a flavor, which only administrators may."""
     properties: Template = dict(node.get("properties", {})) if node["type"] == _VDU else {}
     properties |= {
         "name": plan.name,
-        "image": plan.shape.image,
-        "flavor": flavor,
+        "image": place.image_id,
+        "flavor": place.flavor_id,
         "mgmt_driver": "noop",
         "config_drive": True,
         "key_name": ground.key_name,
         "user_data": joined(ground.user_data, plan.shape.user_data),
         "user_data_format": "RAW",
     }
-    if plan.shape.hypervisor is not None:
-        properties["availability_zone"] = f"nova:{plan.shape.hypervisor}"
+    if place.zone is not None:
+        properties["availability_zone"] = place.zone
     return {"type": _VDU, "properties": properties}
 
 

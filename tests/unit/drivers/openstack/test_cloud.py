@@ -267,6 +267,27 @@ class TestTogether:
         ]
         assert all(each(*waits, lambda: cloud.call("asking", come.set))[:-1])
 
+    def test_a_call_within_a_call_does_not_hold_others_up_while_it_is_patient(
+        self, start: Start
+    ) -> None:
+        api, cloud, _ = start(Fault("GET", "name=slow", status=503, times=-1), patience_s=30)
+        come = threading.Event()
+
+        def patient() -> None:
+            def within() -> list[object]:
+                if come.is_set():
+                    return []
+                return list(cloud.connection.network.networks(name="slow"))
+
+            cloud.call("outer", lambda: cloud.call("inner", within))
+
+        def ask() -> None:
+            while api.count("GET", "name=slow") < AT_ONCE:
+                pause(0.01)
+            cloud.call("asking", come.set)
+
+        each(*[patient] * 2 * AT_ONCE, ask)
+
     def test_one_that_fails_ends_those_within_others(self) -> None:
         def fail() -> None:
             raise DeploymentError("this one failed")

@@ -23,6 +23,7 @@ from sfcperf.drivers.openstack.lifecycle import (
     tacker_vnffgd,
 )
 from sfcperf.drivers.openstack.lifecycle.base import Ground, Port
+from sfcperf.drivers.openstack.placement import Placement
 from sfcperf.drivers.openstack.plan import EGRESS, INGRESS, MANAGEMENT, MachinePlan, Shape
 from sfcperf.errors import InputError
 from sfcperf.hosts.ssh_pins import USER_DATA
@@ -32,11 +33,12 @@ GROUND = Ground("data-net", "data-subnet", "management-net", "sfcperf-abc123", U
 GUARDED = Ground(
     "data-net", "data-subnet", "management-net", "key", USER_DATA, guards={"data-net": "group"}
 )
+PLACE = Placement("image-id", "flavor-id")
 TYPES = plugins.names("vnf")
 
 
-def plan(vnfd: Path | None, *, hypervisor: str | None = None) -> MachinePlan:
-    shape = Shape("function", "fwd", "forwarder", "image", None, 1, 256, hypervisor, vnfd)
+def plan(vnfd: Path | None) -> MachinePlan:
+    shape = Shape("function", "fwd", "forwarder", "image", None, 1, 256, None, vnfd)
     return MachinePlan("sfcperf-abc123-01-fwd", shape, None)
 
 
@@ -55,7 +57,7 @@ def written(tmp_path: Path, nodes: dict[str, Any]) -> Path:
 
 @pytest.mark.parametrize("vnf_type", TYPES)
 def test_every_function_of_ours_becomes_a_vdu_with_three_connection_points(vnf_type: str) -> None:
-    translated = tacker_vnfd.translated(plan(own_vnfd(vnf_type)), GROUND, "small")
+    translated = tacker_vnfd.translated(plan(own_vnfd(vnf_type)), GROUND, PLACE)
 
     assert "nfv" in translated["tosca_definitions_version"]  # so Tacker knows its own profile
     nodes = translated["topology_template"]["node_templates"]
@@ -76,24 +78,25 @@ def test_every_function_of_ours_becomes_a_vdu_with_three_connection_points(vnf_t
 
 
 def test_user_data_arrive_unchanged(tmp_path: Path) -> None:
-    translated = tacker_vnfd.translated(plan(own_vnfd("forwarder")), GROUND, "small")
+    translated = tacker_vnfd.translated(plan(own_vnfd("forwarder")), GROUND, PLACE)
     properties = translated["topology_template"]["node_templates"]["VDU1"]["properties"]
     assert properties["user_data"] == USER_DATA
     assert properties["user_data_format"] == "RAW"
     assert properties["name"] == "sfcperf-abc123-01-fwd"
+    assert properties["image"] == "image-id"
+    assert properties["flavor"] == "flavor-id"
     assert "availability_zone" not in properties
 
 
 def test_a_hypervisor_is_named_by_its_zone() -> None:
-    translated = tacker_vnfd.translated(
-        plan(own_vnfd("forwarder"), hypervisor="compute7"), GROUND, "small"
-    )
+    place = Placement("image-id", "flavor-id", "nova:compute7")
+    translated = tacker_vnfd.translated(plan(own_vnfd("forwarder")), GROUND, place)
     properties = translated["topology_template"]["node_templates"]["VDU1"]["properties"]
     assert properties["availability_zone"] == "nova:compute7"
 
 
 def test_ports_of_a_guarded_network_may_send_for_others() -> None:
-    translated = tacker_vnfd.translated(plan(own_vnfd("forwarder")), GUARDED, "small")
+    translated = tacker_vnfd.translated(plan(own_vnfd("forwarder")), GUARDED, PLACE)
     point = translated["topology_template"]["node_templates"]["CP_in"]["properties"]
     assert point["security_groups"] == ["group"]
     assert point["allowed_address_pairs"] == [{"ip_address": "0.0.0.0/0"}]
@@ -105,14 +108,14 @@ def test_a_function_is_one_machine(tmp_path: Path, count: int) -> None:
     nodes: dict[str, Any] = {f"VDU{i}": {"type": "tosca.nodes.nfv.VDU"} for i in range(count)}
     nodes["box"] = {"type": "tosca.nodes.Root"}
     with pytest.raises(InputError, match=f"{count} VDUs"):
-        tacker_vnfd.translated(plan(written(tmp_path, nodes)), GROUND, "small")
+        tacker_vnfd.translated(plan(written(tmp_path, nodes)), GROUND, PLACE)
 
 
 def test_what_tacker_cannot_be_told_is_refused(tmp_path: Path) -> None:
     nodes = {"VDU1": {"type": "tosca.nodes.nfv.VDU"}, "box": {"type": "tosca.nodes.Root"}}
     path = written(tmp_path, nodes)
     with pytest.raises(InputError, match=r"box of type tosca\.nodes\.Root"):
-        tacker_vnfd.translated(plan(path), GROUND, "small")
+        tacker_vnfd.translated(plan(path), GROUND, PLACE)
 
 
 CLIENT = Port("client-port", "fa:16:3e:00:00:01", "10.0.0.1")
@@ -169,7 +172,7 @@ def test_a_graph_matches_what_the_workflow_says(
 
 def package() -> bytes:
     made = plan(own_vnfd("forwarder"))
-    template = heat_template.machine(made, GROUND, "small", "abc123")
+    template = heat_template.machine(made, GROUND, PLACE, "abc123")
     return tacker_package.package(made.name, ports.roles(made), template)
 
 
