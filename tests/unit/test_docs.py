@@ -63,7 +63,11 @@ def test_commands_in_the_docs_exist() -> None:
     wrong = []
     for page in map(TREE.joinpath, PAGES):
         text = page.read_text().replace("\\\n", " ")
-        commands = re.findall(r"^\s*(?:\$ )?(?:sudo )?sfcperf (.+)$", text, re.M)
+        # What stands in a block: a line of running text may begin with the program's name too.
+        blocks = re.findall(r"^ *```\w*\n(.*?)^ *```", text, re.M | re.S)
+        blocks += re.findall(r"^ {4,}.*$", text, re.M)
+        asked = re.compile(r"^\s*(?:\$ )?(?:sudo )?sfcperf (.+)$", re.M)
+        commands = [command for block in blocks for command in asked.findall(block)]
         commands += re.findall(r"`sfcperf ([^`\n]+)`", text)
         for command in commands:
             words = command.split("#")[0].split("|")[0].split()
