@@ -18,14 +18,16 @@ def plan(
 ) -> None:
     """Show the scenarios and trials of a workflow and the time that they take; run nothing.
 
-    Exit code 3 when the infrastructure has no room for it.
+    Exit code 2 when the driver cannot build it, 3 when an infrastructure that is not this machine
+    lacks something or has no room for it.
     """
     from sfcperf.cli.inputs import open_workflow
-    from sfcperf.control.admission import afford
+    from sfcperf.control.admission import admit, check_elsewhere
 
     loaded = open_workflow(workflow, overrides=set_, driver=driver, profile=profile)
+    admit(loaded)
     print_plan(loaded)
-    afford(loaded)
+    check_elsewhere(loaded)
 
 
 def print_plan(workflow: Workflow) -> None:

@@ -39,13 +39,28 @@ def _admit(infrastructure: Infrastructure, scenarios: Sequence[Scenario]) -> Non
     _driver(infrastructure).admit(scenarios)
 
 
+def check_elsewhere(workflow: Workflow) -> None:
+    """What infrastructures lack that are not this machine: a run that is planned here and done on
+    another machine meets the same ones. Raises EnvironmentLacks."""
+    for infrastructure in workflow.infrastructures:
+        driver: type[Driver] = plugins.load("driver", infrastructure.driver)
+        if driver.elsewhere:
+            gather.refuse_unmet(driver.requirements(infrastructure.config))
+            _afford(workflow, infrastructure)
+
+
 def afford(workflow: Workflow) -> None:
     """Ask the infrastructures whether they have room for it now. Raises EnvironmentLacks."""
     for infrastructure in workflow.infrastructures:
-        scenarios = [
-            s for s in workflow.scenarios if workflow.infrastructure_of(s) == infrastructure
-        ]
-        _driver(infrastructure).afford(scenarios)
+        _afford(workflow, infrastructure)
+
+
+def _afford(workflow: Workflow, infrastructure: Infrastructure) -> None:
+    _driver(infrastructure).afford(_scenarios(workflow, infrastructure))
+
+
+def _scenarios(workflow: Workflow, infrastructure: Infrastructure) -> list[Scenario]:
+    return [s for s in workflow.scenarios if workflow.infrastructure_of(s) == infrastructure]
 
 
 def _driver(infrastructure: Infrastructure) -> Driver:

@@ -29,7 +29,12 @@ def requirements_for(
 
 def check(workflow: Workflow, driver: str | None = None) -> None:
     """The check before a run. Raises EnvironmentLacks that names all that is missing."""
-    missing = [need for need in requirements_for(workflow, driver) if not need.met]
+    refuse_unmet(requirements_for(workflow, driver))
+
+
+def refuse_unmet(requirements: Iterable[Requirement]) -> None:
+    """Raises EnvironmentLacks that names all that are not met."""
+    missing = [need for need in requirements if not need.met]
     if missing:
         raise EnvironmentLacks(
             "the environment lacks " + "; ".join(f"{n.name} ({n.detail})" for n in missing),

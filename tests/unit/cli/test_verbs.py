@@ -12,6 +12,7 @@ import jsonschema
 import pyarrow.parquet
 import pytest
 from support.engine import Bench
+from support.fakes import FakeDriver
 
 import sfcperf as package
 from sfcperf.control.lock import held
@@ -100,6 +101,30 @@ def test_plan_shows_the_order_that_is_run(bench: Bench, sfcperf: Command, capsys
     rounds = out.split("round 1\n")[1].split("round 2\n")[0].split()
     planned = [trial.split("-", 2)[1:] for trial in bench.planned()[:4]]
     assert rounds[0] == f"{planned[0][0]}:"
+
+
+def test_plan_asks_the_driver(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
+    assert sfcperf("plan", bench.write(factors={"chain_length": [9]})) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith("/chain/functions: longer than a fake chain\n")
+    assert said.out == ""
+
+
+@pytest.mark.parametrize(("elsewhere", "code"), [(False, 0), (True, 3)])
+def test_plan_tells_what_an_infrastructure_elsewhere_lacks(
+    bench: Bench,
+    sfcperf: Command,
+    capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+    elsewhere: bool,
+    code: int,
+) -> None:
+    """What this machine lacks, another one may have."""
+    monkeypatch.setattr(FakeDriver, "elsewhere", elsewhere)
+    config = {"folder": str(bench.resources), "missing": True}
+    path = bench.write(infrastructure={"driver": "fake", "config": config})
+    assert sfcperf("plan", path) == code
+    assert ("fake-tool (not there)" in capsys.readouterr().err) is elsewhere
 
 
 def test_validate(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
