@@ -15,7 +15,7 @@ from sfcperf.errors import DeploymentError, InputError, MeasurementError
 from sfcperf.hosts.abandon import pause
 from sfcperf.hosts.base import Completed, Host, Process
 from sfcperf.hosts.process import check_success, open_output
-from sfcperf.hosts.ssh_access import SshAccess, Unreachable
+from sfcperf.hosts.ssh_access import Refused, SshAccess, Unreachable
 from sfcperf.hosts.ssh_loop import call
 from sfcperf.hosts.ssh_process import SshProcess
 
@@ -64,11 +64,12 @@ class SshHost(Host):
         self._programs: dict[Path, str] = {}
         self._known_pool: Pool | None = None
 
-    def wait_reachable(self, timeout_s: float) -> None:
+    def wait_reachable(self, timeout_s: float, *, boots: bool = True) -> None:
         """Return when commands can be run.
 
         Raises DeploymentError when that is not so within timeout_s, and at once when the host shows
-        another key than those pinned.
+        another key than those pinned, or refuses ours though it is not one that `boots`; InputError
+        when there is no private key in its file.
         """
         deadline = time.monotonic() + timeout_s
         while True:
@@ -78,9 +79,11 @@ class SshHost(Host):
                 call(self._pool.connect(_LOGIN_TIMEOUT_S))
                 return
             except Unreachable as error:
-                if time.monotonic() + _RETRY_S >= deadline:
+                for_good = isinstance(error, Refused) and not boots
+                if for_good or time.monotonic() + _RETRY_S >= deadline:
+                    when = "" if for_good else f" after {timeout_s:g} s"
                     raise DeploymentError(
-                        f"{self.name} cannot be used after {timeout_s:g} s: {error.message}",
+                        f"{self.name} cannot be used{when}: {error.message}",
                         where=error.where,
                         hint=error.hint,
                     ) from error

@@ -26,6 +26,10 @@ class Unreachable(MeasurementError):
     """Nobody answers, or who answers does not let us in: may be otherwise in a moment."""
 
 
+class Refused(Unreachable):
+    """Our key is not accepted: of a machine that boots, not yet."""
+
+
 @dataclass(frozen=True)
 class SshAccess:
     """Where and as whom to log in."""
@@ -57,6 +61,23 @@ class SshAccess:
             raise InputError(
                 f"a host key of {self.address} cannot be read: {error}",
                 allowed="a line such as `ssh-ed25519 AAAA...`",
+            ) from error
+
+    def private_key(self) -> SSHKey:
+        """Raises InputError when there is none in the file."""
+        import asyncssh
+
+        try:
+            return asyncssh.read_private_key(self.key)
+        except OSError as error:
+            raise InputError(
+                f"the private key for {self} cannot be read: {error.strerror}", where=str(self.key)
+            ) from error
+        except asyncssh.KeyImportError as error:
+            raise InputError(
+                f"the private key for {self} cannot be read: {error}",
+                where=str(self.key),
+                allowed="a private key of OpenSSH format, without passphrase",
             ) from error
 
 
@@ -92,12 +113,12 @@ async def connect(
 ) -> SSHClientConnection:
     """Log in, through `tunnel` (a connection to the jump host) when there is one.
 
-    Raises Unreachable when nobody answers or the key is not accepted, DeploymentError when the
-    host key is another one than those pinned.
+    Raises Unreachable when nobody answers or the key is not accepted, InputError when there is no
+    key in its file, DeploymentError when the host key is another one than those pinned.
     """
     import asyncssh
 
-    trusted = access.trusted()
+    trusted, own = access.trusted(), access.private_key()
     offered: list[SSHKey] = []
 
     class Judge(asyncssh.SSHClient):
@@ -112,7 +133,7 @@ async def connect(
             access.port,
             tunnel=() if tunnel is None else tunnel,
             username=access.user,
-            client_keys=[str(access.key)],
+            client_keys=[own],
             client_factory=Judge,
             known_hosts=([], [], []),
             server_host_key_algs="^" + ",".join(kinds),
@@ -130,7 +151,7 @@ async def connect(
     except asyncssh.HostKeyNotVerifiable as error:
         raise _other_machine(access, trusted, offered) from error
     except asyncssh.PermissionDenied as error:
-        raise Unreachable(
+        raise Refused(
             f"{access} does not accept our key",
             where=str(access.key),
             hint="its public half belongs into the user's authorized_keys there",

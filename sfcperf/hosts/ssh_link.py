@@ -221,7 +221,9 @@ class Link:
             said, status = await ready
         except Unreachable as error:
             if self.connection.is_closed():
-                raise
+                raise Unreachable(
+                    f"the connection to {self.name} was lost as it was made; it said: {error}"
+                ) from error
             said, status = error.message.encode(), 1  # the shell ended, and had something to say
         text = said.decode(errors="replace").strip()
         if status != 0:

@@ -224,6 +224,24 @@ def test_who_does_not_know_our_key(server: SshServer, workdir: Path, tmp_path: P
     host = SshHost("guest", replace(server.access, key=other), workdir)
     with pytest.raises(DeploymentError, match=r"cannot be used after 2 s: .* does not accept"):
         host.wait_reachable(2)
+    with pytest.raises(DeploymentError, match=r"cannot be used: .* does not accept"):
+        host.wait_reachable(60, boots=False)
+
+
+@pytest.mark.parametrize(
+    ("passphrase", "reason"), [(None, "No such file"), ("secret", "Passphrase must be specified")]
+)
+def test_a_key_that_cannot_be_read_is_told_at_once(
+    server: SshServer, workdir: Path, tmp_path: Path, passphrase: str | None, reason: str
+) -> None:
+    key = tmp_path / "lab"
+    if passphrase is not None:
+        argv = ["ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-f", str(key)]
+        subprocess.run(argv, check=True)
+    host = SshHost("guest", replace(server.access, key=key), workdir)
+    with pytest.raises(InputError, match=reason) as caught:
+        host.wait_reachable(60)
+    assert caught.value.where == str(key)
 
 
 def test_nobody_there(workdir: Path, server: SshServer) -> None:
