@@ -8,11 +8,12 @@ from collections.abc import Sequence
 
 from sfcperf import plugins
 from sfcperf.drivers.openstack.config import Config
+from sfcperf.drivers.openstack.endpoint_options import options_of
 from sfcperf.drivers.openstack.plan import PREFIX_LENGTH
 from sfcperf.drivers.openstack.shapes import needs
 from sfcperf.errors import WorkflowError
 from sfcperf.vnfs.base import NetworkFunction
-from sfcperf.workflow.model import FunctionSpec, Scenario
+from sfcperf.workflow.model import FunctionSpec, Resources, Scenario
 
 
 def admit(scenarios: Sequence[Scenario], config: Config) -> None:
@@ -24,9 +25,16 @@ def admit(scenarios: Sequence[Scenario], config: Config) -> None:
             allowed='either "management_network", a network that this machine is in, or '
             '"external_network", from which the client\'s VM gets a floating IP',
         )
+    if config.dns_servers and config.external_network is None:
+        raise WorkflowError(
+            "the management network is not the run's own: it has the name servers that it has",
+            where="/infrastructure/config/dns_servers",
+            hint='leave it out, or set "external_network"',
+        )
     for scenario in scenarios:
         _admit(scenario, config)
     _check_places(scenarios, config)
+    _check_sizes(scenarios, config)
     prefixes = {data_prefix(scenario) for scenario in scenarios}
     if len(prefixes) > 1:
         raise WorkflowError(
@@ -144,6 +152,27 @@ def _check_places(scenarios: Sequence[Scenario], config: Config) -> None:
             hint="name a hypervisor for each node (needs the rights of an administrator), or keep "
             "to one topology",
         )
+
+
+def _check_sizes(scenarios: Sequence[Scenario], config: Config) -> None:
+    """Nor levels that one flavor would make alike."""
+    sizes: dict[str, set[Resources | None]] = {}
+    for scenario in scenarios:
+        for end in (scenario.client, scenario.server):
+            if config.flavor or options_of(end).flavor:
+                sizes.setdefault(end.name, set()).add(end.resources)
+        if config.flavor:
+            for spec in scenario.chain.functions:
+                sizes.setdefault(spec.vnf, set()).add(spec.resources)
+    for name, wanted in sizes.items():
+        if len(wanted) > 1:
+            raise WorkflowError(
+                f"the scenarios differ in the resources of {name}, and a flavor is named: all its "
+                "VMs would be alike",
+                where="/infrastructure/config/flavor",
+                hint="name none, here and in the endpoints' options: for each size the smallest "
+                "that suffices is taken",
+            )
 
 
 def _places(scenario: Scenario) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Taking down what a run made in clouds, from the names in the journal alone.
+"""Taking down what a run made in clouds, and on machines that stood before, from the journal alone.
 
 The same code serves the orderly tear-down and the remains of a killed run. Things are found by
 their exact names, all doubles of them; with ports go the pieces of chains that hang on them,
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from sfcperf.drivers.base import Resource
-from sfcperf.drivers.openstack import things
+from sfcperf.drivers.openstack import things, workdirs
 from sfcperf.drivers.openstack.cloud import Cloud
 from sfcperf.drivers.openstack.dependents import dependents
 from sfcperf.drivers.openstack.failures import CloudError
@@ -29,6 +29,7 @@ from sfcperf.drivers.openstack.kinds import (
     VNFD,
     VNFFG,
     VNFFGD,
+    WORKDIR,
 )
 from sfcperf.drivers.openstack.parallel import each
 from sfcperf.drivers.openstack.removal import Found, Stuck, clear, present
@@ -49,7 +50,8 @@ def demolish(resources: Sequence[Resource], *, dry_run: bool = False) -> list[st
     """
     lines: list[str] = []
     stuck: list[Stuck] = []
-    for (name, project, region), own in _by_cloud(resources).items():
+    folders, rest = _apart(resources)
+    for (name, project, region), own in _by_cloud(rest).items():
         cloud = Cloud(name, log=lambda text: None, region=region)
         try:
             _check_project(cloud, project)
@@ -61,6 +63,7 @@ def demolish(resources: Sequence[Resource], *, dry_run: bool = False) -> list[st
             stuck += [Stuck.of(f"{r.kind} {r.name}", error) for r in own]
         finally:
             cloud.close()
+    lines += workdirs.clear(folders, stuck, dry_run=dry_run)
     _raise_if(stuck)
     return list(dict.fromkeys(lines))
 
@@ -70,7 +73,9 @@ def remove(cloud: Cloud, resources: Sequence[Resource]) -> list[str]:
     again only when an answer was lost. Raises DeploymentError for what stays."""
     stuck: list[Stuck] = []
     take = _until_nothing_comes if cloud.doubtful else _remove
-    lines = take(cloud, resources, stuck)
+    folders, rest = _apart(resources)
+    lines = take(cloud, rest, stuck)
+    lines += workdirs.clear(folders, stuck, dry_run=False)
     _raise_if(stuck)
     return lines
 
@@ -155,6 +160,12 @@ def _there(cloud: Cloud, resources: Sequence[Resource]) -> list[Found]:
     return found
 
 
+def _apart(resources: Sequence[Resource]) -> tuple[list[Resource], list[Resource]]:
+    """Folders of machines that stood before, and what is in the cloud."""
+    folders = [each for each in resources if each.kind == WORKDIR]
+    return folders, [each for each in resources if each.kind != WORKDIR]
+
+
 _Place = tuple[str | None, str | None, str | None]
 
 
@@ -200,6 +211,6 @@ def _raise_if(stuck: Sequence[Stuck]) -> None:
     reasons = dict.fromkeys(f"{one.what}: {one.why}" for one in stuck)
     hints = dict.fromkeys(one.hint for one in stuck if one.hint)
     raise DeploymentError(
-        "could not be removed from the cloud: " + "; ".join(reasons),
+        "could not be removed: " + "; ".join(reasons),
         hint="; ".join(hints) or "run `sfcperf clean` again, or remove them by `openstack`",
     )

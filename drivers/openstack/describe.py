@@ -50,7 +50,7 @@ def _function(site: Site, spec: FunctionSpec) -> ServiceFunction:
         host=guest.host,
         interfaces=(guest.interfaces[INGRESS], guest.interfaces[EGRESS]),
         nsh_aware=False,
-        vcpus=tuple(range(spec.resources.vcpus)),
+        vcpus=tuple(range(min(spec.resources.vcpus, guest.vcpus))),
         counters=running.counters,
         alive=running.problem,
     )

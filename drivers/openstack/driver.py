@@ -60,14 +60,19 @@ class OpenStackDriver(Driver):
 
     def afford(self, scenarios: Sequence[Scenario]) -> None:
         """See Driver.afford."""
-        from sfcperf.drivers.openstack import checks, diagnostics
+        from sfcperf.drivers.openstack import checks, diagnostics, ports, workdirs
         from sfcperf.drivers.openstack.cloud import Cloud
         from sfcperf.drivers.openstack.shapes import most, needs
 
-        wanted = most(needs(scenario, self.config) for scenario in scenarios)
+        asked = [needs(scenario, self.config) for scenario in scenarios]
+        standing = {one for each in asked for one in each.standing}
         with closing(Cloud(self.config.cloud, self.context.log)) as cloud:
-            checks.check_quota(cloud, checks.needs_of(wanted, self.config))
+            checks.check_quota(cloud, checks.needs_of(most(asked), self.config))
             diagnostics.check(cloud, self.config, scenarios)
+            for one in standing:
+                ports.bound_port(cloud, one.port)
+        for one in standing:
+            workdirs.check(one)
 
     def deploy(self, scenario: Scenario) -> Deployment:
         """See Driver.deploy."""
@@ -150,13 +155,9 @@ class OpenStackDriver(Driver):
     @classmethod
     def undo(cls, resources: Sequence[Resource], *, dry_run: bool) -> list[str]:
         """See Driver.undo."""
-        from sfcperf.drivers.openstack import kinds, workdirs
         from sfcperf.drivers.openstack.demolition import demolish
 
-        folders = [each for each in resources if each.kind == kinds.WORKDIR]
-        rest = [each for each in resources if each.kind != kinds.WORKDIR]
-        lines = workdirs.remove(folders, dry_run=dry_run)
-        return [*demolish(rest, dry_run=dry_run), *lines]
+        return demolish(resources, dry_run=dry_run)
 
     @cached_property
     def _region(self) -> Region:

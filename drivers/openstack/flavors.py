@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from sfcperf.drivers.openstack import kinds, things
@@ -31,9 +32,18 @@ class Flavors:
 
     def find(self, shape: Shape) -> Any | None:
         """The one that is named, or the smallest that has vCPUs, memory and room for the image;
-        None when none has. Raises EnvironmentLacks when the named one is not there."""
+        None when none has. Raises EnvironmentLacks when the named one is not there, or is too
+        small."""
         if shape.flavor is not None:
-            return self.named(shape.flavor)
+            flavor = self.named(shape.flavor)
+            if flavor.vcpus < shape.vcpus or flavor.ram < shape.memory_mib:
+                raise EnvironmentLacks(
+                    f"{shape.vnf} wants {shape.vcpus} vCPUs and {shape.memory_mib} MiB, and the "
+                    f"flavor {flavor.name} has {flavor.vcpus} and {flavor.ram}",
+                    where="/infrastructure/config/flavor",
+                    hint="name a larger one, or none: then the smallest that suffices is taken",
+                )
+            return flavor
         image = self.image(shape.image)
         fitting = [
             flavor
@@ -78,6 +88,36 @@ class Flavors:
                 "listing flavors", lambda: list(compute.flavors(details=True))
             )
         return self._all
+
+    def check(self, shape: Shape) -> None:
+        """Raises EnvironmentLacks when none will do, and the project may not make one."""
+        if self.find(shape) is None and not self._may_make:
+            raise self.lacking(shape)
+
+    @cached_property
+    def _may_make(self) -> bool:
+        """Asked by a name that is taken: who may is told so (409), and who may not is not (403).
+        Nothing is made either way."""
+        from openstack.exceptions import ConflictException, ForbiddenException
+
+        if not self.all:
+            return True  # seen when one is made
+        taken = self.all[0]
+        compute = self.cloud.connection.compute
+
+        def ask() -> bool:
+            try:
+                made = compute.create_flavor(
+                    name=taken.name, vcpus=taken.vcpus, ram=taken.ram, disk=taken.disk
+                )
+            except ConflictException:
+                return True
+            except ForbiddenException:
+                return False
+            compute.delete_flavor(made)  # the one that had the name has just gone
+            return True
+
+        return self.cloud.call("asking whether the project may make flavors", ask)
 
     def lacking(self, shape: Shape) -> EnvironmentLacks:
         """That no flavor will do, with those that there are."""

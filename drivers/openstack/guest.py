@@ -12,7 +12,7 @@ from sfcperf.drivers.openstack import ports, servers
 from sfcperf.drivers.openstack.endpoint_options import Standing
 from sfcperf.drivers.openstack.lifecycle.base import Machine, Port, Workshop
 from sfcperf.drivers.openstack.plan import DATA, MANAGEMENT, MachinePlan, Shape
-from sfcperf.drivers.openstack.workdirs import host_of
+from sfcperf.drivers.openstack.workdirs import STANDING_TIMEOUT_S, host_of
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts import ssh_pins
 from sfcperf.hosts.abandon import pause
@@ -86,7 +86,7 @@ def reach(workshop: Workshop, standing: Standing, workdir: Path) -> Guest:
     plan = MachinePlan(standing.name, shape, found.address)
     machine = Machine(plan, "", {DATA: found}, 0.0)
     host = host_of(standing, workdir)
-    host.wait_reachable(workshop.config.boot_timeout_s)
+    host.wait_reachable(STANDING_TIMEOUT_S, boots=False)
     interfaces = {DATA: standing.interface}
     return Guest(machine, host, GuestMeter(host), interfaces, 0.0, *_size(host), made=False)
 

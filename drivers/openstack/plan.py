@@ -34,6 +34,7 @@ class Shape:
     """Name or id; None: the smallest that has the next two."""
     vcpus: int
     memory_mib: int
+    """At least; 0 each where a flavor is named and the workflow asks for no size."""
     hypervisor: str | None
     """Host of the cloud; None: wherever it likes."""
     vnfd: Path | None

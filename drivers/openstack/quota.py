@@ -106,6 +106,7 @@ def _compute(cloud: Cloud, needs: Needs) -> list[Room]:
     cores = memory_mib = 0
     for shape, count in needs.machines.items():
         flavors.image(shape.image)
+        flavors.check(shape)
         flavor = flavors.find(shape)
         cores += count * (shape.vcpus if flavor is None else flavor.vcpus)
         memory_mib += count * (shape.memory_mib if flavor is None else flavor.ram)

@@ -132,12 +132,8 @@ class Region:
             self._pool.drop(guest.name)
         self._standing.clear()
         left = self._context.journal.outstanding()
-        folders = [each for each in left if each.kind == kinds.WORKDIR]
         with closing(self._teller), closing(self.cloud):
-            try:
-                demolition.remove(self.cloud, [each for each in left if each.kind != kinds.WORKDIR])
-            finally:
-                workdirs.remove(folders, dry_run=False)
+            demolition.remove(self.cloud, left)
             self._context.journal.removed(left)
         self._ground = self._gate = None
 
@@ -192,13 +188,20 @@ class Region:
             self._pool.drop(name)
 
     def _remove(self, machines: Sequence[Machine]) -> None:
-        for machine in machines:
-            self._pool.drop(machine.plan.name)
+        names = {machine.plan.name for machine in machines}
+        for name in names:
+            self._pool.drop(name)
+        left = self._context.journal.outstanding()
+        gates = [r for r in left if r.kind == kinds.FLOATING_IP and r.name in names]
+        if gates:
+            # It would outlive the machine, and the next gate takes another one.
+            demolition.remove(self.cloud, gates)
+            self._context.journal.removed(gates)
         self._lifecycle.remove(machines)
 
     def _reach(self, standing: Standing) -> Guest:
         if standing not in self._standing:
-            workdir = Path("/tmp") / self._workshop.names.of(standing.name)
+            workdir = workdirs.folder(self._workshop.names.of(standing.name))
             self._context.journal.intend([workdirs.resource(standing, workdir)])
             self._standing[standing] = reach(self._workshop, standing, workdir)
         return self._standing[standing]

@@ -18,6 +18,7 @@ from sfcperf.workflow.vnfd import Descriptor, read_descriptor
 
 ENDPOINT_RESOURCES = Resources(vcpus=1, memory_mib=256)
 """Of an endpoint for which the workflow asks nothing."""
+AS_THE_FLAVOR = Resources(vcpus=0, memory_mib=0)
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,13 @@ class Needs:
     server: Shape | Standing
     functions: tuple[Shape, ...]
     """In forward order."""
+    addresses: tuple[str | None, str | None] = (None, None)
+    """Of client and server, where the workflow names them."""
+
+    @property
+    def standing(self) -> tuple[Standing, ...]:
+        """Those that are there already."""
+        return tuple(e for e in (self.client, self.server) if isinstance(e, Standing))
 
     @property
     def machines(self) -> tuple[Shape, ...]:
@@ -42,6 +50,7 @@ def needs(scenario: Scenario, config: Config) -> Needs:
         _endpoint(scenario.client, config),
         _endpoint(scenario.server, config),
         tuple(_function(spec, config) for spec in scenario.chain.functions),
+        (scenario.client.address, scenario.server.address),
     )
 
 
@@ -56,13 +65,14 @@ def _endpoint(spec: EndpointSpec, config: Config) -> Shape | Standing:
             where="/infrastructure/config",
             hint=f'set "image" there, or /endpoints/{spec.name}/options/image',
         )
-    resources = spec.resources or ENDPOINT_RESOURCES
+    flavor = options.flavor or config.flavor
+    resources = spec.resources or (ENDPOINT_RESOURCES if flavor is None else AS_THE_FLAVOR)
     return Shape(
         role="endpoint",
         vnf=spec.name,
         type="endpoint",
         image=image,
-        flavor=options.flavor or config.flavor,
+        flavor=flavor,
         vcpus=resources.vcpus,
         memory_mib=resources.memory_mib,
         hypervisor=config.hosts.get(spec.node),
@@ -79,8 +89,10 @@ def _function(spec: FunctionSpec, config: Config) -> Shape:
         descriptor.vcpus or default.vcpus, descriptor.memory_mib or default.memory_mib
     )
     # Resources that the workflow asks for go before what the descriptor does.
-    sized_by_it = config.flavor is None and spec.resources == own_size
+    asked = spec.resources != own_size
+    sized_by_it = config.flavor is None and not asked
     flavor = descriptor.flavor if sized_by_it else config.flavor
+    resources = spec.resources if asked or flavor is None else AS_THE_FLAVOR
     wanted = {"user_data": True, "flavor": sized_by_it, "image": config.image is None}
     _check_descriptor(descriptor, wanted, f"/vnfs/{spec.vnf}/vnfd", vnfd)
     if image is None:
@@ -95,8 +107,8 @@ def _function(spec: FunctionSpec, config: Config) -> Shape:
         type=spec.type,
         image=image,
         flavor=flavor,
-        vcpus=spec.resources.vcpus,
-        memory_mib=spec.resources.memory_mib,
+        vcpus=resources.vcpus,
+        memory_mib=resources.memory_mib,
         hypervisor=config.hosts.get(spec.node),
         vnfd=vnfd,
         user_data=descriptor.user_data,
@@ -131,8 +143,16 @@ def descriptor_of(spec: FunctionSpec) -> Path:
 def most(scenarios: Iterable[Needs]) -> dict[Shape, int]:
     """Shape -> machines of it that a run over these scenarios has at the same time: they are kept
     from one scenario to the next."""
-    found: dict[Shape, int] = {}
+    kept: dict[tuple[Shape, str | None], int] = {}
     for each in scenarios:
-        for shape in set(each.machines):
-            found[shape] = max(found.get(shape, 0), each.machines.count(shape))
+        ends = zip((each.client, each.server), each.addresses, strict=True)
+        asked: list[tuple[Shape, str | None]] = [
+            (end, address) for end, address in ends if isinstance(end, Shape)
+        ]
+        asked += [(shape, None) for shape in each.functions]
+        for one in set(asked):
+            kept[one] = max(kept.get(one, 0), asked.count(one))
+    found: dict[Shape, int] = {}
+    for (shape, _), count in kept.items():
+        found[shape] = found.get(shape, 0) + count
     return found

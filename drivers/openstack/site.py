@@ -130,7 +130,7 @@ class Site:
             address=None,
             client=(client.address, client.mac),
             server=(server.address, server.mac),
-            vcpus=tuple(range(spec.resources.vcpus)),
+            vcpus=tuple(range(min(spec.resources.vcpus, guest.vcpus))),
             mtu=self.mtu,
             outputs=outputs,
         )

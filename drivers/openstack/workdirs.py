@@ -8,11 +8,15 @@ from pathlib import Path
 from sfcperf.drivers.base import Resource
 from sfcperf.drivers.openstack import kinds
 from sfcperf.drivers.openstack.endpoint_options import Standing
-from sfcperf.errors import DeploymentError, SfcperfError
+from sfcperf.drivers.openstack.removal import Stuck
+from sfcperf.errors import DeploymentError, EnvironmentLacks, SfcperfError
 from sfcperf.hosts.ssh import SshHost
 from sfcperf.hosts.ssh_access import SshAccess
 
+STANDING_TIMEOUT_S = 30.0
+"""How long it is tried to reach a machine that is said to stand."""
 _TIMEOUT_S = 30.0
+_FOLDERS = Path("/tmp")
 
 
 def host_of(standing: Standing, workdir: Path) -> SshHost:
@@ -24,6 +28,26 @@ def host_of(standing: Standing, workdir: Path) -> SshHost:
     return SshHost(standing.name, access, workdir)
 
 
+def check(standing: Standing) -> None:
+    """Raises EnvironmentLacks when it is not reached, InputError when its key cannot be read."""
+    host = host_of(standing, _FOLDERS)
+    try:
+        host.wait_reachable(STANDING_TIMEOUT_S, boots=False)
+    except DeploymentError as error:
+        raise EnvironmentLacks(
+            error.message,
+            where=f"/endpoints/{standing.name}/options/machine",
+            hint=error.hint or "is it switched on, and its address right?",
+        ) from error
+    finally:
+        host.close()
+
+
+def folder(name: str) -> Path:
+    """The run's on such a machine; `name` carries the tag."""
+    return _FOLDERS / name
+
+
 def resource(standing: Standing, workdir: Path) -> Resource:
     """What is written down before the machine is used."""
     detail = {
@@ -32,13 +56,14 @@ def resource(standing: Standing, workdir: Path) -> Resource:
         "ssh_port": standing.ssh_port,
         "ssh_user": standing.ssh_user,
         "host_key": standing.host_key,
-        "key_file": str(standing.key_file),
+        "key_file": str(standing.key_file.absolute()),
     }
     return Resource(kinds.WORKDIR, str(workdir), detail)
 
 
-def remove(resources: Sequence[Resource], *, dry_run: bool) -> list[str]:
-    """End what runs there for the run, and remove its folder. Raises DeploymentError."""
+def clear(resources: Sequence[Resource], stuck: list[Stuck], *, dry_run: bool) -> list[str]:
+    """End what runs there for the run, and remove its folder; gives a line for each. What stays is
+    added to `stuck`."""
     lines = []
     for each in resources:
         detail = dict(each.detail or {})
@@ -52,12 +77,11 @@ def remove(resources: Sequence[Resource], *, dry_run: bool) -> list[str]:
         host = host_of(standing, Path(each.name).parent)
         try:
             host.run(["rm", "-rf", each.name], timeout_s=_TIMEOUT_S)
+            lines.append(f"folder {each.name} of {standing.address}")
         except SfcperfError as error:
-            raise DeploymentError(
-                f"the folder {each.name} of {standing.address} may still be there: {error.message}",
-                hint="remove it by hand, or try again when the machine can be reached",
-            ) from error
+            what = f"folder {each.name} of {standing.address}, if it is there"
+            hint = "remove it by hand, or try again when the machine can be reached"
+            stuck.append(Stuck(what, error.message, hint))
         finally:
             host.close()
-        lines.append(f"folder {each.name} of {standing.address}")
     return lines

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 from support.broken_api import Fault
 
 from sfcperf.drivers.base import Resource
-from sfcperf.drivers.openstack import demolition, kinds, patience, removal
+from sfcperf.drivers.openstack import demolition, kinds, patience, removal, workdirs
 from sfcperf.drivers.openstack.demolition import demolish, remove
+from sfcperf.drivers.openstack.endpoint_options import Standing
 from sfcperf.errors import DeploymentError
+from sfcperf.hosts.ssh_keys import make_key
 
 Start = Callable[..., Any]
 RUN = "sfcperf-abc123"
@@ -61,6 +65,29 @@ COLLECTIONS = (
 
 def left(api: Any) -> dict[str, list[str]]:
     return {name: names for name in COLLECTIONS if (names := api.names(name))}
+
+
+class TestMachinesThatStood:
+    def test_one_that_is_away_keeps_nothing_else(self, bench: Start, tmp_path: Path) -> None:
+        """Its folder is told; the cloud's things go."""
+        api = bench().api
+        build(api)
+        key, public = make_key(tmp_path)
+        with socket.create_server(("127.0.0.1", 0)) as nobody:
+            port = nobody.getsockname()[1]
+        away = Standing(
+            *("client", "127.0.0.1", port, "lab", public.split(" sfcperf")[0], key), "eth1", "port"
+        )
+        folder = workdirs.resource(away, Path("/tmp/sfcperf-abc123-client"))
+        assert (folder.detail or {})["key_file"] == str(key.absolute())
+        left_behind = [folder, *journal(*ALL)]
+        assert folder.name in " ".join(demolish(left_behind, dry_run=True))
+        with pytest.raises(
+            DeploymentError, match=r"folder /tmp/.*-client of 127\.0\.0\.1"
+        ) as error:
+            demolish(left_behind)
+        assert "Connection refused" in error.value.message
+        assert left(api) == {}
 
 
 class TestWhatGoes:

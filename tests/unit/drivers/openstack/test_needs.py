@@ -95,6 +95,25 @@ class TestShapes:
         counts = {shape.vnf: count for shape, count in most(each).items()}
         assert counts == {"client": 1, "server": 1, "fwd": 3, "fw": 1}
 
+    def test_endpoints_of_each_address_are_kept(self, tmp_path: Any) -> None:
+        ends = {"client": {"address": "${a}"}, "server": {"address": "10.1.0.9"}}
+        factors = {"length": [1], "a": ["10.1.0.5", "10.1.0.6"]}
+        each = [
+            needs(scenario, config())
+            for scenario in scenarios(tmp_path, endpoints=ends, factors=factors)
+        ]
+        counts = {shape.vnf: count for shape, count in most(each).items()}
+        assert counts == {"client": 2, "server": 1, "fwd": 1, "fw": 1}
+
+    def test_a_named_flavor_has_the_size_that_it_has(self, tmp_path: Any) -> None:
+        """Unless the workflow asks for one: then the flavor must have it."""
+        short, _ = scenarios(tmp_path)
+        wanted = needs(short, config(flavor="all"))
+        forwarder, firewall = wanted.functions
+        assert (forwarder.vcpus, forwarder.memory_mib) == (1, 128)
+        assert (firewall.vcpus, firewall.memory_mib) == (0, 0)
+        assert (wanted.client.vcpus, wanted.client.memory_mib) == (0, 0)
+
     def test_nodes_are_hypervisors(self, tmp_path: Any) -> None:
         hosts = {"node1": "compute-a", "node2": "compute-b", "node3": "compute-c"}
         short, _ = scenarios(tmp_path, topology="T3")
@@ -212,6 +231,23 @@ class TestAdmission:
         other = scenarios(tmp_path, endpoints=ends, factors=factors)
         with pytest.raises(WorkflowError, match="share one data network"):
             admit([*one, *other], config())
+
+    @pytest.mark.parametrize("whose", ["fwd", "client"])
+    def test_sizes_are_not_compared_with_one_flavor(self, tmp_path: Any, whose: str) -> None:
+        sized = {"resources": {"vcpus": "${vcpus}"}}
+        changes: dict[str, Any] = {"factors": {"length": [1], "vcpus": [1, 2]}}
+        if whose == "client":
+            changes["endpoints"] = {"client": sized}
+        else:
+            changes["vnfs"] = {"fwd": {"type": "forwarder", **sized}, "fw": {"type": "firewall"}}
+        error = refused(tmp_path, {"flavor": "all"}, **changes)
+        assert error.where == "/infrastructure/config/flavor"
+        assert f"resources of {whose}" in error.message
+        admit(scenarios(tmp_path, **changes), config())
+
+    def test_name_servers_of_a_network_that_is_there(self, tmp_path: Any) -> None:
+        error = refused(tmp_path, {"dns_servers": ["192.0.2.53"]})
+        assert error.where == "/infrastructure/config/dns_servers"
 
     def test_topologies_are_not_compared_where_the_cloud_places(self, tmp_path: Any) -> None:
         factors = {"length": [1], "where": ["T1", "T3"]}

@@ -11,6 +11,7 @@ import pytest
 from support.broken_api import Fault
 
 from sfcperf.drivers.openstack import chaining, kinds, networks
+from sfcperf.drivers.openstack.flavors import Flavors
 from sfcperf.drivers.openstack.lifecycle.base import Machine, Port
 from sfcperf.drivers.openstack.lifecycle.nova import NovaLifecycle
 from sfcperf.drivers.openstack.plan import ChainPlan
@@ -118,7 +119,8 @@ class TestFlavors:
             ({"vcpus": 1, "memory_mib": 64}, "small"),  # the image wants 192 MiB
             ({"vcpus": 1, "memory_mib": 257}, "large"),
             ({"vcpus": 2, "memory_mib": 1}, "large"),
-            ({"flavor": "tiny"}, "tiny"),
+            ({"flavor": "tiny", "vcpus": 0, "memory_mib": 0}, "tiny"),
+            ({"flavor": "small", "memory_mib": 256}, "small"),
         ],
     )
     def test_the_smallest_that_suffices(self, bench: Start, wanted: Any, flavor: str) -> None:
@@ -140,6 +142,30 @@ class TestFlavors:
         assert "large (2 vCPU, 1024 MiB)" in (caught.value.allowed or "")
         assert b.journaled == set()
         assert b.api.names("servers") == b.api.names("ports") == []
+
+    def test_whether_one_may_be_made_is_asked_and_none_is(self, bench: Start) -> None:
+        """The API here has no names that must be unique: what it makes is removed at once."""
+        b = bench()
+        Flavors(b.cloud).check(b.function(1, vcpus=4).shape)
+        assert b.api.names("flavors") == ["large", "small", "tiny"]
+
+    def test_who_may_not_make_one_learns_it_before(self, bench: Start) -> None:
+        b = bench(Fault("POST", "/flavors", status=403, times=-1))
+        with pytest.raises(EnvironmentLacks, match="no flavor of the cloud has the 4 vCPUs"):
+            Flavors(b.cloud).check(b.function(1, vcpus=4).shape)
+        assert b.api.names("flavors") == ["large", "small", "tiny"]
+
+    def test_a_name_that_is_taken_says_that_one_may(self, bench: Start) -> None:
+        b = bench(Fault("POST", "/flavors", status=409))
+        Flavors(b.cloud).check(b.function(1, vcpus=4).shape)
+        assert b.api.count("POST", "/flavors") == 1
+
+    @pytest.mark.parametrize("wanted", [{"vcpus": 2}, {"memory_mib": 129}])
+    def test_a_named_one_that_is_too_small(self, bench: Start, wanted: Any) -> None:
+        b = bench()
+        size = {"vcpus": 1, "memory_mib": 128, **wanted}
+        with pytest.raises(EnvironmentLacks, match="the flavor tiny has 1 and 128"):
+            Flavors(b.cloud).check(b.function(1, flavor="tiny", **size).shape)
 
     @pytest.mark.parametrize("shape", [{"image": "nothing"}, {"flavor": "nothing"}])
     def test_what_is_named_and_not_there(self, bench: Start, shape: Any) -> None:
