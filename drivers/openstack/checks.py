@@ -11,7 +11,7 @@ from sfcperf.drivers.openstack.failures import CloudError
 from sfcperf.drivers.openstack.flavors import Flavors
 from sfcperf.drivers.openstack.networks import existing
 from sfcperf.drivers.openstack.quota import Needs, check_quota, needs_of
-from sfcperf.errors import SfcperfError
+from sfcperf.errors import EnvironmentLacks, SfcperfError
 from sfcperf.plugins import Requirement
 
 __all__ = ["Needs", "check_quota", "needs_of", "requirements"]
@@ -19,6 +19,8 @@ __all__ = ["Needs", "check_quota", "needs_of", "requirements"]
 PATIENCE_S = 10.0
 """A person waits."""
 SERVICES = {"compute": "nova", "network": "neutron", "image": "glance"}
+API_MAJOR = 2
+"""Of the API that is spoken with each of them."""
 
 
 def requirements(config: Config) -> list[Requirement]:
@@ -63,6 +65,12 @@ def _service(cloud: Cloud, type_: str, name: str) -> Requirement:
             f"asking {name} for its version",
             lambda: getattr(cloud.connection, type_).get_endpoint_data(),
         )
+        if data.api_version and data.api_version[0] != API_MAJOR:
+            spoken = ".".join(map(str, data.api_version))
+            raise EnvironmentLacks(
+                f"{data.url} speaks version {spoken} of its API",
+                hint=f"version {API_MAJOR} is needed",
+            )
         newest = data.max_microversion or data.api_version
         return f"{data.url}, API {'.'.join(map(str, newest))}" if newest else str(data.url)
 

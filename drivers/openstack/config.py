@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 LIFECYCLES = ("nova", "heat", "tacker")
+_MAY_LACK = ("hosts", "dns_servers")
+"""Empty, not None."""
 
 PARAMETERS: Mapping[str, Any] = {
     "type": "object",
@@ -41,6 +43,13 @@ PARAMETERS: Mapping[str, Any] = {
             "floating IP; the other VMs are reached through it. Only without `management_network`.",
             "type": "string",
             "minLength": 1,
+        },
+        "dns_servers": {
+            "description": "IPv4 addresses of name servers for the VMs, in the management network "
+            "that is made behind `external_network`: without, they have none of the cloud.",
+            "type": "array",
+            "items": {"type": "string", "format": "ipv4"},
+            "maxItems": 3,
         },
         "ssh_user": {
             "description": "User of the VMs by SSH; one that is not root needs sudo without a "
@@ -108,9 +117,10 @@ class Config:
     boot_timeout_s: float
     telemetry_cloud: str | None = None
     hosts: Mapping[str, str] = field(default_factory=dict)
+    dns_servers: Sequence[str] = ()
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> Self:
         """From what was validated against PARAMETERS, defaults filled in."""
-        absent = {name: None for name in PARAMETERS["properties"] if name != "hosts"}
+        absent = {name: None for name in PARAMETERS["properties"] if name not in _MAY_LACK}
         return cls(**{**absent, **config})

@@ -179,6 +179,8 @@ class _Groundwork:
         }
         if not gateway:
             body["gateway_ip"] = None
+        elif self.config.dns_servers:
+            body["dns_nameservers"] = list(self.config.dns_servers)
         subnet = things.ensure(
             self.cloud, kinds.SUBNET, name, lambda: self.network.create_subnet(**body)
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,20 @@ def test_a_way_in_from_outside_is_made_once_and_goes(
     cloud: Any, leftovers: None, tmp_path: Path
 ) -> None:
     """A floating IP of the port of a machine to come: nothing boots."""
-    place = workshop(tmp_path, {"management_network": None, "external_network": EXTERNAL_NETWORK})
+    external = {"management_network": None, "external_network": EXTERNAL_NETWORK}
+    place = workshop(tmp_path, {**external, "dns_servers": ["192.0.2.53"]})
     try:
         key = public_key()
         ground = networks.prepare_ground(place, USER_DATA, key, "192.168.213.0/24")
         again = networks.prepare_ground(place, USER_DATA, key, "192.168.213.0/24")
         assert again == ground
         assert ground.guards == {}
+        told = [
+            subnet.dns_nameservers
+            for network_id in (ground.data_network_id, ground.management_network_id)
+            for subnet in cloud.network.subnets(network_id=network_id)
+        ]
+        assert told == [[], ["192.0.2.53"]]
         plan = endpoint(place.names, 1, "client", "192.168.213.1")
         place.journal.intend(resources(place.cloud, plan))
         machine = Machine(plan, "", ports.ensure_ports(place, plan, ground), 0.0)
@@ -46,13 +54,27 @@ def test_a_way_in_from_outside_is_made_once_and_goes(
     }
 
 
+@pytest.fixture
+def one_floating_address(cloud: Any, admin: Any) -> Iterator[None]:
+    """The project may have no more of them."""
+    project = cloud.current_project_id
+    before = admin.network.get_quota(project).floating_ips
+    admin.network.update_quota(project, floating_ips=1)
+    yield
+    admin.network.update_quota(project, floating_ips=before)
+
+
 def test_a_run_reaches_its_machines_through_the_client(
-    cloud: Any, leftovers: None, tmp_path: Path
+    cloud: Any, leftovers: None, one_floating_address: None, tmp_path: Path
 ) -> None:
-    """By its floating address; the others have none."""
+    """By its floating address; the others have none. The second scenario has another client, and
+    all machines anew: the first one's address has gone."""
     document = workflow(cloud.config.name, external_network=EXTERNAL_NETWORK)
     del document["infrastructure"]["config"]["management_network"]
-    lab = CloudLab(tmp_path, document)
+    client = {"resources": {"vcpus": 1, "memory_mib": "${memory}"}}
+    changed = {"endpoints": {"client": client}, "factors": {"memory": [192, 256]}}
+    document["chain"]["classifier"] = {"match": {"ip_proto": "any"}}
+    lab = CloudLab(tmp_path, document | changed)
     try:
         assert lab.run() == 0, lab.said
         assert lab.trials == [(trial, "valid") for trial in PLANNED]

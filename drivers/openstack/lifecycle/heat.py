@@ -52,6 +52,17 @@ class HeatLifecycle(Lifecycle):
             remedy = "use the life cycle nova, which needs no heat"
             return [Requirement("heat", False, missing, remedy)]
         known = cloud.call("listing heat's resource types", lambda: _resource_types(cloud))
+        spoken = cloud.call("listing heat's versions", lambda: _template_versions(cloud))
+        if heat_template.VERSION not in spoken:
+            return [
+                Requirement(
+                    "heat",
+                    False,
+                    f"heat knows templates up to {max(spoken, default='none')}, and ours are of "
+                    f"{heat_template.VERSION}",
+                    "a cloud of Rocky (2018) or later, or the life cycle nova",
+                )
+            ]
         lacking = [name for name in RESOURCE_TYPES if name not in known]
         if not lacking:
             return [Requirement("heat", True, f"{len(known)} resource types, PortChain too")]
@@ -149,9 +160,21 @@ def _port(plan: MachinePlan, role: str, told: Sequence[str]) -> Port:
 
 
 def _resource_types(cloud: Cloud) -> set[str]:
-    """Names of the types that heat offers this project; openstacksdk has no call for them."""
+    """Names of the types that heat offers this project."""
+    return set(_listed(cloud, "resource_types"))
+
+
+def _template_versions(cloud: Cloud) -> set[str]:
+    """Dates of the template language that heat knows, `2018-08-31`."""
+    names = (each["version"].split(".", 1) for each in _listed(cloud, "template_versions"))
+    return {date for kind, date in names if kind == "heat_template_version"}
+
+
+def _listed(cloud: Cloud, what: str) -> list[Any]:
+    """openstacksdk has no call for these."""
     from openstack.exceptions import raise_from_response
 
-    answer: Any = cloud.connection.orchestration.get("/resource_types")
+    answer: Any = cloud.connection.orchestration.get(f"/{what}")
     raise_from_response(answer)
-    return set(answer.json()["resource_types"])
+    listed: list[Any] = answer.json()[what]
+    return listed
