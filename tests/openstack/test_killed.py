@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from openstack.connection import Connection
 from support.cloud_runs import PLANNED, CloudLab, wait_until, workflow
+from support.openstack_project import inventory, left_over
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -60,11 +61,17 @@ def kill(command: subprocess.Popen[bytes]) -> None:
 def test_sfcperf_is_killed_again_and_again(
     lab: CloudLab, cloud: Connection, leftovers: None
 ) -> None:
-    """While its machines are being made, between its trials, while it removes its machines."""
+    """While its machines are being made, between its trials, while it removes its machines. What
+    the first one left is removed by `clean`, the rest by those who go on."""
+    before = inventory(cloud)
     run = lab.start()
     wait_until(lambda: machines(cloud, "BUILD"), run)
     kill(run)
     assert lab.trials == []
+    assert left_over(before, inventory(cloud))["servers"]
+    assert lab.run("clean") == 0, lab.said
+    assert "server sfcperf-" in lab.said
+    assert left_over(before, inventory(cloud)) == {}
     run = lab.start(*lab.resume)
     wait_until(lambda: len(lab.trials) == 1, run)
     kill(run)

@@ -72,4 +72,11 @@ def _of_tacker(cloud: Any) -> dict[str, dict[str, str]]:
         found[f"Tacker's {kind}"] = {
             one["id"]: f"{one['name']} ({one['id']})" for one in answer[kind]
         }
+    for kind, path in (
+        ("vnf instances", "vnflcm/v1/vnf_instances"),
+        ("vnf packages", "vnfpkgm/v1/vnf_packages"),
+    ):
+        answer = cloud.session.get(f"{url.rstrip('/')}/{path}").json()
+        listed = answer if isinstance(answer, list) else answer[kind.replace(" ", "_")]
+        found[f"Tacker's {kind}"] = {one["id"]: one["id"] for one in listed}
     return found
