@@ -28,7 +28,7 @@ def lab(cloud: Connection, tmp_path: Path, leftovers: None) -> Iterator[CloudLab
 
 def test_a_chain_of_tiny_guests_is_measured(lab: CloudLab) -> None:
     assert lab.run() == 0, lab.said
-    assert lab.trials == [("r001-s000-iperf3", "valid"), ("r001-s000-ping", "valid")]
+    assert lab.trials == [("r001-s000-iperf3-tcp", "valid"), ("r001-s000-ping", "valid")]
     lines = (lab.run_folder / "trials.jsonl").read_text().splitlines()
     deployment = json.loads(lines[0])["deployment"]
     assert deployment["traversal"]["proven"]
