@@ -31,8 +31,9 @@ kernel, and what the server had not received by then is not counted (10 ms of de
 
 
 def ping(deployment: Deployment, *options: str) -> int:
-    """Replies to pings from client to server."""
-    argv = ["ping", "-n", "-c", str(PINGS), "-i", "0.02", "-W", "1", *options]
+    """Replies to pings from client to server; one that comes late, because the machine is busy
+    with other tests, is no loss."""
+    argv = ["ping", "-n", "-c", str(PINGS), "-i", "0.02", "-W", "5", *options]
     argv.append(deployment.server.address)
     text = deployment.client.host.run(argv, timeout_s=20, check=False).text
     return text.count("bytes from")
