@@ -23,7 +23,7 @@ Q := $(if $(V),,@)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup venv host dataplanes servers run test lint format types typing bench docs clean distclean
+.PHONY: help setup venv host dataplanes servers run test lint format types typing imports bench docs clean distclean
 .PHONY: openstack openstack-up openstack-down openstack-enter test-openstack
 
 help: ## This text
@@ -50,12 +50,12 @@ test-openstack: openstack-up dataplanes ## Tests of the OpenStack driver, in it;
 	$(Q)SFCPERF_CLOUD_REQUIRED=1 playbooks/openstack/enter \
 	    $(BIN)/python -m pytest $(or $(ARGS),tests/openstack) </dev/null
 
-lint: venv ## ruff, mypy --strict, clang-format, playbooks
+lint: venv ## ruff, mypy --strict, import-linter, clang-format, playbooks
 	$(Q)$(BIN)/ruff check .
 	$(Q)$(BIN)/ruff format --check .
 	$(Q)$(if $(SOURCES_C),$(BIN)/clang-format --dry-run -Werror $(SOURCES_C))
 	$(Q)LC_ALL=C.UTF-8 $(BIN)/ansible-playbook --syntax-check -i localhost, playbooks/*.yml >/dev/null
-	$(Q)$(MAKE) --no-print-directory types
+	$(Q)$(MAKE) --no-print-directory types imports
 
 format: venv ## Format Python and C, mend what ruff can mend
 	$(Q)$(BIN)/ruff format .
@@ -121,6 +121,12 @@ servers: host
 # 0001): they get the package as a folder of links.
 types: venv typing
 	$(Q)MYPYPATH=build/typing $(BIN)/mypy --strict -p sfcperf
+
+# import-linter does not follow links either: it gets a copy.
+imports: venv
+	$(Q)rm -rf build/imports && mkdir -p build/imports && cp -rl sfcperf build/imports/
+	$(Q)cp -rl $(FOLDERS) build/imports/sfcperf/
+	$(Q)cd build/imports && $(BIN)/lint-imports --no-cache --no-logo --config $(CURDIR)/pyproject.toml
 
 typing:
 	$(Q)rm -rf build/typing && mkdir -p build/typing/sfcperf

@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 from statistics import median
 
-from sfcperf.control.journal import FileJournal
 from sfcperf.drivers.base import DriverContext
+from sfcperf.drivers.journal import FileJournal
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Scenario

@@ -25,12 +25,12 @@ from elasticsearch.helpers import parallel_bulk
 from support.elasticsearch import Server, installed
 from support.runs import RunOptions, build_run
 
-from sfcperf.passive.base import Observation
-from sfcperf.results.elasticsearch import mappings, templates
-from sfcperf.results.elasticsearch.documents import Documents
-from sfcperf.results.elasticsearch.publication import send
-from sfcperf.results.elasticsearch.target import target
+from sfcperf.elasticsearch import mappings, templates
+from sfcperf.elasticsearch.documents import Documents
+from sfcperf.elasticsearch.publication import send
+from sfcperf.elasticsearch.target import target
 from sfcperf.results.store import RunStore
+from sfcperf.results.values import Observation
 
 DOCUMENTS = 100_000
 GOAL = 0.5

@@ -26,7 +26,7 @@ class Resource:
 
 
 class Journal(Protocol):
-    """Where resources are written down before they are made (sfcperf.control.journal)."""
+    """Where resources are written down before they are made (sfcperf.drivers.journal)."""
 
     def intend(self, resources: Iterable[Resource]) -> None:
         """About to make these; durable when it returns (one fsync for all of them)."""

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from _pptmon.testbed import CLIENT, Testbed
-from sfcperf.passive.packet_identity import SNAPLEN, identity
-from sfcperf.passive.packet_matching import match
-from sfcperf.passive.pcap_file import frames
+from sfcperf.packets.identity import SNAPLEN, identity
+from sfcperf.packets.matching import match
+from sfcperf.packets.pcap_file import frames
 from sfcperf.vnfs.firewall.function import Firewall
 
 

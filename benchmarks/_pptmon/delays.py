@@ -18,7 +18,7 @@ from scipy.stats import mstats
 
 from _pptmon.accuracy import Capture
 from _pptmon.testbed import CLIENT, SERVER, Testbed, on_cpu
-from sfcperf.passive.packet_matching import match
+from sfcperf.packets.matching import match
 from sfcperf.vnfs.delay.function import Delay
 
 TURNS = {100: 10, 1_000: 8, 10_000: 8, 100_000: 8, 1_000_000: 8}

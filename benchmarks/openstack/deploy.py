@@ -31,8 +31,8 @@ from statistics import median
 from typing import Any
 
 from sfcperf import plugins
-from sfcperf.control.journal import FileJournal
 from sfcperf.drivers.base import DriverContext
+from sfcperf.drivers.journal import FileJournal
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts import ssh_pins
 from sfcperf.workflow.defaults import with_defaults

@@ -11,10 +11,10 @@ from typing import ClassVar
 
 import pytest
 
-from sfcperf.control.journal import FileJournal
 from sfcperf.drivers.conformance.bench import Grounds
 from sfcperf.drivers.conformance.subject import Subject
 from sfcperf.drivers.conformance.victim import Order
+from sfcperf.drivers.journal import FileJournal
 
 LENGTH = 2
 INTENDED, STANDING = "intended", "standing"

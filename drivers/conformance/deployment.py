@@ -12,8 +12,8 @@ import pytest
 from sfcperf import plugins
 from sfcperf.drivers.conformance import traffic
 from sfcperf.drivers.conformance.subject import COMMAND_TIMEOUT_S, Subject
+from sfcperf.hosts.procfs import process_stat
 from sfcperf.management.deployment import Deployment, Endpoint, Meter
-from sfcperf.passive.proc import process_stat
 from sfcperf.results.documents import plain
 
 _BURN = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"

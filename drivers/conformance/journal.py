@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from threading import Lock
 
-from sfcperf.control.journal import FileJournal
 from sfcperf.drivers.base import Driver, Resource
+from sfcperf.drivers.journal import FileJournal
 
 
 class WatchedJournal:

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfcperf.control.journal import FileJournal
 from sfcperf.drivers.base import Driver, DriverContext, Resource
+from sfcperf.drivers.journal import FileJournal
 from sfcperf.workflow.model import Scenario
 
 _PR_SET_PDEATHSIG = 1

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sfcperf.drivers.local.mountinfo import CgroupMount, cgroup_mounts, own_groups
 from sfcperf.errors import DeploymentError, EnvironmentLacks
-from sfcperf.passive.proc import stat_lines
+from sfcperf.hosts.procfs import stat_lines
 
 CONTROLLERS = ("cpuset", "cpuacct", "memory")
 """Needed of v1."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterable
 
-from sfcperf.drivers.marked import MarkedPacket
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.namespace import NETNS_FOLDER
 from sfcperf.hosts.process import inside
+from sfcperf.packets.marked import MarkedPacket
 
 
 def send(namespace: str, interface: str, packets: Iterable[MarkedPacket]) -> None:

@@ -15,8 +15,8 @@ from sfcperf.drivers.local.frames import nsh_of
 from sfcperf.drivers.local.layout import Layout, Port
 from sfcperf.drivers.local.paths import Path, PathHop, paths
 from sfcperf.drivers.local.sending import send
-from sfcperf.drivers.marked import MarkedPacket, Side, marked_packet, sides
 from sfcperf.management.deployment import HopObservation, TraversalProof
+from sfcperf.packets.marked import MarkedPacket, Side, marked_packet, sides
 from sfcperf.workflow.model import Scenario
 
 PACKETS = 3

@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sfcperf.drivers.marked import TTL
 from sfcperf.drivers.openstack.sightings import Seen, Sighting
 from sfcperf.management.deployment import HopObservation
+from sfcperf.packets.marked import TTL
 
 
 @dataclass(frozen=True)

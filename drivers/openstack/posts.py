@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host, Process
-from sfcperf.passive import tcpdump_output
+from sfcperf.packets import tcpdump_output
 from sfcperf.plugins import Requirement
 
 SNAPLEN = 192

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
 
-from sfcperf.drivers.marked import mark_of
-from sfcperf.passive import pcap_file
+from sfcperf.packets import pcap_file
+from sfcperf.packets.marked import mark_of
 
 LINKTYPE_LINUX_SLL2 = 276
 """https://www.tcpdump.org/linktypes/LINKTYPE_LINUX_SLL2.html"""

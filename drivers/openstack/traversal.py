@@ -15,13 +15,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfcperf.drivers.marked import MarkedPacket, Side, marked_packet, sides
 from sfcperf.drivers.openstack.judgement import Stop, Verdict, Way, judge
 from sfcperf.drivers.openstack.posts import Place, Post, watched
 from sfcperf.drivers.openstack.posts import requirements as post_requirements
 from sfcperf.drivers.openstack.sightings import Seen, sightings
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.management.deployment import Endpoint, ServiceFunction, TraversalProof
+from sfcperf.packets.marked import MarkedPacket, Side, marked_packet, sides
 from sfcperf.plugins import Requirement
 from sfcperf.vnfs import binaries
 from sfcperf.workflow.model import Match, Scenario

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 from sfcperf.active.ab_doubts import doubts
 from sfcperf.active.ab_output import AbOutput, parse, parse_percentiles
-from sfcperf.active.base import Metric, Probe, ProbeResult
+from sfcperf.active.base import Probe, ProbeResult
 from sfcperf.active.losses import EndpointLosses
 from sfcperf.active.samples import samples
 from sfcperf.active.tool_run import ToolOutput, run_tool
@@ -27,9 +27,10 @@ from sfcperf.active.web_server import OBJECT_URI, start_web_server
 from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Process
+from sfcperf.hosts.procfs import process_cpu_s
 from sfcperf.management.deployment import Deployment
-from sfcperf.passive.proc import process_cpu_s
 from sfcperf.plugins import Requirement
+from sfcperf.results.values import Metric
 
 _TYPICAL_REQUESTS_PER_S = 3_000
 """For the estimate of the duration only."""

@@ -10,30 +10,7 @@ from typing import Any, ClassVar
 
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Plugin, Requirement, commands
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A quantity that a probe reports."""
-
-    name: str
-    """With its unit at the end where it has one: `rtt_us`, `rate_bps`, `loss_ratio`."""
-    unit: str
-    """SI: `us`, `bit/s`, `1/s`, `1` for a ratio or a count."""
-    description: str
-    better: str = "none"
-    """`higher`, `lower` or `none`."""
-    primary: bool = False
-    """Sequential stopping and the short table look at primary metrics."""
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One number from a trial."""
-
-    metric: str
-    unit: str
-    value: float
+from sfcperf.results.values import Metric, Sample
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sfcperf.active.base import Metric, Probe, ProbeResult
+from sfcperf.active.base import Probe, ProbeResult
 from sfcperf.active.httperf_output import HttperfOutput, parse
 from sfcperf.active.losses import EndpointLosses
 from sfcperf.active.samples import samples
@@ -33,9 +33,10 @@ from sfcperf.active.web_server import OBJECT_URI, start_web_server
 from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Process
+from sfcperf.hosts.procfs import process_cpu_s
 from sfcperf.management.deployment import Deployment
-from sfcperf.passive.proc import process_cpu_s
 from sfcperf.plugins import Requirement
+from sfcperf.results.values import Metric
 
 MAXIMUM = "maximum"
 _ALL_AT_ONCE_PER_S = 10_000

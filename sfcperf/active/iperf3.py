@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sfcperf.active.base import Metric, Probe, ProbeResult
+from sfcperf.active.base import Probe, ProbeResult
 from sfcperf.active.iperf3_output import Iperf3Output, parse
 from sfcperf.active.losses import EndpointLosses
 from sfcperf.active.mtu import UDP_HEADER_BYTES, check_payload, largest_payload_bytes
@@ -19,6 +19,7 @@ from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Process
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Requirement
+from sfcperf.results.values import Metric
 
 MAXIMUM = "maximum"
 UDP_BUFFER_BYTES = 4 * 2**20

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sfcperf.errors import MeasurementError
+from sfcperf.hosts.procfs import interface_counters, udp_counters
 from sfcperf.management.deployment import Deployment, Endpoint
-from sfcperf.passive.proc import interface_counters, udp_counters
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, ClassVar
 
-from sfcperf.active.base import Metric, Probe, ProbeResult
+from sfcperf.active.base import Probe, ProbeResult
 from sfcperf.active.losses import EndpointLosses
 from sfcperf.active.mtu import ICMP_HEADER_BYTES, check_payload
 from sfcperf.active.ping_output import PingOutput, parse
@@ -17,6 +17,7 @@ from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Requirement
+from sfcperf.results.values import Metric
 
 _TIMEOUT_MARGIN_S = 15.0
 _US_PER_S = 1e6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from sfcperf.active.base import Metric, Sample
+from sfcperf.results.values import Metric, Sample
 
 
 def samples(metrics: Iterable[Metric], values: Mapping[str, float | None]) -> tuple[Sample, ...]:

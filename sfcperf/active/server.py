@@ -9,7 +9,7 @@ from sfcperf.active.tool_run import last_lines
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host, Process
 from sfcperf.hosts.patience import Patience
-from sfcperf.passive.proc import tcp_listening_ports
+from sfcperf.hosts.procfs import tcp_listening_ports
 
 _POLL_S = 0.01
 

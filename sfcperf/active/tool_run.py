@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host, Process
-from sfcperf.passive.proc import process_cpu_s
+from sfcperf.hosts.procfs import process_cpu_s
 
 _LINES_SHOWN = 5
 _METER_PERIOD_S = 0.05

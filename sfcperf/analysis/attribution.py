@@ -23,7 +23,7 @@ from sfcperf.analysis.attribution_remarks import remarks
 from sfcperf.analysis.base import Analysis
 from sfcperf.analysis.confidence import confidence_of, first_look_of
 from sfcperf.analysis.intervals import LOOKS_METHOD, MEAN_METHOD, mean_interval
-from sfcperf.analysis.percentiles import percentiles
+from sfcperf.results.percentiles import percentiles
 from sfcperf.results.store import RunStore
 
 _FROM_DELAY = "first ingress to last egress, by pptmon's metric delay"

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from sfcperf.analysis.trial_values import trial_means
 from sfcperf.passive.pptmon_observations import CHAIN, END_TO_END, PROCESSING_TIME, VISIBLE
 from sfcperf.passive.transit_time import CAPTURED
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.results.telemetry import read_metrics
+from sfcperf.results.trial_values import trial_means
 
 RTT = "rtt_us"
 """Metric of probes that send a packet and get one back: ping."""

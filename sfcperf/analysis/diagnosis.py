@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from sfcperf.analysis import outliers as outlying
 from sfcperf.analysis.dependence import Dependence, dependence
-from sfcperf.analysis.percentiles import percentiles
 from sfcperf.analysis.remarks import warnings
 from sfcperf.analysis.steady import Steadiness, steadiness
-from sfcperf.analysis.trial_values import trial_series
+from sfcperf.results.percentiles import percentiles
 from sfcperf.results.records import TrialRecord
+from sfcperf.results.trial_values import trial_series
 
 SAMPLE_PERCENTILES = (5, 25, 50, 75, 95, 99)
 

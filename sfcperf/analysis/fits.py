@@ -10,10 +10,10 @@ from typing import Any
 
 from sfcperf.analysis.confidence import confidence_of
 from sfcperf.analysis.regression import fit_line
-from sfcperf.analysis.trial_values import trial_means
 from sfcperf.errors import InputError
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
+from sfcperf.results.trial_values import trial_means
 from sfcperf.workflow.model import FigureSpec
 
 

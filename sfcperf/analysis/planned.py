@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from sfcperf.active.base import Metric
 from sfcperf.results.records import TrialRecord
+from sfcperf.results.values import Metric
 
 
 @dataclass(frozen=True)

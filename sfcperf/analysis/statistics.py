@@ -14,7 +14,7 @@ from sfcperf.analysis.intervals import (
     relative_half_width,
 )
 from sfcperf.analysis.normality import Centre, Normality, centre, normality
-from sfcperf.analysis.percentiles import percentiles
+from sfcperf.results.percentiles import percentiles
 
 TRIAL_PERCENTILES = (5, 25, 75, 95)
 

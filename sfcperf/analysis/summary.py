@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sfcperf.active.base import Metric
 from sfcperf.analysis.base import Analysis
 from sfcperf.analysis.confidence import confidence_of, first_look_of
 from sfcperf.analysis.diagnosis import Diagnosis, diagnose
@@ -14,10 +13,11 @@ from sfcperf.analysis.intervals import MEAN_METHOD, MEDIAN_METHOD
 from sfcperf.analysis.planned import PlannedMeasurement, planned_measurements
 from sfcperf.analysis.statistics import Description, describe
 from sfcperf.analysis.stopping import PLANNED_ROUNDS_DONE
-from sfcperf.analysis.trial_values import trial_means
 from sfcperf.results.documents import summary_row
 from sfcperf.results.records import Summary, TrialRecord
 from sfcperf.results.store import RunStore
+from sfcperf.results.trial_values import trial_means
+from sfcperf.results.values import Metric
 
 
 class SummaryAnalysis(Analysis):

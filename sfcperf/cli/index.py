@@ -11,7 +11,7 @@ import typer
 from sfcperf.cli.arguments import RESULTS, ResultsOption
 
 if TYPE_CHECKING:
-    from sfcperf.results.elasticsearch.target import Target
+    from sfcperf.elasticsearch.target import Target
     from sfcperf.results.store import RunStore
 
 Runs = Annotated[
@@ -78,8 +78,8 @@ def index(
     system's keyring. Exit code of --verify: 1 when something differs.
     """
     from sfcperf.cli.inputs import open_run
+    from sfcperf.elasticsearch.target import of_run
     from sfcperf.errors import InputError
-    from sfcperf.results.elasticsearch.target import of_run
 
     if pending == bool(runs) or (pending and verify):
         raise InputError(
@@ -101,9 +101,9 @@ def index(
 
 def _send(store: RunStore, target: Target, patience_s: float) -> None:
     from sfcperf.cli.sending import sending_bar, show_sent
-    from sfcperf.results.elasticsearch.connection import ServerAway
-    from sfcperf.results.elasticsearch.delivery import deliver
-    from sfcperf.results.elasticsearch.spool import Spool
+    from sfcperf.elasticsearch.connection import ServerAway
+    from sfcperf.elasticsearch.delivery import deliver
+    from sfcperf.elasticsearch.spool import Spool
 
     with sending_bar() as progress:
         sent = deliver(
@@ -121,9 +121,9 @@ def _send_waiting(patience_s: float) -> None:
     """Each is tried; one that fails does not keep the others waiting."""
     from sfcperf.cli.sending import sending_bar, show_sent
     from sfcperf.cli.text import count_text
+    from sfcperf.elasticsearch.delivery import deliver_waiting
+    from sfcperf.elasticsearch.spool import Spool
     from sfcperf.errors import EnvironmentLacks, SfcperfError
-    from sfcperf.results.elasticsearch.delivery import deliver_waiting
-    from sfcperf.results.elasticsearch.spool import Spool
 
     spool, left = Spool(), []
     waiting = spool.waiting()
@@ -144,8 +144,8 @@ def _send_waiting(patience_s: float) -> None:
 
 def _verify(places: Sequence[tuple[RunStore, Target]], patience_s: float) -> None:
     from sfcperf.cli.sending import show_findings
+    from sfcperf.elasticsearch.verify import verify
     from sfcperf.errors import ExitCode
-    from sfcperf.results.elasticsearch.verify import verify
 
     good = True
     for store, target in places:

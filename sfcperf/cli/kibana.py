@@ -69,8 +69,8 @@ def import_(
 
     Secrets come from the environment or the keyring, as for `sfcperf index`.
     """
+    from sfcperf.elasticsearch.target import target
     from sfcperf.errors import EnvironmentLacks, InputError
-    from sfcperf.results.elasticsearch.target import target
     from sfcperf.visualization.kibana.client import import_objects
 
     if space is not None and not re.fullmatch("[a-z0-9_-]+", space):
@@ -85,7 +85,7 @@ def import_(
 
 
 def _content(prefix: str) -> str:
-    from sfcperf.results.elasticsearch.target import target
+    from sfcperf.elasticsearch.target import target
     from sfcperf.visualization.kibana.dashboards import saved_objects
     from sfcperf.visualization.kibana.saved_objects import ndjson
 

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from sfcperf.cli.progress import say
 from sfcperf.cli.text import count_text
-from sfcperf.control.reruns import account_text
 from sfcperf.control.session import Outcome
-from sfcperf.results.gate import GATE_REASON, standing
+from sfcperf.results.noise_gate import GATE_REASON, account_text, standing
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 

@@ -11,7 +11,7 @@ import typer
 from sfcperf.cli.arguments import RESULTS, ResultsOption
 
 if TYPE_CHECKING:
-    from sfcperf.results.query import RunDatabase
+    from sfcperf.query.engine import RunDatabase
     from sfcperf.results.store import RunStore
 
 
@@ -45,7 +45,7 @@ def query(
     results: ResultsOption = RESULTS,
 ) -> None:
     """Ask SQL (DuckDB's) of one run or many; nothing but these runs can be read."""
-    from sfcperf.results.query import opened
+    from sfcperf.query.engine import opened
 
     runs, sql = _split(words or [])
     stores = _stores(runs, every, results)
@@ -135,9 +135,9 @@ def _answer(
 
     from sfcperf.cli.streams import drop_stdout
     from sfcperf.errors import InputError
+    from sfcperf.query.output import write_parquet, write_text
     from sfcperf.results.export import check_target
     from sfcperf.results.files import replacing
-    from sfcperf.results.query_output import write_parquet, write_text
 
     if output is None:
         if format_ is Format.PARQUET:

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from sfcperf.results.elasticsearch.send import Sent
-from sfcperf.results.elasticsearch.target import Target
-from sfcperf.results.elasticsearch.verify import Findings
+from sfcperf.elasticsearch.send import Sent
+from sfcperf.elasticsearch.target import Target
+from sfcperf.elasticsearch.verify import Findings
 
 SHOWN = 5
 """Ids that a finding names."""

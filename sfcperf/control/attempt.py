@@ -16,7 +16,8 @@ from sfcperf.control.faults import describe
 from sfcperf.drivers.base import Driver
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.management.deployment import Deployment
-from sfcperf.passive.base import Monitor, Observation
+from sfcperf.passive.base import Monitor
+from sfcperf.results.values import Observation
 from sfcperf.workflow.plan import PlannedTrial
 
 T = TypeVar("T")

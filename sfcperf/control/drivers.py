@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf import plugins
-from sfcperf.control.journal import FileJournal
 from sfcperf.control.undo import release
 from sfcperf.drivers.base import Driver, DriverContext
+from sfcperf.drivers.journal import FileJournal
 from sfcperf.workflow.model import Infrastructure, Scenario, Workflow
 
 

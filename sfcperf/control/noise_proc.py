@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfcperf.passive.proc import USER_HZ
+from sfcperf.hosts.procfs import USER_HZ
 
 _STEAL = 7
 """Columns of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal; those after it are

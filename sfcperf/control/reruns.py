@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
-from math import floor
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from sfcperf.results.gate import Reading, is_outside, standing
+from sfcperf.results.noise_gate import budget, is_outside, standing
 from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.model import NoiseGate
 from sfcperf.workflow.plan import PlannedTrial, Visit
-
-
-def budget(gate: NoiseGate, planned: int) -> int:
-    """Reruns that a run of so many planned trials may have."""
-    return floor(gate.budget_ratio * planned)
 
 
 def due(
@@ -61,35 +54,3 @@ def _rerun(trial: PlannedTrial, record: TrialRecord) -> PlannedTrial:
     head, _, rest = trial.trial_id.partition("-")
     number = rerun_number(record.trial_id) + 1
     return replace(trial, trial_id=f"{head}.{number}-{rest}", rerun_of=record.trial_id)
-
-
-def account(
-    records: Sequence[TrialRecord],
-    readings: Sequence[Reading],
-    gate: NoiseGate,
-    planned: int,
-) -> dict[str, Any]:
-    """What the gate came to, for `noise` of run.json."""
-    return {
-        "limits": asdict(gate),
-        "trials_outside": sum(is_outside(record) for record in records),
-        "reruns": sum(bool(record.rerun_of) for record in records),
-        "reruns_allowed": budget(gate, planned),
-        "trials_that_stay_outside": sum(is_outside(record) for record in standing(records)),
-        "sentinel_readings": len(readings),
-        "sentinel_departed": sum(reading.departed for reading in readings),
-    }
-
-
-def account_text(account: Mapping[str, Any]) -> str:
-    """The same in a sentence."""
-    stay = account["trials_that_stay_outside"]
-    return (
-        f"noise gate: {_count(account['trials_outside'], 'trial')} outside, "
-        f"{_count(account['reruns'], 'rerun')} of {account['reruns_allowed']} allowed, "
-        f"{_count(stay, 'trial')} {'stays' if stay == 1 else 'stay'} outside"
-    )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

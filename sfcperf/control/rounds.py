@@ -10,6 +10,7 @@ from sfcperf.control.context import RunContext
 from sfcperf.control.sentinel import Sentinel, settle
 from sfcperf.control.tally import Tally
 from sfcperf.control.visit import VisitRunner
+from sfcperf.results import noise_gate
 from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.model import Workflow
 from sfcperf.workflow.noise_gate import sentinel_scenario
@@ -114,7 +115,7 @@ class Rounds:
             return {}
         total, _ = self._tally.planned()
         readings = self._run.store.readings()
-        return {"noise": reruns.account(self._tally.records, readings, self._gate, total)}
+        return {"noise": noise_gate.account(self._tally.records, readings, self._gate, total)}
 
     def _warm_up(self, active: Iterable[str]) -> None:
         """Once per session: caches, frequencies and page tables are cold again after a crash."""

@@ -17,7 +17,7 @@ from sfcperf.control.context import RunContext
 from sfcperf.control.departure import departure
 from sfcperf.control.faults import describe, keep_traceback
 from sfcperf.errors import MeasurementError
-from sfcperf.results.gate import Reading
+from sfcperf.results.noise_gate import Reading
 from sfcperf.workflow.model import Scenario, SentinelSpec
 from sfcperf.workflow.plan import PlannedTrial, Visit
 

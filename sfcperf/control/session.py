@@ -13,11 +13,11 @@ from sfcperf.control.drivers import Drivers
 from sfcperf.control.events import Listener
 from sfcperf.control.faults import describe, keep_traceback
 from sfcperf.control.interrupts import Interrupted, Interrupts
-from sfcperf.control.journal import FileJournal
 from sfcperf.control.noise import NoiseWatch
 from sfcperf.control.phases import Phases
 from sfcperf.control.rounds import Rounds
 from sfcperf.control.state import RunState
+from sfcperf.drivers.journal import FileJournal
 from sfcperf.errors import ExitCode, InputError, InterruptedRun
 from sfcperf.results.manifest import finish
 from sfcperf.results.records import RunStatus

@@ -5,7 +5,7 @@
       runs/<run_id>/
         lock              held by the living run; the kernel releases it however the run ends
         run.json          drivers, their configuration and tags, results folder, pid
-        journal.jsonl     resources (sfcperf.control.journal)
+        journal.jsonl     resources (sfcperf.drivers.journal)
         state/            the drivers' own files
 
 A run whose lock can be taken is dead. A folder without a journal owns nothing.
@@ -26,8 +26,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sfcperf.control.journal import FileJournal
 from sfcperf.control.lock import RunAlive, take
+from sfcperf.drivers.journal import FileJournal
 from sfcperf.errors import EnvironmentLacks, InputError
 from sfcperf.results.documents import is_safe_name
 from sfcperf.results.files import replace_file

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from sfcperf import plugins
 from sfcperf.analysis.stopping import stop_reason
-from sfcperf.analysis.trial_values import trial_means
 from sfcperf.control.reruns import due
 from sfcperf.results.records import TrialRecord
+from sfcperf.results.trial_values import trial_means
 from sfcperf.workflow.model import Scenario, Workflow
 from sfcperf.workflow.plan import PlannedTrial, Visit, scenario_blocks, visits
 

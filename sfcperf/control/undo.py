@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sfcperf import plugins
 from sfcperf.control.faults import describe
-from sfcperf.control.journal import JournalShare
 from sfcperf.control.state import RunState
 from sfcperf.drivers.base import Driver
+from sfcperf.drivers.journal import JournalShare
 from sfcperf.errors import DeploymentError, SfcperfError
 
 

@@ -12,8 +12,8 @@ from sfcperf.control.attempt import Attempt, attempt, health, now
 from sfcperf.control.chain import Chain, Standing
 from sfcperf.control.context import RunContext
 from sfcperf.control.faults import describe, keep_traceback
-from sfcperf.control.gate import outside
 from sfcperf.results.documents import trial_document
+from sfcperf.results.noise_gate import outside
 from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.model import NoiseGate
 from sfcperf.workflow.plan import PlannedTrial, Visit

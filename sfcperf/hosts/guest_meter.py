@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
-from sfcperf.passive.proc import USER_HZ, memory_bytes, process_stat
+from sfcperf.hosts.procfs import USER_HZ, memory_bytes, process_stat
 
 _COMMAND_TIMEOUT_S = 30.0
 _BUSY = (0, 1, 2, 5, 6)

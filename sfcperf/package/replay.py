@@ -23,10 +23,10 @@ from sfcperf.control.interrupts import Interrupted
 from sfcperf.errors import EnvironmentLacks, ExitCode, InputError, InterruptedRun, SfcperfError
 from sfcperf.package import layout
 from sfcperf.package.archive import hash_file
-from sfcperf.package.child import Spec
 from sfcperf.package.describe import missing_requirements
 from sfcperf.package.judge import Verdict, judge
 from sfcperf.package.opened import Package
+from sfcperf.package.replay_spec import ReplaySpec
 from sfcperf.results.documents import plain
 from sfcperf.results.files import replace_file
 from sfcperf.results.store import RunStore
@@ -143,7 +143,7 @@ def _is_done(store: RunStore) -> bool:
 
 def _spec(
     package: Package, packaged: RunStore, kept: Path, options: ReplayOptions, folder: Path
-) -> Spec:
+) -> ReplaySpec:
     document, _ = packaged.workflow()
     base = package.base(packaged)
     if base.is_relative_to(package.folder.resolve() / layout.WORKFLOW_FILES):
@@ -153,7 +153,7 @@ def _spec(
         base = options.results.resolve()
     # Analyses may want files, and publishers servers, that are the author's own.
     wanted = {name: value for name, value in document.items() if name != "analyses"}
-    return Spec(
+    return ReplaySpec(
         document={**wanted, "publish": [{"to": "report"}]},
         base=str(base),
         overrides=list(options.overrides),
@@ -182,7 +182,7 @@ def _run_child(spec: Path, search_path: str, *, quiet: bool) -> tuple[int, bool]
     changes nothing (sfcperf.control.interrupts).
     """
     # -P: whatever lies in the current folder is no module of ours.
-    argv = [sys.executable, "-P", "-m", "sfcperf.package.child", str(spec)]
+    argv = [sys.executable, "-P", "-m", "sfcperf.cli.replay_child", str(spec)]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": search_path}
     if not search_path:
         del environment["PYTHONPATH"]

@@ -11,7 +11,7 @@ from typing import Any
 from sfcperf.control.lock import RunAlive, is_held
 from sfcperf.errors import InputError
 from sfcperf.package.layout import CAPTURES
-from sfcperf.results.gate import standing
+from sfcperf.results.noise_gate import standing
 from sfcperf.results.store import OWN, RunStore
 
 PACKAGE = "package.zip"

@@ -4,25 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Plugin, Requirement, commands
-
-
-@dataclass(frozen=True)
-class Observation:
-    """One point of a time series: a row of telemetry.parquet (trial and scenario are added)."""
-
-    time_ns: int
-    """Unix time, nanoseconds."""
-    source: str
-    """Instance or hop, e.g. `fwd-1`, `sff@node1`, `client`."""
-    metric: str
-    unit: str
-    value: float
+from sfcperf.results.values import Observation
 
 
 class Monitor(Plugin, ABC):

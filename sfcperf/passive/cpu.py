@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from sfcperf.management.deployment import Deployment, Meter
-from sfcperf.passive.base import Observation
 from sfcperf.passive.sampling import INTERVAL, Look, SamplingMonitor
+from sfcperf.results.values import Observation
 
 
 class CpuMonitor(SamplingMonitor):

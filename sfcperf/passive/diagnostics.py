@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
-from sfcperf.passive.base import Observation
 from sfcperf.passive.sampling import INTERVAL, Look, SamplingMonitor
+from sfcperf.results.values import Observation
 
 PREFIX = "outside_"
 _MOST_AT_ONCE = 8

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
+from sfcperf.hosts.procfs import InterfaceCounters, interface_counters
 from sfcperf.management.deployment import Deployment, Hop
-from sfcperf.passive.base import Observation
-from sfcperf.passive.proc import InterfaceCounters, interface_counters
 from sfcperf.passive.sampling import INTERVAL, Look, SamplingMonitor
+from sfcperf.results.values import Observation
 
 _BITS_PER_BYTE = 8
 

@@ -11,11 +11,12 @@ from typing import Any, ClassVar
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
 from sfcperf.management.deployment import Deployment
-from sfcperf.passive.base import Monitor, Observation
+from sfcperf.passive.base import Monitor
 from sfcperf.passive.pptmon_instance import Ended, Instance, end_all
 from sfcperf.passive.pptmon_observations import VISIBLE, lost_on_the_way, observations
 from sfcperf.passive.pptmon_placement import Placement, place, visible
 from sfcperf.plugins import Requirement
+from sfcperf.results.values import Observation
 from sfcperf.vnfs import binaries
 
 BINARY = "pptmon"

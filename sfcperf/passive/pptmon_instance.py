@@ -12,8 +12,8 @@ from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
 from sfcperf.hosts.base import Process
 from sfcperf.hosts.patience import Patience
+from sfcperf.hosts.procfs import process_cpu_s
 from sfcperf.passive.pptmon_placement import Placement
-from sfcperf.passive.proc import process_cpu_s
 from sfcperf.vnfs.pptmon.events import Event, EventError, Failed, Ready, parse
 
 _START_TIMEOUT_S = 60.0

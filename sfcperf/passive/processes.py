@@ -7,10 +7,10 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
+from sfcperf.hosts.procfs import ProcessStat, process_stat
 from sfcperf.management.deployment import Deployment, Meter
-from sfcperf.passive.base import Observation
-from sfcperf.passive.proc import ProcessStat, process_stat
 from sfcperf.passive.sampling import INTERVAL, Look, SamplingMonitor
+from sfcperf.results.values import Observation
 
 
 class ProcessMonitor(SamplingMonitor):

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from sfcperf.passive.base import Observation
+from sfcperf.results.values import Observation
 
 SampleFunction = Callable[[int], Iterable[Observation]]
 """Takes the Unix time of the sample in nanoseconds, gives what was seen."""

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from sfcperf.management.deployment import Deployment
-from sfcperf.passive.base import Monitor, Observation
+from sfcperf.passive.base import Monitor
 from sfcperf.passive.sampler import Sampler
 from sfcperf.plugins import Requirement
+from sfcperf.results.values import Observation
 
 INTERVAL: Final[Mapping[str, Any]] = {
     "type": "number",

@@ -15,11 +15,12 @@ from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
 from sfcperf.hosts.base import Host, Process
 from sfcperf.hosts.patience import Patience
+from sfcperf.hosts.procfs import memory_bytes, process_cpu_s
 from sfcperf.management.deployment import Deployment, Hop
-from sfcperf.passive import tcpdump_output
-from sfcperf.passive.base import Monitor, Observation
-from sfcperf.passive.proc import memory_bytes, process_cpu_s
+from sfcperf.packets import tcpdump_output
+from sfcperf.passive.base import Monitor
 from sfcperf.plugins import Requirement
+from sfcperf.results.values import Observation
 
 FILE_HEADER_BYTES = 24
 RECORD_HEADER_BYTES = 16

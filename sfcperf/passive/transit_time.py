@@ -10,17 +10,16 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, ClassVar, Literal
 
-from sfcperf.analysis.percentiles import percentiles
 from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.management.deployment import Deployment, Hop, ServiceFunction
-from sfcperf.passive.base import Monitor, Observation
-from sfcperf.passive.packet_identity import SNAPLEN, identity
-from sfcperf.passive.packet_matching import Matched, Seen, match
-from sfcperf.passive.pcap_file import frames
+from sfcperf.packets.identity import SNAPLEN, identity
+from sfcperf.packets.matching import Matched, Seen, match
+from sfcperf.packets.pcap_file import frames
+from sfcperf.passive.base import Monitor
 from sfcperf.passive.pptmon_placement import DIRECTIONS, Direction, visible
 from sfcperf.passive.tcpdump import (
     FILE_HEADER_BYTES,
@@ -30,6 +29,8 @@ from sfcperf.passive.tcpdump import (
     buffer_kib,
 )
 from sfcperf.plugins import Requirement
+from sfcperf.results.percentiles import percentiles
+from sfcperf.results.values import Observation
 from sfcperf.workflow.defaults import with_defaults
 
 CAPTURED = "captured_processing_time_us"

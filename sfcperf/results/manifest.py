@@ -13,7 +13,7 @@ from typing import Any
 
 import sfcperf
 from sfcperf import plugins
-from sfcperf.results.gate import standing
+from sfcperf.results.noise_gate import standing
 from sfcperf.results.records import RunStatus, TrialRecord
 from sfcperf.results.timestamps import utc_now
 from sfcperf.workflow.model import Design, Workflow

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.errors import InputError
-from sfcperf.passive.base import Observation
-from sfcperf.results import documents, gate, jsonl, telemetry
+from sfcperf.results import documents, jsonl, noise_gate, telemetry
 from sfcperf.results.files import remove_unfinished, replace_file
 from sfcperf.results.manifest_check import check_manifest
 from sfcperf.results.records import SCHEMA_VERSION, Summary, TrialRecord
 from sfcperf.results.summary_csv import summary_csv
+from sfcperf.results.values import Observation
 
 __all__ = ["RunStore", "replace_file"]
 
@@ -217,17 +217,17 @@ class RunStore:
                 )
             lines[record.trial_id] = number
             records.append(record)
-        return gate.marked(records, self.readings())
+        return noise_gate.marked(records, self.readings())
 
-    def append_reading(self, reading: gate.Reading) -> None:
+    def append_reading(self, reading: noise_gate.Reading) -> None:
         """Add a reading of the noise gate's sentinel; it is on disk when this returns."""
-        self._append(GATE, gate.gate_document(reading))
+        self._append(GATE, noise_gate.gate_document(reading))
 
-    def readings(self) -> list[gate.Reading]:
+    def readings(self) -> list[noise_gate.Reading]:
         """Readings of the sentinel, in order; none without a noise gate. Raises InputError, naming
         the line, for anything else."""
         path = self.folder / GATE
-        return [gate.gate_line(row, f"{path}:{number}") for number, row in jsonl.read(path)]
+        return [noise_gate.gate_line(row, f"{path}:{number}") for number, row in jsonl.read(path)]
 
     def raw(self, trial_id: str) -> Path:
         """Folder for a trial's raw output; made if it is not there."""

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfcperf.passive.base import Observation
 from sfcperf.results.documents import damaged
 from sfcperf.results.files import replacing
 from sfcperf.results.records import SCHEMA_VERSION, TrialRecord
+from sfcperf.results.values import Observation
 
 if TYPE_CHECKING:
     import pyarrow

@@ -11,12 +11,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sfcperf.active.base import Metric
 from sfcperf.analysis.planned import PlannedMeasurement, planned_measurements
 from sfcperf.analysis.summary import summarise
-from sfcperf.analysis.trial_values import trial_means
 from sfcperf.results.records import Summary, TrialRecord
 from sfcperf.results.store import RunStore
+from sfcperf.results.trial_values import trial_means
+from sfcperf.results.values import Metric
 from sfcperf.visualization.levels import Levels
 from sfcperf.visualization.series import Plot, resolve
 from sfcperf.visualization.trial_index import TrialIndex

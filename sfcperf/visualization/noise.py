@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sfcperf.control.gate import outside
-from sfcperf.control.reruns import account_text
-from sfcperf.results.gate import GATE_REASON, Reading, is_outside
+from sfcperf.results.noise_gate import GATE_REASON, Reading, account_text, is_outside, outside
 from sfcperf.results.records import TrialRecord
 from sfcperf.visualization import palette
 from sfcperf.visualization.charts import trial_anchor

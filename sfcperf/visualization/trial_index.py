@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from sfcperf.analysis.trial_values import trial_means
 from sfcperf.results.records import TrialRecord
+from sfcperf.results.trial_values import trial_means
 from sfcperf.visualization.levels import Levels, scenario_key
 
 

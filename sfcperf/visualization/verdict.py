@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sfcperf.results.gate import standing
+from sfcperf.results.noise_gate import standing
 from sfcperf.results.records import Summary, TrialRecord
 from sfcperf.visualization.dependent import dependent_numbers
 from sfcperf.visualization.noise import noise_findings

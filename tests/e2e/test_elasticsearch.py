@@ -18,12 +18,12 @@ from support.http_proxy import Fault, Proxy, Request
 from support.runs import RunOptions, build_run
 
 from sfcperf.control import publishing
+from sfcperf.elasticsearch import inventory, mappings, templates
+from sfcperf.elasticsearch.documents import Documents
+from sfcperf.elasticsearch.publication import send
+from sfcperf.elasticsearch.target import target
+from sfcperf.elasticsearch.verify import verify
 from sfcperf.errors import EnvironmentLacks
-from sfcperf.results.elasticsearch import inventory, mappings, templates
-from sfcperf.results.elasticsearch.documents import Documents
-from sfcperf.results.elasticsearch.publication import send
-from sfcperf.results.elasticsearch.target import target
-from sfcperf.results.elasticsearch.verify import verify
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.model import PublishSpec
 

@@ -18,12 +18,12 @@ from support.elasticsearch import Server
 from support.kibana import parse, used_fields
 from support.runs import build_run
 
-from sfcperf.passive.base import Observation
+from sfcperf.elasticsearch.mappings import STREAMS
+from sfcperf.elasticsearch.publication import send
+from sfcperf.elasticsearch.target import target
 from sfcperf.results import telemetry
-from sfcperf.results.elasticsearch.mappings import STREAMS
-from sfcperf.results.elasticsearch.publication import send
-from sfcperf.results.elasticsearch.target import target
 from sfcperf.results.store import RunStore
+from sfcperf.results.values import Observation
 from sfcperf.visualization.kibana.dashboards import saved_objects
 from sfcperf.visualization.kibana.data_views import data_view_id
 from sfcperf.visualization.kibana.saved_objects import ndjson

@@ -24,9 +24,9 @@ from sfcperf.drivers.openstack.driver import OpenStackDriver
 from sfcperf.drivers.openstack.plan import DATA
 from sfcperf.drivers.openstack.traversal import prove
 from sfcperf.errors import MeasurementError
+from sfcperf.hosts.procfs import interface_counters
 from sfcperf.management.deployment import Deployment, TraversalProof
 from sfcperf.passive.diagnostics import DiagnosticsMonitor
-from sfcperf.passive.proc import interface_counters
 from sfcperf.workflow.defaults import with_defaults
 
 WORK = ["sh", "-c", "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done"]

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sfcperf.hosts.namespace import NamespaceHost
+from sfcperf.hosts.procfs import stat_lines
 from sfcperf.management.deployment import Deployment, Endpoint, Hop
-from sfcperf.passive.proc import stat_lines
 
 CLIENT, SERVER = "198.18.0.2", "198.18.1.2"  # RFC 2544
 ENDS = {"client": (CLIENT, "198.18.0.1"), "server": (SERVER, "198.18.1.1")}

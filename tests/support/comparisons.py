@@ -7,10 +7,10 @@ from statistics import fmean, median
 
 import numpy as np
 
-from sfcperf.active.base import Metric
 from sfcperf.analysis.comparison.judge import Case, judge
 from sfcperf.analysis.comparison.options import Options
 from sfcperf.analysis.comparison.result import Row, Sample
+from sfcperf.results.values import Metric
 
 RTT = Metric("rtt_us", "us", "round-trip time", "lower", True)
 

@@ -16,14 +16,15 @@ from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sfcperf.active.base import Metric, Probe, ProbeResult, Sample
+from sfcperf.active.base import Probe, ProbeResult
 from sfcperf.drivers.base import Driver, DriverContext, Resource
 from sfcperf.errors import DeploymentError, MeasurementError, WorkflowError
 from sfcperf.hosts.base import Completed, Host, Process
 from sfcperf.management.deployment import Deployment, Endpoint, ServiceFunction, TraversalProof
-from sfcperf.passive.base import Monitor, Observation
+from sfcperf.passive.base import Monitor
 from sfcperf.plugins import Requirement
 from sfcperf.results.store import RunStore
+from sfcperf.results.values import Metric, Observation, Sample
 from sfcperf.visualization.base import Publisher
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.workflow.model import Scenario

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sfcperf.control.journal import FileJournal
+from sfcperf.drivers.journal import FileJournal
 from sfcperf.drivers.openstack.cloud import Cloud
 from sfcperf.drivers.openstack.config import PARAMETERS, Config
 from sfcperf.drivers.openstack.lifecycle.base import Workshop

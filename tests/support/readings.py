@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sfcperf.results.gate import Reading
+from sfcperf.results.noise_gate import Reading
 
 
 def reading(reading_id: str = "c001", **changes: Any) -> Reading:

@@ -16,9 +16,9 @@ from typing import Any
 
 from sfcperf.analysis.summary import SummaryAnalysis
 from sfcperf.management.deployment import HopObservation, TraversalProof
-from sfcperf.passive.base import Observation
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
+from sfcperf.results.values import Observation
 from support.manifests import run_manifest
 
 START_S = 1_750_000_000

@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sfcperf.active.base import Metric
 from sfcperf.errors import InputError, WorkflowError
+from sfcperf.results.values import Metric
 
 
 def schema(required: tuple[str, ...] = (), **properties: dict[str, Any]) -> dict[str, Any]:

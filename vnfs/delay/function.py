@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
-from sfcperf.passive.proc import interface_counters
+from sfcperf.hosts.procfs import interface_counters
 from sfcperf.plugins import Requirement
 from sfcperf.vnfs import binaries, kernel_forwarding
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction

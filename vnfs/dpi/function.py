@@ -13,7 +13,7 @@ from sfcperf.environment.tools import tool
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Host, Process
 from sfcperf.hosts.patience import Patience
-from sfcperf.passive.proc import process_cpu_s
+from sfcperf.hosts.procfs import process_cpu_s
 from sfcperf.plugins import Requirement
 from sfcperf.vnfs import kernel_forwarding
 from sfcperf.vnfs.base import Attachment, NetworkFunction

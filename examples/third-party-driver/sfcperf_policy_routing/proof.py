@@ -10,8 +10,8 @@ from pathlib import Path
 
 from sfcperf.drivers.local.capture import Capture, Frame, write_pcapng
 from sfcperf.drivers.local.sending import send
-from sfcperf.drivers.marked import MarkedPacket, Side, marked_packet, sides
 from sfcperf.management.deployment import HopObservation, TraversalProof
+from sfcperf.packets.marked import MarkedPacket, Side, marked_packet, sides
 from sfcperf.workflow.model import Scenario
 from sfcperf_policy_routing.layout import NODE, NODE_MAC, Cable, Layout
 from sfcperf_policy_routing.routing import ways

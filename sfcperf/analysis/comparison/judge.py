@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sfcperf.active.base import Metric
 from sfcperf.analysis.comparison import effect
 from sfcperf.analysis.comparison.equivalence import tost_p
 from sfcperf.analysis.comparison.holm import at_most, holm
@@ -19,6 +18,7 @@ from sfcperf.analysis.comparison.scale import Scale, scale_of
 from sfcperf.analysis.comparison.shift import ShiftTest
 from sfcperf.analysis.comparison.student import PairedT, WelchT
 from sfcperf.analysis.comparison.verdict import few_trials, verdict_of
+from sfcperf.results.values import Metric
 
 
 @dataclass(frozen=True)

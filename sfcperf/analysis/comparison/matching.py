@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sfcperf.active.base import Metric
 from sfcperf.analysis.comparison.options import Options
 from sfcperf.analysis.comparison.result import Unmatched
 from sfcperf.analysis.comparison.sides import Measured
 from sfcperf.analysis.planned import PlannedMeasurement
 from sfcperf.errors import InputError
 from sfcperf.results.records import TrialRecord
+from sfcperf.results.values import Metric
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from statistics import fmean, median
 
 from sfcperf.analysis.comparison.matching import Match
 from sfcperf.analysis.comparison.result import Sample
-from sfcperf.analysis.trial_values import trial_means
 from sfcperf.results.records import TrialRecord
+from sfcperf.results.trial_values import trial_means
 
 
 def samples(matched: Match, paired: bool) -> tuple[Sample, Sample]:

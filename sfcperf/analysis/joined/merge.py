@@ -15,12 +15,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from sfcperf.analysis.joined.kinds import kind_of
-from sfcperf.analysis.trial_values import trial_means
 from sfcperf.errors import InputError
 from sfcperf.results import telemetry
 from sfcperf.results.documents import damaged
 from sfcperf.results.records import SCHEMA_VERSION, TrialRecord
 from sfcperf.results.store import PLAN, RunStore
+from sfcperf.results.trial_values import trial_means
 
 if TYPE_CHECKING:
     import pyarrow

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sfcperf.elasticsearch.secrets import API_KEY, PASSWORD, USER, credentials
+from sfcperf.elasticsearch.target import Target
 from sfcperf.errors import EnvironmentLacks, InputError
-from sfcperf.results.elasticsearch.secrets import API_KEY, PASSWORD, USER, credentials
-from sfcperf.results.elasticsearch.target import Target
 
 if TYPE_CHECKING:
     import requests

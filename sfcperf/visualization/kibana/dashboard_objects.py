@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sfcperf.results.elasticsearch.mappings import PREFIX
+from sfcperf.elasticsearch.mappings import PREFIX
 from sfcperf.visualization.kibana import lens, vega
 from sfcperf.visualization.kibana.data_views import data_view_id
 from sfcperf.visualization.kibana.fields import field

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import get_args
 
 from sfcperf import plugins
-from sfcperf.results.elasticsearch.mappings import PREFIX, STREAMS, data_stream
+from sfcperf.elasticsearch.mappings import PREFIX, STREAMS, data_stream
 from sfcperf.results.records import TrialStatus
 from sfcperf.visualization.kibana import lens, vega
 from sfcperf.visualization.kibana.dashboard_objects import (

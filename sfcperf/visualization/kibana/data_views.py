@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sfcperf.results.elasticsearch.mappings import PREFIX, STREAMS, Field, data_stream
+from sfcperf.elasticsearch.mappings import PREFIX, STREAMS, Field, data_stream
 from sfcperf.visualization.kibana.saved_objects import SavedObject, identifier, saved_object, text
 
 _FORMATS: dict[str, dict[str, Any]] = {

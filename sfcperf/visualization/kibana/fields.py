@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from sfcperf.elasticsearch.mappings import STREAMS, Field
 from sfcperf.errors import SfcperfError
-from sfcperf.results.elasticsearch.mappings import STREAMS, Field
 
 Use = Literal["average", "terms", "date", "show"]
 """What a panel does with a field: calculates with it, makes groups of it, lays it on a time axis,

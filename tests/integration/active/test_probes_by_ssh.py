@@ -23,12 +23,13 @@ from sfcperf.hosts.carry import equip
 from sfcperf.hosts.guest_meter import GuestMeter
 from sfcperf.hosts.ssh import SshHost
 from sfcperf.management.deployment import Deployment, Endpoint, Hop
-from sfcperf.passive.base import Monitor, Observation
+from sfcperf.passive.base import Monitor
 from sfcperf.passive.cpu import CpuMonitor
 from sfcperf.passive.interfaces import InterfaceMonitor
 from sfcperf.passive.memory import MemoryMonitor
 from sfcperf.passive.processes import ProcessMonitor
 from sfcperf.passive.tcpdump import TcpdumpMonitor
+from sfcperf.results.values import Observation
 from sfcperf.workflow.defaults import with_defaults
 
 pytestmark = [

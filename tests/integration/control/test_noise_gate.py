@@ -16,7 +16,7 @@ import pytest
 
 from sfcperf.control import run as engine
 from sfcperf.control.events import Listener
-from sfcperf.results.gate import is_outside
+from sfcperf.results.noise_gate import is_outside
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.load import load_document

@@ -11,12 +11,13 @@ import pytest
 from support.cable import SERVER, Cable, cable, ended, processes_in
 
 from sfcperf.errors import MeasurementError
-from sfcperf.passive.base import Monitor, Observation
+from sfcperf.passive.base import Monitor
 from sfcperf.passive.cpu import CpuMonitor
 from sfcperf.passive.interfaces import InterfaceMonitor
 from sfcperf.passive.memory import MemoryMonitor
 from sfcperf.passive.processes import ProcessMonitor
 from sfcperf.passive.tcpdump import TcpdumpMonitor
+from sfcperf.results.values import Observation
 
 pytestmark = pytest.mark.root
 FRAME_BYTES = 14 + 20 + 8 + 56

@@ -20,9 +20,9 @@ from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.management.deployment import Deployment
-from sfcperf.passive.base import Observation
 from sfcperf.passive.pptmon import PptmonMonitor
 from sfcperf.passive.transit_time import TransitTimeMonitor
+from sfcperf.results.values import Observation
 from sfcperf.vnfs import binaries
 from sfcperf.workflow.defaults import with_defaults
 

@@ -18,8 +18,8 @@ from sfcperf.errors import MeasurementError
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.hosts.process import inside
 from sfcperf.management.deployment import Deployment
-from sfcperf.passive.base import Observation
 from sfcperf.passive.transit_time import TransitTimeMonitor
+from sfcperf.results.values import Observation
 from sfcperf.workflow.defaults import with_defaults
 
 pytestmark = pytest.mark.root

@@ -17,8 +17,8 @@ from support.trials import run_folder, trial
 from sfcperf.analysis.attribution import AttributionAnalysis
 from sfcperf.control import publishing
 from sfcperf.errors import InputError
-from sfcperf.passive.base import Observation
 from sfcperf.results.store import RunStore
+from sfcperf.results.values import Observation
 
 
 def analysed(store: RunStore) -> dict[str, Any]:

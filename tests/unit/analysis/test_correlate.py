@@ -14,8 +14,8 @@ from support.schemas import validator
 from support.trials import RTT, run_folder, trial
 
 from sfcperf.analysis.correlate import CorrelateAnalysis
-from sfcperf.passive.base import Observation
 from sfcperf.results.store import RunStore
+from sfcperf.results.values import Observation
 from sfcperf.workflow.defaults import with_defaults
 
 Numbers = Callable[[int, int], tuple[float, float]]

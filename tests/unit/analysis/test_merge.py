@@ -22,9 +22,9 @@ from support.schemas import validator
 from sfcperf.analysis.joined.kinds import kind_of
 from sfcperf.analysis.merge import MergeAnalysis
 from sfcperf.errors import InputError
-from sfcperf.passive.base import Observation
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
+from sfcperf.results.values import Observation
 
 START_NS = 1_750_000_000 * 10**9
 SPAN_NS = 10**9

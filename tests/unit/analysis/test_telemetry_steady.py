@@ -11,8 +11,8 @@ from support.schemas import validator
 from support.trials import run_folder, trial
 
 from sfcperf.analysis.telemetry_steady import SteadyAnalysis
-from sfcperf.passive.base import Observation
 from sfcperf.results.store import RunStore
+from sfcperf.results.values import Observation
 
 STEP_NS = 100_000_000
 COUNT = 40

@@ -21,7 +21,7 @@ from support.trials import run_folder, trial
 from typer.testing import CliRunner
 
 from sfcperf.analysis.merge import MergeAnalysis
-from sfcperf.results.query import VIEWS
+from sfcperf.query.engine import VIEWS
 
 Ask = Callable[..., "Answer"]
 

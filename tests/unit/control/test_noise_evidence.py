@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from sfcperf.control import gate, noise_proc
+from sfcperf.control import noise_proc
 from sfcperf.control.noise_proc import Machine
+from sfcperf.results import noise_gate
 from sfcperf.workflow.model import NoiseGate
 
 STAT = """cpu  300 0 100 1400 0 0 0 200 0 0
@@ -129,12 +130,12 @@ def test_a_busy_stranger_is_seen_and_a_child_of_ours_is_not(busy: int):
     ],
 )
 def test_reasons_name_the_figure_and_the_limit(evidence: dict[str, float], reason: str):
-    assert gate.outside(evidence, NoiseGate()) == (f"noise gate: {reason}",)
+    assert noise_gate.outside(evidence, NoiseGate()) == (f"noise gate: {reason}",)
 
 
 def test_what_is_unknown_or_within_the_resolution_is_not_judged():
-    assert gate.outside({}, NoiseGate()) == ()
-    assert gate.outside({"steal_ratio": None, "run_queue": None}, NoiseGate()) == ()
+    assert noise_gate.outside({}, NoiseGate()) == ()
+    assert noise_gate.outside({"steal_ratio": None, "run_queue": None}, NoiseGate()) == ()
     one_tick = {"steal_ratio": 0.06, "steal_resolution_ratio": 0.05}
-    assert gate.outside(one_tick, NoiseGate()) == ()
-    assert gate.outside({"steal_ratio": 0.9}, NoiseGate(max_steal_ratio=None)) == ()
+    assert noise_gate.outside(one_tick, NoiseGate()) == ()
+    assert noise_gate.outside({"steal_ratio": 0.9}, NoiseGate(max_steal_ratio=None)) == ()

@@ -15,7 +15,7 @@ from support.engine import Bench, die_at, in_child
 
 from sfcperf.control import noise
 from sfcperf.errors import WorkflowError
-from sfcperf.results.gate import GATE_REASON, standing
+from sfcperf.results.noise_gate import GATE_REASON, standing
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.load import load_document

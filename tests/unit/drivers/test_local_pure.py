@@ -11,8 +11,8 @@ from scapy.layers.l2 import Ether
 from sfcperf.drivers.local.build import default_burst
 from sfcperf.drivers.local.cpus import CpuAssignment
 from sfcperf.drivers.local.routes import next_hops
-from sfcperf.drivers.marked import Side, marked_packet, sides
 from sfcperf.errors import EnvironmentLacks
+from sfcperf.packets.marked import Side, marked_packet, sides
 from sfcperf.workflow.model import Match, Node
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.guest_meter import GuestMeter, busy_cpu_s, used_memory_bytes
 from sfcperf.hosts.local import LocalHost
-from sfcperf.passive.proc import process_stat
+from sfcperf.hosts.procfs import process_stat
 
 MIB = 2**20
 

@@ -16,10 +16,10 @@ from support.runs import RunOptions, workflow_document
 
 from sfcperf.control.resolved import resolved
 from sfcperf.errors import InputError, InterruptedRun
-from sfcperf.package.child import Spec
 from sfcperf.package.opened import open_package
 from sfcperf.package.pack import pack
 from sfcperf.package.replay import ReplayOptions, _spec, keep_for_later, run_or_resume
+from sfcperf.package.replay_spec import ReplaySpec
 from sfcperf.package.unpack import unpacked
 from sfcperf.results.store import RunStore
 from sfcperf.results.vnfds import keep_descriptors
@@ -80,7 +80,7 @@ def test_a_profile_takes_the_place_of_the_packaged_infrastructure(
         kept = keep_for_later(package, with_files, options.results)
         spec = _spec(package, package.runs[0], kept, options, tmp_path)
     # As the child gets it.
-    handed = Spec(**json.loads(json.dumps(asdict(spec))))
+    handed = ReplaySpec(**json.loads(json.dumps(asdict(spec))))
     assert handed.profile is not None
     again = Profile(**handed.profile)
     assert again == profile
@@ -173,7 +173,7 @@ def test_a_stopped_replay_judges_nothing_and_starts_no_other_run(
 CHILD = """
 import os, signal, sys, time
 from pathlib import Path
-from sfcperf.package.child import _end_with
+from sfcperf.cli.replay_child import _end_with
 
 def told(number, frame):
     Path(sys.argv[1], "told").write_text(signal.Signals(number).name)
@@ -202,7 +202,7 @@ def test_a_replay_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
 
 
 def test_a_replay_whose_parent_is_gone_does_not_begin() -> None:
-    code = "import sys; from sfcperf.package.child import _end_with; _end_with(int(sys.argv[1]))"
+    code = "import sys; from sfcperf.cli.replay_child import _end_with; _end_with(int(sys.argv[1]))"
     other = [sys.executable, "-c", code, str(os.getppid())]
     done = subprocess.run(other, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert "Interrupted: the process that asked for the replay is gone" in done.stderr

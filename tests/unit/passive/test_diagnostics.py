@@ -13,8 +13,8 @@ from jsonschema import Draft202012Validator
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive import sampling
-from sfcperf.passive.base import Observation
 from sfcperf.passive.diagnostics import DiagnosticsMonitor
+from sfcperf.results.values import Observation
 
 Answers = Iterable[Mapping[str, float] | MeasurementError]
 

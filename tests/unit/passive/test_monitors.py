@@ -12,12 +12,13 @@ from jsonschema import Draft202012Validator
 
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
+from sfcperf.hosts.procfs import stat_lines
 from sfcperf.management.deployment import Deployment, Hop, Meter
 from sfcperf.passive import cpu, interfaces, memory, processes, sampling, tcpdump
-from sfcperf.passive.base import Monitor, Observation
+from sfcperf.passive.base import Monitor
 from sfcperf.passive.pptmon import PptmonMonitor
-from sfcperf.passive.proc import stat_lines
 from sfcperf.passive.transit_time import TransitTimeMonitor
+from sfcperf.results.values import Observation
 
 MONITORS: list[type[Monitor]] = [
     cpu.CpuMonitor,

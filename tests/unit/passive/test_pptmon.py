@@ -17,8 +17,8 @@ from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Completed
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.management.deployment import Deployment
-from sfcperf.passive.base import Observation
 from sfcperf.passive.pptmon import PptmonMonitor
+from sfcperf.results.values import Observation
 from sfcperf.workflow.defaults import with_defaults
 
 AT = 1_790_000_000_000_000_000

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from sfcperf.errors import MeasurementError
-from sfcperf.passive.base import Observation
 from sfcperf.passive.sampler import Sampler
+from sfcperf.results.values import Observation
 
 
 class Source:

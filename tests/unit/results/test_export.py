@@ -12,9 +12,9 @@ from support.runs import build_run
 from support.trials import run_folder, trial
 
 from sfcperf.errors import InputError
-from sfcperf.passive.base import Observation
 from sfcperf.results.export import Format, export, telemetry_target
 from sfcperf.results.store import RunStore
+from sfcperf.results.values import Observation
 
 FORMATS: tuple[Format, ...] = ("csv", "parquet")
 

@@ -15,9 +15,9 @@ from support.schemas import validator
 from support.trials import run_folder, trial
 
 from sfcperf import plugins
-from sfcperf.active.base import Metric
 from sfcperf.results import hostfacts, versions
 from sfcperf.results.manifest import finish, new_manifest, resumed
+from sfcperf.results.values import Metric
 from sfcperf.workflow.model import (
     ChainSpec,
     Design,

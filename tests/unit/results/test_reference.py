@@ -10,8 +10,8 @@ import pytest
 from support.trials import RTT, run_folder, trial
 
 from sfcperf.analysis.summary import SummaryAnalysis
-from sfcperf.passive.base import Observation
 from sfcperf.results.store import OWN
+from sfcperf.results.values import Observation
 
 PAGE = (Path(__file__).parents[3] / "docs/reference/results.md").read_text()
 QUERIES = re.findall(r'duckdb -c "(.*?)"', PAGE, re.DOTALL)

@@ -14,8 +14,8 @@ from support.schemas import validator
 from support.trials import RTT, run_folder, trial
 
 from sfcperf.analysis.summary import SummaryAnalysis
-from sfcperf.passive.base import Observation
 from sfcperf.results.records import Summary, TrialRecord
+from sfcperf.results.values import Observation
 
 NAMES = ("trial", "summary", "run", "telemetry", "comparison", "steady", "gate", "attribution")
 

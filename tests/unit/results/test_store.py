@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from support.trials import run_folder, trial
 
 from sfcperf.errors import InputError, MeasurementError
-from sfcperf.passive.base import Observation
 from sfcperf.results.documents import parse, trial_document, trial_record
 from sfcperf.results.files import replacing
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.results.telemetry import monitor_cpu_s
+from sfcperf.results.values import Observation
 
 
 def test_trials_come_back_as_they_were(tmp_path: Path) -> None:

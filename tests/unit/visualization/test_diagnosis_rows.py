@@ -8,9 +8,9 @@ import pytest
 from support.runs import RunOptions, build_run
 
 from sfcperf.analysis.telemetry_steady import SteadyAnalysis
-from sfcperf.passive.base import Observation
 from sfcperf.results.records import Summary
 from sfcperf.results.store import RunStore
+from sfcperf.results.values import Observation
 from sfcperf.visualization.diagnosis import details
 from sfcperf.visualization.report import ReportPublisher
 from sfcperf.visualization.result_rows import results

@@ -11,8 +11,8 @@ from support.kibana import kibana
 from typer.testing import CliRunner
 
 from sfcperf.cli.app import app
+from sfcperf.elasticsearch.target import target
 from sfcperf.errors import EnvironmentLacks, InputError
-from sfcperf.results.elasticsearch.target import target
 from sfcperf.visualization.kibana.client import import_objects
 from sfcperf.visualization.kibana.dashboards import saved_objects
 from sfcperf.visualization.kibana.saved_objects import ndjson

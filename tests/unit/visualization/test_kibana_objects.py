@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from support.kibana import Used, parse, used_fields
 
-from sfcperf.results.elasticsearch.mappings import STREAMS, mappings
+from sfcperf.elasticsearch.mappings import STREAMS, mappings
 from sfcperf.visualization.kibana import dashboards, lens
 from sfcperf.visualization.kibana.data_views import data_view_id
 from sfcperf.visualization.kibana.fields import UnknownField, field

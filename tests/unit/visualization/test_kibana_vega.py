@@ -11,8 +11,8 @@ import pytest
 import vl_convert
 from support.runs import RunOptions, build_run
 
-from sfcperf.results.elasticsearch import mappings
-from sfcperf.results.elasticsearch.documents import Documents
+from sfcperf.elasticsearch import mappings
+from sfcperf.elasticsearch.documents import Documents
 from sfcperf.results.store import RunStore
 from sfcperf.visualization.kibana import vega
 

@@ -10,7 +10,7 @@ import pytest
 from support.readings import reading
 from support.runs import build_run
 
-from sfcperf.results.gate import GATE_REASON
+from sfcperf.results.noise_gate import GATE_REASON
 from sfcperf.results.records import TrialRecord
 from sfcperf.visualization.noise import noise_findings, noise_section
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.runs import RunOptions, build_run
 
-from sfcperf.passive.base import Observation
 from sfcperf.results.store import RunStore
 from sfcperf.results.telemetry import monitor_cpu_s
+from sfcperf.results.values import Observation
 from sfcperf.visualization.charts import trial_anchor
 from sfcperf.visualization.telemetry_charts import telemetry_charts
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from sfcperf.analysis.base import Analysis
-from sfcperf.analysis.trial_values import trial_means
 from sfcperf.results.files import replace_file
 from sfcperf.results.store import RunStore
+from sfcperf.results.trial_values import trial_means
 
 
 class Spread(Analysis):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sfcperf.active.base import Metric, Probe, ProbeResult, Sample
+from sfcperf.active.base import Probe, ProbeResult
 from sfcperf.active.server import start_server
 from sfcperf.active.tool_run import run_tool
 from sfcperf.environment.tools import tool
@@ -15,6 +15,7 @@ from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Process
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Requirement
+from sfcperf.results.values import Metric, Sample
 
 CONNECT_TIME = Metric(
     "connect_time_us",

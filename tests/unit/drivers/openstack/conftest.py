@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.broken_api import BrokenApi, Fault
 
-from sfcperf.control.journal import FileJournal
+from sfcperf.drivers.journal import FileJournal
 from sfcperf.drivers.openstack import demolition, patience, removal, servers
 from sfcperf.drivers.openstack.cloud import Cloud
 from sfcperf.drivers.openstack.config import PARAMETERS, Config

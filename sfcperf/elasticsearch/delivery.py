@@ -1,0 +1,72 @@
+"""Delivery: a publication that is noted in the spool until it is complete."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sfcperf.elasticsearch.publication import PATIENCE_S, Progress, send
+from sfcperf.elasticsearch.send import Sent
+from sfcperf.elasticsearch.spool import Spool, Waiting
+from sfcperf.elasticsearch.target import Target
+from sfcperf.errors import InputError, SfcperfError
+from sfcperf.results.store import RunStore
+
+
+def deliver(
+    store: RunStore,
+    target: Target,
+    *,
+    spool: Spool,
+    progress: Progress,
+    patience_s: float = PATIENCE_S,
+    keep: type[SfcperfError] = SfcperfError,
+) -> Mapping[str, Sent]:
+    """Send a run, now or later.
+
+    Raises what `send` does; after an error of the kind `keep` the run waits in the spool, as it
+    does when it waited before, or when this process is killed.
+    """
+    waiting, is_new = spool.enter(store, target)
+    try:
+        sent = send(store, target, patience_s=patience_s, progress=progress)
+    except SfcperfError as error:
+        if is_new and not isinstance(error, keep):
+            spool.done(waiting)
+            raise
+        spool.explain(waiting, error.message)
+        raise type(error)(
+            f"{error.message}; the run waits in {waiting.file}",
+            where=error.where,
+            allowed=error.allowed,
+            hint=_hint(error),
+        ) from error
+    spool.done(waiting)
+    return sent
+
+
+def deliver_waiting(
+    waiting: Waiting, *, spool: Spool, progress: Progress, patience_s: float = PATIENCE_S
+) -> Mapping[str, Sent]:
+    """Send a run from the spool. Raises as `deliver`, and InputError when the run folder is gone
+    or holds another run by now: the entry stays, for its reader to decide."""
+    try:
+        store = RunStore.open(waiting.folder)
+        found = store.run_id
+    except InputError as error:
+        raise _lost(waiting, "its folder is gone") from error
+    if found != waiting.run_id:
+        raise _lost(waiting, f"its folder holds the run {found} now")
+    return deliver(store, waiting.target, spool=spool, progress=progress, patience_s=patience_s)
+
+
+def _lost(waiting: Waiting, what: str) -> InputError:
+    return InputError(
+        f"the run {waiting.run_id} waits to be sent, and {what}",
+        where=str(waiting.folder),
+        hint=f"put the folder back, or remove {waiting.file} to give it up",
+    )
+
+
+def _hint(error: SfcperfError) -> str:
+    later = "`sfcperf index --pending` sends what waits"
+    return f"{error.hint}; {later}" if error.hint else later

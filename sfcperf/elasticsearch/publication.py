@@ -1,0 +1,111 @@
+"""Publication: one run into one cluster, from templates to the last look that all is there once."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from sfcperf.elasticsearch import inventory, templates
+from sfcperf.elasticsearch.connection import connect
+from sfcperf.elasticsearch.documents import Documents
+from sfcperf.elasticsearch.mappings import STREAMS, Stream, data_stream
+from sfcperf.elasticsearch.patience import patiently
+from sfcperf.elasticsearch.send import Sender, Sent
+from sfcperf.elasticsearch.target import Target
+from sfcperf.errors import EnvironmentLacks
+from sfcperf.results.store import RunStore
+
+if TYPE_CHECKING:
+    from elasticsearch import Elasticsearch
+
+PATIENCE_S = 30.0
+Progress = Callable[[str, int, int], None]
+"""Gets data stream, documents that are safe, documents in all."""
+
+
+def send(
+    store: RunStore,
+    target: Target,
+    *,
+    patience_s: float = PATIENCE_S,
+    progress: Progress = lambda _stream, _done, _total: None,
+) -> Mapping[str, Sent]:
+    """Send a run; gives what became of its documents, by data stream. Repeatable at any time.
+
+    Raises ServerAway when the server had no answer for `patience_s`, EnvironmentLacks when it
+    refuses, InputError when the run folder is damaged or another process is sending it.
+    """
+    documents = Documents(store)
+    with _alone(store), connect(target) as client:
+        patiently(target, patience_s, lambda: templates.install(client, target.prefix))
+        return {
+            data_stream(stream, target.prefix): _stream(
+                client, target, documents, stream, patience_s, progress
+            )
+            for stream in STREAMS.values()
+        }
+
+
+def _stream(
+    client: Elasticsearch,
+    target: Target,
+    documents: Documents,
+    stream: Stream,
+    patience_s: float,
+    progress: Progress,
+) -> Sent:
+    name, total = data_stream(stream, target.prefix), documents.count(stream)
+    progress(name, 0, total)
+    before = patiently(target, patience_s, lambda: inventory.count(client, name, documents.run_id))
+    sender = Sender(client, target, name, patience_s)
+    sent = sender.send(
+        documents.of(stream),
+        look_up=before > 0,
+        progress=lambda done: progress(name, done, total),
+    )
+    patiently(target, patience_s, lambda: _settle(client, name, documents, stream, total))
+    return sent
+
+
+def _settle(
+    client: Elasticsearch, name: str, documents: Documents, stream: Stream, total: int
+) -> None:
+    """Leave each document once: one may be there twice when a rollover came between a request
+    whose answer was lost and the next; one may be of a summary that is no longer made."""
+    if inventory.count(client, name, documents.run_id) == total:
+        return
+    wanted = {document.id for document in documents.of(stream)}
+    seen: set[str] = set()
+    surplus = []
+    found = inventory.entries(client, name, documents.run_id)
+    for entry in sorted(found, key=lambda entry: entry.index):
+        # What was measured is never removed; what was derived from it is, when it is outdated.
+        if entry.id in seen or (stream.mutable and entry.id not in wanted):
+            surplus.append(entry)
+        seen.add(entry.id)
+    inventory.remove(client, surplus)
+    missing = len(wanted - seen)
+    if missing:
+        raise EnvironmentLacks(
+            f"{missing} of {total} documents are not in {name} although the server took them",
+            hint="is something deleting them? `sfcperf index` again sends what is missing",
+        )
+
+
+@contextmanager
+def _alone(store: RunStore) -> Iterator[None]:
+    """One process at a time sends a run: two that look up ids together would both send."""
+    descriptor = os.open(store.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise EnvironmentLacks(
+            "another process is sending this run", where=str(store.folder), hint="wait for its end"
+        ) from error
+    else:
+        yield
+    finally:
+        os.close(descriptor)

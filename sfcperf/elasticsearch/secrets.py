@@ -1,0 +1,89 @@
+"""Secrets for a cluster: from the environment or the system's keyring, and from nowhere else.
+
+They are in no option (process lists), no workflow and no run folder (others read those). This
+module hands them to the client, and nothing of ours prints or keeps them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from sfcperf.elasticsearch.target import Target
+from sfcperf.errors import InputError
+
+API_KEY = "SFCPERF_ES_API_KEY"
+USER = "SFCPERF_ES_USER"
+PASSWORD = "SFCPERF_ES_PASSWORD"
+SERVICE = "sfcperf-elasticsearch"
+"""In the keyring: the password of (SERVICE, URL) is an API key, of (SERVICE, USER@URL) a password.
+"""
+
+
+def credentials(target: Target, environment: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Arguments for the client: an API key (encoded, as the server gave it), a user and password,
+    or none.
+
+    Raises InputError when a user has no password, or the other way round, and when secrets would
+    travel in the clear to another machine.
+    """
+    env = os.environ if environment is None else environment
+    found = _found(target, env)
+    if found and not target.insecure and any(_in_the_clear(url) for url in target.urls):
+        raise InputError(
+            "a secret would go over the network in the clear",
+            where=target.name,
+            hint="use an https:// URL; --insecure, or `insecure` in the workflow, allows it",
+        )
+    return found
+
+
+def _found(target: Target, env: Mapping[str, str]) -> dict[str, Any]:
+    user, password, key = env.get(USER), env.get(PASSWORD), env.get(API_KEY)
+    if key:
+        if not (key.isascii() and key.isprintable()) or " " in key:
+            raise InputError(
+                "this is not an API key", where=API_KEY, allowed="`encoded` as the server gave it"
+            )
+        return {"api_key": key}
+    if user:
+        password = password or _from_keyring(f"{user}@{target.name}")
+        if not password:
+            raise InputError(
+                f"there is no password for {user!r}",
+                where=USER,
+                hint=f"set {PASSWORD}, or `keyring set {SERVICE} {user}@{target.name}`",
+            )
+        return {"basic_auth": (user, password)}
+    if password:
+        raise InputError(f"there is a password and no user: set {USER}", where=PASSWORD)
+    key = _from_keyring(target.name)
+    return {"api_key": key} if key else {}
+
+
+def _from_keyring(name: str) -> str | None:
+    """None also where there is no keyring: most servers have none."""
+    import keyring
+    from keyring.errors import KeyringError
+
+    try:
+        found: str | None = keyring.get_password(SERVICE, name)
+    except KeyringError:
+        return None
+    return found
+
+
+def _in_the_clear(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.scheme == "http" and not _is_here(parts.hostname or "")
+
+
+def _is_here(host: str) -> bool:
+    """A literal loopback address, or the one name that RFC 6761 reserves for it."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

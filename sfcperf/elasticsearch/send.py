@@ -1,0 +1,236 @@
+"""Sender: documents into one data stream, each exactly once.
+
+The id of a document says what it is, and `create` refuses an id that is there (409): sending again
+changes nothing. That holds within one backing index. After a rollover the same id could be created
+a second time in the new one, so ids are looked up in the whole stream first, where documents of the
+run are there already, and wherever an answer got lost and nobody knows what the server did.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from sfcperf.elasticsearch.connection import AWAY, explaining, is_passing
+from sfcperf.elasticsearch.documents import Document
+from sfcperf.elasticsearch.patience import pause_s
+from sfcperf.elasticsearch.target import Target
+from sfcperf.errors import EnvironmentLacks
+
+if TYPE_CHECKING:
+    from elasticsearch import Elasticsearch
+
+CHUNK = 1000
+"""Documents of a request: some 500 kB of telemetry."""
+CHUNK_BYTES = 10_000_000
+THREADS = 3
+"""Requests at a time."""
+
+
+@dataclass
+class Sent:
+    """What became of the documents of one stream."""
+
+    new: int = 0
+    changed: int = 0
+    there: int = 0
+    """Were there already, with the same content."""
+    repeated: int = 0
+    """Requests that were sent again."""
+
+    @property
+    def total(self) -> int:
+        """Documents that are on the server now."""
+        return self.new + self.changed + self.there
+
+
+@dataclass
+class Sender:
+    """Sends to one data stream."""
+
+    client: Elasticsearch
+    target: Target
+    stream: str
+    """Name of the data stream."""
+    patience_s: float
+    """How long one request is tried again before the server counts as away."""
+    sent: Sent = field(default_factory=Sent)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _stop: threading.Event = field(default_factory=threading.Event)
+
+    def send(
+        self, documents: Iterable[Document], *, look_up: bool, progress: Callable[[int], None]
+    ) -> Sent:
+        """Send all; a few chunks are in memory at a time, however many documents there are.
+
+        `look_up` when documents of the run may be there already. `progress` gets the number of
+        documents that are safe by now. Raises ServerAway when a request had no success for
+        `patience_s`, EnvironmentLacks when the server refuses a document.
+        """
+        chunks = _chunks(documents)
+        with ThreadPoolExecutor(THREADS, thread_name_prefix="sfcperf-send") as pool:
+            running: set[Future[None]] = set()
+            try:
+                for chunk in chunks:
+                    running.add(pool.submit(self._chunk, chunk, look_up))
+                    if len(running) > THREADS:
+                        running = self._settle(running, progress)
+                while running:
+                    running = self._settle(running, progress)
+            except BaseException:
+                # Those that wait for the next attempt give up at once.
+                self._stop.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+        return self.sent
+
+    def _settle(
+        self, running: set[Future[None]], progress: Callable[[int], None]
+    ) -> set[Future[None]]:
+        done, left = wait(running, return_when=FIRST_COMPLETED)
+        for future in done:
+            future.result()
+        progress(self.sent.total)
+        return left
+
+    def _chunk(self, chunk: Sequence[Document], look_up: bool) -> None:
+        """One request, until all of its documents are there."""
+        deadline = time.monotonic() + self.patience_s
+        attempt = 0
+        while chunk:
+            try:
+                with explaining(self.target):
+                    left = self._attempt(chunk, look_up, refresh=attempt > 0)
+            except EnvironmentLacks as error:
+                if not is_passing(error.__cause__ or error) or time.monotonic() > deadline:
+                    raise
+                left = list(chunk)
+            if len(left) < len(chunk):
+                deadline = time.monotonic() + self.patience_s
+            chunk = left
+            if chunk:
+                self._pause(attempt, deadline)
+                attempt += 1
+                # What the server did with the request is not known.
+                look_up = True
+
+    def _pause(self, attempt: int, deadline: float) -> None:
+        self._count(repeated=1)
+        if self._stop.wait(max(0.0, min(pause_s(attempt), deadline - time.monotonic()))):
+            raise EnvironmentLacks("given up, since another request failed")
+
+    def _attempt(
+        self, chunk: Sequence[Document], look_up: bool, *, refresh: bool
+    ) -> list[Document]:
+        """Send what is not there; gives what has to be tried again."""
+        found: Mapping[str, Mapping[str, Any]] = {}
+        if look_up:
+            if refresh:
+                self.client.indices.refresh(index=self.stream, ignore_unavailable=True)
+            found = self._found([document.id for document in chunk])
+        missing = [document for document in chunk if document.id not in found]
+        others = [d for d in chunk if d.id in found and _hash(found[d.id]) != d.hash]
+        self._count(there=len(chunk) - len(missing) - len(others))
+        again = self._bulk(missing, _create, require_data_stream=True)
+        return again + self._bulk(others, lambda d: (_replace(found[d.id]), d.body))
+
+    def _found(self, ids: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+        """Id -> where the stream has it; when it is there twice, the first."""
+        answer = self.client.search(
+            index=self.stream,
+            query={"ids": {"values": list(ids)}},
+            size=2 * len(ids),
+            source=False,
+            fields=[{"field": "document.hash"}],
+            seq_no_primary_term=True,
+            ignore_unavailable=True,
+        )
+        hits = sorted(answer["hits"]["hits"], key=lambda hit: str(hit["_index"]), reverse=True)
+        return {hit["_id"]: hit for hit in hits}
+
+    def _bulk(
+        self,
+        documents: Sequence[Document],
+        action: Callable[[Document], tuple[dict[str, Any], str]],
+        **options: Any,
+    ) -> list[Document]:
+        """One bulk request; gives those that the server had no time for."""
+        if not documents:
+            return []
+        from elasticsearch.helpers import streaming_bulk
+
+        results = streaming_bulk(
+            self.client,
+            documents,  # type: ignore[arg-type]
+            chunk_size=len(documents),
+            max_chunk_bytes=2 * CHUNK_BYTES,
+            expand_action_callback=action,  # type: ignore[arg-type]
+            raise_on_error=False,
+            index=self.stream,
+            **options,
+        )
+        counts: Counter[str] = Counter()
+        again = []
+        for document, (ok, item) in zip(documents, results, strict=True):
+            kind, result = next(iter(item.items()))
+            if ok:
+                counts["new" if kind == "create" else "changed"] += 1
+            elif kind == "create" and result["status"] == 409:
+                counts["there"] += 1
+            elif result["status"] in AWAY or result["status"] == 409:
+                again.append(document)
+            else:
+                raise _refused(result, self.target)
+        self._count(**counts)
+        return again
+
+    def _count(self, **numbers: int) -> None:
+        with self._lock:
+            for name, number in numbers.items():
+                setattr(self.sent, name, getattr(self.sent, name) + number)
+
+
+def _create(document: Document) -> tuple[dict[str, Any], str]:
+    return {"create": {"_id": document.id}}, document.body
+
+
+def _replace(hit: Mapping[str, Any]) -> dict[str, Any]:
+    """In the backing index where it is, unless somebody else was there since it was looked up."""
+    return {
+        "index": {
+            "_index": hit["_index"],
+            "_id": hit["_id"],
+            "if_seq_no": hit["_seq_no"],
+            "if_primary_term": hit["_primary_term"],
+        }
+    }
+
+
+def _hash(hit: Mapping[str, Any]) -> str:
+    values = hit.get("fields", {}).get("document.hash", [""])
+    return str(values[0])
+
+
+def _refused(result: Mapping[str, Any], target: Target) -> EnvironmentLacks:
+    error = result.get("error") or {}
+    reason = error.get("reason", error) if isinstance(error, dict) else error
+    return EnvironmentLacks(f"the server refuses a document: {reason}", where=target.name)
+
+
+def _chunks(documents: Iterable[Document]) -> Iterable[list[Document]]:
+    """By number and by size: trials with many samples are long."""
+    source = iter(documents)
+    while chunk := list(islice(source, CHUNK)):
+        start, size = 0, 0
+        for end, document in enumerate(chunk):
+            size += len(document.body)
+            if size > CHUNK_BYTES and end > start:
+                yield chunk[start:end]
+                start, size = end, len(document.body)
+        yield chunk[start:]

@@ -1,0 +1,117 @@
+"""Component and index templates: installed when they are not there or are older than ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import sfcperf
+from sfcperf.elasticsearch.mappings import STREAMS, VERSION, Stream, data_stream, mappings
+from sfcperf.errors import EnvironmentLacks
+
+if TYPE_CHECKING:
+    from elasticsearch import Elasticsearch
+
+OWNER = "sfcperf"
+PRIORITY = 200
+"""Above the server's own templates (100) for names such as `logs-*`."""
+MAX_FIELDS = 1000
+"""Of one index; factors beyond are kept and not indexed, and no document is refused."""
+
+
+def component_template(stream: Stream) -> dict[str, Any]:
+    """Settings and mappings of a stream."""
+    return {
+        "template": {
+            "settings": {
+                "index": {
+                    "number_of_shards": 1,
+                    "auto_expand_replicas": "0-1",
+                    "mapping": {
+                        "total_fields": {
+                            "limit": MAX_FIELDS,
+                            "ignore_dynamic_beyond_limit": True,
+                        }
+                    },
+                }
+            },
+            "mappings": mappings(stream),
+        },
+        "version": VERSION,
+        "_meta": _meta(stream),
+    }
+
+
+def index_template(stream: Stream, prefix: str) -> dict[str, Any]:
+    """The template that makes a stream of this name a data stream.
+
+    `NAME@custom` is the user's: settings there (replicas, life cycle) win over ours, and survive
+    every new version.
+    """
+    name = data_stream(stream, prefix)
+    return {
+        "index_patterns": [name],
+        "data_stream": {},
+        "composed_of": [f"{name}@sfcperf", f"{name}@custom"],
+        "ignore_missing_component_templates": [f"{name}@custom"],
+        "priority": PRIORITY,
+        "version": VERSION,
+        "_meta": _meta(stream),
+    }
+
+
+def install(client: Elasticsearch, prefix: str) -> list[str]:
+    """Install what is missing or older; gives the names of the templates that were written.
+
+    A newer SFCPerf's templates are left as they are: fields are only ever added. Streams that
+    exist get the new fields at once. Raises EnvironmentLacks when a template of that name is
+    somebody else's, elasticsearch.ApiError when the server refuses.
+    """
+    written = []
+    for stream in STREAMS.values():
+        name = data_stream(stream, prefix)
+        part = f"{name}@sfcperf"
+        if _is_older(_component(client, part), part):
+            client.cluster.put_component_template(name=part, body=component_template(stream))
+            written.append(part)
+        if _is_older(_index(client, name), name):
+            client.indices.put_index_template(name=name, body=index_template(stream, prefix))
+            written.append(name)
+        if part in written and client.indices.exists(index=name):
+            client.indices.put_mapping(index=name, body=mappings(stream))
+    return written
+
+
+def _component(client: Elasticsearch, name: str) -> Mapping[str, Any] | None:
+    answer = client.options(ignore_status=404).cluster.get_component_template(name=name)
+    for found in answer.get("component_templates", []):
+        template: Mapping[str, Any] = found["component_template"]
+        return template
+    return None
+
+
+def _index(client: Elasticsearch, name: str) -> Mapping[str, Any] | None:
+    answer = client.options(ignore_status=404).indices.get_index_template(name=name)
+    for found in answer.get("index_templates", []):
+        template: Mapping[str, Any] = found["index_template"]
+        return template
+    return None
+
+
+def _is_older(found: Mapping[str, Any] | None, name: str) -> bool:
+    if found is None:
+        return True
+    if found.get("_meta", {}).get("managed_by") != OWNER:
+        raise EnvironmentLacks(
+            f"the server has a template {name!r} that is not SFCPerf's",
+            hint="choose other names with --prefix (`prefix` in the workflow)",
+        )
+    return int(found.get("version", 0)) < VERSION
+
+
+def _meta(stream: Stream) -> dict[str, Any]:
+    return {
+        "managed_by": OWNER,
+        "sfcperf_version": sfcperf.__version__,
+        "description": stream.description,
+    }

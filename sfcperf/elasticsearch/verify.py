@@ -1,0 +1,81 @@
+"""Verify: whether a cluster has exactly the documents of a run folder, id by id."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sfcperf.elasticsearch import inventory
+from sfcperf.elasticsearch.connection import connect
+from sfcperf.elasticsearch.documents import Documents
+from sfcperf.elasticsearch.mappings import STREAMS, Stream, data_stream
+from sfcperf.elasticsearch.patience import patiently
+from sfcperf.elasticsearch.target import Target
+from sfcperf.results.store import RunStore
+
+if TYPE_CHECKING:
+    from elasticsearch import Elasticsearch
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What one data stream has of a run."""
+
+    stream: str
+    expected: int
+    """Documents of the run folder."""
+    found: int
+    """Documents on the server."""
+    missing: tuple[str, ...]
+    """Ids that are not there."""
+    extra: tuple[str, ...]
+    """Ids that the run folder does not give."""
+    twice: tuple[str, ...]
+    """Ids that are in several backing indices."""
+    changed: tuple[str, ...]
+    """Ids whose content is not that of the run folder."""
+
+    @property
+    def good(self) -> bool:
+        """Every document is there, once, and no other."""
+        return not (self.missing or self.extra or self.twice or self.changed)
+
+
+def verify(store: RunStore, target: Target, *, patience_s: float = 0.0) -> list[Findings]:
+    """Compare folder and cluster; changes nothing but that pending writes become visible.
+
+    Raises InputError when the folder is damaged, EnvironmentLacks when the server does not answer.
+    """
+    documents = Documents(store)
+    with connect(target) as client:
+        return [
+            _stream(client, target, documents, stream, patience_s) for stream in STREAMS.values()
+        ]
+
+
+def _stream(
+    client: Elasticsearch,
+    target: Target,
+    documents: Documents,
+    stream: Stream,
+    patience_s: float,
+) -> Findings:
+    name = data_stream(stream, target.prefix)
+    found = patiently(
+        target, patience_s, lambda: list(inventory.entries(client, name, documents.run_id))
+    )
+    return _compare(name, {d.id: d.hash for d in documents.of(stream)}, found)
+
+
+def _compare(stream: str, wanted: dict[str, str], found: list[inventory.Entry]) -> Findings:
+    times = Counter(entry.id for entry in found)
+    return Findings(
+        stream=stream,
+        expected=len(wanted),
+        found=len(found),
+        missing=tuple(id for id in wanted if id not in times),
+        extra=tuple(id for id in times if id not in wanted),
+        twice=tuple(id for id, number in times.items() if number > 1),
+        changed=tuple({e.id: None for e in found if wanted.get(e.id, e.hash) != e.hash}),
+    )

@@ -1,0 +1,1 @@
+"""SQL over the records of runs, by DuckDB (`sfcperf query`)."""

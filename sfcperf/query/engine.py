@@ -1,0 +1,203 @@
+"""SQL over run folders, by DuckDB: nothing but these runs can be read, and nothing be written.
+
+Whether a statement only asks cannot be told by its type (DuckDB's `with` and `explain analyze` may
+hold others), so that what keeps the files safe is that DuckDB opens none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from sfcperf.errors import InputError
+from sfcperf.query.tables import read_run, tables
+from sfcperf.results import telemetry
+from sfcperf.results.store import RunStore
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow
+
+VIEWS: Mapping[str, str] = {
+    "runs": "one row per run; `manifest` is run.json",
+    "scenarios": "levels of the factors of each scenario",
+    "trials": "one row per trial of every status",
+    "samples": "one row per sample: a number that a probe reported",
+    "summaries": "one row per scenario, probe and metric, as in summary.json",
+    "telemetry": "what the monitors observed, as time series",
+    "joined": "metrics of trials beside telemetry (analysis `merge`)",
+    "correlations": "of metrics with telemetry (analysis `correlate`)",
+    "tags": "of trials and sources (analysis `enrich`)",
+    "warmup": "warm-up trials, which count nowhere",
+    "gate": "what the noise gate read, and which trials it marked",
+}
+"""Name -> what it has."""
+
+BATCH_ROWS = 10_000
+_TELEMETRY = (*(name for name in telemetry.COLUMNS if name != "scenario"),)
+_QUERIES = ("SELECT", "EXPLAIN", "MULTI")
+"""Types of statements that ask; MULTI is how DuckDB parses PIVOT."""
+
+
+@dataclass(frozen=True)
+class View:
+    """What can be asked."""
+
+    name: str
+    about: str
+    rows: int
+    columns: Mapping[str, str]
+    """Name -> SQL type."""
+
+
+class RunDatabase:
+    """Run folders as the views of `VIEWS`."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def views(self) -> list[View]:
+        """What there is, in the order of `VIEWS`."""
+        return [
+            View(
+                name,
+                about,
+                self._connection.execute(f"select count(*) from {name}").fetchall()[0][0],
+                {row[0]: row[1] for row in self._connection.execute(f"describe {name}").fetchall()},
+            )
+            for name, about in VIEWS.items()
+        ]
+
+    @contextmanager
+    def ask(self, sql: str) -> Iterator[pyarrow.RecordBatchReader]:
+        """The rows of one query, in batches, as they are asked for.
+
+        Raises InputError for SQL that is wrong, that is not one query, or that wants to read
+        anything but the runs; also while the rows are read.
+        """
+        import duckdb
+
+        try:
+            statements = self._connection.extract_statements(sql)
+            if len(statements) != 1:
+                raise InputError(f"{len(statements)} statements", where="SQL", allowed="one query")
+            if statements[0].type.name not in _QUERIES:
+                raise InputError(
+                    f"{statements[0].type.name} is not a query: runs can be read only",
+                    where="SQL",
+                    allowed="SELECT, FROM, WITH, PIVOT, DESCRIBE, SUMMARIZE, EXPLAIN",
+                )
+            yield self._connection.sql(sql).to_arrow_reader(BATCH_ROWS)
+        except duckdb.PermissionException as error:
+            raise InputError(
+                f"SQL can read nothing but the runs: {_text(error)}", where="SQL"
+            ) from error
+        except duckdb.Error as error:
+            raise InputError(
+                _text(error), where="SQL", hint="without SQL, the views and columns are listed"
+            ) from error
+
+
+@contextmanager
+def opened(stores: Sequence[RunStore]) -> Iterator[RunDatabase]:
+    """The runs as a database in memory; telemetry stays in its files, and is read as it is asked
+    for. Raises InputError when a run is damaged or there twice."""
+    import duckdb
+
+    runs = [read_run(store) for store in stores]
+    folders: dict[str, Path] = {}
+    for store in stores:
+        if store.run_id in folders:
+            raise InputError(
+                f"this is the run of {folders[store.run_id]} again", where=str(store.folder)
+            )
+        folders[store.run_id] = store.folder
+    with TemporaryDirectory(prefix="sfcperf-query-") as spill:
+        connection = duckdb.connect(
+            config={
+                "autoinstall_known_extensions": False,
+                "autoload_known_extensions": False,
+                # What does not fit into memory (a sort of all telemetry) goes there meanwhile.
+                "temp_directory": spill,
+            }
+        )
+        try:
+            for name, table in tables(runs).items():
+                connection.register("arriving", table)
+                connection.execute(f"create table {name} as select * from arriving")
+                connection.unregister("arriving")
+            _parquet_views(connection, stores)
+            _close_in(connection)
+            yield RunDatabase(connection)
+        finally:
+            connection.close()
+
+
+def _parquet_views(connection: Any, stores: Sequence[RunStore]) -> None:
+    """Views `telemetry` and `joined`."""
+    from sfcperf.analysis.joined.merge import COLUMNS as JOINED
+
+    observed = [(s.run_id, s.telemetry_path) for s in stores if s.telemetry_path.is_file()]
+    merged = [(s.run_id, s.joined_path) for s in stores if s.joined_path.is_file()]
+    for _, path in observed:
+        telemetry.check(path, telemetry.COLUMNS)
+    for _, path in merged:
+        telemetry.check(path, tuple(JOINED))
+    types = {"time_ns": "bigint", "value": "double"}
+    _create_view(
+        connection,
+        "telemetry",
+        {name: types.get(name, "varchar") for name in _TELEMETRY},
+        observed,
+        extra=", make_timestamp(time_ns // 1000) as time",
+    )
+    sql_types = {"string": "varchar", "int64": "bigint", "float64": "double"}
+    columns = {name: sql_types[kind] for name, kind in JOINED.items() if name != "scenario"}
+    _create_view(connection, "joined", columns, merged)
+
+
+def _create_view(
+    connection: Any,
+    name: str,
+    columns: Mapping[str, str],
+    files: Sequence[tuple[str, Path]],
+    extra: str = "",
+) -> None:
+    """A view of files, with `run_id` and the levels of the factors; without files it is empty.
+
+    pyarrow reads the files. DuckDB would have to be allowed to open them by name, and what it may
+    open it may also overwrite: `explain analyze copy ...` and `with a as (copy ...) select ...` do.
+    """
+    from pyarrow import dataset
+
+    listed = ", ".join(columns)
+    typed = ", ".join(f"null::{kind} as {column}" for column, kind in columns.items())
+    parts = [f"select null::varchar as run_id, {typed} where false"]
+    for number, (run_id, path) in enumerate(files):
+        connection.register(f"file_{name}_{number}", dataset.dataset(path, format="parquet"))
+        parts.append(f"select {_quoted(run_id)} as run_id, {listed} from file_{name}_{number}")
+    connection.execute(
+        f"create temp view {name} as select rows.*{extra}, levels.* exclude (run_id, scenario_id) "
+        f"from ({' union all '.join(parts)}) rows "
+        "left join scenarios levels using (run_id, scenario_id)"
+    )
+
+
+def _close_in(connection: Any) -> None:
+    """From now on no file, no network, no variable of this program, and no way back."""
+    connection.execute("set python_enable_replacements = false")
+    connection.execute("set enable_external_access = false")
+    connection.execute("set lock_configuration = true")
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _text(error: Exception) -> str:
+    """Without the name of the error's class, which DuckDB puts before some."""
+    return str(error).strip()

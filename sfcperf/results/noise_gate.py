@@ -1,0 +1,192 @@
+"""Noise gate: which trials are outside its limits, and what its sentinel read.
+
+gate.jsonl (schemas/gate.schema.json) holds a line for each reading of the sentinel; a line is on
+disk before the run continues. A trial's line in trials.jsonl never changes: RunStore.trials
+applies the marks of the readings when it reads.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from math import floor
+from typing import Any
+
+from sfcperf.results.documents import check_version, damaged
+from sfcperf.results.records import SCHEMA_VERSION, TrialRecord
+from sfcperf.workflow.model import NoiseGate
+
+GATE_REASON = "noise gate: "
+"""With this begins each reason for which the gate distrusts a trial."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One measurement of the sentinel chain."""
+
+    reading_id: str
+    """`c001` before the first trial; `r002-b001` closes the first block of round 2, `r002-b001.1`
+    is the first look after it whether the machine is quiet again."""
+    round: int
+    """0 for calibration."""
+    started_at: str
+    ended_at: str
+    probe: str
+    metric: str
+    unit: str
+    value: float | None
+    """None when it could not be measured: `problem` says why."""
+    reference: float | None
+    """Median of the good readings before it; None before the first one."""
+    change_ratio: float | None
+    """From the reference; negative when less."""
+    allowed_ratio: float | None
+    """The change that the readings before it allow; None while they are too few to judge by."""
+    departed: bool
+    """Farther from the reference than allowed, or not to be measured at all."""
+    block: tuple[str, ...]
+    """Trials since the reading before it."""
+    marks: str = ""
+    """Why the trials of the block are not to be trusted; empty when they are."""
+    problem: str = ""
+    noise: Mapping[str, Any] = field(default_factory=dict)
+    """As TrialRecord.noise."""
+
+    @property
+    def good(self) -> bool:
+        """Whether later readings are compared with this one."""
+        return self.value is not None and not self.departed
+
+
+def gate_document(reading: Reading) -> str:
+    """A line of gate.jsonl, without its end."""
+    return json.dumps({"schema_version": SCHEMA_VERSION, **asdict(reading)}, allow_nan=False)
+
+
+def gate_line(row: Mapping[str, Any], where: str) -> Reading:
+    """A reading from its line. Raises InputError when it is none."""
+    check_version(row, where)
+    values: dict[str, Any] = {}
+    for attribute in fields(Reading):
+        name = attribute.name
+        if name not in row:
+            raise damaged(f"{name} is missing", where)
+        value, allowed = row[name], _KINDS[str(attribute.type)]
+        if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
+            raise damaged(f"{name} is {value!r}", where)
+        values[name] = tuple(map(str, value)) if isinstance(value, list) else value
+    return Reading(**values)
+
+
+def marked(records: Sequence[TrialRecord], readings: Iterable[Reading]) -> list[TrialRecord]:
+    """The records as the readings leave them: valid ones become untrusted, others get a reason
+    more."""
+    reasons: dict[str, list[str]] = {}
+    for reading in readings:
+        for trial_id in reading.block if reading.marks else ():
+            reasons.setdefault(trial_id, []).append(f"{GATE_REASON}{reading.marks}")
+    return [_marked(record, reasons.get(record.trial_id, ())) for record in records]
+
+
+def is_outside(record: TrialRecord) -> bool:
+    """Whether the gate distrusts a trial that was measured."""
+    return record.status == "untrusted" and any(
+        reason.startswith(GATE_REASON) for reason in record.reasons
+    )
+
+
+def standing(records: Sequence[TrialRecord]) -> list[TrialRecord]:
+    """The records without those in whose place a rerun stands."""
+    replaced = {record.rerun_of for record in records}
+    return [record for record in records if record.trial_id not in replaced]
+
+
+def outside(evidence: Mapping[str, Any], limits: NoiseGate) -> tuple[str, ...]:
+    """Why a trial is outside the gate, as reasons of its record; empty when it is inside.
+
+    What the machine does not tell (None) is not judged.
+    """
+    return tuple(f"{GATE_REASON}{finding}" for finding in _findings(evidence, limits))
+
+
+def _findings(evidence: Mapping[str, Any], limits: NoiseGate) -> Iterator[str]:
+    steal = evidence.get("steal_ratio")
+    if steal is not None and limits.max_steal_ratio is not None:
+        # One clock tick may belong to the time before or after: it proves nothing.
+        least = steal - (evidence.get("steal_resolution_ratio") or 0)
+        if least > limits.max_steal_ratio:
+            yield f"steal {_ratio(steal, limits.max_steal_ratio)}"
+    for key, words, limit in (
+        ("run_queue", "run queue per CPU", limits.max_run_queue),
+        ("other_cpu_ratio", "CPU used by others", limits.max_other_cpu_ratio),
+        ("frequency_drop_ratio", "frequency drop", limits.max_frequency_drop_ratio),
+    ):
+        value = evidence.get(key)
+        if value is not None and limit is not None and value > limit:
+            yield f"{words} {_ratio(value, limit)}"
+    throttled = evidence.get("throttle_events") or 0
+    if throttled > 0 and limits.max_frequency_drop_ratio is not None:
+        yield f"a CPU in use was throttled for heat ({throttled} events)"
+
+
+def _ratio(value: float, limit: float) -> str:
+    """`0.12 > 0.05`, with as many digits as tell them apart."""
+    for digits in range(2, 6):
+        text = f"{value:.{digits}g}"
+        if float(text) > limit:
+            break
+    return f"{text} > {limit:g}"
+
+
+def budget(gate: NoiseGate, planned: int) -> int:
+    """Reruns that a run of so many planned trials may have."""
+    return floor(gate.budget_ratio * planned)
+
+
+def account(
+    records: Sequence[TrialRecord],
+    readings: Sequence[Reading],
+    gate: NoiseGate,
+    planned: int,
+) -> dict[str, Any]:
+    """What the gate came to, for `noise` of run.json."""
+    return {
+        "limits": asdict(gate),
+        "trials_outside": sum(is_outside(record) for record in records),
+        "reruns": sum(bool(record.rerun_of) for record in records),
+        "reruns_allowed": budget(gate, planned),
+        "trials_that_stay_outside": sum(is_outside(record) for record in standing(records)),
+        "sentinel_readings": len(readings),
+        "sentinel_departed": sum(reading.departed for reading in readings),
+    }
+
+
+def account_text(account: Mapping[str, Any]) -> str:
+    """The same in a sentence."""
+    stay = account["trials_that_stay_outside"]
+    return (
+        f"noise gate: {_count(account['trials_outside'], 'trial')} outside, "
+        f"{_count(account['reruns'], 'rerun')} of {account['reruns_allowed']} allowed, "
+        f"{_count(stay, 'trial')} {'stays' if stay == 1 else 'stay'} outside"
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _marked(record: TrialRecord, reasons: Sequence[str]) -> TrialRecord:
+    if not reasons or record.status == "failed":
+        return record
+    return replace(record, status="untrusted", reasons=(*record.reasons, *reasons))
+
+
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "bool": (bool,),
+    "float | None": (int, float, type(None)),
+    "tuple[str, ...]": (list,),
+    "Mapping[str, Any]": (dict,),
+}

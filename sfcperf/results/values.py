@@ -1,0 +1,42 @@
+"""Metric, Sample, Observation: the values that probes and monitors report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A quantity that a probe reports."""
+
+    name: str
+    """With its unit at the end where it has one: `rtt_us`, `rate_bps`, `loss_ratio`."""
+    unit: str
+    """SI: `us`, `bit/s`, `1/s`, `1` for a ratio or a count."""
+    description: str
+    better: str = "none"
+    """`higher`, `lower` or `none`."""
+    primary: bool = False
+    """Sequential stopping and the short table look at primary metrics."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One number from a trial."""
+
+    metric: str
+    unit: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One point of a time series: a row of telemetry.parquet (trial and scenario are added)."""
+
+    time_ns: int
+    """Unix time, nanoseconds."""
+    source: str
+    """Instance or hop, e.g. `fwd-1`, `sff@node1`, `client`."""
+    metric: str
+    unit: str
+    value: float

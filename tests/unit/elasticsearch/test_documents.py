@@ -1,0 +1,192 @@
+"""Documents: the same from the same folder, complete, and of mapped fields only."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.runs import RunOptions, build_run
+from support.trials import trial
+
+from sfcperf.elasticsearch import mappings, telemetry_rows
+from sfcperf.elasticsearch.documents import Documents, document_id
+from sfcperf.elasticsearch.levels import field_name, label
+from sfcperf.errors import InputError
+from sfcperf.results import telemetry
+from sfcperf.results.records import TrialRecord
+from sfcperf.results.store import RunStore
+from sfcperf.results.values import Observation
+
+STREAMS = list(mappings.STREAMS.values())
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> RunStore:
+    folder = tmp_path_factory.mktemp("results") / "20260131-120000-fig8-short-abc123"
+    return build_run(folder)
+
+
+@pytest.mark.parametrize("stream", STREAMS, ids=lambda stream: stream.name)
+def test_documents_are_counted_have_ids_of_their_own_and_a_time(
+    store: RunStore, stream: mappings.Stream
+) -> None:
+    documents = list(Documents(store).of(stream))
+    assert len({document.id for document in documents}) == len(documents) > 0
+    assert Documents(store).count(stream) == len(documents)
+    for document in documents:
+        datetime.fromisoformat(json.loads(document.body)["@timestamp"][:26] + "+00:00")
+
+
+@pytest.mark.parametrize("stream", STREAMS, ids=lambda stream: stream.name)
+def test_a_moved_folder_gives_the_same_documents(
+    store: RunStore, stream: mappings.Stream, tmp_path: Path
+) -> None:
+    moved = RunStore.open(Path(shutil.copytree(store.folder, tmp_path / "moved")))
+    assert list(Documents(moved).of(stream)) == list(Documents(store).of(stream))
+
+
+@pytest.mark.parametrize("stream", STREAMS, ids=lambda stream: stream.name)
+def test_every_field_of_a_document_is_described(store: RunStore, stream: mappings.Stream) -> None:
+    flattened = {field.name for field in stream.fields if field.type == "flattened"}
+    known = mappings.field_names(stream)
+    for document in Documents(store).of(stream):
+        for name in _names(json.loads(document.body), flattened):
+            parent = name.rpartition(".")[0]
+            assert name in known or (f"{parent}.*" in known), name
+
+
+def test_every_described_field_is_in_some_document(store: RunStore) -> None:
+    for stream in STREAMS:
+        flattened = {field.name for field in stream.fields if field.type == "flattened"}
+        found = {
+            name
+            for document in Documents(store).of(stream)
+            for name in _names(json.loads(document.body), flattened)
+        }
+        assert {field.name for field in mappings.leaves(stream)} - found == set()
+
+
+def test_trials_are_all_there_with_their_means(store: RunStore) -> None:
+    rows = [json.loads(d.body) for d in Documents(store).of(mappings.TRIALS)]
+    first = [row["trial"]["id"] for row in rows if row["trial"]["first"]]
+    assert first == [record.trial_id for record in store.trials()]
+    failed = [row for row in rows if row["trial"]["status"] == "failed"]
+    assert [("metric" in row, row["trial"]["first"]) for row in failed] == [(False, True)]
+    for record in store.trials():
+        for row in rows:
+            if row["trial"]["id"] == record.trial_id and "metric" in row:
+                name = row["metric"]["name"]
+                values = [s["value"] for s in record.samples if s["metric"] == name]
+                assert row["metric"]["samples"] == values
+                assert row["metric"]["value"] == pytest.approx(sum(values) / len(values))
+
+
+def test_telemetry_is_what_the_parquet_file_has(store: RunStore) -> None:
+    rows = [json.loads(d.body) for d in Documents(store).of(mappings.TELEMETRY)]
+    table = pyarrow.parquet.read_table(store.telemetry_path).to_pylist()
+    starts = {r.trial_id: datetime.fromisoformat(r.started_at) for r in store.trials()}
+    assert len(rows) == len(table)
+    for row, kept in zip(rows, table, strict=True):
+        assert row["trial"]["id"] == kept["trial_id"]
+        assert row["telemetry"]["source"] == kept["source"]
+        metric = {"name": kept["metric"], "unit": kept["unit"], "value": kept["value"]}
+        assert row["metric"] == metric
+        whole, nanoseconds = row["@timestamp"].rstrip("Z").split(".")
+        seconds = int(datetime.fromisoformat(whole).replace(tzinfo=UTC).timestamp())
+        assert seconds * 10**9 + int(nanoseconds) == kept["time_ns"]
+        elapsed = kept["time_ns"] / 1e9 - starts[kept["trial_id"]].timestamp()
+        assert row["telemetry"]["elapsed_s"] == pytest.approx(elapsed, abs=1e-5)
+
+
+def test_what_is_sent_keeps_its_id_when_a_run_goes_on(tmp_path: Path) -> None:
+    store = build_run(tmp_path / "20260131-120000-part-abc123", RunOptions(trials=5))
+    before = [document.id for document in Documents(store).of(mappings.TELEMETRY)]
+    whole = build_run(tmp_path / "whole" / "20260131-120000-part-abc123")
+    after = [document.id for document in Documents(whole).of(mappings.TELEMETRY)]
+    assert after[: len(before)] == before
+
+
+def test_a_change_of_content_changes_the_hash_and_not_the_id(tmp_path: Path) -> None:
+    store = build_run(tmp_path / "20260131-120000-a-abc123", RunOptions(rounds=1))
+    before = next(Documents(store).of(mappings.RUNS))
+    store.write_manifest({**store.manifest(), "status": "interrupted"})
+    after = next(Documents(store).of(mappings.RUNS))
+    assert (before.id == after.id, before.hash == after.hash) == (True, False)
+    # What changes while a run is published is no change of the document.
+    store.write_manifest({**store.manifest(), "state": "publishing", "phases": {"publishing": 1}})
+    assert next(Documents(store).of(mappings.RUNS)) == after
+
+
+def test_the_hash_is_that_of_the_rest(store: RunStore) -> None:
+    for document in Documents(store).of(mappings.SUMMARIES):
+        content = json.loads(document.body)
+        del content["document"]
+        text = json.dumps(content, separators=(",", ":"))
+        assert hashlib.sha256(text.encode()).hexdigest() == document.hash
+
+
+def test_telemetry_of_an_unknown_trial_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "telemetry.parquet"
+    telemetry.write(path, trial(1), [Observation(1, "a", "b", "1", 1.0)])
+    with pytest.raises(InputError, match=r"not in trials\.jsonl"):
+        list(telemetry_rows.rows(path, {}, _nothing))
+    path.write_bytes(b"PAR1 no")
+    with pytest.raises(InputError, match="damaged"):
+        list(telemetry_rows.rows(path, {}, _nothing))
+
+
+@given(
+    source=st.text(st.characters(exclude_categories=["Cs"])),
+    at_ns=st.integers(0, 2**62),
+    value=st.floats(),
+)
+def test_any_observation_becomes_json(
+    tmp_path_factory: pytest.TempPathFactory, source: str, at_ns: int, value: float
+) -> None:
+    path = tmp_path_factory.mktemp("rows") / "telemetry.parquet"
+    record = trial(1)
+    telemetry.write(path, record, [Observation(at_ns, source, "m", "1", value)])
+    rows = telemetry_rows.rows(path, {record.trial_id: record}, lambda _: {"run": {"id": "r"}})
+    [(trial_id, number, body)] = rows
+    found = json.loads(body, parse_constant=pytest.fail)
+    assert (trial_id, number) == (record.trial_id, 0)
+    assert found["telemetry"]["source"] == source
+    assert found["metric"]["value"] == (value if abs(value) <= 1e308 else None)
+    assert found["run"] == {"id": "r"}
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\0")), min_size=2, max_size=2))
+def test_keys_do_not_run_into_one_another(parts: list[str]) -> None:
+    whole = document_id("run", mappings.TRIALS, ("".join(parts),))
+    assert document_id("run", mappings.TRIALS, tuple(parts)) != whole
+    assert len(whole) == 43
+
+
+def test_levels() -> None:
+    assert label({}) == "all"
+    assert label({"chain_length": 2, "topology": "T1", "on": True}) == (
+        "chain_length=2 topology=T1 on=true"
+    )
+    assert field_name("vnf.memory") == "vnf_memory"
+
+
+def _nothing(_record: TrialRecord) -> dict[str, Any]:
+    return {}
+
+
+def _names(value: Mapping[str, Any], flattened: set[str], parent: str = "") -> Iterator[str]:
+    for key, inner in value.items():
+        name = f"{parent}{key}"
+        if isinstance(inner, Mapping) and name not in flattened:
+            yield from _names(inner, flattened, f"{name}.")
+        else:
+            yield name

@@ -1,0 +1,152 @@
+"""Targets and secrets: what is accepted, and what is said without saying the secret."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import keyring
+import keyring.backend
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from keyring.errors import KeyringError, PasswordDeleteError
+
+from sfcperf.elasticsearch import secrets
+from sfcperf.elasticsearch.target import Target, of_parameters, target
+from sfcperf.errors import InputError
+
+
+class Ring(keyring.backend.KeyringBackend):
+    """A keyring in memory."""
+
+    priority = 1  # type: ignore[assignment]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: dict[tuple[str, str], str] = {}
+        self.broken = False
+
+    def get_password(self, service: str, username: str) -> str | None:
+        if self.broken:
+            raise KeyringError("no bus")
+        return self.kept.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.kept[service, username] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        raise PasswordDeleteError
+
+
+@pytest.fixture
+def ring() -> Ring:
+    return Ring()
+
+
+@pytest.fixture(autouse=True)
+def _use(ring: Ring, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keyring, "get_password", ring.get_password)
+
+
+@pytest.mark.parametrize(
+    ("given", "url"),
+    [
+        ("https://es.lab", "https://es.lab:443"),
+        ("http://es.lab", "http://es.lab:80"),
+        ("https://ES.lab:9200/", "https://es.lab:9200"),
+        ("https://[::1]:9200", "https://[::1]:9200"),
+        ("https://es.lab:9200/behind/proxy", "https://es.lab:9200/behind/proxy"),
+    ],
+)
+def test_urls_in_one_spelling(given: str, url: str) -> None:
+    assert target([given, given]).urls == (url,)
+
+
+@pytest.mark.parametrize("url", ["", "es.lab", "es.lab:9200", "ftp://es.lab", "https://", "//x"])
+@pytest.mark.parametrize("more", ["", "?a=b"])
+def test_what_is_no_url_is_refused(url: str, more: str) -> None:
+    with pytest.raises(InputError, match="not the URL of a server"):
+        target([url + more])
+
+
+@given(st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), min_size=6))
+def test_a_secret_in_a_url_is_refused_and_not_repeated(secret: str) -> None:
+    with pytest.raises(InputError) as refused:
+        target([f"https://user:{secret}@es.lab:9200"])
+    # A secret may be a part of the message's own words, were it not as long as this.
+    assert f":{secret}@" not in str(refused.value)
+
+
+def test_options_are_checked(tmp_path: Path) -> None:
+    for options in (
+        {"prefix": "Upper"},
+        {"prefix": "-x"},
+        {"prefix": "a/b"},
+        {"fingerprint": "ab:cd"},
+        {"ca": tmp_path / "none.pem"},
+    ):
+        with pytest.raises(InputError):
+            target(["https://es.lab"], **options)  # type: ignore[arg-type]
+
+
+def test_a_target_survives_being_written(tmp_path: Path) -> None:
+    ca = tmp_path / "ca.pem"
+    ca.touch()
+    parameters = {
+        "url": ["https://a:1", "https://b:1"],
+        "ca": "ca.pem",
+        "fingerprint": ":".join(["AB"] * 32),
+    }
+    made = of_parameters(parameters, tmp_path)
+    assert made == Target(("https://a:1", "https://b:1"), "sfcperf", str(ca), "ab" * 32, False)
+    assert Target.of(made.document()) == made
+
+
+def test_secrets_come_from_the_environment_first(ring: Ring) -> None:
+    place = target(["https://es.lab:9200"])
+    ring.kept[secrets.SERVICE, "https://es.lab:9200"] = "key of the ring"
+    ring.kept[secrets.SERVICE, "me@https://es.lab:9200"] = "word of the ring"
+    assert secrets.credentials(place, {}) == {"api_key": "key of the ring"}
+    assert secrets.credentials(place, {secrets.API_KEY: "k"}) == {"api_key": "k"}
+    user = {secrets.USER: "me"}
+    assert secrets.credentials(place, user) == {"basic_auth": ("me", "word of the ring")}
+    both = {**user, secrets.PASSWORD: "w"}
+    assert secrets.credentials(place, both) == {"basic_auth": ("me", "w")}
+
+
+def test_half_a_secret_is_an_error_and_no_keyring_is_none(ring: Ring) -> None:
+    place = target(["https://es.lab:9200"])
+    with pytest.raises(InputError, match="no password"):
+        secrets.credentials(place, {secrets.USER: "me"})
+    with pytest.raises(InputError, match="no user"):
+        secrets.credentials(place, {secrets.PASSWORD: "w"})
+    ring.broken = True
+    assert secrets.credentials(place, {}) == {}
+
+
+@pytest.mark.parametrize("key", ["a key", "key\n", "schlüssel"])
+def test_what_no_header_can_hold_is_no_key(key: str) -> None:
+    with pytest.raises(InputError, match="not an API key") as refused:
+        secrets.credentials(target(["https://es.lab:9200"]), {secrets.API_KEY: key})
+    assert key not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "refused"),
+    [
+        ("http://es.lab:9200", True),
+        ("http://127.0.0.1.es.lab:9200", True),
+        ("http://localhost.es.lab:9200", True),
+        ("http://127.0.0.1:9200", False),
+        ("http://localhost:9200", False),
+        ("https://es.lab:9200", False),
+    ],
+)
+def test_no_secret_goes_in_the_clear(url: str, refused: bool) -> None:
+    key = {secrets.API_KEY: "k"}
+    if refused:
+        with pytest.raises(InputError, match="in the clear"):
+            secrets.credentials(target([url]), key)
+    else:
+        assert secrets.credentials(target([url]), key)
+    assert secrets.credentials(target([url], insecure=True), key) == {"api_key": "k"}

@@ -1,0 +1,34 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfcperf.errors import MeasurementError
+from sfcperf.packets.tcpdump_output import TcpdumpOutput, listening, parse
+
+TEXT = (Path(__file__).parent / "golden" / "tcpdump-4.99.3.txt").read_text()
+
+
+def test_reads_the_counts() -> None:
+    assert listening(TEXT)
+    assert parse(TEXT) == TcpdumpOutput(captured=5, received=12, dropped=0)
+
+
+def test_drops_of_kernel_and_interface_are_added() -> None:
+    text = TEXT.replace("0 packets dropped by kernel", "7 packets dropped by kernel")
+    assert parse(text + "1 packet dropped by interface\n").dropped == 8
+
+
+def test_an_aborted_tcpdump_has_no_counts() -> None:
+    with pytest.raises(MeasurementError):
+        parse(TEXT.split("5 packets")[0])
+
+
+@given(st.text(max_size=60), st.integers(0, 200), st.integers(0, 60))
+def test_damaged_text_raises_nothing_else(noise: str, start: int, length: int) -> None:
+    try:
+        counts = parse(TEXT[:start] + noise + TEXT[start + length :])
+    except MeasurementError:
+        return
+    assert min(counts.captured, counts.received, counts.dropped) >= 0

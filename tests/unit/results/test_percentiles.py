@@ -1,0 +1,45 @@
+"""Percentiles: the standard library's quantiles as judge."""
+
+from __future__ import annotations
+
+import statistics
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfcperf.results.percentiles import percentiles
+
+ASKED = (1, 5, 25, 50, 75, 95, 99)
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(-1e9, 1e9), min_size=99, max_size=300))
+def test_they_are_those_of_the_standard_library(values: list[float]) -> None:
+    cuts = statistics.quantiles(values, n=100, method="exclusive")
+    found = percentiles(values, ASKED)
+    for percent in ASKED:
+        assert found[percent] == pytest.approx(cuts[percent - 1], rel=1e-9, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("n", "known"), [(0, ()), (1, (50,)), (2, (50,)), (3, (25, 50, 75)), (18, (25, 50, 75))]
+)
+def test_none_is_given_that_the_data_do_not_reach(n: int, known: tuple[int, ...]) -> None:
+    found = percentiles(list(range(n)), ASKED)
+    assert tuple(percent for percent, value in found.items() if value is not None) == known
+
+
+def test_the_outermost_are_the_extremes_when_the_data_just_reach_them() -> None:
+    found = percentiles(list(range(1, 20)), ASKED)
+    assert (found[5], found[95], found[1], found[99]) == (1, 19, None, None)
+    assert percentiles(list(range(1, 100)), ASKED)[99] == 99
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(-1e9, 1e9), min_size=3, max_size=200))
+def test_they_are_numpys_to_the_last_digit(values: list[float]) -> None:
+    for percent, value in percentiles(values, ASKED).items():
+        expected = numpy.quantile(values, percent / 100, method="weibull")
+        assert value is None or value == expected
