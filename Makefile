@@ -19,6 +19,9 @@ OLDEST_KERNEL := 6.1
 OPENSTACK := $(BIN)/python -m sfcperf.playbooks.openstack
 FOLDERS  := drivers vnfs schemas workflows playbooks
 
+# Tests start hundreds of Python processes: without bytecode each compiles what it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 Q := $(if $(V),,@)
 
 .DEFAULT_GOAL := help
