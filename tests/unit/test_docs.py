@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 
+from sfcperf import plugins
 from sfcperf.cli.app import app
 from sfcperf.workflow.load import load_document
 
@@ -90,12 +93,33 @@ def test_the_reference_knows_every_verb(site: Path) -> None:
             assert option in page
 
 
+def described(schema: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Each parameter of a plug-in, those of objects and lists in it too, with its description."""
+    for name, one in schema.get("properties", {}).items():
+        yield f"{prefix}{name}", one.get("description", "")
+        yield from described(one, f"{prefix}{name}.")
+        yield from described(one.get("items", {}), f"{prefix}{name}[].")
+
+
 @pytest.mark.slow
-def test_the_reference_knows_the_plug_ins(site: Path) -> None:
-    page = (site / "reference" / "plugins.html").read_text()
-    for anchor in ("driver-local", "vnf-forwarder", "probe-iperf3", "monitor-tcpdump"):
-        assert f'id="{anchor}"' in page
-    assert "rtt_us" in page
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(kind, name) for kind in plugins.GROUPS for name in plugins.names(kind)],
+)
+def test_every_plug_in_has_a_page(site: Path, kind: str, name: str) -> None:
+    page = site / "reference" / "plugins" / f"{kind}-{name}.html"
+    text = html.unescape(re.sub(r"<[^>]+>", "", page.read_text()))
+    plugin = plugins.load(kind, name)
+    for parameter, description in described(plugin.parameters):
+        assert description, parameter
+        assert parameter in text
+        # The page renders Markdown: compare letters and digits.
+        assert letters(description) in letters(text), parameter
+    assert f"plugins/{page.name}" in (site / "reference" / "plugins.html").read_text()
+
+
+def letters(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text)
 
 
 @pytest.mark.slow
