@@ -141,6 +141,22 @@ def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
         assert loading.findall(text) == [], page
 
 
+# Phrases of earlier versions: inverted clauses, private metaphors, or no idiom.
+AWKWARD = (
+    "be believed", "is told", "are told", "made anew", "gone on with", "goes on with", "of no meaning",
+    "what is amiss", "what is on you", "comes to its senses", "lets us in", "clings to", "is held to",
+    "about doubt", "something to do?", "to make something of", "to either side", "count nowhere",
+    "may be there once", "is that of 2", "at least 1 items", "what stands where", "is asked for",
+    "are asked for", "stands already", "stand already",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_phrases_that_must_not_return(page: str) -> None:
+    text = " ".join((TREE / page).read_text().lower().split())
+    assert [phrase for phrase in AWKWARD if phrase in text] == []
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_links_to_files_lead_somewhere(page: str) -> None:
     generated = {"cli.md", "workflow.md", "plugins.md", "workflow.schema.json"}
