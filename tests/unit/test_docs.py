@@ -143,9 +143,9 @@ def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
 
 # Phrases of earlier versions: inverted clauses, private metaphors, or no idiom.
 AWKWARD = (
-    "be believed", "is told", "are told", "made anew", "gone on with", "goes on with", "of no meaning",
-    "what is amiss", "what is on you", "comes to its senses", "lets us in", "clings to", "is held to",
-    "about doubt", "something to do?", "to make something of", "to either side", "count nowhere",
+    "be believed", "is told", "are told", "made anew", "gone on with", "goes on with",
+    "of no meaning", "what is amiss", "what is on you", "comes to its senses", "lets us in", "clings to",
+    "is held to", "about doubt", "something to do?", "to make something of", "to either side", "count nowhere",
     "may be there once", "is that of 2", "at least 1 items", "what stands where", "is asked for",
     "are asked for", "stands already", "stand already",
 )  # fmt: skip
