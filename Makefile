@@ -16,8 +16,11 @@ CLOUD_STAMP := $(CURDIR)/build/stamps/openstack-$(call digest,playbooks/host.yml
 SOURCES_C = $(shell find vnfs drivers -name '*.[ch]')
 ELASTICSEARCH := 8.19.0
 OLDEST_KERNEL := 6.1
+MERMAID := 11.17.2
 OPENSTACK := $(BIN)/python -m sfcperf.playbooks.openstack
 FOLDERS  := drivers vnfs schemas workflows playbooks
+PROSE    := README.md CONTRIBUTING.md CHANGELOG.md docs $(wildcard vnfs/*/README.md examples/*/README.md \
+	    results/README.md tests/README.md)
 
 # Tests start hundreds of Python processes: without bytecode each compiles what it imports.
 unexport PYTHONDONTWRITEBYTECODE
@@ -53,11 +56,13 @@ test-openstack: openstack-up dataplanes ## Tests of the OpenStack driver, in it;
 	$(Q)SFCPERF_CLOUD_REQUIRED=1 playbooks/openstack/enter \
 	    $(BIN)/python -m pytest $(or $(ARGS),tests/openstack) </dev/null
 
-lint: venv ## ruff, mypy --strict, import-linter, clang-format, playbooks
+lint: venv ## ruff, mypy --strict, import-linter, clang-format, playbooks, spelling and style of the docs
 	$(Q)$(BIN)/ruff check .
 	$(Q)$(BIN)/ruff format --check .
 	$(Q)$(if $(SOURCES_C),$(BIN)/clang-format --dry-run -Werror $(SOURCES_C))
 	$(Q)LC_ALL=C.UTF-8 $(BIN)/ansible-playbook --syntax-check -i localhost, playbooks/*.yml >/dev/null
+	$(Q)$(BIN)/codespell $(PROSE)
+	$(Q)$(BIN)/proselint check --config .proselintrc.json $(PROSE)
 	$(Q)$(MAKE) --no-print-directory types imports
 
 format: venv ## Format Python and C, mend what ruff can mend
@@ -72,6 +77,7 @@ bench: setup servers ## Every benchmark; each prints its figure and its budget
 	done; exit $$status
 
 docs: venv ## The documentation, into site/
+	$(Q)playbooks/mermaid.sh $(CURDIR)/build/mermaid $(MERMAID)
 	$(Q)NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean: ## Remove what builds and tests made (results/ and .venv stay)

@@ -1,18 +1,21 @@
-"""The reference pages, made from the code when the documentation is built.
+"""Generates the reference pages from the code when MkDocs builds the documentation.
 
-MkDocs calls `on_files` (https://www.mkdocs.org/dev-guide/plugins/#on_files).
+MkDocs calls `on_config`, `on_files` and `on_post_page` (https://www.mkdocs.org/dev-guide/plugins/).
 """
 
 from __future__ import annotations
 
 import inspect
 import json
+import posixpath
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import typer
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 from sfcperf import plugins
 from sfcperf.cli.app import app
@@ -34,10 +37,53 @@ LIMITS = {
     "exclusiveMinimum": "> {}",
     "maximum": "≤ {}",
     "exclusiveMaximum": "< {}",
-    "minItems": "at least {} items",
-    "maxItems": "at most {} items",
+    "minItems": "length ≥ {}",
+    "maxItems": "length ≤ {}",
     "maxLength": "at most {} characters",
 }
+SINGULAR = {
+    "driver": "Driver",
+    "vnf": "VNF type",
+    "probe": "Probe",
+    "monitor": "Monitor",
+    "analysis": "Analysis",
+    "publisher": "Publisher",
+}
+PLACES = {
+    "driver": "Set these in `infrastructure.config`.",
+    "vnf": "Set these in `vnfs.NAME.knobs`.",
+    "probe": 'Set these beside `"probe": "{}"`.',
+    "monitor": 'Set these beside `"monitor": "{}"`.',
+    "analysis": 'Set these beside `"analysis": "{}"`.',
+    "publisher": 'Set these beside `"to": "{}"`.',
+}
+UNITS = {
+    "us": "µs",
+    "ms": "ms",
+    "s": "s",
+    "hz": "Hz",
+    "bps": "bit/s",
+    "bytes": "bytes",
+    "mib": "MiB",
+    "mtu": "bytes",
+    "snaplen": "bytes",
+    "ratio": "fraction",
+    "tolerance": "fraction",
+}
+"""Last part of a parameter's name -> its unit."""
+
+MERMAID = Path("build/mermaid/mermaid.min.js")
+"""Put there by playbooks/mermaid.sh. Without it, the theme loads Mermaid from unpkg.com."""
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """List the generated pages of plug-ins in the navigation."""
+    reference = next(s["Reference"] for s in config.nav or () if "Reference" in s)
+    reference += [
+        {heading: [{name: _page(kind, name)} for name in plugins.names(kind)]}
+        for kind, heading in KINDS.items()
+    ]
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -48,9 +94,23 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "reference/plugins.md": "\n".join(all_plugins()),
         "reference/workflow.schema.json": json.dumps(effective_schema(), indent=2),
     }
+    for kind in KINDS:
+        for name in plugins.names(kind):
+            pages[_page(kind, name)] = "\n".join(plugin_page(kind, name))
     for path, content in pages.items():
         files.append(File.generated(config, path, content=content))
+    if MERMAID.exists():
+        content = MERMAID.read_text()
+        files.append(File.generated(config, f"assets/{MERMAID.name}", content=content))
     return files
+
+
+def on_post_page(output: str, page: Page, **_: Any) -> str:
+    """Let pages with diagrams load the site's own Mermaid instead of the one on unpkg.com."""
+    if 'class="mermaid"' not in output or not MERMAID.exists():
+        return output
+    path = posixpath.relpath(f"assets/{MERMAID.name}", posixpath.dirname(page.url))
+    return output.replace("</head>", f'<script src="{path}"></script></head>', 1)
 
 
 def cli() -> Iterator[str]:
@@ -64,13 +124,13 @@ def cli() -> Iterator[str]:
     yield "| Code | Meaning |\n| --- | --- |"
     yield "| 0 | all trials are valid |"
     yield (
-        "| 1 | some trials failed or are untrusted; of `compare --fail-on`, `verify` and `replay`:"
-        " something does not hold |"
+        "| 1 | some trials failed or are untrusted; for `compare --fail-on`, `verify` and `replay`:"
+        " a check failed |"
     )
-    yield "| 2 | bad input; nothing was made |"
+    yield "| 2 | bad input; nothing was created |"
     yield "| 3 | the environment lacks something; the message says what to install |"
     yield "| 4 | internal error |"
-    yield "| 130 | interrupted; `sfcperf resume` goes on |"
+    yield "| 130 | interrupted; continue with `sfcperf resume` |"
 
 
 def _commands(group: Any, parent: Any, heading: str) -> Iterator[str]:
@@ -95,13 +155,14 @@ def workflow() -> Iterator[str]:
     yield "# Workflow file\n"
     yield f"{text['description']}\n"
     yield (
-        "Parameters of plug-ins are on the page [Plug-ins](plugins.md). The schema as a whole, with"
+        "For the parameters of plug-ins, see [Plug-ins](plugins.md). The complete schema, including"
         " the plug-ins that come with SFCPerf, is [workflow.schema.json](workflow.schema.json):"
-        " name it in a workflow's `$schema` and an editor completes and checks.\n"
+        " name it in the `$schema` of a workflow, and your editor completes and checks keys.\n"
     )
     yield (
-        "Where a value may vary, `${name}` stands for the level of the factor `name`: with its"
-        " type when it is the whole text, as text inside one.\n"
+        "Where a value can vary, `${name}` stands for the level of the factor `name`. A string that"
+        " is exactly `${name}` takes the level with its type; inside a longer string, the level is"
+        " inserted as text.\n"
     )
     keys = list(text["properties"])
     parts = [name for name in text["$defs"] if name not in keys]
@@ -121,30 +182,47 @@ def workflow() -> Iterator[str]:
 
 
 def all_plugins() -> Iterator[str]:
-    """Every installed plug-in, from its class."""
+    """Every installed plug-in with its title, linked to its page."""
     yield "# Plug-ins\n"
-    yield "Those that come with SFCPerf; `sfcperf list` and `sfcperf show` know yours as well.\n"
+    yield (
+        "These plug-ins come with SFCPerf. `sfcperf list` and `sfcperf show` also describe those"
+        " that you installed.\n"
+    )
     for kind, heading in KINDS.items():
         yield f"## {heading}\n"
-        for name in plugins.names(kind):
-            yield from _plugin(kind, name)
+        rows = [
+            (f"[{name}]({posixpath.relpath(_page(kind, name), 'reference')})", f"{p.title}.")
+            for name in plugins.names(kind)
+            for p in (plugins.load(kind, name),)
+        ]
+        yield from _table(("Name", "Purpose"), rows)
 
 
-def _plugin(kind: str, name: str) -> Iterator[str]:
+def plugin_page(kind: str, name: str) -> Iterator[str]:
+    """One plug-in: its docstring, parameters, and what it reports."""
     plugin = plugins.load(kind, name)
-    yield f"### {name} {{ #{kind}-{name} }}\n"
-    yield f"*{plugin.title}.*\n"
+    yield f"# {name}\n"
+    yield f"*{SINGULAR[kind]}: {plugin.title}.*\n"
     yield f"{inspect.getdoc(plugin) or ''}\n"
+    yield "## Parameters\n"
     if plugin.parameters.get("properties"):
+        yield f"{PLACES[kind].format(name)}\n"
         yield from _properties(plugin.parameters, plugin.parameters)
+    else:
+        yield "None.\n"
     if kind == "monitor":
-        yield f"Cost: {plugin.cost}\n"
+        yield f"## Cost\n\n{plugin.cost}\n"
     if kind == "probe":
         rows = [
             (f"`{m.name}`", m.unit, m.description, m.better if m.better != "none" else "")
             for m in plugin.metrics(with_defaults(plugin.parameters, {}))
         ]
+        yield "## Metrics\n"
         yield from _table(("Metric", "Unit", "Meaning", "Better"), rows)
+
+
+def _page(kind: str, name: str) -> str:
+    return f"reference/plugins/{kind}-{name}.md"
 
 
 def _alternatives(schema: Schema) -> list[Schema]:
@@ -152,14 +230,23 @@ def _alternatives(schema: Schema) -> list[Schema]:
 
 
 def _properties(schema: Schema, root: Schema) -> Iterator[str]:
+    yield from _table(("Key", "Type", "Unit", "Default", "Meaning"), _rows(schema, root))
+
+
+def _rows(schema: Schema, root: Schema, prefix: str = "") -> Iterator[tuple[str, ...]]:
+    """A row per property; those of objects in it follow as `outer.inner` or `outer[].inner`."""
     required = schema.get("required", ())
-    rows = []
     for name, declared in schema["properties"].items():
         value = _resolved(declared, root)
         default = f"`{json.dumps(value['default'])}`" if "default" in value else ""
         default = "**required**" if name in required else default
-        rows.append((f"`{name}`", _type(declared, root), default, value.get("description", "")))
-    yield from _table(("Key", "Type", "Default", "Meaning"), rows)
+        unit = UNITS.get(name.rpartition("_")[2], "")
+        meaning = value.get("description", "")
+        yield f"`{prefix}{name}`", _type(declared, root), unit, default, meaning
+        if "$ref" not in declared:
+            inner, suffix = (value["items"], "[]") if "items" in value else (value, "")
+            if "properties" in inner:
+                yield from _rows(inner, root, f"{prefix}{name}{suffix}.")
 
 
 def _resolved(schema: Schema, root: Schema) -> Schema:
@@ -189,6 +276,8 @@ def _type(declared: Schema, root: Schema) -> str:
         kind = f"array of {_type(value['items'], root)}"
     elif isinstance(value.get("additionalProperties"), dict):
         kind = f"object of {_type(value['additionalProperties'], root)}"
+    if "minimum" in value and "maximum" in value:
+        return f"{kind}, {value['minimum']} to {value['maximum']}"
     limits = [text.format(value[key]) for key, text in LIMITS.items() if key in value]
     return f"{kind}, {', '.join(limits)}" if limits else kind
 

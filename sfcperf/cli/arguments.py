@@ -11,16 +11,14 @@ WorkflowArgument = Annotated[
     str,
     typer.Argument(
         metavar="WORKFLOW",
-        help="A workflow file, or the name of a shipped one (`sfcperf list workflows`).",
+        help="Workflow file, or the name of a shipped one (`sfcperf list workflows`).",
         show_default=False,
     ),
 ]
 
 RunArgument = Annotated[
     str,
-    typer.Argument(
-        metavar="RUN", help="A run folder, or its name in --results.", show_default=False
-    ),
+    typer.Argument(metavar="RUN", help="Run folder, or its name in --results.", show_default=False),
 ]
 
 RunsArgument = Annotated[
@@ -35,15 +33,16 @@ RunsArgument = Annotated[
 ResultsOption = Annotated[
     Path,
     typer.Option(
-        "--results", metavar="DIR", envvar="SFCPERF_RESULTS", help="Folder of the run folders."
+        "--results",
+        metavar="DIR",
+        envvar="SFCPERF_RESULTS",
+        help="Folder of the run folders.",
     ),
 ]
 
 DriverOption = Annotated[
     str | None,
-    typer.Option(
-        "--driver", metavar="NAME", help="Infrastructure driver instead of the workflow's own."
-    ),
+    typer.Option("--driver", metavar="NAME", help="Use this driver instead of the workflow's."),
 ]
 
 ProfileOption = Annotated[
@@ -51,8 +50,8 @@ ProfileOption = Annotated[
     typer.Option(
         "--profile",
         metavar="FILE",
-        help="JSON file with a driver and its config, or the name of a shipped one (local, "
-        "openstack), instead of the workflow's infrastructure.",
+        help="Replace the workflow's infrastructure: a JSON file with a driver and its config, "
+        "or a shipped profile (local, openstack).",
     ),
 ]
 
@@ -61,7 +60,7 @@ SetOption = Annotated[
     typer.Option(
         "--set",
         metavar="PATH=VALUE",
-        help="Override a value of the workflow, e.g. design.rounds=1; may be repeated.",
+        help="Override a value of the workflow, such as design.rounds=1. Repeatable.",
     ),
 ]
 

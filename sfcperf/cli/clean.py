@@ -11,15 +11,15 @@ from sfcperf.errors import ExitCode
 
 def clean(
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="List what would be removed; remove nothing.")
+        bool, typer.Option("--dry-run", help="Only list what would be removed.")
     ] = False,
     driver: Annotated[
         str | None,
-        typer.Option("--driver", metavar="NAME", help="Only runs that were built by this driver."),
+        typer.Option("--driver", metavar="NAME", help="Only clean runs of this driver."),
     ] = None,
 ) -> None:
-    """Remove what killed runs left on this machine, and elsewhere as their journals on this machine
-    say; and only that. Results are never touched."""
+    """Remove what killed runs left behind, on this machine and on other infrastructures, according
+    to the runs' journals on this machine. Results are never touched."""
     import sys
 
     from sfcperf.control.clean import clean as clean_runs
@@ -31,7 +31,7 @@ def clean(
     for run in cleaned:
         match run.status:
             case "alive":
-                print(f"{run.run_id}: is running, left alone")
+                print(f"{run.run_id}: is still running, not touched")
             case "failed":
                 text = "\n  ".join(run.lines)
                 print(f"{run.run_id}: could not be cleaned\n  {text}", file=sys.stderr)

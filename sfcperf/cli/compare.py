@@ -26,15 +26,17 @@ def compare(
         list[str],
         typer.Argument(
             metavar="RUN...",
-            help="Run folders, or names in --results: the first is the baseline. One run alone "
-            "is compared variant by variant.",
+            help="Run folders, or their names in --results. The first one is the baseline. With a "
+            "single run, its variants are compared.",
             show_default=False,
         ),
     ],
     baseline: Annotated[
         str | None,
         typer.Option(
-            "--baseline", metavar="NAME", help="The run, or variant, to compare with [the first]."
+            "--baseline",
+            metavar="NAME",
+            help="Run or variant to compare with [default: the first].",
         ),
     ] = None,
     margin: Annotated[
@@ -42,19 +44,20 @@ def compare(
         typer.Option(
             "--margin",
             metavar="[METRIC=]SIZE",
-            help="What does not matter: 3% (of the baseline, for all metrics), rtt_us=10%, "
-            "ping/rtt_us=10%, loss_ratio=0.001 (in the metric's unit). May be repeated [5%].",
+            help="Largest difference that does not matter: 3% (of the baseline, for all metrics), "
+            "rtt_us=10%, ping/rtt_us=10%, loss_ratio=0.001 (in the metric's unit). Repeatable "
+            "[default: 5%].",
         ),
     ] = None,
     alpha: Annotated[
-        float, typer.Option("--alpha", help="Probability of a false alarm, all rows together.")
+        float, typer.Option("--alpha", help="Probability of a false alarm over all rows together.")
     ] = 0.05,
     test: Annotated[
         Test,
         typer.Option(
             "--test",
-            help="rank: Wilcoxon's, exact for any distribution. t: Student's, which needs fewer "
-            "trials and assumes that they are near normal.",
+            help="rank: Wilcoxon tests, exact for any distribution. t: t tests, which need fewer "
+            "trials but assume that these are near normal.",
         ),
     ] = Test.RANK,
     metric: Annotated[
@@ -62,24 +65,31 @@ def compare(
         typer.Option(
             "--metric",
             metavar="NAME",
-            help="Only this metric (rtt_us or ping/rtt_us); may be repeated.",
+            help="Only compare this metric (rtt_us or ping/rtt_us). Repeatable.",
         ),
     ] = None,
-    all_: Annotated[bool, typer.Option("--all", help="Secondary metrics too.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Include secondary metrics.")] = False,
     match: Annotated[
         list[str] | None,
-        typer.Option("--match", metavar="FACTOR", help="Match scenarios by these factors only."),
+        typer.Option(
+            "--match", metavar="FACTOR", help="Match scenarios by this factor only. Repeatable."
+        ),
     ] = None,
     ignore: Annotated[
         list[str] | None,
-        typer.Option("--ignore", metavar="FACTOR", help="Match scenarios across this factor."),
+        typer.Option(
+            "--ignore", metavar="FACTOR", help="Match scenarios across this factor. Repeatable."
+        ),
     ] = None,
     json_: Annotated[
         str | None,
-        typer.Option("--json", metavar="FILE", help="Write it as JSON; - is stdout, alone."),
+        typer.Option(
+            "--json", metavar="FILE", help="Write the comparison as JSON; - prints only JSON."
+        ),
     ] = None,
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write it as one HTML page.")
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write the comparison as an HTML page."),
     ] = None,
     csv: Annotated[
         Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows as CSV.")
@@ -89,14 +99,14 @@ def compare(
         typer.Option(
             "--fail-on",
             metavar="VERDICT",
-            help="Exit with 1 when a row is so: worse, undecided, different, better, equivalent; "
-            "may be repeated, or a list with commas.",
+            help="Exit with 1 if a row has this verdict: worse, undecided, different, better, "
+            "equivalent. Repeatable, or comma-separated.",
         ),
     ] = None,
     results: ResultsOption = RESULTS,
 ) -> None:
-    """Compare runs, or the variants of one run: for each scenario and metric the difference, its
-    interval, and a verdict: better, worse, equivalent or undecided."""
+    """Compare runs, or the variants of one run. Shows for each scenario and metric the difference,
+    its interval, and a verdict: better, worse, equivalent or undecided."""
     from sfcperf.analysis.comparison import compare_all
     from sfcperf.cli.comparing import check_outputs, failing, options_of, sides_of, write_outputs
 
@@ -131,7 +141,7 @@ def _print(comparison: Comparison) -> None:
 
 
 def _exit(comparison: Comparison, verdicts: frozenset[str]) -> None:
-    """Ends with 1 when a row has one of these verdicts."""
+    """Exit with 1 if a row has one of these verdicts."""
     from sfcperf.errors import ExitCode
 
     if any(row.verdict in verdicts for row in comparison.rows):

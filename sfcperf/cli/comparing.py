@@ -1,4 +1,4 @@
-"""What `sfcperf compare` was asked for: sides, options, files."""
+"""The sides, options and files of `sfcperf compare`."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def failing(given: Sequence[str]) -> frozenset[str]:
     for word in words:
         if word not in VERDICTS:
             raise InputError(
-                f"there is no verdict {word!r}", where="--fail-on", allowed=", ".join(VERDICTS)
+                f"unknown verdict {word!r}", where="--fail-on", allowed=", ".join(VERDICTS)
             )
     return frozenset(words)
 
 
 def options_of(margins: Sequence[str], test: str, **more: Any) -> Options:
-    """Raises InputError for a margin that is none."""
+    """Raises InputError for an invalid margin."""
     relative: dict[str, float] = {}
     absolute: dict[str, float] = {}
     for text in margins:
@@ -45,7 +45,7 @@ def options_of(margins: Sequence[str], test: str, **more: Any) -> Options:
                 raise ValueError
         except ValueError as error:
             raise InputError(
-                f"{text!r} is no margin", where="--margin", allowed=_MARGINS
+                f"{text!r} is not a margin", where="--margin", allowed=_MARGINS
             ) from error
     return Options(
         margin=relative.pop("", DEFAULT_MARGIN),
@@ -57,7 +57,7 @@ def options_of(margins: Sequence[str], test: str, **more: Any) -> Options:
 
 
 def sides_of(runs: Sequence[str], baseline: str | None, results: Path) -> list[Side]:
-    """The baseline first. Raises InputError when there is nothing to compare."""
+    """The baseline first. Raises InputError if there is nothing to compare."""
     stores = [open_run(run, results) for run in runs]
     sides = _variants(stores[0]) if len(stores) == 1 else _runs(stores)
     if baseline is None:
@@ -65,7 +65,7 @@ def sides_of(runs: Sequence[str], baseline: str | None, results: Path) -> list[S
     chosen = [side for side in sides if side.name == baseline]
     if not chosen:
         raise InputError(
-            f"there is no {baseline!r} to compare with",
+            f"no run or variant is named {baseline!r}",
             where="--baseline",
             allowed=", ".join(side.name for side in sides),
         )
@@ -76,9 +76,9 @@ def _variants(store: RunStore) -> list[Side]:
     names = variants_of(store.manifest())
     if len(names) < 2:
         raise InputError(
-            "one run without variants has nothing to be compared with",
+            "a single run without variants cannot be compared",
             where=store.run_id,
-            hint="give a second run, or `variants` in the workflow",
+            hint="name a second run, or add `variants` to the workflow",
         )
     return [Side(name, store, name) for name in names]
 
@@ -88,7 +88,7 @@ def _runs(stores: Sequence[RunStore]) -> list[Side]:
     folders = [store.folder.resolve() for store in stores]
     for store, folder in zip(stores, folders, strict=True):
         if folders.count(folder) > 1:
-            raise InputError("this run is given twice", where=str(store.folder))
+            raise InputError("this run is named twice", where=str(store.folder))
     ids = [store.run_id for store in stores]
     return [
         Side(run_id if ids.count(run_id) == 1 else str(store.folder), store)
@@ -104,7 +104,7 @@ def write_outputs(
     html: Path | None,
     csv: Path | None,
 ) -> None:
-    """Files that were asked for, and their paths on stdout."""
+    """Write the requested files and print their paths."""
     text = json.dumps(comparison.document(), indent=2, allow_nan=False) + "\n"
     if json_ == "-":
         print(text, end="")
@@ -124,11 +124,11 @@ def write_outputs(
 
 
 def check_outputs(paths: Sequence[str | Path | None], sides: Sequence[Side]) -> None:
-    """Before anything is computed. Raises InputError when a file cannot be written there, or would
-    replace a document of a run."""
+    """Before anything is computed. Raises InputError if a file cannot be written, or would replace
+    a document of a run."""
     for path in (Path(name) for name in paths if name is not None and name != "-"):
         if any(side.store.owns(path.resolve()) for side in sides):
-            raise InputError("this is a document of the run itself", where=str(path))
+            raise InputError("this file belongs to the run itself", where=str(path))
         folder = path.resolve().parent
         if not folder.is_dir():
             raise InputError("there is no such folder", where=str(folder))

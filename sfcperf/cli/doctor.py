@@ -1,4 +1,4 @@
-"""`sfcperf doctor`: does this machine offer what runs need."""
+"""`sfcperf doctor`: check whether this machine has what runs need."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from sfcperf.errors import ExitCode
 def doctor(
     driver: DriverOption = None, profile: ProfileOption = None, set_: SetOption = None
 ) -> None:
-    """Check this machine and say what to install; with a driver also its infrastructure, configured
-    by --profile or --set infrastructure.config.KEY=VALUE. Exit code 3 when something is missing.
-    """
+    """Check this machine and say what to install. With a driver, also check its infrastructure,
+    configured by --profile or --set infrastructure.config.KEY=VALUE. Exit code: 3 if something is
+    missing."""
     from rich.table import Table
 
     from sfcperf.cli.console import console

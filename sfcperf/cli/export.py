@@ -1,4 +1,4 @@
-"""`sfcperf export RUN`: all samples of a run as one flat table."""
+"""`sfcperf export RUN`: all samples of a run in one flat table."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def export(
     ] = None,
     results: ResultsOption = RESULTS,
 ) -> None:
-    """Write one row per sample, with its trial and factor levels, for other tools; print the
-    files' paths: telemetry, if there is any, goes beside."""
+    """Write one row per sample, with its trial and factor levels, for other tools, and telemetry,
+    if any, to a second file next to it. Prints the files' paths."""
     from sfcperf.cli.inputs import open_run
     from sfcperf.results.export import export as write_export
 

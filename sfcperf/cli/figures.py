@@ -1,4 +1,4 @@
-"""`sfcperf figures RUN...`: figures for a paper, with data and LaTeX beside them."""
+"""`sfcperf figures RUN...`: figures for a paper, with data and LaTeX."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LabelOption = Annotated[
     typer.Option(
         "--label",
         metavar="RUN=TEXT",
-        help="Name of a run: A=before for the first, B=... for the second, or by run id.",
+        help="Label of a run: A=TEXT for the first, B=TEXT for the second, or RUN-ID=TEXT.",
     ),
 ]
 
@@ -50,10 +50,11 @@ def figures(
         str, typer.Option("--style", metavar="STYLE", help="paper (IEEE), acm or slides.")
     ] = "paper",
     width: Annotated[
-        str, typer.Option("--width", metavar="WIDTH", help="column, page, or millimetres.")
+        str,
+        typer.Option("--width", metavar="WIDTH", help="column, page, or a number of millimetres."),
     ] = "column",
     formats: Annotated[
-        str, typer.Option("--format", metavar="LIST", help="File formats, separated by commas.")
+        str, typer.Option("--format", metavar="LIST", help="File formats, comma-separated.")
     ] = "svg,pdf,png",
     output: Annotated[
         Path | None,
@@ -61,7 +62,7 @@ def figures(
             "--output",
             "-o",
             metavar="DIR",
-            help="Folder to write to [default: figures in the run folder, or here for many runs].",
+            help="Folder to write to [default: figures/, in the folder of a single run or here].",
         ),
     ] = None,
     figure: Annotated[
@@ -69,50 +70,53 @@ def figures(
         typer.Option(
             "--figure",
             metavar="NAME",
-            help="A figure of the workflow, or PROBE-METRIC; may be repeated "
-            "[default: the workflow's, else one per primary metric].",
+            help="Draw this figure of the workflow, or PROBE-METRIC. Repeatable "
+            "[default: all of the workflow, or else one per primary metric].",
         ),
     ] = None,
     metric: Annotated[
-        str | None, typer.Option(metavar="METRIC", help="A figure of this metric.")
+        str | None, typer.Option(metavar="METRIC", help="Draw a figure of this metric.")
     ] = None,
     probe: Annotated[
-        str | None, typer.Option(metavar="LABEL", help="A figure of this probe.")
+        str | None, typer.Option(metavar="LABEL", help="Draw a figure of this probe.")
     ] = None,
     x: Annotated[
         str | None,
-        typer.Option("--x", metavar="FACTOR", help="On the x axis (`run`: the runs themselves)."),
+        typer.Option(
+            "--x", metavar="FACTOR", help="Factor on the x axis (`run`: the runs themselves)."
+        ),
     ] = None,
     series: Annotated[
-        str | None, typer.Option(metavar="FACTOR", help="What tells the lines apart.")
+        str | None, typer.Option(metavar="FACTOR", help="Factor that distinguishes the lines.")
     ] = None,
-    kind: Annotated[Kind | None, typer.Option(help="How it is drawn.")] = None,
+    kind: Annotated[Kind | None, typer.Option(help="Kind of figure.")] = None,
     centre: Annotated[
         Centre | None,
-        typer.Option(help="What points and bars stand for [default: the figure's, else mean]."),
+        typer.Option(help="What points and bars show [default: the figure's own, or else mean]."),
     ] = None,
-    fit: Annotated[Fit | None, typer.Option(help="Lines fitted to the trials.")] = None,
+    fit: Annotated[Fit | None, typer.Option(help="Line to fit to the trials.")] = None,
     title: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Title, for the caption.")
+        str | None, typer.Option(metavar="TEXT", help="Title for the caption.")
     ] = None,
     name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="File name of the figure, without ending.")
+        str | None, typer.Option(metavar="NAME", help="File name of the figure, without extension.")
     ] = None,
     label: LabelOption = None,
     note: Annotated[
         bool,
         typer.Option(
             "--note/--no-note",
-            help="Whether the figure says below what its error bars are; the caption in the .tex "
-            "file does in any case.",
+            help="Whether a note below the figure explains its error bars; the caption in the .tex "
+            "file always does.",
         ),
     ] = True,
     results: ResultsOption = RESULTS,
 ) -> None:
-    """Draw the figures of a run, or of many runs as series, for a paper; print the files' paths.
+    """Draw the figures of a run, or of several runs as series, for a paper. Prints the files'
+    paths.
 
-    Beside each figure: NAME.csv (means or medians, intervals), NAME.trials.csv (every trial),
-    NAME.tex (LaTeX with the caption). The same results give the same bytes.
+    Each figure comes with NAME.csv (means or medians, intervals), NAME.trials.csv (every trial)
+    and NAME.tex (LaTeX with the caption). The same results give the same bytes.
     """
     from sfcperf.cli.labels import open_runs
     from sfcperf.cli.progress import say
@@ -131,7 +135,7 @@ def figures(
     for run in data:
         if run.workflow_problem:
             # Before the paths, which other programs may read.
-            say(f"{run.label}: its own figures are not known here: {run.workflow_problem}")
+            say(f"{run.label}: the figures of its workflow are unavailable: {run.workflow_problem}")
     drawn = {
         "kind": kind and kind.value,
         "fit": fit and fit.value,

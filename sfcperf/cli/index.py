@@ -1,4 +1,4 @@
-"""`sfcperf index RUN...`: runs as documents in Elasticsearch."""
+"""`sfcperf index RUN...`: send runs to Elasticsearch."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ Urls = Annotated[
     typer.Option(
         "--url",
         envvar="SFCPERF_ES_URL",
-        help="Server, https://HOST:PORT; repeat it for more nodes of one cluster. [default: what "
-        "the run's workflow publishes to]",
+        help="Server, https://HOST:PORT. Repeat for more nodes of one cluster. [default: the one "
+        "that the run's workflow publishes to]",
         show_default=False,
     ),
 ]
@@ -40,23 +40,22 @@ Fingerprint = Annotated[
 ]
 Prefix = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Before the data streams' names. [default: sfcperf]"),
+    typer.Option(metavar="NAME", help="Prefix of the data streams' names. [default: sfcperf]"),
 ]
 Insecure = Annotated[
     bool,
-    typer.Option(
-        "--insecure", help="Do not check who the server is; let secrets go over plain HTTP."
-    ),
+    typer.Option("--insecure", help="Do not verify the server; allow secrets over plain HTTP."),
 ]
-Pending = Annotated[bool, typer.Option("--pending", help="Send the runs that wait for a server.")]
+Pending = Annotated[bool, typer.Option("--pending", help="Send the runs that wait in the spool.")]
 Verify = Annotated[
     bool,
     typer.Option(
-        "--verify", help="Only compare: is each document of the run there, once, as it should be?"
+        "--verify", help="Only check that the server has each document of the run exactly once."
     ),
 ]
 Patience = Annotated[
-    float, typer.Option(metavar="S", min=0, help="Seconds to try again while a server is away.")
+    float,
+    typer.Option(metavar="S", min=0, help="Seconds to keep trying while the server is down."),
 ]
 
 
@@ -72,10 +71,10 @@ def index(
     patience: Patience = 30.0,
     results: ResultsOption = RESULTS,
 ) -> None:
-    """Send runs to Elasticsearch; what is there already is not sent again.
+    """Send runs to Elasticsearch. Documents that the server already has are not sent again.
 
     Secrets come from SFCPERF_ES_API_KEY, or SFCPERF_ES_USER and SFCPERF_ES_PASSWORD, or the
-    system's keyring. Exit code of --verify: 1 when something differs.
+    system's keyring. Exit code of --verify: 1 if something differs.
     """
     from sfcperf.cli.inputs import open_run
     from sfcperf.elasticsearch.target import of_run
@@ -83,7 +82,8 @@ def index(
 
     if pending == bool(runs) or (pending and verify):
         raise InputError(
-            "say what to send", allowed="run folders, or --pending alone; --verify needs folders"
+            "either name runs or use --pending",
+            allowed="run folders, or --pending alone; --verify needs folders",
         )
     if pending:
         _send_waiting(patience)
@@ -118,7 +118,7 @@ def _send(store: RunStore, target: Target, patience_s: float) -> None:
 
 
 def _send_waiting(patience_s: float) -> None:
-    """Each is tried; one that fails does not keep the others waiting."""
+    """Try each; one that fails does not hold up the others."""
     from sfcperf.cli.sending import sending_bar, show_sent
     from sfcperf.cli.text import count_text
     from sfcperf.elasticsearch.delivery import deliver_waiting
@@ -128,7 +128,7 @@ def _send_waiting(patience_s: float) -> None:
     spool, left = Spool(), []
     waiting = spool.waiting()
     if not waiting:
-        print("nothing waits to be sent")
+        print("no run is waiting to be sent")
     for entry in waiting:
         try:
             with sending_bar() as progress:
@@ -139,7 +139,9 @@ def _send_waiting(patience_s: float) -> None:
             show_sent(entry.run_id, entry.target, sent)
     if left:
         still = count_text(len(spool.waiting()), "run")
-        raise EnvironmentLacks("\n".join([f"not all could be sent; still waiting: {still}", *left]))
+        raise EnvironmentLacks(
+            "\n".join([f"not all runs could be sent; still waiting: {still}", *left])
+        )
 
 
 def _verify(places: Sequence[tuple[RunStore, Target]], patience_s: float) -> None:

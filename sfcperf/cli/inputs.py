@@ -1,4 +1,4 @@
-"""From what the user typed to a workflow or a run folder."""
+"""Opens the workflow, profile or run folder that the user named."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _file(name: str, shipped: Mapping[str, Path], what: str) -> Path:
         return shipped[name]
     if not _exists(path) and path.name == name and not path.suffix:
         raise InputError(
-            f"there is no such file, and no shipped {what} of this name",
+            f"no file and no shipped {what} has this name",
             where=name,
             allowed=", ".join(shipped) or None,
         )
@@ -82,15 +82,15 @@ def open_run(name: str, results: Path) -> RunStore:
         path = results / name
     if not _exists(path):
         raise InputError(
-            "there is no such run", where=name, hint="`sfcperf runs` lists those in --results"
+            "no such run", where=name, hint="`sfcperf runs` lists the runs in --results"
         )
     return RunStore.open(path)
 
 
 def _exists(path: Path) -> bool:
-    """Raises InputError when that cannot be told: the name is too long, a folder on the way is
-    not ours to read."""
+    """Raises InputError if this cannot be determined: the name is too long, or a parent folder is
+    not readable."""
     try:
         return path.exists()
     except OSError as error:
-        raise InputError(f"this cannot be read: {error.strerror}", where=str(path)) from error
+        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error

@@ -14,7 +14,7 @@ app = typer.Typer(
 
 PrefixOption = Annotated[
     str,
-    typer.Option("--prefix", metavar="NAME", help="What the names of the data streams begin with."),
+    typer.Option("--prefix", metavar="NAME", help="Prefix of the data streams' names."),
 ]
 
 
@@ -26,7 +26,7 @@ def export(
     ] = None,
     prefix: PrefixOption = "sfcperf",
 ) -> None:
-    """Write data views and dashboards as NDJSON, as Kibana's own import takes it."""
+    """Write data views and dashboards as NDJSON that Kibana can import."""
     content = _content(prefix)
     if output is None:
         print(content, end="")
@@ -46,7 +46,8 @@ def export(
 @app.command("import")
 def import_(
     url: Annotated[
-        str, typer.Option("--url", metavar="URL", help="Kibana, e.g. https://kibana:5601.")
+        str,
+        typer.Option("--url", metavar="URL", help="Kibana server, such as https://kibana:5601."),
     ],
     space: Annotated[
         str | None,
@@ -55,17 +56,17 @@ def import_(
     overwrite: Annotated[
         bool,
         typer.Option(
-            "--overwrite/--no-overwrite", help="Replace objects of an earlier import, or keep them."
+            "--overwrite/--no-overwrite", help="Replace or keep objects of an earlier import."
         ),
     ] = True,
     ca: Annotated[
         Path | None,
-        typer.Option("--ca", metavar="FILE", help="Certificates of authorities to trust (PEM)."),
+        typer.Option("--ca", metavar="FILE", help="Certificates of trusted authorities (PEM)."),
     ] = None,
-    insecure: Annotated[bool, typer.Option("--insecure", help="Do not check who answers.")] = False,
+    insecure: Annotated[bool, typer.Option("--insecure", help="Do not verify the server.")] = False,
     prefix: PrefixOption = "sfcperf",
 ) -> None:
-    """Bring data views and dashboards into a Kibana; doing it again replaces them.
+    """Import data views and dashboards into Kibana. Importing again replaces them.
 
     Secrets come from the environment or the keyring, as for `sfcperf index`.
     """
@@ -75,7 +76,7 @@ def import_(
 
     if space is not None and not re.fullmatch("[a-z0-9_-]+", space):
         raise InputError(
-            f"{space!r} is no name of a space", where="--space", allowed="a-z, 0-9, _ and -"
+            f"{space!r} is not a valid space name", where="--space", allowed="a-z, 0-9, _ and -"
         )
     kibana = target([url], prefix=prefix, ca=ca, insecure=insecure)
     done = import_objects(kibana, _content(prefix), space=space, overwrite=overwrite)

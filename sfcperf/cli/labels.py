@@ -1,4 +1,4 @@
-"""Runs from the command line, each with the label under which it is shown."""
+"""Runs from the command line, each with its label."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def open_runs(names: Sequence[str], results: Path, labels: Sequence[str] | None)
         key, equals, text = entry.partition("=")
         if not equals or not text.strip():
             raise InputError(
-                f"{entry!r} names no run and label", where="--label", allowed="A=text, RUN-ID=text"
+                f"{entry!r} is not a label", where="--label", allowed="A=text, RUN-ID=text"
             )
         given[key.strip()] = text.strip()
     return label_runs([open_run(name, results) for name in names], given)

@@ -1,4 +1,4 @@
-"""`sfcperf list KIND`: what there is to choose from."""
+"""`sfcperf list KIND`: list what you can choose from."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def list_(
         str | None,
         typer.Argument(
             metavar="[" + "|".join([*KINDS, *OTHERS]) + "]",
-            help="What to list; everything if left out.",
+            help="What to list [default: everything].",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """List plug-ins, shipped workflows and topologies with a line about each."""
+    """List plug-ins, shipped workflows and topologies, with a one-line description each."""
     from sfcperf.errors import InputError
 
     known = [*KINDS, *OTHERS]
     if kind is not None and kind not in known:
-        raise InputError(f"there is no kind {kind!r} to list", allowed=", ".join(known))
+        raise InputError(f"unknown kind {kind!r}", allowed=", ".join(known))
     if kind is not None:
         _print(_entries(kind))
         return
@@ -65,7 +65,7 @@ def _entries(kind: str) -> dict[str, str]:
 
 
 def _title(kind: str, name: str) -> str:
-    """A plug-in that cannot be imported is listed as that; it does not hide the others."""
+    """A plug-in that cannot be imported is listed as unusable and does not hide the others."""
     from sfcperf import plugins
     from sfcperf.errors import SfcperfError
 

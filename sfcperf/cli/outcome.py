@@ -1,4 +1,4 @@
-"""What a run came to: the table, the trials that do not count, where the report is."""
+"""The result of a run: the table, the trials that do not count, the path of the report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TRIALS_NAMED = 5
 
 
 def show_outcome(outcome: Outcome, *, quiet: bool) -> None:
-    """Warnings go to stderr always; with `quiet` nothing is written to stdout."""
+    """Warnings always go to stderr; with `quiet`, nothing goes to stdout."""
     if not quiet:
         print_summary(outcome.store)
     for line in warnings(outcome.store.trials()):

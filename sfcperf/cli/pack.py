@@ -1,4 +1,4 @@
-"""`sfcperf pack RUN... -o FILE`: runs as a package that anyone can check and rerun."""
+"""`sfcperf pack RUN... -o FILE`: pack runs so that anyone can check and repeat them."""
 
 from __future__ import annotations
 
@@ -23,50 +23,53 @@ def pack(
             "--output",
             "-o",
             metavar="FILE",
-            help="The package to write (.zip).",
+            help="Package to write (.zip).",
             show_default=False,
         ),
     ],
     license_: Annotated[
         str | None,
         typer.Option(
-            "--license", metavar="SPDX", help="Licence of the package, e.g. CC-BY-4.0 [none]."
+            "--license",
+            metavar="SPDX",
+            help="Licence, such as CC-BY-4.0 [default: none].",
         ),
     ] = None,
     author: Annotated[
         list[str] | None,
         typer.Option(
-            "--author", metavar="'NAME <ORCID>'", help="Who made it; may be repeated, in order."
+            "--author",
+            metavar="'NAME <ORCID>'",
+            help="Author. Repeatable, in order.",
         ),
     ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Title of the package.")] = None,
     without_captures: Annotated[
         bool,
-        typer.Option(
-            "--without-captures", help="Leave packet captures out; their SHA-256 is kept."
-        ),
+        typer.Option("--without-captures", help="Omit packet captures, but keep their SHA-256."),
     ] = False,
     sign: Annotated[
         str | None,
         typer.Option(
             "--sign",
             metavar="TOOL:KEYFILE",
-            help="Sign by ssh:KEYFILE (ssh-keygen) or minisign:KEYFILE, beside the package.",
+            help="Write a signature next to the package: ssh:KEYFILE or minisign:KEYFILE.",
         ),
     ] = None,
     allow_incomplete: Annotated[
         bool,
-        typer.Option("--allow-incomplete", help="Pack a run that did not complete, and say so."),
+        typer.Option("--allow-incomplete", help="Pack incomplete runs, and mark them as such."),
     ] = False,
     allow_secrets: Annotated[
-        bool, typer.Option("--allow-secrets", help="Pack what looks like a password or key.")
+        bool,
+        typer.Option("--allow-secrets", help="Pack what seems to be a password or key."),
     ] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace FILE and its signatures.")
     ] = False,
     results: ResultsOption = RESULTS,
 ) -> None:
-    """Pack runs, and what is needed to judge and to rerun them, into one zip (an RO-Crate).
+    """Pack runs, and everything needed to check and repeat them, into one zip file (an RO-Crate).
 
     The same input gives the same bytes. Exit code: 0 packed, 2 bad input, 3 the environment lacks
     something.
@@ -94,7 +97,7 @@ def pack(
     for warning in packed.warnings:
         say(f"note: {warning}")
     if options.license is None:
-        say("note: no licence is given (--license): others may look, and not use it")
+        say("note: the package has no licence (--license): others may look at it but not use it")
     print(f"package: {packed.path} ({packed.files} files, {packed.bytes / 1e6:.1f} MB unpacked)")
     if by is not None:
         print(f"signature: {write_signature(output, by)}")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sfcperf.package.verify import Verification
 
 PackageArgument = Annotated[
-    Path, typer.Argument(metavar="PACKAGE", help="A package (.zip).", show_default=False)
+    Path, typer.Argument(metavar="PACKAGE", help="Package (.zip).", show_default=False)
 ]
 
 AllowedSignersOption = Annotated[
@@ -20,7 +20,7 @@ AllowedSignersOption = Annotated[
     typer.Option(
         "--allowed-signers",
         metavar="FILE",
-        help="SSH keys that may vouch for the package (ssh-keygen(1), ALLOWED SIGNERS); one must.",
+        help="SSH keys of which one must have signed (ssh-keygen(1), ALLOWED SIGNERS).",
     ),
 ]
 
@@ -29,7 +29,7 @@ PublicKeyOption = Annotated[
     typer.Option(
         "--public-key",
         metavar="KEY",
-        help="The minisign key, or its file, that must vouch for the package.",
+        help="Minisign key, or its file, that must have signed the package.",
     ),
 ]
 
@@ -39,7 +39,7 @@ MaxBytesOption = Annotated[
         "--max-bytes",
         metavar="N",
         min=1,
-        help="Refuse a package that would unpack to more [16 GiB].",
+        help="Reject a package that would unpack to more bytes [default: 16 GiB].",
     ),
 ]
 
@@ -65,13 +65,13 @@ def print_verification(verification: Verification) -> None:
         for finding in check.findings[:FINDINGS]:
             print(f"  {shown(finding)}")
         if len(check.findings) > FINDINGS:
-            print(f"  and more; --json names {len(check.findings)}")
+            print(f"  and more; --json lists {len(check.findings)}")
     for warning in verification.warnings:
         print(f"the package says: {shown(warning)}")
 
 
 def print_verdict(verdict: Verdict) -> None:
-    """The table, what would decide, and in what the two runs' circumstances differ."""
+    """The table, what would decide, and how the circumstances of the two runs differ."""
     from rich.table import Table
 
     from sfcperf.cli.console import console
@@ -95,7 +95,7 @@ def print_verdict(verdict: Verdict) -> None:
             j.outcome,
         )
     console().print(table)
-    print("packaged, here: medians of the trials, whose numbers are n")
+    print("packaged, here: medians of the trials; n: numbers of trials")
     for method in dict.fromkeys(j.method for j in verdict.judgements if j.method):
         print(f"difference: {method}")
     for reason, judgements in _by_reason(verdict).items():

@@ -1,4 +1,4 @@
-"""`sfcperf plan WORKFLOW`: what would be measured, in which order, and how long it takes."""
+"""`sfcperf plan WORKFLOW`: what would be measured, in which order, and for how long."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def plan(
     profile: ProfileOption = None,
     set_: SetOption = None,
 ) -> None:
-    """Show the scenarios and trials of a workflow and the time that they take; run nothing.
+    """Show the scenarios and trials of a workflow and estimate the time, without running it.
 
-    Exit code 2 when the driver cannot build it, 3 when an infrastructure that is not this machine
-    lacks something or has no room for it.
+    Exit code: 2 if the driver cannot build the workflow, 3 if an infrastructure other than this
+    machine lacks something or has no room for it.
     """
     from sfcperf.cli.inputs import open_workflow
     from sfcperf.control.admission import admit, check_elsewhere
@@ -58,8 +58,8 @@ def print_plan(workflow: Workflow) -> None:
     if design.stop_when is not None:
         width = design.stop_when.relative_half_width
         print(
-            f"  then more rounds, {design.stop_when.max_rounds} at most, until the half-width of "
-            f"each interval is {width:.3g} of its mean"
+            f"  then more rounds, up to {design.stop_when.max_rounds}, until the half-width of "
+            f"each interval is at most {width:.3g} of its mean"
         )
     per_round = sum(len(scenario.probes) for scenario in workflow.scenarios)
     trials = count_text(per_round * design.rounds, "trial")
@@ -77,7 +77,7 @@ def _print_variants(workflow: Workflow) -> None:
         )
         if number == 0:
             print("variants, the first is the baseline:")
-        print(f"  {variant.name}: {changes or 'the workflow as it is'}")
+        print(f"  {variant.name}: {changes or 'unchanged workflow'}")
 
 
 def _block(scenario: Scenario) -> str:

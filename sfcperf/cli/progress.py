@@ -51,12 +51,12 @@ class LineDisplay(Listener):
 
     def started(self, folder: Path, trials: int, done: int) -> None:
         """See Listener."""
-        before = f", {done} of them done before" if done else ""
-        say(f"{folder}: {count_text(trials, 'trial')} planned, warm-up included{before}")
+        before = f", {done} of them already done" if done else ""
+        say(f"{folder}: {count_text(trials, 'trial')} planned, including warm-up{before}")
 
     def more_trials(self, trials: int) -> None:
         """See Listener."""
-        say(f"not known well enough yet: {count_text(trials, 'trial')} more")
+        say(f"intervals are still too wide: {count_text(trials, 'trial')} more")
 
     def visit_started(self, visit: Visit) -> None:
         """See Listener."""

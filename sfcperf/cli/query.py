@@ -1,4 +1,4 @@
-"""`sfcperf query RUN... "SQL"`: ask SQL of run folders."""
+"""`sfcperf query RUN... "SQL"`: query run folders with SQL."""
 
 from __future__ import annotations
 
@@ -29,22 +29,20 @@ def query(
         list[str] | None,
         typer.Argument(
             metavar='RUN... ["SQL"]',
-            help="Run folders, or their names (or patterns such as '2026*') in --results; then a "
-            "query. `-` reads the query from stdin. Without one, views and columns are listed.",
+            help="Run folders, or their names (or patterns such as '2026*') in --results, then a "
+            "query. `-` reads the query from stdin. Without a query, lists views and columns.",
             show_default=False,
         ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="All runs in --results.")] = False,
-    format_: Annotated[Format, typer.Option("--format", help="How rows are written.")] = (
-        Format.TABLE
-    ),
+    every: Annotated[bool, typer.Option("--all", help="Query all runs in --results.")] = False,
+    format_: Annotated[Format, typer.Option("--format", help="Output format.")] = (Format.TABLE),
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="File to write [default: stdout]."),
     ] = None,
     results: ResultsOption = RESULTS,
 ) -> None:
-    """Ask SQL (DuckDB's) of one run or many; nothing but these runs can be read."""
+    """Query one run or many with SQL (DuckDB). A query can read nothing but these runs."""
     from sfcperf.query.engine import opened
 
     runs, sql = _split(words or [])
@@ -91,7 +89,7 @@ def _stores(names: list[str], every: bool, results: Path) -> list[RunStore]:
 
     if every and names:
         raise InputError(
-            "runs are named, and --all is given", where=names[0], allowed="one or the other"
+            "runs cannot be combined with --all", where=names[0], allowed="one or the other"
         )
     patterns = ["*"] if every else [name for name in names if set(name) & set("*?[")]
     known = [run.folder for run in list_runs(results)] if patterns else []
@@ -102,7 +100,7 @@ def _stores(names: list[str], every: bool, results: Path) -> list[RunStore]:
             continue
         found = [folder for folder in known if fnmatchcase(folder.name, name)]
         if not found:
-            raise InputError("no run has such a name", where=f"{results}/{name}")
+            raise InputError("no run matches", where=f"{results}/{name}")
         stores += [open_run(str(folder), results) for folder in found]
     if not stores:
         raise InputError(
@@ -141,7 +139,9 @@ def _answer(
 
     if output is None:
         if format_ is Format.PARQUET:
-            raise InputError("Parquet is not for a terminal", where="--format", hint="-o FILE")
+            raise InputError(
+                "Parquet cannot be written to stdout", where="--format", hint="add -o FILE"
+            )
         try:
             with database.ask(sql) as rows:
                 write_text(rows, format_.value, sys.stdout)
@@ -161,6 +161,6 @@ def _answer(
                     write_text(rows, format_.value, file)
     except OSError as error:
         raise InputError(
-            f"the answer cannot be written: {error.strerror or error}", where=str(output)
+            f"the result cannot be written: {error.strerror or error}", where=str(output)
         ) from error
     print(output)

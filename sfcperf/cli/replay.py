@@ -1,4 +1,4 @@
-"""`sfcperf replay PACKAGE`: run a package's experiment here, and judge whether it is reproduced."""
+"""`sfcperf replay PACKAGE`: repeat a package's experiment and evaluate whether it is reproduced."""
 
 from __future__ import annotations
 
@@ -26,18 +26,20 @@ def replay(
     package: PackageArgument,
     trust: Annotated[
         bool,
-        typer.Option("--trust", help="Execute it: its workflow and its plug-ins, as this user."),
+        typer.Option("--trust", help="Execute its workflow and its plug-ins, as this user."),
     ] = False,
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", metavar="RUN", help="This run of the package; may be repeated."),
+        typer.Option(
+            "--only", metavar="RUN", help="Only replay this run of the package. Repeatable."
+        ),
     ] = None,
     run: Annotated[
         Path | None,
         typer.Option(
             "--run",
             metavar="FOLDER",
-            help="Run folder of an earlier replay: go on with it if need be, and judge it.",
+            help="Run folder of an earlier replay: continue it if necessary, and evaluate it.",
         ),
     ] = None,
     margin: Annotated[
@@ -45,15 +47,16 @@ def replay(
         typer.Option(
             "--margin",
             metavar="[METRIC=]SIZE",
-            help="What does not matter: 3% (of the packaged value), rtt_us=10%, loss_ratio=0.001 "
-            "(in the metric's unit). May be repeated [5%].",
+            help="Largest difference that does not matter: 3% (of the packaged value), rtt_us=10%, "
+            "loss_ratio=0.001 (in the metric's unit). Repeatable [default: 5%].",
         ),
     ] = None,
     alpha: Annotated[float, typer.Option("--alpha", help="Probability of a false claim.")] = 0.05,
     test: Annotated[
-        Test, typer.Option("--test", help="As for `sfcperf compare`: rank, or t for few rounds.")
+        Test,
+        typer.Option("--test", help="Test to use, as in `sfcperf compare`; t needs fewer rounds."),
     ] = Test.RANK,
-    all_: Annotated[bool, typer.Option("--all", help="Secondary metrics too.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Include secondary metrics.")] = False,
     driver: DriverOption = None,
     profile: ProfileOption = None,
     set_: SetOption = None,
@@ -61,18 +64,18 @@ def replay(
     public_key: PublicKeyOption = None,
     max_bytes: MaxBytesOption = None,
     json_: Annotated[
-        bool, typer.Option("--json", help="Print the verdicts as JSON, a line per run.")
+        bool, typer.Option("--json", help="Print the verdicts as JSON, one line per run.")
     ] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Show no progress of the run.")
+        bool, typer.Option("--quiet", "-q", help="Do not show the progress of the run.")
     ] = False,
     results: ResultsOption = RESULTS,
 ) -> None:
-    """Show what a package would run; with --trust run it here, then say for each metric whether
-    its result is reproduced, not reproduced, or undecided (equivalence test with a margin).
+    """Show what a package would execute. With --trust, run it here and report for each metric
+    whether its result is reproduced, not reproduced, or undecided (equivalence test with a margin).
 
-    Exit code: 0 everything is reproduced (or only shown), 1 something is not, 2 bad input, a
-    package that does not hold, 3 the environment lacks something, 130 interrupted.
+    Exit code: 0 everything is reproduced (or only shown), 1 something is not, 2 bad input or a
+    package that fails verification, 3 the environment lacks something, 130 interrupted.
     """
     from sfcperf.cli.comparing import options_of
     from sfcperf.cli.inputs import open_profile
@@ -100,7 +103,7 @@ def replay(
 
 
 def _check(path: Path, folder: Path, allowed_signers: Path | None, public_key: str | None) -> None:
-    """Only what is as it was packed is shown or run."""
+    """Show or run only packages that pass verification."""
     from sfcperf.errors import InputError
     from sfcperf.package.verify import verify_unpacked
 
@@ -109,16 +112,16 @@ def _check(path: Path, folder: Path, allowed_signers: Path | None, public_key: s
         if check.state == "failed":
             first = f": {check.findings[0]}" if check.findings else ""
             raise InputError(
-                f"the package does not hold: {check.name}: {check.detail}{first}",
+                f"the package fails verification: {check.name}: {check.detail}{first}",
                 where=str(path),
-                hint=f"`sfcperf verify {path}` says more",
+                hint=f"`sfcperf verify {path}` shows details",
             )
 
 
 def _show(package: Package, stores: list[RunStore]) -> None:
     from sfcperf.package.describe import description
 
-    print("With --trust this would be executed here, as this user:")
+    print("With --trust, this would be executed here, as this user:")
     for line in description(package, stores):
         print(line)
     print("Nothing was executed.")
@@ -137,7 +140,7 @@ def _replay(
     from sfcperf.package.replay import keep_for_later, run_or_resume
 
     if options.resume is not None and len(stores) != 1:
-        raise InputError("which run of the package does --run replay?", hint="add --only RUN")
+        raise InputError("several runs could be replayed in --run", hint="add --only RUN")
     kept = keep_for_later(package, path, options.results)
     codes = []
     for packaged in stores:

@@ -1,4 +1,4 @@
-"""`sfcperf report RUN...`: results for people, made anew from the record of truth."""
+"""`sfcperf report RUN...`: recreate the report from the run folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def report(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help=f"HTML file for many runs [default: {MANY}]."
+            "--output", "-o", metavar="FILE", help=f"HTML file for several runs [default: {MANY}]."
         ),
     ] = None,
     label: Annotated[
@@ -25,21 +25,21 @@ def report(
         typer.Option(
             "--label",
             metavar="RUN=TEXT",
-            help="Name of a run: A=before for the first, B=... for the second, or by run id.",
+            help="Label of a run: A=TEXT for the first, B=TEXT for the second, or RUN-ID=TEXT.",
         ),
     ] = None,
     results: ResultsOption = RESULTS,
 ) -> None:
-    """Make summary, figures and report of a run anew, from its folder alone; of many runs, one
-    page that shows them side by side."""
+    """Recreate summary, figures and report of a run from its folder alone. For several runs, create
+    one page that shows them side by side."""
     from sfcperf.errors import InputError
 
     if len(runs) == 1:
         if output is not None or label:
             raise InputError(
-                "the report of one run has its place and name",
+                "the report of a single run has a fixed path",
                 where="--output" if output is not None else "--label",
-                allowed="with two or more runs",
+                allowed="only with two or more runs",
             )
         _of_one(runs[0], results)
     else:
@@ -60,7 +60,7 @@ def _of_one(run: str, results: Path) -> None:
     print_summary(store)
     print_places(store)
     if problems:
-        raise EnvironmentLacks("not everything could be made:\n" + "\n".join(problems))
+        raise EnvironmentLacks("not everything could be created:\n" + "\n".join(problems))
 
 
 def _of_many(runs: list[str], output: Path, labels: list[str] | None, results: Path) -> None:
@@ -70,6 +70,6 @@ def _of_many(runs: list[str], output: Path, labels: list[str] | None, results: P
 
     data = open_runs(runs, results, labels)
     if not output.resolve().parent.is_dir() or output.is_dir():
-        raise InputError("this cannot be written", where=str(output), allowed="a file in a folder")
+        raise InputError("cannot be written", where=str(output), allowed="a file in a folder")
     write_report(data, output)
     print(output)

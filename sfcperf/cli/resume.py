@@ -1,4 +1,4 @@
-"""`sfcperf resume RUN`: go on with a run that was interrupted or killed."""
+"""`sfcperf resume RUN`: continue a run that was interrupted or killed."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ def resume(
     run: RunArgument,
     results: ResultsOption = RESULTS,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print the run folder's path and nothing else.")
+        bool, typer.Option("--quiet", "-q", help="Print only the path of the run folder.")
     ] = False,
 ) -> None:
-    """Go on with an interrupted run: undo what it left, then run the trials that are missing."""
+    """Continue an interrupted run: remove what it left behind, then run the missing trials."""
     import sys
 
     from sfcperf.cli.inputs import open_run

@@ -23,17 +23,17 @@ def run(
     profile: ProfileOption = None,
     set_: SetOption = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check everything and print the plan; make nothing.")
+        bool, typer.Option("--dry-run", help="Check everything and print the plan; create nothing.")
     ] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print the run folder's path and nothing else.")
+        bool, typer.Option("--quiet", "-q", help="Print only the path of the run folder.")
     ] = False,
 ) -> None:
     """Run a workflow: build its chains, measure them, write the results.
 
     Exit code: 0 all trials valid, 1 some failed or untrusted, 2 bad input, 3 the environment
     lacks something (or not everything could be published), 4 internal error, 130 interrupted
-    (`sfcperf resume` goes on).
+    (continue with `sfcperf resume`).
     """
     from sfcperf.cli.inputs import read_workflow
 

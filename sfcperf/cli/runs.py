@@ -6,7 +6,7 @@ from sfcperf.cli.arguments import RESULTS, ResultsOption
 
 
 def runs(results: ResultsOption = RESULTS) -> None:
-    """List runs, with their status and trials."""
+    """List runs with their status and number of trials."""
     from rich.table import Table
 
     from sfcperf.cli.console import console

@@ -1,4 +1,4 @@
-"""What a user sees while runs go to a server, and of what is there."""
+"""Progress and results of sending runs to a server, as the user sees them."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def sending_bar() -> Iterator[Callable[[str, int, int], None]]:
 
 
 def show_sent(run_id: str, target: Target, sent: Mapping[str, Sent]) -> None:
-    """What became of the documents: `sfcperf-trials  143 documents: 140 new, 3 there already`."""
+    """The number of documents sent: `sfcperf-trials  143 documents: 140 new, 3 already there`."""
     print(f"{run_id} -> {target.name}")
     width = max(map(len, sent))
     for stream, counts in sent.items():
-        kinds = {"new": counts.new, "changed": counts.changed, "there already": counts.there}
+        kinds = {"new": counts.new, "changed": counts.changed, "already there": counts.there}
         parts = [f"{number} {kind}" for kind, number in kinds.items() if number]
         print(f"  {stream:{width}}  {counts.total:>8} documents: {', '.join(parts) or 'none'}")
 
@@ -57,4 +57,4 @@ def show_findings(run_id: str, target: Target, findings: Sequence[Findings]) -> 
                 more = f", and {len(ids) - SHOWN} more" if len(ids) > SHOWN else ""
                 print(f"    {len(ids)} {what}: {', '.join(ids[:SHOWN])}{more}")
     if not all(found.good for found in findings):
-        print("  `sfcperf index` sends what is missing, changed or twice; extra measurements stay")
+        print("  `sfcperf index` repairs missing, changed and duplicate documents; extra ones stay")

@@ -1,4 +1,4 @@
-"""`sfcperf show KIND NAME`: documentation of a plug-in, from its own schema."""
+"""`sfcperf show KIND NAME`: documentation of a plug-in, from its schema."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def show(
         str, typer.Argument(metavar="NAME", help="Its name (`sfcperf list`).", show_default=False)
     ],
 ) -> None:
-    """Show what a plug-in does, its parameters, what it reports and what it costs."""
+    """Show what a plug-in does, its parameters, what it reports, and what it costs."""
     if kind in ("workflow", "workflows"):
         _show_workflow(name)
         return
@@ -51,7 +51,7 @@ def show(
     if kind == "monitor":
         console.print(f"\nCost: {plugin.cost}")
     if kind == "vnf":
-        aware = "NSH-aware" if plugin.nsh_aware else "NSH-unaware: it runs behind an SFC proxy"
+        aware = "NSH-aware" if plugin.nsh_aware else "not NSH-aware: it runs behind an SFC proxy"
         console.print(f"\n{aware}; interfaces: {plugin.interfaces}")
     _print_parameters(console, plugin.parameters)
     if kind == "probe":
@@ -65,7 +65,7 @@ def _show_workflow(name: str) -> None:
 
     shipped = shipped_workflows()
     if name not in shipped:
-        raise InputError(f"no workflow named {name!r} is shipped", allowed=", ".join(shipped))
+        raise InputError(f"no shipped workflow is named {name!r}", allowed=", ".join(shipped))
     # Not on stdout, which is a workflow: `sfcperf show workflow quickstart > mine.json`.
     print(shipped[name], file=sys.stderr)
     print(shipped[name].read_text().rstrip())
@@ -77,7 +77,7 @@ def _show_schema(name: str) -> None:
     from sfcperf.workflow.load import effective_schema
 
     if name != "workflow":
-        raise InputError(f"there is no schema named {name!r}", allowed="workflow")
+        raise InputError(f"no schema is named {name!r}", allowed="workflow")
     print(json.dumps(effective_schema(), indent=2))
 
 
@@ -87,7 +87,7 @@ def _show_topology(name: str) -> None:
     from sfcperf.workflow.topology import DESCRIPTIONS, PRESETS
 
     if name not in PRESETS:
-        raise InputError(f"there is no topology named {name!r}", allowed=", ".join(PRESETS))
+        raise InputError(f"no topology is named {name!r}", allowed=", ".join(PRESETS))
     topology = PRESETS[name]
     written = {
         "name": name,
@@ -135,7 +135,7 @@ def _print_metrics(console: Console, probe: Any) -> None:
         table.add_row(name, metric.unit, metric.better, metric.description)
     console.print()
     console.print(table)
-    console.print("* primary: shown in the short table, looked at by sequential stopping")
+    console.print("* primary: shown in the short table and used by sequential stopping")
 
 
 def type_text(rule: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""`sfcperf validate WORKFLOW`: is the file right, and can its driver build what it asks for."""
+"""`sfcperf validate WORKFLOW`: check the file, and that its driver can build it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def validate(
     profile: ProfileOption = None,
     set_: SetOption = None,
 ) -> None:
-    """Check a workflow without running it. Exit code 2 when something is wrong with it."""
+    """Check a workflow without running it. Exit code: 2 if there is an error."""
     from sfcperf.cli.inputs import open_workflow
     from sfcperf.control.admission import admit
 

@@ -1,4 +1,4 @@
-"""`sfcperf verify PACKAGE`: whether a package is what it says, without running anything in it."""
+"""`sfcperf verify PACKAGE`: check a package without executing anything in it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def verify(
     json_: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
 ) -> None:
     """Check a package: hashes, signature, documents, and that summaries and figures follow from
-    the trials. Nothing in it is executed.
+    the trials. Executes nothing in the package.
 
-    Exit code: 0 all holds, 1 something does not, 2 not a package, or a hostile one, 3 the
+    Exit code: 0 all checks pass, 1 a check fails, 2 not a package, or a malicious one, 3 the
     environment lacks something.
     """
     import json

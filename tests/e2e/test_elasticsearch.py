@@ -166,7 +166,7 @@ def test_the_sender_is_killed_in_the_middle(
         assert len(list((state_dir / "spool").glob("*.json"))) == 1
         done = cli("index", "--pending")
     assert done.returncode == 0, done.stderr
-    assert "there already" in done.stdout
+    assert "already there" in done.stdout
     assert list((state_dir / "spool").glob("*.json")) == []
     telemetry_is_there_once(elasticsearch, store, prefix)
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 
+from sfcperf import plugins
 from sfcperf.cli.app import app
 from sfcperf.workflow.load import load_document
 
@@ -20,7 +23,12 @@ TREE = Path(__file__).resolve().parents[2]
 PAGES = [
     "README.md",
     "CONTRIBUTING.md",
-    *(str(p.relative_to(TREE)) for p in TREE.glob("docs/**/*.md")),
+    "CHANGELOG.md",
+    *(
+        str(page.relative_to(TREE))
+        for pattern in ("docs/**/*.md", "vnfs/*/README.md", "examples/*/README.md")
+        for page in TREE.glob(pattern)
+    ),
 ]
 
 
@@ -90,12 +98,33 @@ def test_the_reference_knows_every_verb(site: Path) -> None:
             assert option in page
 
 
+def described(schema: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Each parameter of a plug-in, those of objects and lists in it too, with its description."""
+    for name, one in schema.get("properties", {}).items():
+        yield f"{prefix}{name}", one.get("description", "")
+        yield from described(one, f"{prefix}{name}.")
+        yield from described(one.get("items", {}), f"{prefix}{name}[].")
+
+
 @pytest.mark.slow
-def test_the_reference_knows_the_plug_ins(site: Path) -> None:
-    page = (site / "reference" / "plugins.html").read_text()
-    for anchor in ("driver-local", "vnf-forwarder", "probe-iperf3", "monitor-tcpdump"):
-        assert f'id="{anchor}"' in page
-    assert "rtt_us" in page
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(kind, name) for kind in plugins.GROUPS for name in plugins.names(kind)],
+)
+def test_every_plug_in_has_a_page(site: Path, kind: str, name: str) -> None:
+    page = site / "reference" / "plugins" / f"{kind}-{name}.html"
+    text = html.unescape(re.sub(r"<[^>]+>", "", page.read_text()))
+    plugin = plugins.load(kind, name)
+    for parameter, description in described(plugin.parameters):
+        assert description, parameter
+        assert parameter in text
+        # The page renders Markdown: compare letters and digits.
+        assert letters(description) in letters(text), parameter
+    assert f"plugins/{page.name}" in (site / "reference" / "plugins.html").read_text()
+
+
+def letters(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text)
 
 
 @pytest.mark.slow
@@ -112,11 +141,37 @@ def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
         assert loading.findall(text) == [], page
 
 
+# Phrases of earlier versions: inverted clauses, private metaphors, or no idiom.
+AWKWARD = (
+    "be believed", "is told", "are told", "made anew", "gone on with", "goes on with", "go on with",
+    "of no meaning", "what is amiss", "what is on you", "comes to its senses", "lets us in",
+    "clings to", "is held to", "about doubt", "something to do?", "to make something of",
+    "to either side", "count nowhere", "may be there once", "is that of 2", "at least 1 items",
+    "what stands where", "is asked for", "are asked for", "stands already", "stand already",
+)  # fmt: skip
+
+
+def awkward(text: str) -> list[str]:
+    return [phrase for phrase in AWKWARD if phrase in " ".join(text.lower().split())]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_awkward_phrases_in_a_page(page: str) -> None:
+    assert awkward((TREE / page).read_text()) == []
+
+
+def test_no_awkward_phrases_in_the_help() -> None:
+    for verb, command in verbs().items():
+        texts = [command.help, *(getattr(p, "help", None) for p in command.params)]
+        assert awkward(" ".join(filter(None, texts))) == [], verb
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_links_to_files_lead_somewhere(page: str) -> None:
     generated = {"cli.md", "workflow.md", "plugins.md", "workflow.schema.json"}
     for target in re.findall(r"\]\(([^)#\s]+)", (TREE / page).read_text()):
-        if "://" not in target and Path(target).name not in generated:
+        path = Path(target)
+        if "://" not in target and path.name not in generated and path.parent.name != "plugins":
             assert (TREE / page).parent.joinpath(target).exists(), target
 
 

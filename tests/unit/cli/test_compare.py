@@ -78,18 +78,18 @@ def test_files(sfcperf: Command, runs: Path, capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["old"], "without variants has nothing"),
-        (["old", "old"], "given twice"),
+        (["old"], "without variants cannot be compared"),
+        (["old", "old"], "named twice"),
         (["old", "nothing"], "no such run"),
-        (["old", "new", "--margin", "5"], "'5' is no margin"),
-        (["old", "new", "--margin", "rtt_us=x"], "is no margin"),
+        (["old", "new", "--margin", "5"], "'5' is not a margin"),
+        (["old", "new", "--margin", "rtt_us=x"], "is not a margin"),
         (["old", "new", "--margin", "200%"], "below 100 %"),
         (["old", "new", "--alpha", "0.7"], "below 0.5"),
-        (["old", "new", "--fail-on", "worst"], "no verdict 'worst'"),
-        (["old", "new", "--baseline", "middle"], "no 'middle'"),
+        (["old", "new", "--fail-on", "worst"], "unknown verdict 'worst'"),
+        (["old", "new", "--baseline", "middle"], "is named 'middle'"),
         (["old", "new", "--metric", "speed"], "no metric 'speed'"),
         (["old", "new", "--html", "missing/c.html"], "no such folder"),
-        (["old", "new", "--json", "{runs}/old/trials.jsonl"], "document of the run"),
+        (["old", "new", "--json", "{runs}/old/trials.jsonl"], "belongs to the run itself"),
     ],
 )
 def test_bad_input_is_2(

@@ -24,14 +24,14 @@ def index(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_nothing_waits() -> None:
     done = index("--pending")
-    assert (done.returncode, done.stdout) == (0, "nothing waits to be sent\n")
+    assert (done.returncode, done.stdout) == (0, "no run is waiting to be sent\n")
 
 
 @pytest.mark.parametrize("arguments", [(), ("RUN", "--pending"), ("--pending", "--verify")])
 def test_what_to_send_must_be_said_once(arguments: tuple[str, ...], run: str) -> None:
     done = index(*(run if argument == "RUN" else argument for argument in arguments))
     assert done.returncode == 2
-    assert "say what to send" in done.stderr
+    assert "either name runs or use --pending" in done.stderr
 
 
 def test_a_server_must_be_named(run: str) -> None:

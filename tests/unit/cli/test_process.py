@@ -139,7 +139,7 @@ def test_a_living_run_is_neither_resumed_nor_cleaned(
     with spawn("clean") as clean:
         out, _ = clean.communicate(timeout=PATIENCE_S)
     assert clean.returncode == 0
-    assert f"{bench.folder().name}: is running, left alone" in out
+    assert f"{bench.folder().name}: is still running, not touched" in out
     running.send_signal(signal.SIGTERM)
     running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 130

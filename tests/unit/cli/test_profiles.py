@@ -68,7 +68,7 @@ def test_other_verbs_take_it_too(
 def test_a_profile_that_is_not_there(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
     assert sfcperf("validate", bench.write(), "--profile", "nowhere") == 2
     said = capsys.readouterr().err
-    assert "no shipped profile of this name" in said
+    assert "no shipped profile has this name" in said
     assert "local, openstack" in said
     assert sfcperf("validate", bench.write(), "--profile", "no/where.json") == 2
     assert "no/where.json: the file cannot be read" in capsys.readouterr().err

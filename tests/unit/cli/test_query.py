@@ -208,7 +208,7 @@ def test_what_names_no_run_is_refused(ask: Ask, run: Path, tmp_path: Path) -> No
         (("select 1",), "no run is named"),
         (("absent", "select 1"), "no such run"),
         (("absent",), "no such run"),
-        (("x*", "select 1", "--results", tmp_path), "no run has such a name"),
+        (("x*", "select 1", "--results", tmp_path), "no run matches"),
         ((run, "--all", "select 1"), "one or the other"),
         ((run, copy, "select 1"), "again"),
     ):

@@ -42,7 +42,7 @@ def test_run_prints_table_counts_and_places(
     assert "4 trials: 4 valid" in out
     assert f"results: {bench.folder()}" in out
     assert "95 % CI" in out
-    assert err.splitlines()[0] == f"{bench.folder()}: 4 trials planned, warm-up included"
+    assert err.splitlines()[0] == f"{bench.folder()}: 4 trials planned, including warm-up"
     assert "round 1: chain_length=2" in err
 
 
@@ -163,7 +163,7 @@ def test_plan_shows_the_blocks_of_variants(bench: Bench, sfcperf: Command, capsy
     variants = {"first": {}, "second": {"vnfs.sf.node": "node1", "probes.0.packets": 20}}
     assert sfcperf("plan", bench.write(**SMALL, variants=variants)) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    assert "first: the workflow as it is" in lines
+    assert "first: unchanged workflow" in lines
     assert 'second: vnfs.sf.node = "node1", probes.0.packets = 20' in lines
     at = [index for index, line in enumerate(lines) if line.startswith("block ")]
     assert len(at) == len(bench.planned(**SMALL, variants=variants)) // 2
