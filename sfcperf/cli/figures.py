@@ -117,9 +117,9 @@ def figures(
     from sfcperf.cli.labels import open_runs
     from sfcperf.cli.progress import say
     from sfcperf.errors import InputError
-    from sfcperf.visualization.figure_choice import Wish
-    from sfcperf.visualization.page_styles import FORMATS, page_style
-    from sfcperf.visualization.paper_figures import Page, write_figures
+    from sfcperf.figures.page_styles import FORMATS, page_style
+    from sfcperf.figures.paper_figures import Page, write_figures
+    from sfcperf.figures.selection import Wish
 
     wanted = [part.strip().lower() for part in formats.split(",") if part.strip()]
     if not wanted or any(part not in FORMATS for part in wanted):

@@ -86,11 +86,11 @@ def _figure_findings(
 
 
 def _draw(store: RunStore, folder: Path) -> None:
-    from sfcperf.visualization.figure_lines import resolve_lines
-    from sfcperf.visualization.figures import FORMATS, fits_of, write_figure
-    from sfcperf.visualization.fit_words import fits_by_series
-    from sfcperf.visualization.series import resolve
-    from sfcperf.visualization.trial_index import TrialIndex
+    from sfcperf.figures.figure_files import FORMATS, fits_of, write_figure
+    from sfcperf.figures.fits import fits_by_series
+    from sfcperf.figures.line_results import resolve_lines
+    from sfcperf.figures.plot import resolve
+    from sfcperf.figures.trial_index import TrialIndex
 
     manifest, (document, _) = store.manifest(), store.workflow()
     summaries, trials = store.summaries(), store.trials()

@@ -10,9 +10,9 @@ from support.attributed import Seen, seen_run
 from support.runs import build_run
 
 from sfcperf.control import publishing
+from sfcperf.figures.attribution_figure import write_attribution
+from sfcperf.report.publisher import ReportPublisher
 from sfcperf.results.store import RunStore
-from sfcperf.visualization.attribution_figure import write_attribution
-from sfcperf.visualization.report import ReportPublisher
 
 
 @pytest.fixture

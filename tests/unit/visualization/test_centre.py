@@ -12,13 +12,13 @@ from scipy.stats import binom
 from support.runs import RunOptions, build_run
 
 from sfcperf.errors import InputError
+from sfcperf.figures.paper_figures import Page, write_figures
+from sfcperf.figures.plot import automatic, resolve
+from sfcperf.figures.run_data import RunData
+from sfcperf.figures.selection import Wish
+from sfcperf.figures.trial_index import TrialIndex
+from sfcperf.report.charts import chart
 from sfcperf.results.store import RunStore
-from sfcperf.visualization.charts import chart
-from sfcperf.visualization.figure_choice import Wish
-from sfcperf.visualization.paper_figures import Page, write_figures
-from sfcperf.visualization.run_data import RunData
-from sfcperf.visualization.series import automatic, resolve
-from sfcperf.visualization.trial_index import TrialIndex
 
 SVG = Page(formats=("svg",))
 

@@ -9,10 +9,10 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfcperf.report.time_dependence import ALPHA, _significant, dependent_numbers
+from sfcperf.report.verdict import judge
 from sfcperf.results.records import Summary
 from sfcperf.results.store import RunStore
-from sfcperf.visualization.dependent import ALPHA, _significant, dependent_numbers
-from sfcperf.visualization.verdict import judge
 
 
 def rows(run: RunStore) -> list[Summary]:

@@ -8,14 +8,14 @@ import pytest
 from support.runs import RunOptions, build_run
 
 from sfcperf.analysis.telemetry_steady import SteadyAnalysis
+from sfcperf.presentation.units import Scale
+from sfcperf.report.diagnosis import details
+from sfcperf.report.publisher import ReportPublisher
+from sfcperf.report.result_tables import results
+from sfcperf.report.steadiness import unsteady
 from sfcperf.results.records import Summary
 from sfcperf.results.store import RunStore
 from sfcperf.results.values import Observation
-from sfcperf.visualization.diagnosis import details
-from sfcperf.visualization.report import ReportPublisher
-from sfcperf.visualization.result_rows import results
-from sfcperf.visualization.steadiness import unsteady
-from sfcperf.visualization.units import Scale
 
 MS = Scale(1e-3, "ms")
 

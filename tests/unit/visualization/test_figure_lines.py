@@ -15,15 +15,15 @@ from scipy import stats
 from support.runs import RunOptions, build_run
 
 from sfcperf.errors import InputError
+from sfcperf.figures.figure_files import draw_figures, resolve_figures
+from sfcperf.figures.paper_figures import Page, write_figures
+from sfcperf.figures.plot import Plot
+from sfcperf.figures.run_data import RunData, load_workflow, resolve_figure, side_by_side
+from sfcperf.figures.selection import Wish
+from sfcperf.figures.trial_index import TrialIndex
 from sfcperf.package.remake_figures import _draw as remake
+from sfcperf.report.publisher import ReportPublisher
 from sfcperf.results.store import RunStore
-from sfcperf.visualization.figure_choice import Wish
-from sfcperf.visualization.figures import draw_figures, resolve_figures
-from sfcperf.visualization.paper_figures import Page, write_figures
-from sfcperf.visualization.report import ReportPublisher
-from sfcperf.visualization.run_data import RunData, load_workflow, resolve_figure, side_by_side
-from sfcperf.visualization.series import Plot
-from sfcperf.visualization.trial_index import TrialIndex
 
 FIGURE = {
     "name": "busy",

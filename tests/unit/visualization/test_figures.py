@@ -12,12 +12,14 @@ from support.runs import RunOptions, build_run
 
 from sfcperf.analysis.fits import fit_lines
 from sfcperf.errors import InputError
+from sfcperf.figures import csv_tables as figure_data
+from sfcperf.figures import drawing
+from sfcperf.figures import figure_files as figures
+from sfcperf.figures.fits import fits_by_series
+from sfcperf.figures.marks import fit_mark
+from sfcperf.figures.plot import Plot, resolve
 from sfcperf.results.records import Summary
 from sfcperf.results.store import RunStore
-from sfcperf.visualization import drawing, figure_data, figures
-from sfcperf.visualization.fit_words import fits_by_series
-from sfcperf.visualization.marks import fit_mark
-from sfcperf.visualization.series import Plot, resolve
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import FigureSpec, Workflow
 

@@ -16,10 +16,10 @@ from typer.testing import CliRunner
 
 from sfcperf.cli.app import app
 from sfcperf.errors import InputError
+from sfcperf.figures.run_data import label_runs
+from sfcperf.report.multi_run import contrasts
+from sfcperf.report.publisher import ReportPublisher
 from sfcperf.results.store import RunStore
-from sfcperf.visualization.many_report import contrasts
-from sfcperf.visualization.report import ReportPublisher
-from sfcperf.visualization.run_data import label_runs
 
 HOSTILE = "</script><script>alert(1)</script>"
 SMALL = RunOptions(topologies=("T1",), chain_lengths=(0, 1), rounds=2, figures=())

@@ -21,13 +21,14 @@ from typer.testing import CliRunner
 
 from sfcperf.cli.app import app
 from sfcperf.errors import InputError
+from sfcperf.figures import distribution
+from sfcperf.figures.latex import escape
+from sfcperf.figures.page_styles import STYLES
+from sfcperf.figures.paper_figures import Page, write_figures
+from sfcperf.figures.run_data import RunData, label_runs, letter_of, side_by_side
+from sfcperf.figures.selection import Wish, chosen_figures
+from sfcperf.presentation import palette
 from sfcperf.results.store import RunStore
-from sfcperf.visualization import distribution, palette
-from sfcperf.visualization.figure_choice import Wish, chosen_figures
-from sfcperf.visualization.latex import escape
-from sfcperf.visualization.page_styles import STYLES
-from sfcperf.visualization.paper_figures import Page, write_figures
-from sfcperf.visualization.run_data import RunData, label_runs, letter_of, side_by_side
 
 SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 BOX = {

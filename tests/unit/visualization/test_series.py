@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from sfcperf.figures.plot import automatic, axis_levels, resolve
 from sfcperf.results.records import Summary
-from sfcperf.visualization.series import automatic, axis_levels, resolve
 from sfcperf.workflow.model import FigureSpec
 
 SPEC = FigureSpec(

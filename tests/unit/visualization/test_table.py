@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from rich.console import Console
 
+from sfcperf.report.summary_table import summary_table
 from sfcperf.results.records import Summary
-from sfcperf.visualization.table import summary_table
 
 
 def printed(summaries: list[Summary], *, width: int = 100, all_metrics: bool = False) -> str:

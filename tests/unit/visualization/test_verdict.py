@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sfcperf.report.verdict import Verdict, judge
 from sfcperf.results.store import RunStore
-from sfcperf.visualization.verdict import Verdict, judge
 
 
 def verdict(run: RunStore, **changes: object) -> Verdict:

@@ -14,7 +14,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from sfcperf import plugins
-from sfcperf.visualization.verdict import LEAST_TRIALS
+from sfcperf.report.verdict import LEAST_TRIALS
 from sfcperf.workflow import estimate, pointer
 from sfcperf.workflow.expand import VARYING
 from sfcperf.workflow.load import effective_schema, load_document, load_workflow

@@ -1,0 +1,1 @@
+"""Presentation of a comparison: HTML page, terminal, CSV."""

@@ -1,0 +1,1 @@
+"""Figures of one run or of many: points, choice, drawing, files."""

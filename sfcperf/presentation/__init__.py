@@ -1,0 +1,1 @@
+"""Units, colours, words and HTML parts that figures, reports and comparisons share."""

@@ -1,0 +1,1 @@
+"""HTML reports of one run and of many, and the summary in the terminal."""
