@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import escape
 
 from sfcperf.analysis.comparison import Comparison, Row, Sample
 from sfcperf.analysis.intervals import median_interval
-from sfcperf.figures.plot import level_text
-from sfcperf.presentation import palette, units
+from sfcperf.presentation import by_metric, level_text, palette, units
+from sfcperf.results.columns import factor_names
 
 _APART = 0.7
 """Of the distance between two scenarios: what the sides share."""
@@ -19,7 +19,7 @@ _APART = 0.7
 
 @dataclass(frozen=True)
 class Chart:
-    """What templates/report.js draws, and words around it."""
+    """What page.js draws, and words around it."""
 
     id: str
     title: str
@@ -29,13 +29,10 @@ class Chart:
     data: Mapping[str, Any]
 
 
-def charts(comparison: Comparison, rows: Sequence[Row]) -> list[Chart]:
+def charts(comparison: Comparison) -> list[Chart]:
     """One per probe and metric, primary metrics first."""
-    groups: dict[tuple[str, str], list[Row]] = {}
-    for row in rows:
-        groups.setdefault((row.label, row.metric), []).append(row)
-    ordered = sorted(groups.values(), key=lambda group: not group[0].primary)
-    return [_chart(f"trials-{i}", comparison, group) for i, group in enumerate(ordered)]
+    groups = sorted(by_metric(comparison.rows).values(), key=lambda group: not group[0].primary)
+    return [_chart(f"trials-{i}", comparison, group) for i, group in enumerate(groups)]
 
 
 def side_anchor(side: int, trial: str) -> str:
@@ -47,13 +44,13 @@ def _chart(identity: str, comparison: Comparison, group: Sequence[Row]) -> Chart
     first = group[0]
     places: dict[str, int] = {}
     for row in group:
-        places.setdefault(scenario_short(row.scenario), len(places))
+        places.setdefault(_levels_text(row.scenario), len(places))
     relative = all(row.a.median for row in group)
     values = [v for row in group for v in (*row.a.values, *row.b.values)]
     scale = units.scale_for(values, first.unit, first.metric)
     name = units.metric_title(first.metric)
     unit = f" [{scale.unit}]" if scale.unit else " [1]"
-    factors = list(dict.fromkeys(factor for row in group for factor in row.scenario))
+    factors = factor_names(row.scenario for row in group)
     data = {
         "kind": "line",
         "zero": False,
@@ -88,17 +85,16 @@ def _series(
     found = []
     for index, name in enumerate(names):
         samples = {
-            scenario_short(row.scenario): (row, row.b if index else row.a)
+            _levels_text(row.scenario): (row, row.b if index else row.a)
             for row in group
             if index == 0 or row.candidate == name
         }
-        look = asdict(palette.style(index))
         aside = (index - (len(names) - 1) / 2) * _APART / len(names)
         drawing = _Drawing(index, scale, relative, 1 - comparison.options.alpha)
         found.append(
             {
                 "name": str(escape(name)),
-                "style": {key: v for key, v in look.items() if key not in ("marker", "line")},
+                "style": palette.style(index).plotly(),
                 "points": [
                     drawing.point(places[key] + aside, row, sample)
                     for key, (row, sample) in samples.items()
@@ -134,14 +130,13 @@ class _Drawing:
         """The median."""
         assert sample.median is not None
         interval = median_interval(sample.values, self.confidence)
-        text = f"median {self._text(sample.median)}, n = {len(sample.values)}"
         return {
             "x": place,
             "y": self.y(row, sample.median),
             "low": None if interval is None else self.y(row, interval.low),
             "high": None if interval is None else self.y(row, interval.high),
             "trusted": not sample.missing,
-            "text": text,
+            "text": f"median {self.scale.quantity(sample.median)}, n = {len(sample.values)}",
         }
 
     def trials(self, place: float, row: Row, sample: Sample, side: str) -> list[dict[str, Any]]:
@@ -152,15 +147,12 @@ class _Drawing:
                 "y": self.y(row, value),
                 "anchor": "trial-" + side_anchor(self.side, trial),
                 "status": "valid",
-                "text": f"<b>{escape(trial)}</b><br>{escape(side)}: {self._text(value)}",
+                "text": f"<b>{escape(trial)}</b><br>{escape(side)}: {self.scale.quantity(value)}",
             }
             for trial, value in zip(sample.trials, sample.values, strict=True)
         ]
 
-    def _text(self, value: float) -> str:
-        return units.with_unit(units.number(value * self.scale.factor), self.scale.unit)
 
-
-def scenario_short(scenario: Mapping[str, Any]) -> str:
+def _levels_text(scenario: Mapping[str, Any]) -> str:
     """Levels alone, for an axis."""
     return ", ".join(level_text(level) for level in scenario.values()) or "all"

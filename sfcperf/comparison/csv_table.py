@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
-
 from sfcperf.analysis.comparison import Comparison, Estimate, Row
-from sfcperf.results.columns import PREFIX, cell, factor_names
+from sfcperf.results.columns import PREFIX, cell, csv_text, factor_names
 
 _ESTIMATES = ("difference", "relative", "mean_difference", "effect", "hedges_g")
 _PLAIN = (
@@ -18,12 +15,8 @@ _PLAIN = (
 def comparison_csv(comparison: Comparison) -> str:
     """A line per row; factors as in `sfcperf export`, empty cells for what there is not."""
     factors = factor_names(row.scenario for row in comparison.rows)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_header(factors))
-    for row in comparison.rows:
-        writer.writerow(_line(comparison, row, factors))
-    return text.getvalue()
+    lines = (_line(comparison, row, factors) for row in comparison.rows)
+    return csv_text([_header(factors), *lines])
 
 
 def _header(factors: list[str]) -> list[str]:

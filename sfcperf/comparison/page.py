@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from sfcperf.analysis.comparison import Comparison, Estimate, Row, Side
+from sfcperf.analysis.comparison import Comparison, Estimate, Row, Side, Verdict
 from sfcperf.analysis.comparison.sides import VARIANT
-from sfcperf.comparison import wording as words
+from sfcperf.comparison import wording
 from sfcperf.comparison.charts import charts, side_anchor
-from sfcperf.comparison.forest import Mark, axis_of, mark
-from sfcperf.figures.plot import scenario_text
-from sfcperf.presentation import units
-from sfcperf.presentation.html_page import asset, environment, page_parts
+from sfcperf.comparison.forest import Axis, Mark, axis_of, mark
+from sfcperf.presentation import (
+    date_and_time,
+    relative_link,
+    render,
+    scenario_name,
+    scenario_text,
+    units,
+)
 from sfcperf.results.records import TrialRecord
 
-_ORDER = ("worse", "different", "better", "undecided", "equivalent")
+_ORDER: tuple[Verdict, ...] = ("worse", "different", "better", "undecided", "equivalent")
 """What a reader looks for first."""
 
 
@@ -71,31 +75,30 @@ class SideView:
 def comparison_page(comparison: Comparison, sides: Sequence[Side], target: Path) -> str:
     """HTML to be written to `target`, which decides where links to the runs' reports lead;
     `sides` are those that were compared, the baseline first."""
-    drawn = charts(comparison, comparison.rows)
+    drawn = charts(comparison)
     axis = axis_of(comparison.rows)
-    parts = page_parts()
-    context = {
-        **parts,
-        "style": parts["style"] + asset("sfcperf.comparison", "comparison.css"),
-        "comparison": comparison,
-        "title": f"{', '.join(c.name for c in comparison.candidates)} against "
-        f"{comparison.baseline.name}",
-        "level": _level(comparison),
-        "headline": _headline(comparison),
-        "counts": [(name, comparison.counts()[name], words.MARKS[name]) for name in _ORDER],  # type: ignore[index]
-        "axis": axis,
-        "rows": [_view(i, row, comparison, axis) for i, row in enumerate(comparison.rows)],
-        "sides": [_side(index, side, comparison, target) for index, side in enumerate(sides)],
-        "charts": drawn,
-        "data": {chart.id: chart.data for chart in drawn},
-        "differences": list(words.grouped_differences(comparison)),
-        "caution": words.caution(comparison),
-        "method": words.method_text(comparison),
-        "needed": words.NEEDED,
-        "many": len(comparison.candidates) > 1,
-        "confidence": f"{100 * (1 - comparison.options.alpha):g} %",
-    }
-    return environment("sfcperf.comparison").get_template("comparison.html.j2").render(context)
+    counts = comparison.counts()
+    candidates = ", ".join(side.name for side in comparison.candidates)
+    return render(
+        "sfcperf.comparison",
+        "comparison.html.j2",
+        {chart.id: chart.data for chart in drawn},
+        comparison=comparison,
+        title=f"{candidates} against {comparison.baseline.name}",
+        level=_level(comparison),
+        headline=_headline(comparison),
+        counts=[(name, counts[name], wording.MARKS[name]) for name in _ORDER],
+        axis=axis,
+        rows=[_view(i, row, comparison, axis) for i, row in enumerate(comparison.rows)],
+        sides=[_side(index, side, comparison, target) for index, side in enumerate(sides)],
+        charts=drawn,
+        differences=list(wording.grouped_differences(comparison)),
+        caveat=wording.caveat(comparison),
+        method=wording.method_text(comparison),
+        needed=wording.TRIALS_NEEDED,
+        many=len(comparison.candidates) > 1,
+        confidence=f"{100 * (1 - comparison.options.alpha):g} %",
+    )
 
 
 def _level(comparison: Comparison) -> Literal["trustworthy", "care", "not"]:
@@ -108,29 +111,29 @@ def _level(comparison: Comparison) -> Literal["trustworthy", "care", "not"]:
 
 def _headline(comparison: Comparison) -> str:
     counts, total = comparison.counts(), len(comparison.rows)
-    found = [f"{words.count_of(counts[name], total)} {name}" for name in _ORDER if counts[name]]  # type: ignore[index]
+    found = [f"{wording.count_of(counts[name], total)} {name}" for name in _ORDER if counts[name]]
     text = ", ".join(found)
     return text[0].upper() + text[1:]
 
 
-def _view(index: int, row: Row, comparison: Comparison, axis: Any) -> RowView:
-    scale = words.scale_of(row, comparison.rows)
+def _view(index: int, row: Row, comparison: Comparison, axis: Axis) -> RowView:
+    scale = wording.scale_of(row, comparison.rows)
     names = [side.name for side in comparison.candidates]
     return RowView(
         row=row,
         anchor=f"row-{index}",
-        scenario=scenario_text(row.scenario) or "the scenario",
+        scenario=scenario_name(row.scenario),
         metric=f"{row.label} {units.metric_title(row.metric)}",
         mark=mark(row, axis),
-        change=words.relative_text(row.relative),
-        interval=words.interval_text(row.relative),
-        centre_a=words.centre(row.a.median, scale, row.b.median),
-        centre_b=words.centre(row.b.median, scale, row.a.median),
-        p=words.p_text(row.p),
-        p_holm=words.p_text(row.p_holm),
+        change=wording.relative_text(row.relative),
+        interval=wording.interval_text(row.relative),
+        centre_a=wording.median_text(row.a.median, scale, row.b.median),
+        centre_b=wording.median_text(row.b.median, scale, row.a.median),
+        p=wording.p_text(row.p),
+        p_holm=wording.p_text(row.p_holm),
         verdict=row.verdict,
-        sign=words.MARKS[row.verdict],
-        needed=words.needed_text(row),
+        sign=wording.MARKS[row.verdict],
+        needed=wording.needed_text(row),
         numbers=tuple(_numbers(row, scale)),
         side=1 + names.index(row.candidate),
     )
@@ -138,66 +141,61 @@ def _view(index: int, row: Row, comparison: Comparison, axis: Any) -> RowView:
 
 def _numbers(row: Row, scale: units.Scale) -> list[tuple[str, str]]:
     """Name and text of every number that the table has no column for."""
-    family = f"over {row.family} rows" if row.family else "not corrected: no outcome could decide"
+    family = f"over {row.family} rows" if row.family else "not corrected: no p-value could decide"
     return [
         ("Difference", _estimate(row.difference, scale)),
         ("Relative difference", _relative(row.relative)),
         ("Difference of means", _estimate(row.mean_difference, scale)),
-        ("Means", f"{_value(row.a.mean, scale)} and {_value(row.b.mean, scale)}"),
+        ("Means", f"{scale.quantity(row.a.mean)} and {scale.quantity(row.b.mean)}"),
         ("Effect size", _plain(row.effect)),
-        ("In standard deviations", _plain(row.hedges_g)),
+        ("Difference in standard deviations", _plain(row.hedges_g)),
         ("Test", row.test or "none"),
-        ("p", f"{words.p_text(row.p)}; by Holm {words.p_text(row.p_holm)}, {family}"),
-        ("Least p it can reach", words.p_text(row.p_least)),
-        ("Equivalence", f"p {words.p_text(row.tost_p)} for a margin of {words.margin_text(row)}"),
+        ("p", f"{wording.p_text(row.p)}; by Holm {wording.p_text(row.p_holm)}, {family}"),
+        ("Smallest possible p", wording.p_text(row.p_least)),
+        (
+            "Equivalence",
+            f"p {wording.p_text(row.tost_p)} for a margin of {wording.margin_text(row)}",
+        ),
     ]
 
 
 def _estimate(estimate: Estimate | None, scale: units.Scale) -> str:
     if estimate is None:
         return "–"
-    factor = scale.factor
-    half = None
-    if estimate.low is not None and estimate.high is not None:
-        half = (estimate.high - estimate.low) / 2 * factor
-    text = units.with_unit(units.number(estimate.value * factor, half), scale.unit)
-    if half is None or estimate.low is None or estimate.high is None:
-        return f"{text}, {estimate.method}"
-    low, high = (units.number(end * factor, half) for end in (estimate.low, estimate.high))
-    return f"{text} [{low}, {high}], {estimate.method}"
+    half = units.half_width(estimate.low, estimate.high)
+    interval = f" {scale.interval(estimate.low, estimate.high)}" if half is not None else ""
+    value = scale.with_unit(scale.number(estimate.value, half))
+    return f"{value}{interval}, {estimate.method}"
 
 
 def _relative(estimate: Estimate | None) -> str:
     if estimate is None:
         return "none: the baseline is 0"
-    return f"{words.relative_text(estimate)} {words.interval_text(estimate)}, {estimate.method}"
+    return f"{wording.relative_text(estimate)} {wording.interval_text(estimate)}, {estimate.method}"
 
 
 def _plain(estimate: Estimate | None) -> str:
     return _estimate(estimate, units.Scale(1.0, ""))
 
 
-def _value(value: float | None, scale: units.Scale) -> str:
-    if value is None:
-        return "–"
-    return units.with_unit(units.number(value * scale.factor), scale.unit)
-
-
 def _side(index: int, side: Side, comparison: Comparison, target: Path) -> SideView:
-    samples = [row.b if index else row.a for row in comparison.rows if not index or row.candidate == side.name]  # noqa: E501  # fmt: skip
+    rows = comparison.rows
+    samples = [row.b for row in rows if row.candidate == side.name]
+    if index == 0:
+        samples = [row.a for row in rows]
     counted = {trial for sample in samples for trial in sample.trials}
     shown = counted | {trial for sample in samples for trial in sample.excluded}
     report = side.store.report
     return SideView(
         side.name,
         side.store.run_id,
-        os.path.relpath(report.resolve(), target.resolve().parent) if report.is_file() else None,
+        relative_link(report, target.parent) if report.is_file() else None,
         tuple(
             TrialView(
                 side_anchor(index, record.trial_id),
                 record,
                 scenario_text(_levels(record.scenario, side)),
-                record.started_at[:19].replace("T", " "),
+                date_and_time(record.started_at),
                 record.trial_id in counted,
             )
             for record in side.store.trials()

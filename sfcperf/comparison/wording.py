@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import floor, log10
 
 from sfcperf.analysis.comparison import Comparison, Estimate, Row
-from sfcperf.presentation import units
+from sfcperf.presentation import count_text, shortened, units
 
 MARKS = {"better": "▲", "worse": "▼", "different": "≠", "equivalent": "=", "undecided": "?"}
 """So that colour is never the only cue."""
@@ -15,8 +15,7 @@ MARKS = {"better": "▲", "worse": "▼", "different": "≠", "equivalent": "=",
 def counts_text(comparison: Comparison) -> str:
     """`12 rows: 1 better, 2 worse, 9 undecided`."""
     found = [f"{number} {name}" for name, number in comparison.counts().items() if number]
-    rows = len(comparison.rows)
-    return f"{rows} row{'' if rows == 1 else 's'}: {', '.join(found)}"
+    return f"{count_text(len(comparison.rows), 'row')}: {', '.join(found)}"
 
 
 def count_of(number: int, total: int) -> str:
@@ -39,14 +38,16 @@ def percent(value: float | None, half: float | None = None, *, sign: bool = True
 
 def relative_text(estimate: Estimate | None) -> str:
     """`+3.2 %`."""
-    return "–" if estimate is None else f"{percent(estimate.value, _half(estimate))} %"
+    if estimate is None:
+        return "–"
+    return f"{percent(estimate.value, units.half_width(estimate.low, estimate.high))} %"
 
 
 def interval_text(estimate: Estimate | None) -> str:
     """`[+1.1, +5.3]`, per cent."""
     if estimate is None or estimate.low is None or estimate.high is None:
         return "–"
-    half = _half(estimate)
+    half = units.half_width(estimate.low, estimate.high)
     return f"[{percent(estimate.low, half)}, {percent(estimate.high, half)}]"
 
 
@@ -74,19 +75,18 @@ def needed_text(row: Row) -> str:
     return f"{row.n_needed} {MARKS[what]}"
 
 
-NEEDED = (
+TRIALS_NEEDED = (
     "n to decide: trials per side (paired: rounds) that would show a difference (≠) or equivalence "
     "(=) in 4 of 5 cases, if what was observed is true"
 )
 
 
-def centre(value: float | None, scale: units.Scale, other: float | None) -> str:
+def median_text(value: float | None, scale: units.Scale, other: float | None) -> str:
     """A median to the digits that tell it from the other side's."""
     if value is None:
         return "–"
-    apart = abs(value - other) * scale.factor if other is not None else 0.0
-    half = max(apart, abs(value) * scale.factor * 1e-3) or None
-    return units.with_unit(units.number(value * scale.factor, half), scale.unit)
+    apart = abs(value - other) if other is not None else 0.0
+    return scale.with_unit(scale.number(value, max(apart, abs(value) * 1e-3) or None))
 
 
 def scale_of(row: Row, rows: Sequence[Row]) -> units.Scale:
@@ -110,13 +110,13 @@ def method_text(comparison: Comparison) -> str:
     )
 
 
-def caution(comparison: Comparison) -> str | None:
-    """What separate runs cannot tell."""
+def caveat(comparison: Comparison) -> str | None:
+    """The limits of a comparison of separate runs; None when all rows are paired."""
     if all(row.paired for row in comparison.rows):
         return None
     return (
-        "runs at different times: whatever changed between them counts as a difference; variants "
-        "in one workflow are measured in turns and do not have this flaw"
+        "the runs took place at different times: whatever changed between them counts as a "
+        "difference; variants of one workflow are measured alternately and avoid this"
     )
 
 
@@ -126,20 +126,13 @@ def grouped_differences(comparison: Comparison) -> Iterator[tuple[str, list[str]
     for item in comparison.differences:
         many = len(comparison.candidates) > 1
         title = f"{item.candidate}, {item.kind}" if many else item.kind
-        text = f"{item.name}: {_short(item.baseline)} -> {_short(item.value)}"
+        text = f"{item.name}: {_value(item.baseline)} -> {_value(item.value)}"
         groups.setdefault(title, []).append(text)
     yield from groups.items()
 
 
-def _short(value: object) -> str:
-    text = "none" if value is None else str(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _half(estimate: Estimate) -> float | None:
-    if estimate.low is None or estimate.high is None:
-        return None
-    return (estimate.high - estimate.low) / 2
+def _value(value: object) -> str:
+    return shortened("none" if value is None else str(value), 60)
 
 
 def _three_digits(value: float) -> str:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfcperf.figures.drawing import save, settings
-from sfcperf.figures.page_styles import FORMATS, STYLES, PageStyle, inches
-from sfcperf.figures.plot import scenario_text
-from sfcperf.figures.text_width import legend_columns, printable, wrapped
-from sfcperf.presentation import palette, units
-from sfcperf.results.store import RunStore, replace_file
+from sfcperf.figures.frame import framed, save, settings, visible_label
+from sfcperf.figures.layout import PAPER, FigureLayout
+from sfcperf.figures.text_width import printable
+from sfcperf.presentation import palette, scenario_text, shortened, units
+from sfcperf.results.columns import csv_text, factor_names
+from sfcperf.results.files import replace_file
+from sfcperf.results.store import RunStore
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,49 +24,46 @@ Document = Mapping[str, Any]
 
 _BAR_MM = 9.0
 _AXIS_MM = 12.0
-_LINE = 1.25
 _GREY = "#8a8a8a"
 _MOST_BARS = 40
 _MOST_LETTERS = 28
 _COLUMNS = ("trials", "mean_us", "ci_low_us", "ci_high_us", "samples", "median_us", "p99_us")
 
 
-def write_attribution(
-    run: RunStore,
-    folder: Path,
-    formats: Sequence[str] = FORMATS,
-    *,
-    style: PageStyle = STYLES["paper"],
-    width_mm: float | None = None,
-    with_note: bool = True,
-) -> list[Path]:
+def write_attribution(run: RunStore, folder: Path, layout: FigureLayout = PAPER) -> list[Path]:
     """A figure for each probe and direction, `attribution-PROBE`; none without attribution.json.
     Gives the files. Raises InputError when the run folder is damaged."""
     document = run.attribution()
     if document is None:
         return []
     folder.mkdir(parents=True, exist_ok=True)
-    paths = sorted(document["paths"], key=_group_of)
     files = []
-    for (label, way), found in groupby(paths, key=_group_of):
-        members = list(found)
-        target = folder / file_name(label, way)
-        words = note(document) if with_note else ""
-        with settings(style):
-            figure = _figure(members, words, style, width_mm or style.column_mm)
-            files += save(figure, target, formats, style)
-        replace_file(table := target.with_name(f"{target.name}.csv"), attribution_csv(members))
+    for label, direction, scenarios in attribution_groups(document):
+        target = folder / attribution_file_name(label, direction)
+        with settings(layout):
+            files += save(_figure(scenarios, _note(document), layout), target, layout)
+        replace_file(table := target.with_name(f"{target.name}.csv"), _csv(scenarios))
         files.append(table)
     return files
 
 
-def file_name(label: str, way: str) -> str:
+def attribution_groups(document: Document) -> Iterator[tuple[str, str, list[Document]]]:
+    """(Probe, direction, its scenarios), sorted."""
+
+    def key(path: Document) -> tuple[str, str]:
+        return path["label"], path["path"]
+
+    for (label, direction), scenarios in groupby(sorted(document["paths"], key=key), key):
+        yield label, direction, list(scenarios)
+
+
+def attribution_file_name(label: str, direction: str) -> str:
     """Of the figure of a probe and direction, without ending."""
-    stem = label if way == "forward" else f"{label}-{way}"
+    stem = label if direction == "forward" else f"{label}-{direction}"
     return f"attribution-{re.sub(r'[^A-Za-z0-9_.-]+', '-', stem)}"
 
 
-def note(document: Document) -> str:
+def _note(document: Document) -> str:
     """What bars and whiskers are."""
     return (
         f"Means of trials, {100 * document['confidence']:g} % CI ({document['method']}). Thick "
@@ -75,18 +71,15 @@ def note(document: Document) -> str:
     )
 
 
-def attribution_csv(members: Sequence[Document]) -> str:
+def _csv(members: Sequence[Document]) -> str:
     """A row per scenario and VNF, and for sum, end to end and residual; all times in us."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    factors = list(dict.fromkeys(name for member in members for name in member["scenario"]))
-    writer.writerow([*factors, "what", "kind", *_COLUMNS])
+    factors = factor_names(member["scenario"] for member in members)
+    rows: list[list[object]] = [[*factors, "what", "kind", *_COLUMNS]]
     for member in members:
         levels = [member["scenario"].get(factor, "") for factor in factors]
         for what, kind, time in _parts(member):
-            values = [(time or {}).get(column) for column in _COLUMNS]
-            writer.writerow([*levels, what, kind, *("" if v is None else v for v in values)])
-    return text.getvalue()
+            rows.append([*levels, what, kind, *((time or {}).get(name) for name in _COLUMNS)])
+    return csv_text(rows)
 
 
 def _parts(member: Document) -> Iterator[tuple[str, str, Document | None]]:
@@ -97,31 +90,13 @@ def _parts(member: Document) -> Iterator[tuple[str, str, Document | None]]:
         yield key, "", member[key]
 
 
-def _group_of(path: Document) -> tuple[str, str]:
-    return path["label"], path["path"]
-
-
-def _figure(members: Sequence[Document], words: str, style: PageStyle, width_mm: float) -> Figure:
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
+def _figure(members: Sequence[Document], note: str, layout: FigureLayout) -> Figure:
     shown = members[:_MOST_BARS]
     names = list(dict.fromkeys(f["name"] for m in shown for f in m["functions"] if f["time"]))
-    width_pt = 72 * inches(width_mm)
-    lines = wrapped(words, style.note_pt, 0.97 * width_pt) if words else []
-    columns = legend_columns(names, style.font_pt - 1, 0.97 * width_pt)
-    legend_rows = -(-len(names) // columns)
-    height_pt = 72 * inches((_AXIS_MM + _BAR_MM * len(shown)) * style.scale)
-    height_pt += _LINE * (len(lines) * style.note_pt + legend_rows * (style.font_pt - 1))
-    layout = ConstrainedLayoutEngine(h_pad=0.02, w_pad=0.02)
-    figure = Figure(figsize=(width_pt / 72, height_pt / 72), layout=layout)
-    axes = figure.add_subplot()
+    axes_mm = (_AXIS_MM + _BAR_MM * len(shown)) * layout.style.scale
+    figure, axes, columns = framed(layout, axes_mm, note, names)
     _bars(axes, shown, names)
     figure.legend(loc="outside upper left", ncols=columns, borderaxespad=0.0, columnspacing=1.2)
-    if lines:
-        figure.supxlabel(
-            "\n".join(lines), fontsize=style.note_pt, color="#444444", x=0.01, ha="left"
-        )
     return figure
 
 
@@ -135,13 +110,13 @@ def _bars(axes: Axes, members: Sequence[Document], names: Sequence[str]) -> None
             name, time = function["name"], function["time"]
             if time is None:
                 continue
-            label = "" if name in labelled else printable(name)
+            label = None if name in labelled else visible_label(printable(name))
             labelled.add(name)
             mean = time["mean_us"] * scale.factor
             look = looks[name]
             axes.barh(
                 place, mean, 0.6, at, color=look.colour, hatch=3 * look.hatch, edgecolor="white",
-                linewidth=0.4, label=f" {label}" if label.startswith("_") else label or None,
+                linewidth=0.4, label=label,
             )  # fmt: skip
             at += mean
             _whisker(axes, time, at, place, scale.factor)
@@ -154,9 +129,9 @@ def _bars(axes: Axes, members: Sequence[Document], names: Sequence[str]) -> None
 
 
 def _whisker(axes: Axes, time: Document, at: float, place: float, factor: float) -> None:
-    if time["ci_low_us"] is not None:
-        half = (time["ci_high_us"] - time["ci_low_us"]) / 2 * factor
-        axes.errorbar(at, place, xerr=half, color="black", elinewidth=0.7, capsize=2)
+    half = units.half_width(time["ci_low_us"], time["ci_high_us"])
+    if half is not None:
+        axes.errorbar(at, place, xerr=half * factor, color="black", elinewidth=0.7, capsize=2)
 
 
 def _end(axes: Axes, member: Document, at: float, place: float, factor: float) -> None:
@@ -181,5 +156,4 @@ def _extent(member: Document) -> float:
 
 
 def _scenario(member: Document) -> str:
-    text = printable(scenario_text(member["scenario"]) or "")
-    return text if len(text) <= _MOST_LETTERS else f"{text[: _MOST_LETTERS - 1]}…"
+    return shortened(printable(scenario_text(member["scenario"])), _MOST_LETTERS)

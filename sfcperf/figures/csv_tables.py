@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable
 
 from sfcperf.figures.plot import Plot, Point
-from sfcperf.presentation.levels import level_text
+from sfcperf.presentation import level_text
+from sfcperf.results.columns import csv_text, factor_names
 from sfcperf.workflow.figures import LINE
 from sfcperf.workflow.model import FigureSpec
 
@@ -23,21 +22,21 @@ def data_csv(plot: Plot) -> str:
     factors = _factors(plot)
     statistics = (*_STATISTICS, *_OF_MEDIAN) if plot.centre == "median" else _STATISTICS
     head = ["series", *factors, "probe", "metric", "unit", *statistics, *_DRAWN]
-    rows = [[*head, "state", "reasons", "trials", "excluded"]]
+    rows: list[list[object]] = [[*head, "state", "reasons", "trials", "excluded"]]
     for series in plot.series:
         for point in series.points:
             row = point.summary
-            cells = [series.name, *_levels(point, factors), *_what(plot, point)]
+            cells = [series.name, *_level_cells(point, factors), *_source(plot, point)]
             if row is None:
                 blanks = [""] * (1 + len(statistics) + len(_DRAWN))
                 rows.append([*cells, *blanks, point.state, "no trial", "", ""])
                 continue
             drawn = plot.estimate(row)
             scaled = [_scaled(v, plot.spec) for v in (drawn.value, drawn.low, drawn.high)]
-            values = [row.unit, *(_cell(getattr(row, name)) for name in statistics), *scaled]
+            values = [row.unit, *(getattr(row, name) for name in statistics), *scaled]
             ids = ("; ".join(row.reasons), " ".join(row.trials), " ".join(row.excluded))
             rows.append([*cells, *values, point.state, *ids])
-    return _text(rows)
+    return csv_text(rows)
 
 
 def trials_csv(plot: Plot) -> str:
@@ -51,11 +50,11 @@ def trials_csv(plot: Plot) -> str:
             for trial in point.trials:
                 record = trial.record
                 of_metric = trial.samples(plot.spec.metric)
-                cells = [series.name, *_levels(point, factors), *_what(plot, point)]
+                cells = [series.name, *_level_cells(point, factors), *_source(plot, point)]
                 about = [_unit(plot, point), record.trial_id, str(record.round), record.status]
                 y = _scaled(trial.value, plot.spec)
                 rows.append([*cells, *about, str(len(of_metric)), repr(trial.value), y])
-    return _text(rows)
+    return csv_text(rows)
 
 
 def samples_csv(plot: Plot) -> str:
@@ -64,15 +63,15 @@ def samples_csv(plot: Plot) -> str:
     rows = [["series", *factors, "probe", "metric", "unit", "trial", "sample", "value", "y"]]
     for series in plot.series:
         for point in series.points:
-            cells = [series.name, *_levels(point, factors), plot.spec.probe, plot.spec.metric]
+            cells = [series.name, *_level_cells(point, factors), plot.spec.probe, plot.spec.metric]
             for trial in point.valid_trials:
                 about = [*cells, _unit(plot, point), trial.record.trial_id]
                 for number, value in enumerate(trial.samples(plot.spec.metric), 1):
                     rows.append([*about, str(number), repr(value), _scaled(value, plot.spec)])
-    return _text(rows)
+    return csv_text(rows)
 
 
-def _what(plot: Plot, point: Point) -> tuple[str, str]:
+def _source(plot: Plot, point: Point) -> tuple[str, str]:
     """Label of the probe, and the metric; of a line of telemetry with its source."""
     for line in plot.spec.lines:
         if point.scenario[LINE] == line.name:
@@ -81,10 +80,10 @@ def _what(plot: Plot, point: Point) -> tuple[str, str]:
 
 
 def _factors(plot: Plot) -> list[str]:
-    return list(dict.fromkeys(f for point in plot.points for f in point.scenario))
+    return factor_names(point.scenario for point in plot.points)
 
 
-def _levels(point: Point, factors: Iterable[str]) -> list[str]:
+def _level_cells(point: Point, factors: Iterable[str]) -> list[str]:
     return [level_text(point.scenario[f]) if f in point.scenario else "" for f in factors]
 
 
@@ -97,13 +96,3 @@ def _unit(plot: Plot, point: Point) -> str:
 
 def _scaled(value: float | None, spec: FigureSpec) -> str:
     return "" if value is None else repr(value * spec.y_scale)
-
-
-def _cell(value: object) -> str:
-    return "" if value is None else str(value)
-
-
-def _text(rows: Iterable[Iterable[str]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()

@@ -1,11 +1,11 @@
-"""Distributions: the empirical one as steps, and when a box says something."""
+"""Empirical distributions as steps, and how many trials a box needs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-FEWEST_FOR_A_BOX = 5
-"""Trials below which a box shows fewer numbers than it draws lines for: a five-number summary."""
+MIN_TRIALS_FOR_BOX = 5
+"""A box draws five numbers: fewer trials are shown as points alone."""
 
 
 def steps(values: Sequence[float]) -> tuple[list[float], list[float]]:
@@ -25,8 +25,3 @@ def thinned(values: Sequence[float], most: int) -> list[float]:
     if len(ordered) <= most:
         return ordered
     return [ordered[round(rank * (len(ordered) - 1) / (most - 1))] for rank in range(most)]
-
-
-def boxed(values: Sequence[float]) -> bool:
-    """Whether there are values enough for a box; fewer are shown as points alone."""
-    return len(values) >= FEWEST_FOR_A_BOX

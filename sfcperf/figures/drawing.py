@@ -1,20 +1,14 @@
-"""From a plot to files: axes, legend above them, note below, in SVG, PDF and PNG.
-
-The same results give the same bytes, on another day, in another folder, for another user: no
-dates, fixed hash salts, and matplotlib's own defaults below the style, whatever `matplotlibrc` is
-about.
-"""
+"""From a plot to its files: SVG, PDF and PNG."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfcperf.figures.axis_ticks import set_ticks
 from sfcperf.figures.fits import fit_text
+from sfcperf.figures.frame import framed, save, settings, visible_label
+from sfcperf.figures.layout import PAPER, FigureLayout
 from sfcperf.figures.marks import (
     distribution_marks,
     drawn_values,
@@ -24,90 +18,35 @@ from sfcperf.figures.marks import (
     series_marks,
 )
 from sfcperf.figures.notes import curve_names, note
-from sfcperf.figures.page_styles import FORMATS, STYLES, PageStyle, inches
 from sfcperf.figures.plot import Plot
-from sfcperf.figures.text_width import legend_columns, printable, wrapped
-from sfcperf.presentation import palette
+from sfcperf.figures.text_width import printable, width_pt
+from sfcperf.presentation import level_text, palette
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     from sfcperf.analysis.fits import LineFit
 
-_LINE = 1.25
-"""Height of a line of text over its size."""
-_NO_DATES: dict[str, dict[str, None]] = {
-    "svg": {"Date": None},
-    "pdf": {"CreationDate": None},
-    "png": {"Software": None},
-}
+_AXES_SHARE = 0.82
+"""Of the figure's width, roughly: the rest is the y axis."""
+_GAP_EM = 0.8
+_LONGEST = 28
 
 
 def draw(
-    plot: Plot,
-    fits: Mapping[str, LineFit],
-    target: Path,
-    formats: Sequence[str] = FORMATS,
-    *,
-    style: PageStyle = STYLES["paper"],
-    width_mm: float | None = None,
-    with_note: bool = True,
+    plot: Plot, fits: Mapping[str, LineFit], target: Path, layout: FigureLayout = PAPER
 ) -> list[Path]:
-    """Write `target` with the ending of each format; `fits`: name of a series -> its line.
-
-    `width_mm` is the style's column unless given; without `with_note` what the error bars are must
-    stand in the caption.
-    """
-    with settings(style):
-        figure = _figure(plot, fits, style, width_mm or style.column_mm, with_note=with_note)
-        return save(figure, target, formats, style)
+    """Write `target` with the ending of each format; `fits`: name of a series -> its line."""
+    with settings(layout):
+        return save(_figure(plot, fits, layout), target, layout)
 
 
-def save(figure: Figure, target: Path, formats: Sequence[str], style: PageStyle) -> list[Path]:
-    """Write a figure that was made within `settings`; gives the files."""
-    # Lay out once, not once for each format.
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
-    files = []
-    for name in formats:
-        path = target.with_name(f"{target.name}.{name}")
-        beside = path.with_name(f".{path.name}.new")
-        figure.savefig(beside, format=name, dpi=style.png_dpi, metadata=_NO_DATES[name])
-        files.append(beside.replace(path))
-    return files
-
-
-@contextmanager
-def settings(style: PageStyle) -> Iterator[None]:
-    """matplotlib's settings for a style, and nothing of the user's."""
-    import matplotlib
-
-    with matplotlib.rc_context(), warnings.catch_warnings():
-        # A letter that the fonts lack is drawn as a box, which is seen without a warning.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(style.settings())
-        yield
-
-
-def _figure(
-    plot: Plot, fits: Mapping[str, LineFit], style: PageStyle, width_mm: float, *, with_note: bool
-) -> Figure:
-    from matplotlib.figure import Figure
-
-    width_pt = 72 * inches(width_mm)
-    words = wrapped(note(plot, fits), style.note_pt, 0.97 * width_pt) if with_note else []
+def _figure(plot: Plot, fits: Mapping[str, LineFit], layout: FigureLayout) -> Figure:
     handles = _handles(plot, fits)
     labels = [str(handle.get_label()) for handle in handles]
-    columns = legend_columns(labels, style.font_pt - 1, 0.97 * width_pt)
-    legend_rows = -(-len(handles) // columns) if handles else 0
-    height_pt = 72 * inches(style.axes_mm)
-    height_pt += _LINE * (len(words) * style.note_pt + legend_rows * (style.font_pt - 1))
-    figure = Figure(figsize=(width_pt / 72, height_pt / 72), layout=_constrained())
-    axes = figure.add_subplot()
+    figure, axes, columns = framed(layout, layout.style.axes_mm, note(plot, fits), labels)
     _draw_series(axes, plot, fits)
     if handles:
         # Above the axes: never over the data.
@@ -115,17 +54,8 @@ def _figure(
             handles=handles, loc="outside upper left", ncols=columns, handlelength=2.6,
             columnspacing=1.2, borderaxespad=0.0, labelspacing=0.2,
         )  # fmt: skip
-    if words:
-        grey = "#444444"
-        figure.supxlabel("\n".join(words), fontsize=style.note_pt, color=grey, x=0.01, ha="left")
-    set_ticks(axes, plot, width_pt, style.font_pt - 1)
+    _set_ticks(axes, plot, layout)
     return figure
-
-
-def _constrained() -> ConstrainedLayoutEngine:
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    return ConstrainedLayoutEngine(h_pad=0.02, w_pad=0.02)
 
 
 def _draw_series(axes: Axes, plot: Plot, fits: Mapping[str, LineFit]) -> None:
@@ -151,6 +81,49 @@ def _draw_series(axes: Axes, plot: Plot, fits: Mapping[str, LineFit]) -> None:
         axes.set_ylim(bottom=0, top=1.08 * max(values, default=0) or 1)
 
 
+def _set_ticks(axes: Axes, plot: Plot, layout: FigureLayout) -> None:
+    """Ticks at every level of the x axis where there is room, turned or thinned where there is not;
+    and the axis' limits."""
+    size_pt = layout.style.font_pt - 1
+    if plot.spec.kind == "ecdf" or not plot.levels:
+        return
+    grouped = is_grouped(plot)
+    places = [float(plot.place(v)) if grouped else plot.position(v) for v in plot.levels]
+    labels = [_middle_cut(printable(level_text(level))) for level in plot.levels]
+    categories = grouped or not plot.numeric
+    margin = 0.5 if categories else 0.05 * max(places[-1] - places[0], 1)
+    low, high = min(places) - margin, max(places) + margin
+    axes.set_xlim(low, high)
+    per_unit = _AXES_SHARE * layout.width_pt / (high - low)
+    widths = [width_pt(label, size_pt) + _GAP_EM * size_pt for label in labels]
+    kept = _fitting(places, widths, per_unit)
+    turned = categories and len(kept) < len(places)
+    if turned:
+        # Turned by 35 degrees, lines of text need about 1.6 times their height beside each other.
+        kept = _fitting(places, [1.7 * size_pt] * len(places), per_unit)
+    axes.set_xticks([places[i] for i in kept], [labels[i] for i in kept])
+    for label in axes.get_xticklabels() if turned else ():
+        label.set(rotation=35, ha="right", rotation_mode="anchor")
+
+
+def _fitting(places: list[float], widths: list[float], per_unit: float) -> list[int]:
+    """Indices of the labels that fit beside each other, from the left."""
+    kept: list[int] = []
+    for index, place in enumerate(places):
+        if kept:
+            room = (place - places[kept[-1]]) * per_unit
+            if room < (widths[index] + widths[kept[-1]]) / 2:
+                continue
+        kept.append(index)
+    return kept
+
+
+def _middle_cut(label: str) -> str:
+    """Long names differ at their ends as often as at their beginnings."""
+    half = _LONGEST // 2
+    return label if len(label) <= _LONGEST else f"{label[:half]}…{label[-half + 1 :]}"
+
+
 def _handles(plot: Plot, fits: Mapping[str, LineFit]) -> list[Artist]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -170,7 +143,6 @@ def _handles(plot: Plot, fits: Mapping[str, LineFit]) -> list[Artist]:
         else:
             line = "none" if plot.spec.kind == "box" else look.line
             handle = Line2D([], [], color=look.colour, marker=look.marker, ls=line)
-        # matplotlib hides labels that start with an underscore.
-        handle.set_label(f" {label}" if label.startswith("_") else label)
+        handle.set_label(visible_label(label))
         handles.append(handle)
     return handles

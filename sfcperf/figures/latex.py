@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sfcperf.figures.page_styles import PageStyle
+from sfcperf.figures.layout import FigureLayout
 from sfcperf.figures.text_width import printable
 
 _SPECIAL = {
@@ -32,18 +32,18 @@ _SPECIAL = {
 }
 
 
-def latex(file: str, title: str, note: str, style: PageStyle, width_mm: float) -> str:
+def latex(file: str, title: str, note: str, layout: FigureLayout) -> str:
     """A `figure` environment, `figure*` when it is wider than a column; `file` is what is
     included."""
     name = file.rpartition(".")[0]
-    star = "*" if width_mm > style.column_mm + 1 else ""
+    star = "*" if layout.width_mm > layout.style.column_mm + 1 else ""
     title = title.rstrip(".")
     return "\n".join(
         (
             "% Needs \\usepackage{graphicx}.",
             f"\\begin{{figure{star}}}",
             "  \\centering",
-            f"  \\includegraphics[width={width_mm:g}mm]{{{file}}}",
+            f"  \\includegraphics[width={layout.width_mm:g}mm]{{{file}}}",
             f"  \\caption{{{escape(title)}. {escape(note)}}}",
             f"  \\label{{fig:{re.sub(r'[^A-Za-z0-9-]', '-', name)}}}",
             f"\\end{{figure{star}}}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sfcperf.figures.distribution import boxed, steps
+from sfcperf.figures.distribution import MIN_TRIALS_FOR_BOX, steps
 from sfcperf.figures.plot import Plot, Point, Series
 from sfcperf.presentation import palette
 
@@ -56,11 +56,7 @@ def missing_marks(axes: Axes, plot: Plot, series: Series, index: int) -> None:
     look = palette.style(index)
     for point in series.points:
         if point.state == "missing":
-            x = (
-                _grouped_position(plot, point, index)
-                if is_grouped(plot)
-                else _x(plot, point, index)
-            )
+            x = (_grouped_position if is_grouped(plot) else _x)(plot, point, index)
             height = 0.03 if is_grouped(plot) else 0.03 + 0.06 * index
             place = axes.get_xaxis_transform()
             axes.plot([x], [height], "x", color=look.colour, transform=place, clip_on=False)
@@ -69,8 +65,7 @@ def missing_marks(axes: Axes, plot: Plot, series: Series, index: int) -> None:
 def distribution_marks(axes: Axes, plot: Plot) -> None:
     """Empirical distributions: a thick line over all samples of a scenario's valid trials, a thin
     one for each trial."""
-    curves = [point for series in plot.series for point in series.points]
-    for index, point in enumerate(curves):
+    for index, point in enumerate(plot.points):
         look = palette.style(index)
         trials = [trial.samples(plot.spec.metric) for trial in point.valid_trials]
         scale = plot.spec.y_scale
@@ -142,7 +137,7 @@ def _boxes(axes: Axes, plot: Plot, series: Series, index: int) -> None:
     for point in series.points:
         x = _grouped_position(plot, point, index)
         values = [trial.value * plot.spec.y_scale for trial in point.valid_trials]
-        if boxed(values):
+        if len(values) >= MIN_TRIALS_FOR_BOX:
             line = {"color": look.colour, "linewidth": _thin()}
             axes.boxplot(
                 [values],

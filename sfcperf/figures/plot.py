@@ -10,16 +10,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from sfcperf.figures.estimate import Centre, Estimate, estimate
-from sfcperf.presentation import units
-from sfcperf.presentation.levels import (
+from sfcperf.figures.results import RUN
+from sfcperf.presentation import (
     Levels,
     axis_levels,
     is_number,
     level_key,
     level_text,
     scenario_key,
-    scenario_text,
+    units,
     varying,
 )
 from sfcperf.results.records import Summary
@@ -29,25 +28,29 @@ from sfcperf.workflow.model import FigureSpec
 if TYPE_CHECKING:
     from sfcperf.figures.trial_index import TrialIndex, TrialValue
 
-__all__ = [
-    "Levels",
-    "Plot",
-    "Point",
-    "Series",
-    "automatic",
-    "axis_levels",
-    "level_text",
-    "resolve",
-    "scenario_key",
-    "scenario_text",
-]
-
+Centre = Literal["mean", "median"]
 PointState = Literal["trusted", "untrusted", "missing"]
 
-RUN = "run"
-"""Factor whose levels are the labels of runs, in figures over many runs."""
 VARIANT = "variant"
 """Factor of interleaved A/B designs."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a point stands for: mean or median of its trials, in the metric's unit."""
+
+    value: float | None
+    """None without a valid trial."""
+    low: float | None
+    """None without an interval: of the mean for n < 2, of the median for n < 6 at 0.95."""
+    high: float | None
+    method: str
+    """How the interval was made."""
+
+    @property
+    def half_width(self) -> float | None:
+        """Of the interval."""
+        return units.half_width(self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -123,46 +126,13 @@ class Plot:
         return self.spec.centre if self.spec.kind in ("line", "bar") else "mean"
 
     def estimate(self, row: Summary) -> Estimate:
-        """What the point of a row stands for, with its interval."""
-        return estimate(row, self.centre)
+        """What the point of a row stands for: never a mean with the interval of a median."""
+        if self.centre == "median":
+            return Estimate(row.median, row.median_ci_low, row.median_ci_high, row.median_method)
+        return Estimate(row.mean, row.ci_low, row.ci_high, row.method)
 
-    @property
-    def untrusted(self) -> int:
-        """Points whose trials were not all valid."""
-        return self._count("untrusted")
-
-    @property
-    def missing(self) -> int:
-        """Scenarios without a number."""
-        return self._count("missing")
-
-    @property
-    def interval_note(self) -> str:
-        """What the error bars are, and over how many trials."""
-        rows = self.summaries
-        if not rows:
-            return "No valid trial."
-        counts = sorted({row.n for row in rows})
-        trials = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
-        if self.spec.kind == "ecdf":
-            return f"Distribution of all samples of the valid trials ({trials} each)."
-        estimates = [self.estimate(row) for row in rows]
-        what = "Medians. " if self.centre == "median" else ""
-        bare = sum(one.half_width is None for one in estimates)
-        if bare == len(rows):
-            need = "more" if what else "two"
-            return f"{what}No error bars: an interval needs {need} valid trials ({trials})."
-        levels = " / ".join(f"{100 * level:g} %" for level in sorted({r.confidence for r in rows}))
-        methods = ", ".join(sorted({e.method for e in estimates if e.half_width is not None}))
-        text = f"{what}Error bars: {levels} confidence interval, {methods}, {trials} trials."
-        if bare:
-            points = "1 point" if bare == 1 else f"{bare} points"
-            text += f" None at {points}: too few trials."
-        if what and any("repeated looks" in row.method for row in rows):
-            text += " Rounds were stopped by the mean's interval; the median's is not corrected."
-        return text
-
-    def _count(self, state: PointState) -> int:
+    def count(self, state: PointState) -> int:
+        """Points in a state."""
         return sum(point.state == state for point in self.points)
 
 
@@ -184,13 +154,14 @@ def resolve(
         if row.label == spec.probe and row.metric == spec.metric
     }
     axis = axis_levels(spec.x, scenarios)
-    tellers = [name for name in varying(scenarios) if name != spec.x]
+    distinguishing = [name for name in varying(scenarios) if name != spec.x]
     if spec.series is not None:
-        tellers = [spec.series, *(name for name in tellers if name != spec.series)]
+        distinguishing = [spec.series, *(name for name in distinguishing if name != spec.series)]
     groups: dict[str, dict[str, Point]] = {}
     levels: dict[str, Any] = {}
     for scenario in scenarios:
-        name = ", ".join(_teller(f, scenario, tellers) for f in tellers if f in scenario)
+        parts = [_series_part(f, scenario, distinguishing) for f in distinguishing if f in scenario]
+        name = ", ".join(parts)
         level = scenario.get(spec.x)
         behind = () if trials is None else trials.of(spec.probe, scenario, spec.metric)
         point = Point(level, scenario, rows.get(scenario_key(scenario)), behind)
@@ -203,50 +174,10 @@ def resolve(
     return Plot(spec, series, axis, all(is_number(level) for level in axis))
 
 
-def automatic(summaries: Sequence[Summary], scenarios: Sequence[Levels]) -> list[FigureSpec]:
-    """A figure for each metric of each probe: the first numeric factor that varies on the x axis
-    (else the first that varies), the other factors as series. Runs and variants are what is
-    compared: they are the series unless nothing else varies."""
-    changing = varying(scenarios)
-    compared = [name for name in (RUN, VARIANT) if name in changing]
-    free = [name for name in changing if name not in compared]
-    numeric = [f for f in free if all(is_number(v) for v in axis_levels(f, scenarios))]
-    factors = list(dict.fromkeys(name for levels in scenarios for name in levels))
-    x = next(iter([*numeric, *free, *compared, *factors]), "")
-    series = next((name for name in [*compared, *free] if name != x), None)
-    kinds = {(row.label, row.metric): row for row in summaries}
-    groups: dict[tuple[str, str], list[Summary]] = {key: [] for key in kinds}
-    for row in summaries:
-        groups[row.label, row.metric].append(row)
-    return [measured(row, groups[key], x, series) for key, row in kinds.items()]
-
-
-def measured(row: Summary, rows: Sequence[Summary], x: str, series: str | None) -> FigureSpec:
-    """The figure of a metric (`row` is one of its `rows`) against a factor, in a unit in which its
-    largest value reads between 1 and 1000."""
-    values = [value for r in rows for value in (r.mean, r.ci_high) if value is not None]
-    scale = units.scale_for(values, row.unit, row.metric)
-    title = units.metric_title(row.metric)
-    return FigureSpec(
-        name=f"{row.label}-{row.metric}",
-        title=f"{row.label}: {title}",
-        probe=row.label,
-        metric=row.metric,
-        x=x,
-        series=series,
-        x_label=x.replace("_", " ") or "scenario",
-        y_label=f"{title} [{scale.unit or '1'}]",
-        y_scale=scale.factor,
-        fit="none",
-    )
-
-
-def _teller(factor: str, scenario: Levels, tellers: Sequence[str]) -> str:
+def _series_part(factor: str, scenario: Levels, distinguishing: Sequence[str]) -> str:
     level = level_text(scenario[factor])
     # `T1` speaks for itself, `2` does not; and a name that the user gave to a run, variant or line.
-    named = factor in (RUN, VARIANT, LINE) or len(tellers) == 1
-    return (
-        level
-        if isinstance(scenario[factor], str) and named
-        else (f"{factor.replace('_', ' ')} {level}")
-    )
+    named = factor in (RUN, VARIANT, LINE) or len(distinguishing) == 1
+    if named and isinstance(scenario[factor], str):
+        return level
+    return f"{factor.replace('_', ' ')} {level}"

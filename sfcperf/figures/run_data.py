@@ -1,4 +1,4 @@
-"""What figures and reports are made from: the results of one run, or of many put side by side.
+"""Runs to be shown: one, or many put side by side.
 
 Many runs become one by a factor more, `run`, whose levels are their labels: then a run is a series
 (or a place on the x axis) as any level is.
@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from sfcperf.errors import InputError, SfcperfError
-from sfcperf.figures.line_results import LineResults, line_results
-from sfcperf.figures.plot import RUN, Plot, resolve
+from sfcperf.figures.plot import Plot, resolve
+from sfcperf.figures.results import RUN, Results, joined, line_results
 from sfcperf.figures.trial_index import TrialIndex
-from sfcperf.presentation.levels import Levels
+from sfcperf.presentation import Levels, date_and_time
 from sfcperf.results.records import Summary, TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.model import FigureSpec, Workflow
@@ -27,10 +27,19 @@ class RunData:
 
     store: RunStore
     label: str
+    loads_workflow: bool = True
+    """False for a run whose plug-ins may be missing: its manifest names the scenarios as well."""
 
     @cached_property
     def _loaded(self) -> tuple[Workflow | None, str | None]:
-        return load_workflow(self.store)
+        from sfcperf.workflow.load import load_document
+
+        if not self.loads_workflow:
+            return None, None
+        try:
+            return load_document(*self.store.workflow()), None
+        except SfcperfError as error:
+            return None, str(error)
 
     @property
     def workflow(self) -> Workflow | None:
@@ -54,60 +63,21 @@ class RunData:
 
     @cached_property
     def scenarios(self) -> list[Levels]:
-        """Levels of all planned scenarios."""
-        return planned_scenarios(self.store, self.workflow, self.trials)
+        """Levels of all planned scenarios, of the workflow, else the manifest, else the trials."""
+        if self.workflow is not None:
+            return [scenario.levels for scenario in self.workflow.scenarios]
+        planned = [entry["levels"] for entry in self.store.manifest().get("scenarios") or ()]
+        return planned or list({r.scenario_id: r.scenario for r in self.trials}.values())
 
     @property
     def figures(self) -> tuple[FigureSpec, ...]:
         """The workflow's figures."""
         return self.workflow.figures if self.workflow is not None else ()
 
-
-@dataclass(frozen=True)
-class Results:
-    """Summaries, scenarios and trials, ready to be resolved into plots."""
-
-    summaries: list[Summary]
-    scenarios: list[Levels]
-    trials: list[TrialRecord]
-    runs: tuple[str, ...] = ()
-    """Labels, when there are many."""
-
-    def scenarios_of(self, spec: FigureSpec) -> list[Levels]:
-        """Scenarios of the runs that measured what a figure shows."""
-        without = self.without(spec)
-        return [levels for levels in self.scenarios if levels.get(RUN) not in without]
-
-    def without(self, spec: FigureSpec) -> list[str]:
-        """Labels of the runs that measured nothing of what a figure shows."""
-        probes = {line.probe for line in spec.lines}
-        have = {
-            row.scenario.get(RUN)
-            for row in self.summaries
-            if (row.label, row.metric) == (spec.probe, spec.metric) or row.label in probes
-        }
-        return [label for label in self.runs if label not in have]
-
-
-def load_workflow(store: RunStore) -> tuple[Workflow | None, str | None]:
-    """The run's workflow, or why it cannot be loaded here: its plug-ins may be missing."""
-    from sfcperf.workflow.load import load_document
-
-    try:
-        return load_document(*store.workflow()), None
-    except SfcperfError as error:
-        return None, str(error)
-
-
-def planned_scenarios(
-    store: RunStore, workflow: Workflow | None, trials: Sequence[TrialRecord]
-) -> list[Levels]:
-    """Levels of all planned scenarios: from the workflow, else the manifest, else the trials."""
-    if workflow is not None:
-        return [scenario.levels for scenario in workflow.scenarios]
-    planned = [scenario["levels"] for scenario in store.manifest().get("scenarios") or ()]
-    seen = {record.scenario_id: record.scenario for record in trials}
-    return planned or list(seen.values())
+    @property
+    def results(self) -> Results:
+        """What its figures are made from."""
+        return Results(self.summaries, self.scenarios, self.trials)
 
 
 def side_by_side(runs: Sequence[RunData]) -> Results:
@@ -116,7 +86,7 @@ def side_by_side(runs: Sequence[RunData]) -> Results:
     Raises InputError when a workflow has a factor of that name.
     """
     if len(runs) == 1:
-        return Results(runs[0].summaries, runs[0].scenarios, runs[0].trials)
+        return runs[0].results
     for run in runs:
         if any(RUN in levels for levels in run.scenarios):
             raise InputError(
@@ -124,12 +94,7 @@ def side_by_side(runs: Sequence[RunData]) -> Results:
                 where=run.store.run_id,
                 hint="draw this run alone",
             )
-    return Results(
-        [replace(row, scenario=_with(run, row.scenario)) for run in runs for row in run.summaries],
-        [_with(run, levels) for run in runs for levels in run.scenarios],
-        [replace(r, scenario=_with(run, r.scenario)) for run in runs for r in run.trials],
-        tuple(run.label for run in runs),
-    )
+    return joined([run.results.labelled(run.label) for run in runs])
 
 
 def label_runs(stores: Sequence[RunStore], given: Mapping[str, str]) -> list[RunData]:
@@ -177,7 +142,7 @@ def _automatic_labels(stores: Sequence[RunStore]) -> list[str]:
     names = [str(m.get("name") or run) for m, run in zip(manifests, ids, strict=True)]
     if len(set(names)) == len(names):
         return names
-    starts = [str(m.get("started_at") or "")[:16].replace("T", " ") for m in manifests]
+    starts = [date_and_time(str(m.get("started_at") or ""))[:16] for m in manifests]
     dated = [f"{name} {start}".strip() for name, start in zip(names, starts, strict=True)]
     return dated if len(set(dated)) == len(dated) else ids
 
@@ -189,21 +154,9 @@ def resolve_figure(
     and `index` knows their trials. Raises InputError when a run folder is damaged."""
     if not spec.lines:
         return resolve(spec, results.summaries, results.scenarios_of(spec), index)
-    found = [line_results(run.store, spec, run.trials, run.scenarios) for run in runs]
+    found = [line_results(run.store, spec, run.results) for run in runs]
     if len(runs) > 1:
-        found = [_labelled(run, lines) for run, lines in zip(runs, found, strict=True)]
-    index.add(record for lines in found for record in lines.trials)
-    summaries = [row for lines in found for row in lines.summaries]
-    return resolve(spec, summaries, [one for lines in found for one in lines.scenarios], index)
-
-
-def _labelled(run: RunData, lines: LineResults) -> LineResults:
-    return LineResults(
-        [replace(row, scenario=_with(run, row.scenario)) for row in lines.summaries],
-        [_with(run, levels) for levels in lines.scenarios],
-        [replace(record, scenario=_with(run, record.scenario)) for record in lines.trials],
-    )
-
-
-def _with(run: RunData, levels: Levels) -> dict[str, object]:
-    return {RUN: run.label, **levels}
+        found = [lines.labelled(run.label) for run, lines in zip(runs, found, strict=True)]
+    lines = joined(found)
+    index.add(lines.trials)
+    return resolve(spec, lines.summaries, lines.scenarios, index)

@@ -1,16 +1,17 @@
-"""Which figures to draw: those of the workflow, automatic ones, or one put together on demand."""
+"""Which figures to draw: those of the workflow, automatic ones, or one made on request."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from sfcperf.errors import InputError
-from sfcperf.figures.estimate import Centre
-from sfcperf.figures.plot import RUN, automatic
-from sfcperf.figures.run_data import Results, RunData
-from sfcperf.presentation.levels import axis_levels, is_number, varying
+from sfcperf.figures.plot import VARIANT, Centre
+from sfcperf.figures.results import RUN, Results
+from sfcperf.figures.run_data import RunData
+from sfcperf.presentation import Levels, axis_levels, by_metric, is_number, units, varying
+from sfcperf.results.columns import factor_names
 from sfcperf.results.records import Summary
 from sfcperf.workflow.findings import did_you_mean, listing
 from sfcperf.workflow.model import FigureSpec
@@ -22,9 +23,11 @@ FITTED = ("line", "bar")
 
 
 @dataclass(frozen=True)
-class Wish:
+class FigureRequest:
     """A figure as asked for on the command line; None: as it is, or automatic."""
 
+    figures: tuple[str, ...] = ()
+    """Names of figures of the workflow, or of automatic ones (PROBE-METRIC)."""
     metric: str | None = None
     probe: str | None = None
     x: str | None = None
@@ -38,11 +41,12 @@ class Wish:
 
 
 def chosen_figures(
-    runs: Sequence[RunData], results: Results, names: Sequence[str], wish: Wish
+    runs: Sequence[RunData], results: Results, request: FigureRequest
 ) -> list[FigureSpec]:
-    """The figures to draw: one of `wish.metric` when that is given; else those of `names`; else
+    """The figures to draw: one of `request.metric` when that is given; else those of
+    `request.figures`; else
     the workflow's (of many runs the first that has any); else an automatic one per primary metric.
-    What else the wish says changes each of them.
+    What else the request says changes each of them.
 
     Raises InputError, naming what there is.
     """
@@ -52,34 +56,63 @@ def chosen_figures(
             where=", ".join(run.store.run_id for run in runs),
             hint="`sfcperf report RUN` analyses a run that was interrupted",
         )
-    asked = list(next((run.figures for run in runs if run.figures), ()))
-    free = automatic(results.summaries, results.scenarios)
-    if wish.metric is not None or wish.probe is not None:
-        figures = [_of_metric(results.summaries, free, wish)]
-    elif names:
-        figures = [_named(name, asked, free) for name in names]
+    own = list(next((run.figures for run in runs if run.figures), ()))
+    defaults = automatic(results.summaries, results.scenarios)
+    if request.metric is not None or request.probe is not None:
+        figures = [_requested(results.summaries, defaults, request)]
+    elif request.figures:
+        figures = [_named(name, own, defaults) for name in request.figures]
     else:
         primary = {(row.label, row.metric) for row in results.summaries if row.primary}
-        figures = asked or [f for f in free if (f.probe, f.metric) in primary] or free
-    return [_changed(figure, wish, results, many=len(runs) > 1) for figure in figures]
+        figures = own or [f for f in defaults if (f.probe, f.metric) in primary] or defaults
+    return [_changed(figure, request, results, many=len(runs) > 1) for figure in figures]
 
 
-def _named(name: str, asked: Sequence[FigureSpec], free: Sequence[FigureSpec]) -> FigureSpec:
-    figures = {figure.name: figure for figure in (*free, *asked)}
-    if name not in figures:
-        raise InputError(
-            f"there is no figure {name!r}",
-            where="--figure",
-            allowed=listing([f.name for f in (*asked, *free)]),
-            hint=did_you_mean(name, figures),
-        )
-    return figures[name]
+def automatic(summaries: Sequence[Summary], scenarios: Sequence[Levels]) -> list[FigureSpec]:
+    """A figure for each metric of each probe: the first numeric factor that varies on the x axis
+    (else the first that varies), the other factors as series. Runs and variants are what is
+    compared: they are the series unless nothing else varies."""
+    changing = varying(scenarios)
+    compared = [name for name in (RUN, VARIANT) if name in changing]
+    free = [name for name in changing if name not in compared]
+    numeric = [f for f in free if all(is_number(v) for v in axis_levels(f, scenarios))]
+    x = next(iter([*numeric, *free, *compared, *factor_names(scenarios)]), "")
+    series = next((name for name in [*compared, *free] if name != x), None)
+    return [_of_metric(rows, x, series) for rows in by_metric(summaries).values()]
 
 
-def _of_metric(rows: Sequence[Summary], free: Sequence[FigureSpec], wish: Wish) -> FigureSpec:
-    of_probe = _one("--probe", wish.probe, rows, lambda row: row.label)
-    found = _one("--metric", wish.metric, of_probe, lambda row: row.metric)
-    metric = wish.metric or next((r.metric for r in found if r.primary), found[0].metric)
+def _of_metric(rows: Sequence[Summary], x: str, series: str | None) -> FigureSpec:
+    """The figure of a metric against a factor, in a unit in which its largest value reads between
+    1 and 1000."""
+    row = rows[-1]
+    values = [value for r in rows for value in (r.mean, r.ci_high) if value is not None]
+    scale = units.scale_for(values, row.unit, row.metric)
+    title = units.metric_title(row.metric)
+    return FigureSpec(
+        name=f"{row.label}-{row.metric}",
+        title=f"{row.label}: {title}",
+        probe=row.label,
+        metric=row.metric,
+        x=x,
+        series=series,
+        x_label=x.replace("_", " ") or "scenario",
+        y_label=f"{title} [{scale.unit or '1'}]",
+        y_scale=scale.factor,
+        fit="none",
+    )
+
+
+def _named(name: str, own: Sequence[FigureSpec], defaults: Sequence[FigureSpec]) -> FigureSpec:
+    _check_known("--figure", "there is no figure", name, [f.name for f in (*own, *defaults)])
+    return {figure.name: figure for figure in (*defaults, *own)}[name]
+
+
+def _requested(
+    rows: Sequence[Summary], defaults: Sequence[FigureSpec], request: FigureRequest
+) -> FigureSpec:
+    of_probe = _rows_of("--probe", request.probe, rows, lambda row: row.label)
+    found = _rows_of("--metric", request.metric, of_probe, lambda row: row.metric)
+    metric = request.metric or next((r.metric for r in found if r.primary), found[0].metric)
     labels = sorted({row.label for row in found})
     if len(labels) > 1:
         raise InputError(
@@ -87,57 +120,57 @@ def _of_metric(rows: Sequence[Summary], free: Sequence[FigureSpec], wish: Wish) 
             where="--probe",
             allowed=listing(labels),
         )
-    return next(f for f in free if (f.probe, f.metric) == (labels[0], metric))
+    return next(f for f in defaults if (f.probe, f.metric) == (labels[0], metric))
 
 
-def _one(
+def _rows_of(
     option: str, value: str | None, rows: Sequence[Summary], of: Callable[[Summary], str]
 ) -> list[Summary]:
     """Rows of a value; all without one."""
-    there = list(dict.fromkeys(map(of, rows)))
-    if value is not None and value not in there:
-        raise InputError(
-            f"there are no results of {value!r}",
-            where=option,
-            allowed=listing(there),
-            hint=did_you_mean(value, there),
-        )
+    _check_known(option, "there are no results of", value, dict.fromkeys(map(of, rows)))
     return [row for row in rows if value in (None, of(row))]
 
 
-def _changed(figure: FigureSpec, wish: Wish, results: Results, *, many: bool) -> FigureSpec:
-    factors = list(dict.fromkeys(f for levels in results.scenarios for f in levels))
-    for option, name in (("--x", wish.x), ("--series", wish.series)):
-        if name is not None and name not in factors:
-            raise InputError(
-                f"there is no factor {name!r}",
-                where=option,
-                allowed=listing(factors),
-                hint=did_you_mean(name, factors),
-            )
-    x = wish.x or _axis(figure, results)
-    series = wish.series or (RUN if many and x != RUN else figure.series)
-    if wish.x is not None and series == x:
+def _check_known(option: str, problem: str, name: str | None, known: Collection[str]) -> None:
+    """Raises InputError for a name that is not among those known; None is."""
+    if name is not None and name not in known:
+        raise InputError(
+            f"{problem} {name!r}",
+            where=option,
+            allowed=listing(known),
+            hint=did_you_mean(name, known),
+        )
+
+
+def _changed(
+    figure: FigureSpec, request: FigureRequest, results: Results, *, many: bool
+) -> FigureSpec:
+    factors = factor_names(results.scenarios)
+    for option, name in (("--x", request.x), ("--series", request.series)):
+        _check_known(option, "there is no factor", name, factors)
+    x = request.x or _axis(figure, results)
+    series = request.series or (RUN if many and x != RUN else figure.series)
+    if request.x is not None and series == x:
         series = None
-    if wish.series is not None and wish.series == x:
+    if request.series is not None and request.series == x:
         raise InputError("this factor is on the x axis already", where="--series")
-    kind = cast("Kind", wish.kind) or figure.kind
+    kind = cast("Kind", request.kind) or figure.kind
     fit = figure.fit if x == figure.x and kind in FITTED else "none"
     given = figure.centre
-    centre = cast("Centre", wish.centre) or (given if kind in FITTED else "mean")
+    centre = cast("Centre", request.centre) or (given if kind in FITTED else "mean")
     figure = replace(
         figure,
         x=x,
         series=series,
         x_label=figure.x_label if x == figure.x else x.replace("_", " "),
         kind=kind,
-        fit=cast("Fit", wish.fit) or fit,
+        fit=cast("Fit", request.fit) or fit,
         centre=centre,
-        title=wish.title or figure.title,
-        name=wish.name or figure.name,
+        title=request.title or figure.title,
+        name=request.name or figure.name,
     )
-    if wish.x or wish.series or wish.kind or centre != given:
-        figure = figure if wish.name else replace(figure, name=_name(figure, wish))
+    if request.x or request.series or request.kind or centre != given:
+        figure = figure if request.name else replace(figure, name=_name(figure, request))
     _check(figure, results)
     return figure
 
@@ -148,14 +181,14 @@ def _axis(figure: FigureSpec, results: Results) -> str:
     return RUN if changing == [RUN] else figure.x
 
 
-def _name(figure: FigureSpec, wish: Wish) -> str:
+def _name(figure: FigureSpec, request: FigureRequest) -> str:
     """A file name that does not take that of the figure as it is."""
     parts = [
         figure.name,
-        wish.kind,
-        wish.centre,
-        wish.x and f"by-{wish.x}",
-        wish.series and f"per-{wish.series}",
+        request.kind,
+        request.centre,
+        request.x and f"by-{request.x}",
+        request.series and f"per-{request.series}",
     ]
     return "-".join(part for part in parts if part)
 

@@ -1,13 +1,26 @@
-"""Factor levels as positions, keys and words."""
+"""Factor levels as positions, keys and words; rows by probe and metric."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+from sfcperf.results.columns import factor_names
 
 Levels = Mapping[str, Any]
 """Factor -> level: a scenario."""
+
+
+class _OfMetric(Protocol):
+    @property
+    def label(self) -> str: ...
+
+    @property
+    def metric(self) -> str: ...
+
+
+Row = TypeVar("Row", bound=_OfMetric)
 
 
 def axis_levels(factor: str, scenarios: Sequence[Levels]) -> tuple[Any, ...]:
@@ -20,8 +33,7 @@ def axis_levels(factor: str, scenarios: Sequence[Levels]) -> tuple[Any, ...]:
 
 def varying(scenarios: Sequence[Levels]) -> list[str]:
     """Factors with more than one level, in the order of the workflow."""
-    factors = dict.fromkeys(name for levels in scenarios for name in levels)
-    return [factor for factor in factors if len(axis_levels(factor, scenarios)) > 1]
+    return [factor for factor in factor_names(scenarios) if len(axis_levels(factor, scenarios)) > 1]
 
 
 def level_text(level: Any) -> str:
@@ -32,6 +44,11 @@ def level_text(level: Any) -> str:
 def scenario_text(scenario: Levels) -> str:
     """A scenario in one line, `topology T1, chain_length 2`."""
     return ", ".join(f"{name} {level_text(value)}" for name, value in scenario.items())
+
+
+def scenario_name(scenario: Levels) -> str:
+    """The same for headings and sentences, which a scenario without factors must not leave bare."""
+    return scenario_text(scenario) or "the only scenario"
 
 
 def scenario_key(scenario: Levels) -> str:
@@ -47,3 +64,11 @@ def is_number(level: Any) -> bool:
 def level_key(level: Any) -> str:
     """A level as a dictionary key; 1, 1.0, True and "1" differ."""
     return json.dumps(level, sort_keys=True)
+
+
+def by_metric(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
+    """(Label of the probe, metric) -> its rows, in the order in which they are first met."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row.label, row.metric), []).append(row)
+    return groups

@@ -30,6 +30,11 @@ class Style:
     hatch: str
     """matplotlib's hatch for bars; plotly knows the same patterns."""
 
+    def plotly(self) -> dict[str, str]:
+        """What templates/page.js draws with."""
+        names = ("colour", "dark", "symbol", "dash", "hatch")
+        return {name: getattr(self, name) for name in names}
+
 
 _STYLES = (
     Style("#0072b2", "#4aa8e0", "o", "circle", "-", "solid", ""),
@@ -43,7 +48,7 @@ _STYLES = (
 
 
 def style(index: int) -> Style:
-    """Style of the series with this index; after the last colour they start anew, with the marker,
+    """Style of the series with this index; after the last colour they repeat, with the marker,
     dashes and hatch of another, so that the first 49 all differ."""
     turn, colour = divmod(index, len(_STYLES))
     if not turn:

@@ -25,11 +25,40 @@ _MOST_DIGITS = 6
 
 @dataclass(frozen=True)
 class Scale:
-    """How values of a unit are shown: multiplied by `factor`, in `unit`."""
+    """How values of a unit are shown: multiplied by `factor`, in `unit`.
+
+    The methods take values in the unit of the files.
+    """
 
     factor: float
     unit: str
     """Empty for a pure number."""
+
+    def number(self, value: float | None, half_width: float | None = None) -> str:
+        """As `number`, without the unit."""
+        return number(self._scaled(value), self._scaled(half_width))
+
+    def estimate(self, mean: float | None, half_width: float | None) -> str:
+        """As `estimate`, without the unit."""
+        return estimate(self._scaled(mean), self._scaled(half_width))
+
+    def interval(self, low: float | None, high: float | None) -> str:
+        """`[low, high]`, to the place that its half-width justifies; `–` without an interval."""
+        half = half_width(low, high)
+        if half is None:
+            return "–"
+        return f"[{self.number(low, half)}, {self.number(high, half)}]"
+
+    def with_unit(self, text: str) -> str:
+        """`text unit`."""
+        return with_unit(text, self.unit)
+
+    def quantity(self, value: float | None) -> str:
+        """A number with its unit; `–` for None."""
+        return "–" if value is None else self.with_unit(self.number(value))
+
+    def _scaled(self, value: float | None) -> float | None:
+        return None if value is None else value * self.factor
 
 
 def scale_for(values: Iterable[float], unit: str, metric: str = "") -> Scale:
@@ -70,6 +99,11 @@ def metric_title(metric: str) -> str:
 def with_unit(text: str, unit: str) -> str:
     """`text unit`; a percent sign and an absent unit as typography wants them."""
     return f"{text} {unit}" if unit else text
+
+
+def half_width(low: float | None, high: float | None) -> float | None:
+    """Of an interval; None without one."""
+    return None if low is None or high is None else (high - low) / 2
 
 
 def number(value: float | None, half_width: float | None = None) -> str:

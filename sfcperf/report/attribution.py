@@ -1,19 +1,17 @@
 """The report's section on which VNF the time goes to, from attribution.json.
 
-Only places and words are made here; the template draws the bars as SVG.
+Only positions and words are made here; the template draws the bars as SVG.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from math import floor, log10
 from typing import Any
 
-from sfcperf.figures.attribution_figure import file_name
-from sfcperf.figures.page_styles import FORMATS
-from sfcperf.figures.plot import scenario_text
-from sfcperf.presentation import palette, units
+from sfcperf.figures import FORMATS, attribution_file_name, attribution_groups
+from sfcperf.presentation import palette, scenario_name, units
 from sfcperf.report.attribution_table import Row, table_rows
 from sfcperf.results.store import RunStore
 
@@ -35,11 +33,11 @@ class Segment:
 
     name: str
     kind: str
-    """`vnf`, `residual`, `over` (a negative residual: what is too much)."""
+    """`vnf`, `residual`, or `over` for a negative residual."""
     x: float
     width: float
     text: str
-    """Name, mean and interval, for who points at it."""
+    """Name, mean and interval, shown on hovering."""
     label: str
     """Under it; empty where it does not fit."""
     colour: str
@@ -57,7 +55,7 @@ class Bar:
     note: str
     segments: tuple[Segment, ...]
     end: float | None
-    """Place of the end-to-end time."""
+    """Position of the end-to-end time."""
     end_whisker: tuple[float, float] | None
 
 
@@ -87,11 +85,11 @@ class Group:
     table_unit: str
     """Finer than that of the bars, where a VNF takes little of a long time."""
     captured: bool
-    """Whether there are times by captures beside."""
+    """Whether there are times from captures to compare with."""
     files: tuple[str, ...]
     """The same as figures for papers, in the run folder."""
     remarks: tuple[tuple[str, str], ...]
-    """Scenarios of which sentences are true (empty: all), and these."""
+    """(Scenarios, a remark about them); empty scenarios: all."""
 
 
 @dataclass(frozen=True)
@@ -107,47 +105,45 @@ class AttributionSection:
 
 
 def attribution_section(run: RunStore) -> AttributionSection | None:
-    """None when pptmon saw nothing in this run."""
+    """None for a run without attribution.json."""
     document = run.attribution()
     if document is None:
         return None
-    paths = sorted(document["paths"], key=lambda path: (path["label"], path["path"]))
-    groups = groupby(paths, key=lambda path: (path["label"], path["path"]))
     return AttributionSection(
         confidence=f"{100 * document['confidence']:g} %",
         method=document["method"],
-        groups=tuple(_group(run, label, path, list(found)) for (label, path), found in groups),
+        groups=tuple(_group(run, *group) for group in attribution_groups(document)),
     )
 
 
-def _group(run: RunStore, label: str, path: str, members: Sequence[Document]) -> Group:
+def _group(run: RunStore, label: str, direction: str, members: Sequence[Document]) -> Group:
     names = dict.fromkeys(f["name"] for m in members for f in m["functions"] if f["time"])
     looks = {name: palette.style(index) for index, name in enumerate(names)}
     most = max(map(_extent, members))
     scale = units.scale_for([most], "us")
     fine = units.scale_for([max(_least(members), 1.0)], "us")
     drawn = members[:_MOST_BARS]
-    place = _Places((WIDTH - _LEFT - _RIGHT) / (most or 1.0), looks, scale)
-    bars = tuple(place.bar(member, ROW_HEIGHT * n) for n, member in enumerate(drawn))
+    layout = _BarLayout((WIDTH - _LEFT - _RIGHT) / (most or 1.0), looks, scale)
+    bars = tuple(layout.bar(member, ROW_HEIGHT * n) for n, member in enumerate(drawn))
     return Group(
-        title=label if path == "forward" else f"{label}, {path}",
+        title=label if direction == "forward" else f"{label}, {direction}",
         unit=scale.unit,
         legend=tuple((name, look.colour, look.dark) for name, look in looks.items()),
         bars=bars,
         left_out=len(members) - len(drawn),
-        ticks=tuple(place.ticks(most)),
+        ticks=tuple(layout.ticks(most)),
         height=ROW_HEIGHT * len(bars) + AXIS_HEIGHT,
         rows=tuple((_scenario(m), tuple(table_rows(m, fine))) for m in members),
         table_unit=fine.unit,
-        files=tuple(_files(run, file_name(label, path))),
+        files=tuple(_files(run, attribution_file_name(label, direction))),
         captured=any(f["captured"] for m in members for f in m["functions"]),
         remarks=tuple(_remarks(members)),
     )
 
 
 @dataclass(frozen=True)
-class _Places:
-    """From times to places."""
+class _BarLayout:
+    """From times to positions on the page."""
 
     per_us: float
     looks: Mapping[str, palette.Style]
@@ -175,9 +171,7 @@ class _Places:
         )
 
     def ticks(self, most_us: float) -> Sequence[Tick]:
-        """Round steps."""
-        from math import floor, log10
-
+        """At round steps."""
         most = most_us * self.scale.factor
         if most <= 0:
             return [Tick(self.x(0), "0")]
@@ -231,10 +225,8 @@ class _Places:
         return ", ".join(parts)
 
     def _interval(self, time: Document) -> str:
-        half = None if time["ci_low_us"] is None else (time["ci_high_us"] - time["ci_low_us"]) / 2
-        factor = self.scale.factor
-        shown = units.estimate(time["mean_us"] * factor, None if half is None else half * factor)
-        return units.with_unit(shown, self.scale.unit)
+        half_width = units.half_width(time["ci_low_us"], time["ci_high_us"])
+        return self.scale.with_unit(self.scale.estimate(time["mean_us"], half_width))
 
 
 def _extent(member: Document) -> float:
@@ -270,4 +262,4 @@ def _least(members: Sequence[Document]) -> float:
 
 
 def _scenario(member: Document) -> str:
-    return scenario_text(member["scenario"]) or "the scenario"
+    return scenario_name(member["scenario"])

@@ -58,12 +58,10 @@ def _row(
     total: bool = False,
 ) -> Row:
     found = found or {}
-    low, high = found.get("ci_low_us"), found.get("ci_high_us")
-    half = None if low is None or high is None else (high - low) / 2 * scale.factor
+    half = units.half_width(found.get("ci_low_us"), found.get("ci_high_us"))
 
-    def shown(key: str, digits: float | None = None) -> str:
-        value = found.get(key)
-        return "" if value is None else units.number(value * scale.factor, digits)
+    def shown(key: str, half_width: float | None = None) -> str:
+        return scale.number(found[key], half_width) if found.get(key) is not None else ""
 
     interval = f"{shown('ci_low_us', half)} … {shown('ci_high_us', half)}" if half else ""
     if half == 0:
@@ -86,6 +84,6 @@ def _row(
 def _estimate(found: Document | None, scale: units.Scale) -> str:
     if found is None:
         return ""
-    low, high = found["ci_low_us"], found["ci_high_us"]
-    half = None if low is None else (high - low) / 2 * scale.factor
-    return units.estimate(found["mean_us"] * scale.factor, half)
+    return scale.estimate(
+        found["mean_us"], units.half_width(found["ci_low_us"], found["ci_high_us"])
+    )

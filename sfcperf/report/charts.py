@@ -6,25 +6,21 @@ words of the user escaped.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import escape
 
-from sfcperf.figures.estimate import Estimate
-from sfcperf.figures.fits import fit_text
-from sfcperf.figures.notes import note
-from sfcperf.figures.plot import (
-    Plot,
-    Point,
-    Series,
+from sfcperf.figures import Plot, Point, Series, TrialIndex, fit_text, note
+from sfcperf.presentation import (
     level_text,
+    palette,
+    scenario_name,
     scenario_text,
+    trial_anchor,
+    units,
 )
-from sfcperf.figures.trial_index import TrialIndex
-from sfcperf.presentation import palette, units
 from sfcperf.report.chart_table import ChartTable, chart_table, distributions
 from sfcperf.results.records import Summary, TrialRecord
 
@@ -52,12 +48,12 @@ class Chart:
     description: str
     """For those who cannot see it."""
     note: str
-    lost: tuple[str, ...]
-    """Trials without a value, which cannot be drawn: listed under the chart."""
+    trials_without_value: tuple[str, ...]
+    """They cannot be drawn: listed under the chart."""
     missing: tuple[str, ...]
     """Scenarios without any number, in words."""
     fits: tuple[FitRow, ...]
-    without: tuple[str, ...]
+    runs_without: tuple[str, ...]
     """Of many runs, those that did not measure this."""
     primary: bool
     files: tuple[str, ...]
@@ -66,11 +62,6 @@ class Chart:
     """The means as a table: for those who cannot see the chart."""
     data: Mapping[str, Any]
     """What the browser draws."""
-
-
-def trial_anchor(trial_id: str) -> str:
-    """Anchor of a trial's row in the report."""
-    return "trial-" + re.sub(r"[^A-Za-z0-9_.-]", "_", trial_id)
 
 
 def trial_link(record: TrialRecord) -> str:
@@ -110,11 +101,7 @@ def chart(
         f"{len(of_probe)} trials.",
         note(plot, (), printed=False),
         tuple(record.trial_id for record, means in of_probe if spec.metric not in means),
-        tuple(
-            scenario_text(point.scenario) or "the scenario"
-            for point in plot.points
-            if point.state == "missing"
-        ),
+        tuple(scenario_name(point.scenario) for point in plot.points if point.state == "missing"),
         tuple(_fit_row(plot, name, fit) for name, fit in fits.items()),
         (),
         any(row.primary for row in plot.summaries),
@@ -131,13 +118,10 @@ def _series(
     fit: LineFit | None,
     link: Callable[[TrialRecord], str],
 ) -> dict[str, Any]:
-    look = palette.style(index)
     shown = [point for point in series.points if point.state != "missing"]
     return {
         "name": str(escape(series.name)),
-        "style": {
-            key: value for key, value in asdict(look).items() if key not in ("marker", "line")
-        },
+        "style": palette.style(index).plotly(),
         "points": [_mean(plot, point) for point in shown],
         "trials": [trial for point in series.points for trial in _trials(plot, point, link)],
         "fit": None if fit is None else _fit_line(plot, series, fit),
@@ -155,28 +139,25 @@ def _mean(plot: Plot, point: Point) -> dict[str, Any]:
         "low": None if found.low is None else found.low * scale,
         "high": None if found.high is None else found.high * scale,
         "trusted": point.state == "trusted",
-        "text": _mean_text(row, plot.centre, found),
+        "text": _mean_text(plot, row),
     }
 
 
-def _mean_text(row: Summary, centre: str, found: Estimate) -> str:
+def _mean_text(plot: Plot, row: Summary) -> str:
+    found, centre = plot.estimate(row), plot.centre
     scale = units.scale_for([found.value or 0.0], row.unit, row.metric)
-    value = (found.value or 0.0) * scale.factor
-    lines = [f"<b>{escape(scenario_text(row.scenario) or row.label)}</b>"]
-    if found.low is None or found.high is None or found.half_width is None:
-        lines.append(f"{centre} {units.with_unit(units.number(value), scale.unit)}, no interval")
+    half_width = found.half_width
+    if half_width is None:
+        number = f"{centre} {scale.quantity(found.value)}, no interval"
     else:
-        half_width = found.half_width * scale.factor
-        shown = units.estimate(value, half_width)
+        shown = scale.estimate(found.value, half_width)
         if centre == "median":  # its interval need not be symmetric
-            ends = [units.number(e * scale.factor, half_width) for e in (found.low, found.high)]
-            shown = f"{units.number(value, half_width)} [{ends[0]}, {ends[1]}]"
-        text = units.with_unit(shown, scale.unit)
-        lines.append(f"{centre} {text} ({100 * row.confidence:g} % CI)")
-    lines.append(
-        f"n = {row.n} valid trials" + (f", {len(row.excluded)} excluded" if row.excluded else "")
-    )
-    return "<br>".join(lines)
+            ends = scale.interval(found.low, found.high)
+            shown = f"{scale.number(found.value, half_width)} {ends}"
+        number = f"{centre} {scale.with_unit(shown)} ({100 * row.confidence:g} % CI)"
+    excluded = f", {len(row.excluded)} excluded" if row.excluded else ""
+    title = f"<b>{escape(scenario_text(row.scenario) or row.label)}</b>"
+    return "<br>".join([title, number, f"n = {row.n} valid trials{excluded}"])
 
 
 def _trials(plot: Plot, point: Point, link: Callable[[TrialRecord], str]) -> list[dict[str, Any]]:
@@ -195,8 +176,7 @@ def _trials(plot: Plot, point: Point, link: Callable[[TrialRecord], str]) -> lis
 
 def _trial_text(record: TrialRecord, metric: str, value: float) -> str:
     unit = next(s["unit"] for s in record.samples if s["metric"] == metric)
-    scale = units.scale_for([value], unit, metric)
-    shown = units.with_unit(units.number(value * scale.factor), scale.unit)
+    shown = units.scale_for([value], unit, metric).quantity(value)
     lines = [f"<b>{escape(record.trial_id)}</b>", f"{shown}, {record.status}"]
     lines += [str(escape(reason)) for reason in record.reasons]
     return "<br>".join(lines)
@@ -211,16 +191,12 @@ def _fit_line(plot: Plot, series: Series, fit: LineFit) -> dict[str, Any]:
 def _fit_row(plot: Plot, name: str, fit: LineFit) -> FitRow:
     unit = next((row.unit for row in plot.summaries), "")
     scale = units.scale_for([fit.slope], unit, plot.spec.metric)
-    half = None
-    if fit.slope_low is not None and fit.slope_high is not None:
-        half = (fit.slope_high - fit.slope_low) / 2 * scale.factor
-    slope = units.with_unit(units.estimate(fit.slope * scale.factor, half), scale.unit)
-    base = units.scale_for([fit.intercept], unit, plot.spec.metric)
-    intercept = units.with_unit(units.number(fit.intercept * base.factor), base.unit)
+    half_width = units.half_width(fit.slope_low, fit.slope_high)
+    slope = scale.with_unit(scale.estimate(fit.slope, half_width))
     return FitRow(
         name or plot.spec.title,
         f"{slope} per {plot.spec.x.replace('_', ' ')}",
-        intercept,
+        units.scale_for([fit.intercept], unit, plot.spec.metric).quantity(fit.intercept),
         fit_text(fit),
         fit.n,
     )

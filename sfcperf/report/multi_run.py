@@ -1,34 +1,33 @@
-"""One HTML page for many runs: what they are, what they share a chart for, in what they differ.
+"""HTML report of many runs: what they are, their metrics in shared charts, how they differ.
 
 Numbers are put side by side, not judged: `sfcperf compare` tests them.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
-from sfcperf.figures.plot import RUN, automatic
-from sfcperf.figures.run_data import (
+from sfcperf.figures import (
+    RUN,
+    FigureRequest,
     Results,
     RunData,
+    TrialIndex,
+    automatic,
+    chosen_figures,
     letter_of,
     resolve_figure,
     side_by_side,
 )
-from sfcperf.figures.selection import Wish, chosen_figures
-from sfcperf.figures.trial_index import TrialIndex
-from sfcperf.presentation.html_page import environment, page_parts
-from sfcperf.presentation.levels import level_text
-from sfcperf.report.charts import Chart, chart, trial_anchor
+from sfcperf.presentation import level_text, relative_link, render, shortened, trial_anchor
+from sfcperf.report.charts import Chart, chart
 from sfcperf.report.run_facts import run_facts
-from sfcperf.report.verdict import Verdict, judge
+from sfcperf.report.verdict import Verdict, verdict_of
+from sfcperf.results.files import replace_file
 from sfcperf.results.records import TrialRecord
-from sfcperf.results.store import replace_file
 
 _LONGEST_VALUE = 80
 
@@ -50,8 +49,8 @@ class RunRow:
 
 
 @dataclass(frozen=True)
-class Contrast:
-    """Something in which the runs are not all the same."""
+class RunDifference:
+    """A fact that is not the same in all runs."""
 
     kind: str
     name: str
@@ -64,23 +63,22 @@ def write_report(runs: Sequence[RunData], target: Path) -> None:
     has results."""
     results = side_by_side(runs)
     primary, others = _charts(runs, results, target.parent)
-    charts = [*primary, *others]
-    template = environment("sfcperf.report").get_template("many.html.j2")
-    page = template.render(
-        **page_parts(),
+    page = render(
+        "sfcperf.report",
+        "runs.html.j2",
+        {chart.id: chart.data for chart in [*primary, *others]},
         runs=[_row(number, run, target.parent) for number, run in enumerate(runs)],
         primary=primary,
         others=others,
-        contrasts=contrasts(runs),
-        bare=[run.label for run in runs if not run.summaries],
-        data={c.id: c.data for c in charts},
+        differences=run_differences(runs),
+        without_results=[run.label for run in runs if not run.summaries],
     )
     replace_file(target, page)
 
 
-def contrasts(runs: Sequence[RunData]) -> list[Contrast]:
-    """Facts of host, versions, infrastructure and workflow that are not the same in all runs; what
-    changes from one look at a machine to the next is none of them."""
+def run_differences(runs: Sequence[RunData]) -> list[RunDifference]:
+    """Facts of host, versions, infrastructure and workflow that differ between the runs, without
+    those that change whenever a machine is read."""
     from sfcperf.analysis.comparison.circumstances import differences
     from sfcperf.analysis.comparison.sides import Side, read_side
 
@@ -93,7 +91,7 @@ def contrasts(runs: Sequence[RunData]) -> list[Contrast]:
             baselines[key] = difference.baseline
             found.setdefault(key, {})[number] = difference.value
     return [
-        Contrast(
+        RunDifference(
             kind,
             name,
             tuple(_text(values.get(number, baselines[kind, name])) for number in range(len(runs))),
@@ -110,9 +108,9 @@ def _row(number: int, run: RunData, folder: Path) -> RunRow:
         run.store.run_id,
         str(manifest.get("name") or ""),
         str(manifest.get("description") or ""),
-        judge(manifest, run.trials, run.summaries),
+        verdict_of(manifest, run.trials, run.summaries),
         tuple(run_facts(manifest, run.trials)),
-        _relative(run.store.report, folder) if run.store.report.is_file() else None,
+        relative_link(run.store.report, folder) if run.store.report.is_file() else None,
     )
 
 
@@ -121,33 +119,29 @@ def _charts(
 ) -> tuple[list[Chart], list[Chart]]:
     """Charts of primary metrics (the workflow's figures first), and the others."""
     index = TrialIndex(results.trials)
-    asked = [replace(spec, fit="none") for spec in chosen_figures(runs, results, (), Wish())]
-    covered = {(spec.probe, spec.metric) for spec in asked}
-    free = [f for f in automatic(results.summaries, results.scenarios)
-            if (f.probe, f.metric) not in covered]  # fmt: skip
+    chosen = chosen_figures(runs, results, FigureRequest())
+    shown = [replace(spec, fit="none") for spec in chosen]
+    covered = {(spec.probe, spec.metric) for spec in shown}
+    others = automatic(results.summaries, results.scenarios)
+    shown += [spec for spec in others if (spec.probe, spec.metric) not in covered]
     link = _links(runs, folder)
-    charts = [
+    charts = []
+    for number, spec in enumerate(shown):
+        plot = resolve_figure(runs, results, spec, index)
+        drawn = chart(f"metric-{number}", plot, index, link=link)
+        without = tuple(results.runs_without(spec))
         # A trial without a value is named in the report of its run.
-        replace(
-            chart(
-                f"metric-{number}",
-                resolve_figure(runs, results, spec, index),
-                index,
-                link=link,
-            ),
-            lost=(),
-            without=tuple(results.without(spec)),
-        )
-        for number, spec in enumerate([*asked, *free])
-    ]
-    first = [c for n, c in enumerate(charts) if n < len(asked) or c.primary]
+        charts.append(replace(drawn, trials_without_value=(), runs_without=without))
+    first = [c for n, c in enumerate(charts) if n < len(chosen) or c.primary]
     return first, [c for c in charts if c not in first]
 
 
 def _links(runs: Sequence[RunData], folder: Path) -> Callable[[TrialRecord], str]:
     """Where a trial's point leads: to its row in the report of its run; nowhere without one."""
     reports = {
-        run.label: _relative(run.store.report, folder) for run in runs if run.store.report.is_file()
+        run.label: relative_link(run.store.report, folder)
+        for run in runs
+        if run.store.report.is_file()
     }
 
     def link(record: TrialRecord) -> str:
@@ -158,14 +152,5 @@ def _links(runs: Sequence[RunData], folder: Path) -> Callable[[TrialRecord], str
     return link
 
 
-def _relative(path: Path, folder: Path) -> str:
-    relative = quote(Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix())
-    # A first part with a colon would be read as a scheme.
-    return f"./{relative}"
-
-
 def _text(value: object) -> str:
-    if value is None:
-        return "–"
-    text = level_text(value)
-    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
+    return "–" if value is None else shortened(level_text(value), _LONGEST_VALUE)

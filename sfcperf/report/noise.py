@@ -1,4 +1,4 @@
-"""Noise for the report: what the machine did during each trial, and what the gate made of it."""
+"""Noise: what the machine did during each trial, and which trials the noise gate excluded."""
 
 from __future__ import annotations
 
@@ -7,27 +7,25 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sfcperf.presentation import palette
-from sfcperf.presentation.units import metric_title
-from sfcperf.report.charts import trial_anchor
+from sfcperf.presentation import palette, trial_anchor, units
 from sfcperf.results.noise_gate import GATE_REASON, Reading, account_text, is_outside, outside
 from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.model import NoiseGate
 
 _WATCHED = (
-    ("steal_ratio", "Steal", "1", "Of the time of the CPUs in use.", "max_steal_ratio"),
+    ("steal_ratio", "Steal", "1", "Share of the time of the CPUs in use.", "max_steal_ratio"),
     (
         "run_queue",
         "Run queue",
         "tasks/CPU",
-        "Tasks of others that wanted a CPU in the quiet moment before the trial.",
+        "Tasks of other programs that waited for a CPU in the pause before the trial.",
         "max_run_queue",
     ),
     (
         "other_cpu_ratio",
         "CPU used by others",
         "1",
-        "Of the time of all CPUs.",
+        "Share of the time of all CPUs.",
         "max_other_cpu_ratio",
     ),
     (
@@ -70,13 +68,13 @@ class NoiseSection:
     trials: tuple[OutsideTrial, ...]
     charts: tuple[NoiseChart, ...]
     constant: tuple[str, ...]
-    """What was watched and never changed, or could not be seen, in words."""
+    """Sentences about what never changed, or could not be observed."""
 
 
 def noise_section(
     manifest: Mapping[str, Any], trials: Sequence[TrialRecord], readings: Sequence[Reading]
 ) -> NoiseSection | None:
-    """None for a run of a version that did not watch."""
+    """None for a run of a version that did not record noise."""
     watched = [record for record in trials if record.noise]
     if not watched and not readings:
         return None
@@ -107,7 +105,7 @@ def limits_of(manifest: Mapping[str, Any]) -> NoiseGate | None:
 
 
 def noise_findings(manifest: Mapping[str, Any], trials: Sequence[TrialRecord]) -> Iterator[str]:
-    """For the verdict of a run without a gate: noise that the default limits would not let pass."""
+    """For the verdict of a run without a gate: noise beyond the default limits."""
     watched = [record for record in trials if record.noise]
     if limits_of(manifest) is None:
         noisy = [record for record in watched if outside(record.noise, NoiseGate())]
@@ -132,11 +130,11 @@ def _lead(manifest: Mapping[str, Any], watched: Sequence[TrialRecord]) -> Iterat
         text = account_text(account).removeprefix(GATE_REASON)
         yield f"{text[0].upper()}{text[1:]}."
     elif limits_of(manifest) is None:
-        yield "This run has no noise gate: what the machine did is recorded, nothing was run again."
+        yield "This run has no noise gate: noise was recorded, but no trial was run again."
     if any(record.noise.get("scope") == "controller" for record in watched):
         yield (
-            "The chain did not stand on this machine: the figures are those of the machine that "
-            "controlled the run."
+            "The chain ran on other machines: these values describe the machine that controlled "
+            "the run."
         )
 
 
@@ -158,12 +156,12 @@ def _chart(
     meaning: str,
     limit_name: str,
 ) -> NoiseChart | str:
-    """A chart, or a sentence for what was not to be seen or never changed."""
+    """A chart, or a sentence for what was not observed or never changed."""
     seen = [record for record in watched if isinstance(record.noise.get(key), int | float)]
     if not seen:
         why = {record.noise.get("frequency_source", "") for record in watched}
-        reason = "; ".join(sorted(filter(None, why))) if "frequency" in key else "not to be seen"
-        return f"{title}: {reason or 'not to be seen'}."
+        reason = "; ".join(sorted(filter(None, why))) if "frequency" in key else "not observed"
+        return f"{title}: {reason or 'not observed'}."
     values = [float(record.noise[key]) for record in seen]
     if len(set(values)) == 1:
         return f"{title}: {values[0]:g} in all {len(seen)} trials."
@@ -198,7 +196,7 @@ def _sentinel(readings: Sequence[Reading], start: float) -> NoiseChart:
     if known:
         x = [round(_seconds(r.started_at) - start, 3) for r in known]
         series.append(_line("median so far", x, [r.reference for r in known], 6))
-    title = f"Sentinel: {metric_title(first.metric)}"
+    title = f"Sentinel: {units.metric_title(first.metric)}"
     lost = len(readings) - len(measured)
     note = f"{len(measured)} readings of a chain without functions."
     data = {
@@ -230,16 +228,11 @@ def _scattered(
 def _line(name: str, x: Sequence[float], y: Sequence[Any], style: int) -> dict[str, Any]:
     return {
         "name": name,
-        "style": _look(style),
+        "style": palette.style(style).plotly(),
         "x": list(x),
         "y": list(y),
         "anchors": [None] * len(x),
     }
-
-
-def _look(style: int) -> dict[str, Any]:
-    look = palette.style(style)
-    return {"colour": look.colour, "dark": look.dark, "dash": look.dash}
 
 
 def _seconds(at: str) -> float:

@@ -1,61 +1,57 @@
 """ReportPublisher: report.html, one file that explains, shows and traces every number of a run.
 
-It is made from the run folder alone, opens offline, and fetches nothing: a content security policy
-in the page itself allows its own scripts, by their hashes, and no others.
+It is made from the run folder alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from sfcperf.figures import plot as series
-from sfcperf.figures.attribution_figure import write_attribution
-from sfcperf.figures.figure_files import FORMATS, resolve_figures, write_figure
-from sfcperf.figures.run_data import load_workflow, planned_scenarios
-from sfcperf.figures.trial_index import TrialIndex
-from sfcperf.presentation.html_page import environment, page_parts
-from sfcperf.report import chain_drawing as chain
-from sfcperf.report import result_tables as result_rows
-from sfcperf.report import run_facts as run_rows
-from sfcperf.report import telemetry_charts
-from sfcperf.report import trial_tables as trial_rows
+from sfcperf.figures import (
+    FORMATS,
+    FigureLayout,
+    ResolvedFigure,
+    RunData,
+    TrialIndex,
+    automatic,
+    resolve,
+    resolve_figures,
+    write_attribution,
+    write_figure,
+)
+from sfcperf.presentation import render
+from sfcperf.report import chain_drawing, result_tables, run_facts, telemetry_analyses, trial_tables
 from sfcperf.report.attribution import attribution_section
 from sfcperf.report.charts import Chart, chart
-from sfcperf.report.correlations import correlations
 from sfcperf.report.noise import noise_section
-from sfcperf.report.steadiness import unsteady
-from sfcperf.report.verdict import judge
+from sfcperf.report.telemetry_charts import telemetry_charts
+from sfcperf.report.verdict import verdict_of
+from sfcperf.results.files import replace_file
 from sfcperf.results.publisher import Publisher
-from sfcperf.results.records import Summary, TrialRecord
-from sfcperf.results.store import RunStore, replace_file
+from sfcperf.results.store import RunStore
 from sfcperf.results.telemetry import monitor_cpu_s
-from sfcperf.workflow.model import FigureSpec, Workflow
-
-if TYPE_CHECKING:
-    from sfcperf.analysis.fits import LineFit
-    from sfcperf.figures.plot import Plot
 
 _RUN_FILES = (
     ("workflow.json", "the workflow as given"),
-    ("workflow.applied.json", "the workflow as run: preset, driver and overrides applied"),
+    ("workflow.applied.json", "the workflow as run, with preset, driver and overrides applied"),
     ("plan.json", "order of the trials"),
     ("run.json", "manifest: versions, host, seeds, status"),
-    ("trials.jsonl", "every trial with its samples: the record of truth"),
-    ("warmup.jsonl", "warm-up trials, which count nowhere"),
-    ("gate.jsonl", "readings of the noise gate's sentinel"),
+    ("trials.jsonl", "every trial with its samples; everything else is derived from it"),
+    ("warmup.jsonl", "warm-up trials, excluded from all results"),
+    ("gate.jsonl", "measurements of the noise gate's reference chain"),
     ("summary.json", "results as JSON"),
     ("summary.csv", "results as CSV"),
     ("telemetry.parquet", "time series of the monitors"),
-    ("joined.parquet", "metrics of trials beside telemetry"),
+    ("joined.parquet", "metrics of trials joined with telemetry"),
     ("correlations.json", "correlations of metrics with telemetry"),
     ("steady.json", "whether telemetry is steady within the trials"),
-    ("attribution.json", "which VNF the time goes to, as pptmon saw it"),
-    ("tags.json", "tags of trials and sources, from files of the user"),
+    ("attribution.json", "processing time of each VNF, as pptmon measured it"),
+    ("tags.json", "tags of trials and sources, from the user's files"),
     ("figures", "figures as SVG, PDF, PNG and CSV"),
-    ("raw", "what each tool printed, captures"),
+    ("raw", "output of each tool, packet captures"),
 )
 
 MOST_ROWS_AT_ONCE = 1000
@@ -85,36 +81,14 @@ class ReportPublisher(Publisher):
 
     def publish(self, run: RunStore) -> list[Path]:
         """Draw the figures and write the report; works for a run in any state."""
-        formats = self.parameters.get("formats", FORMATS)
-        workflow, problem = load_workflow(run)
-        content = _read(run, workflow)
-        drawn = [
-            path
-            for figure in content.figures
-            for path in write_figure(*figure, run.figures, formats)
-        ]
-        drawn += write_attribution(run, run.figures, formats)
-        page = (
-            environment("sfcperf.report")
-            .get_template("report.html.j2")
-            .render(**_context(content, problem))
-        )
-        replace_file(run.report, page)
+        layout = FigureLayout(formats=self.parameters.get("formats", FORMATS))
+        data = RunData(run, run.run_id)
+        index = TrialIndex(data.trials)
+        figures = resolve_figures([data], data.figures, index)
+        drawn = [path for figure in figures for path in write_figure(*figure, run.figures, layout)]
+        drawn += write_attribution(run, run.figures, layout)
+        replace_file(run.report, _page(data, figures, index))
         return [run.report, *drawn]
-
-
-@dataclass(frozen=True)
-class _Content:
-    """What was read of a run, once: it may have many trials."""
-
-    run: RunStore
-    workflow: Workflow | None
-    manifest: Mapping[str, Any]
-    trials: list[TrialRecord]
-    summaries: list[Summary]
-    index: TrialIndex
-    figures: list[tuple[Plot, dict[str, LineFit]]]
-    """Those of the workflow, each with its fitted lines."""
 
 
 @dataclass(frozen=True)
@@ -125,73 +99,67 @@ class _Charts:
     primary: list[Chart]
     others: list[Chart]
 
-    def data(self) -> dict[str, Any]:
-        """Chart id -> what the browser draws."""
-        return {c.id: c.data for c in [*self.figures, *self.primary, *self.others]}
 
-
-def _read(run: RunStore, workflow: Workflow | None) -> _Content:
-    trials, summaries = run.trials(), run.summaries()
-    index = TrialIndex(trials)
-    figures = [] if workflow is None else resolve_figures(run, workflow, summaries, trials, index)
-    return _Content(run, workflow, run.manifest(), trials, summaries, index, figures)
-
-
-def _context(content: _Content, problem: str | None) -> dict[str, Any]:
-    run, workflow, manifest = content.run, content.workflow, content.manifest
-    trials, summaries = content.trials, content.summaries
-    charts = _charts(content)
-    telemetry = telemetry_charts.telemetry_charts(run.telemetry_path)
-    drawn = {c.id: c.data for c in telemetry if not c.constant}
-    noise = noise_section(manifest, trials, run.readings())
-    drawn |= {c.id: c.data for c in noise.charts} if noise is not None else {}
-    return {
-        "run_id": run.run_id,
-        "most_at_once": MOST_ROWS_AT_ONCE,
-        "batch": ROWS_PER_BATCH,
-        "attribution": attribution_section(run),
-        "correlations": correlations(run),
-        "unsteady": unsteady(run),
-        "manifest": manifest,
-        "workflow": workflow,
-        "workflow_problem": problem,
-        "description": manifest.get("description") or "",
-        "verdict": judge(manifest, trials, summaries),
-        "facts": run_rows.run_facts(manifest, trials),
-        "drawings": chain.drawings(workflow.scenarios) if workflow is not None else [],
-        "results": result_rows.results(summaries),
-        "charts": charts,
-        "trials": [trial_rows.trial_row(record, run.folder) for record in trials],
-        "probes": sorted({record.label for record in trials}),
-        "proofs": trial_rows.proofs(trials, run.folder),
-        "telemetry": telemetry,
-        "noise": noise,
-        "monitors": run_rows.monitors(manifest, trials, monitor_cpu_s(run.telemetry_path)),
-        "environment": run_rows.environment(manifest),
-        "methods": result_rows.methods(summaries),
-        "stopping": result_rows.stopping(summaries),
-        "files": [(n, text) for n, text in _RUN_FILES if (run.folder / n).exists()],
-        "data": charts.data() | drawn,
-        **page_parts(),
-    }
-
-
-def _charts(content: _Content) -> _Charts:
-    summaries, index = content.summaries, content.index
-    scenarios = planned_scenarios(content.run, content.workflow, content.trials)
-    asked = [
-        chart(f"figure-{number}", plot, index, fits, _figure_files(content.run, plot.spec))
-        for number, (plot, fits) in enumerate(content.figures)
+def _page(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) -> str:
+    store, workflow, manifest = run.store, run.workflow, run.store.manifest()
+    trials, summaries = run.trials, run.summaries
+    charts = _charts(run, figures, index)
+    telemetry = telemetry_charts(store.telemetry_path)
+    noise = noise_section(manifest, trials, store.readings())
+    drawn = [
+        *charts.figures,
+        *charts.primary,
+        *charts.others,
+        *(chart for chart in telemetry if not chart.constant),
+        *(noise.charts if noise is not None else ()),
     ]
-    covered = {(plot.spec.probe, plot.spec.metric) for plot, _ in content.figures}
+    return render(
+        "sfcperf.report",
+        "report.html.j2",
+        {chart.id: chart.data for chart in drawn},
+        run_id=store.run_id,
+        most_at_once=MOST_ROWS_AT_ONCE,
+        batch=ROWS_PER_BATCH,
+        attribution=attribution_section(store),
+        correlations=telemetry_analyses.correlations(store),
+        unsteady=telemetry_analyses.unsteady(store),
+        manifest=manifest,
+        workflow=workflow,
+        workflow_problem=run.workflow_problem,
+        description=manifest.get("description") or "",
+        verdict=verdict_of(manifest, trials, summaries),
+        facts=run_facts.run_facts(manifest, trials),
+        drawings=chain_drawing.drawings(workflow.scenarios) if workflow is not None else [],
+        results=result_tables.results(summaries),
+        charts=charts,
+        trials=[trial_tables.trial_row(record, store.folder) for record in trials],
+        probes=sorted({record.label for record in trials}),
+        proofs=trial_tables.proofs(trials, store.folder),
+        telemetry=telemetry,
+        noise=noise,
+        monitors=run_facts.monitors(manifest, trials, monitor_cpu_s(store.telemetry_path)),
+        environment=run_facts.environment(manifest),
+        methods=result_tables.methods(summaries),
+        stopping=result_tables.stopping(summaries),
+        files=[(name, text) for name, text in _RUN_FILES if (store.folder / name).exists()],
+    )
+
+
+def _charts(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) -> _Charts:
+    from_workflow = [
+        chart(f"figure-{number}", plot, index, fits, _figure_files(run.store, plot.spec.name))
+        for number, (plot, fits) in enumerate(figures)
+    ]
+    covered = {(plot.spec.probe, plot.spec.metric) for plot, _ in figures}
     others = [
-        chart(f"metric-{number}", series.resolve(spec, summaries, scenarios, index), index)
-        for number, spec in enumerate(series.automatic(summaries, scenarios))
+        chart(f"metric-{number}", resolve(spec, run.summaries, run.scenarios, index), index)
+        for number, spec in enumerate(automatic(run.summaries, run.scenarios))
         if (spec.probe, spec.metric) not in covered
     ]
-    return _Charts(asked, [c for c in others if c.primary], [c for c in others if not c.primary])
+    primary = [chart for chart in others if chart.primary]
+    return _Charts(from_workflow, primary, [chart for chart in others if not chart.primary])
 
 
-def _figure_files(run: RunStore, spec: FigureSpec) -> list[str]:
-    names = [f"{spec.name}.{ending}" for ending in (*FORMATS, "csv", "trials.csv")]
+def _figure_files(run: RunStore, figure: str) -> list[str]:
+    names = [f"{figure}.{ending}" for ending in (*FORMATS, "csv", "trials.csv")]
     return [f"figures/{name}" for name in names if (run.figures / name).is_file()]

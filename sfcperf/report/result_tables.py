@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sfcperf.figures.plot import level_text, scenario_text
-from sfcperf.presentation import units
-from sfcperf.report.diagnosis import details
+from sfcperf.presentation import by_metric, level_text, scenario_name, units
+from sfcperf.results.columns import factor_names
 from sfcperf.results.records import Summary
+
+_STEADY = {"steady": "steady from the start", "never": "never steady"}
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,8 @@ class ResultTable:
 
 def results(summaries: Sequence[Summary]) -> list[ResultTable]:
     """A table per probe and metric, primary metrics first."""
-    groups: dict[tuple[str, str], list[Summary]] = {}
-    for row in summaries:
-        groups.setdefault((row.label, row.metric), []).append(row)
-    tables = [_table(group, number) for number, group in enumerate(groups.values())]
+    groups = by_metric(summaries).values()
+    tables = [_table(group, number) for number, group in enumerate(groups)]
     return sorted(tables, key=lambda table: not table.primary)
 
 
@@ -72,7 +71,7 @@ def methods(summaries: Iterable[Summary]) -> list[str]:
 
 def stopping(summaries: Iterable[Summary]) -> list[tuple[str, str]]:
     """(scenario, why no more rounds were run), each once."""
-    found = {(scenario_text(row.scenario) or "the scenario", row.stop_reason) for row in summaries}
+    found = {(scenario_name(row.scenario), row.stop_reason) for row in summaries}
     return sorted((scenario, reason) for scenario, reason in found if reason)
 
 
@@ -80,7 +79,7 @@ def _table(group: Sequence[Summary], number: int) -> ResultTable:
     first = group[0]
     means = [row.mean for row in group if row.mean is not None]
     scale = units.scale_for(means, first.unit, first.metric)
-    factors = tuple(dict.fromkeys(name for row in group for name in row.scenario))
+    factors = tuple(factor_names(row.scenario for row in group))
     return ResultTable(
         f"{first.label}: {units.metric_title(first.metric)}",
         first.metric,
@@ -94,26 +93,19 @@ def _table(group: Sequence[Summary], number: int) -> ResultTable:
 
 
 def _result(row: Summary, anchor: str, factors: Sequence[str], scale: units.Scale) -> ResultRow:
-    def scaled(value: float | None) -> float | None:
-        return None if value is None else value * scale.factor
-
-    low, high = scaled(row.ci_low), scaled(row.ci_high)
-    half = None if low is None or high is None else (high - low) / 2
-
-    def span(start: float | None, end: float | None, between: str) -> str:
-        if start is None or end is None:
-            return "–"
-        return f"{units.number(start, half)}{between}{units.number(end, half)}"
-
+    half = units.half_width(row.ci_low, row.ci_high)
+    spread = "–"
+    if row.min is not None and row.max is not None:
+        spread = f"{scale.number(row.min, half)} … {scale.number(row.max, half)}"
     return ResultRow(
         anchor,
         tuple(level_text(row.scenario[name]) if name in row.scenario else "" for name in factors),
-        units.estimate(scaled(row.mean), half),
-        f"[{span(low, high, ', ')}]" if half is not None else "–",
+        scale.estimate(row.mean, half),
+        scale.interval(row.ci_low, row.ci_high),
         row.ci_low is not None and row.min is not None and row.ci_low < 0 <= row.min,
-        _median(row, scale.factor),
-        units.number(scaled(row.stdev), scaled(row.stdev)),
-        span(scaled(row.min), scaled(row.max), " … "),
+        _median(row, scale),
+        scale.number(row.stdev, row.stdev),
+        spread,
         row.n,
         row.valid,
         tuple(_remark(reason, row.excluded) for reason in row.reasons),
@@ -121,23 +113,58 @@ def _result(row: Summary, anchor: str, factors: Sequence[str], scale: units.Scal
         row.centre if row.n else "",
         row.centre_reason,
         row.warnings,
-        details(row, scale),
+        tuple(details(row, scale)),
     )
 
 
-def _median(row: Summary, factor: float) -> str:
-    if row.median is None or row.median_ci_low is None or row.median_ci_high is None:
-        half = None if row.ci_low is None or row.ci_high is None else row.ci_high - row.ci_low
-        return units.number(
-            None if row.median is None else row.median * factor, half and half / 2 * factor
-        )
-    low, high = row.median_ci_low * factor, row.median_ci_high * factor
-    half = (high - low) / 2
-    ends = f"[{units.number(low, half)}, {units.number(high, half)}]"
-    return f"{units.number(row.median * factor, half)} {ends}"
+def _median(row: Summary, scale: units.Scale) -> str:
+    half = units.half_width(row.median_ci_low, row.median_ci_high)
+    if half is None:
+        return scale.number(row.median, units.half_width(row.ci_low, row.ci_high))
+    interval = scale.interval(row.median_ci_low, row.median_ci_high)
+    return f"{scale.number(row.median, half)} {interval}"
 
 
 def _remark(reason: str, excluded: Sequence[str]) -> tuple[str | None, str]:
     """Reasons of a summary start with the id of the trial that they are about."""
     trial, _, text = reason.partition(" ")
     return (trial, text) if trial in excluded else (None, reason)
+
+
+def details(row: Summary, scale: units.Scale) -> Iterator[tuple[str, str]]:
+    """(what, value with its unit) of what a summary knows beyond mean and interval; what is not
+    known is left out."""
+    if row.centre_reason:
+        yield f"best described by the {row.centre}", row.centre_reason
+    if trials := _percentiles(row, scale, "p", (5, 25, 75, 95)):
+        yield "percentiles of the trials", trials
+    if samples := _percentiles(row, scale, "samples_p", (5, 25, 50, 75, 95, 99)):
+        yield f"percentiles of the {row.samples_n} samples", samples
+    if row.bca_ci_low is not None and row.bca_ci_high is not None:
+        ends = (_text(end, row, scale) for end in (row.bca_ci_low, row.bca_ci_high))
+        yield row.bca_method, f"[{', '.join(ends)}] {scale.unit}".rstrip()
+    if row.autocorrelation is not None:
+        yield "lag-1 autocorrelation", f"{row.autocorrelation:.2f}{_p(row.autocorrelation_p)}"
+    if row.trend_p is not None:
+        drift = "" if row.drift_ratio is None else f"{row.drift_ratio:+.1%}"
+        yield "last third of the rounds against the first", f"{drift}{_p(row.trend_p)}".strip()
+    if row.steady:
+        state = _STEADY.get(row.steady, f"steady after {row.steady_after} samples")
+        yield "within a trial", f"{state} ({row.steady_method})"
+    if row.outlier_method:
+        yield "outliers", f"{', '.join(row.outliers) or 'none'} ({row.outlier_method})"
+
+
+def _percentiles(row: Summary, scale: units.Scale, prefix: str, percents: tuple[int, ...]) -> str:
+    known = [(p, getattr(row, f"{prefix}{p}")) for p in percents]
+    texts = [f"p{p} {_text(value, row, scale)}" for p, value in known if value is not None]
+    return f"{', '.join(texts)} {scale.unit}".rstrip() if texts else ""
+
+
+def _text(value: float, row: Summary, scale: units.Scale) -> str:
+    """To the place that the dispersion justifies: percentiles have no interval of their own."""
+    return scale.number(value, row.stdev)
+
+
+def _p(p: float | None) -> str:
+    return "" if p is None else f" (p = {p:.2g})"

@@ -1,4 +1,4 @@
-"""What the report says of a run as a whole: facts, monitors, environment."""
+"""A run as a whole: its main facts, the cost of its monitors, its environment."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sfcperf.presentation.times import duration, seconds
+from sfcperf.presentation import date_and_time, seconds_between
 from sfcperf.results.records import TrialRecord
 
 _ENVIRONMENT = ("versions", "host", "infrastructure", "design", "command", "phases")
@@ -22,7 +22,7 @@ class MonitorRow:
 
 
 def run_facts(manifest: Mapping[str, Any], trials: Sequence[TrialRecord]) -> list[tuple[str, str]]:
-    """The few facts that stand at the top."""
+    """The facts at the top of the report."""
     ended = manifest.get("ended_at")
     started = str(manifest.get("started_at") or "")
     host = manifest.get("host") or {}
@@ -33,8 +33,8 @@ def run_facts(manifest: Mapping[str, Any], trials: Sequence[TrialRecord]) -> lis
     facts = [
         ("Driver", ", ".join(_drivers(manifest))),
         ("Encapsulation", ", ".join(encapsulations)),
-        ("Started", started[:19].replace("T", " ") + " UTC" if started else ""),
-        ("Duration", f"{duration(started, str(ended))} s" if started and ended else ""),
+        ("Started", f"{date_and_time(started)} UTC" if started else ""),
+        ("Duration", f"{seconds_between(started, str(ended)):.1f} s" if started and ended else ""),
         ("CPU", _joined(cpu.get("model"), cpu.get("logical"), "{} × {}")),
         ("Kernel", str(kernel.get("release") or "")),
         ("SFCPerf", str(manifest.get("sfcperf_version") or "")),
@@ -47,19 +47,16 @@ def monitors(
     manifest: Mapping[str, Any], trials: Sequence[TrialRecord], measured: Mapping[str, float]
 ) -> list[MonitorRow]:
     """Monitors with their stated cost and the CPU time that they used."""
-    in_trials_s = sum(seconds(record.started_at, record.ended_at) for record in trials)
+    in_trials_s = sum(seconds_between(record.started_at, record.ended_at) for record in trials)
     stated = {m["monitor"]: m for m in manifest.get("monitors") or () if "monitor" in m}
     rows = []
     for name in dict.fromkeys([*stated, *measured]):
         used = measured.get(name, stated.get(name, {}).get("cpu_s"))
         text = "not recorded"
         if used is not None:
-            share = (
-                f" ({100 * used / in_trials_s:.2g} % of one CPU during trials)"
-                if in_trials_s
-                else ""
-            )
-            text = f"{used:.3g} s of CPU time{share}"
+            text = f"{used:.3g} s of CPU time"
+            if in_trials_s:
+                text += f" ({100 * used / in_trials_s:.2g} % of one CPU during trials)"
         rows.append(MonitorRow(name, str(stated.get(name, {}).get("cost", "not stated")), text))
     return rows
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sfcperf.figures.plot import level_text
-from sfcperf.presentation import units
+from sfcperf.presentation import scenario_table, units
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -24,34 +23,19 @@ def summary_table(summaries: Sequence[Summary], *, all_metrics: bool = False) ->
     Only primary metrics unless `all_metrics`. Within a metric all rows share one unit, so that
     they can be compared by eye.
     """
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
     rows = [row for row in summaries if all_metrics or row.primary]
-    factors = list(dict.fromkeys(name for row in rows for name in row.scenario))
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
-    # Factor names and labels are the user's words: Text, so that `[red]` is shown, not obeyed.
-    for name in factors:
-        table.add_column(Text(name.replace("_", " ")))
-    table.add_column("metric", no_wrap=True)
-    medians = any(_shows_median(row) for row in rows)
-    table.add_column("mean or median" if medians else "mean", justify="right", no_wrap=True)
-    table.add_column(_interval_title(rows), justify="right", no_wrap=True)
-    table.add_column("trials", no_wrap=True)
-    previous: Summary | None = None
-    for row in rows:
-        if previous is not None and previous.scenario != row.scenario:
-            table.add_section()
-        previous = row
-        table.add_row(
-            *(Text(level_text(row.scenario.get(name, ""))) for name in factors),
-            Text(f"{row.label} {units.metric_title(row.metric)}"),
-            *_numbers(row, _scale(row, rows)),
-            _trials(row),
-        )
+    number = {"justify": "right", "no_wrap": True}
+    columns = {
+        "metric": {"no_wrap": True},
+        "mean or median" if any(map(_shows_median, rows)) else "mean": number,
+        _interval_title(rows): number,
+        "trials": {"no_wrap": True},
+    }
+    table = scenario_table(
+        rows, columns, lambda row: (*_numbers(row, _scale(row, rows)), _trials(row))
+    )
     if any(row.warnings for row in rows):
-        table.caption = "!: a warning, see `sfcperf report`"
+        table.caption = "!: has a warning, see `sfcperf report`"
         table.caption_justify = "left"
     return table
 
@@ -68,15 +52,11 @@ def _numbers(row: Summary, scale: units.Scale) -> tuple[Text, Text]:
     median = _shows_median(row)
     value = row.median if median else row.mean
     low, high = (row.median_ci_low, row.median_ci_high) if median else (row.ci_low, row.ci_high)
-    centre = None if value is None else value * scale.factor
-    if low is None or high is None:
-        return Text(units.with_unit(units.number(centre), scale.unit)), Text("–")
-    low, high = low * scale.factor, high * scale.factor
-    half_width = (high - low) / 2
-    interval = Text(f"[{units.number(low, half_width)}, {units.number(high, half_width)}]")
+    half_width = units.half_width(low, high)
     # An interval of order statistics is seldom symmetric: ± would say that it is.
-    text = units.number(centre, half_width) if median else units.estimate(centre, half_width)
-    return Text(("median " if median else "") + units.with_unit(text, scale.unit)), interval
+    text = (scale.number if median else scale.estimate)(value, half_width)
+    named = ("median " if median else "") + scale.with_unit(text)
+    return Text(named), Text(scale.interval(low, high))
 
 
 def _shows_median(row: Summary) -> bool:

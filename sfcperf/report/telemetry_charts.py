@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import escape
 
-from sfcperf.figures.plot import scenario_text
-from sfcperf.presentation import palette, units
-from sfcperf.report.charts import trial_anchor
+from sfcperf.presentation import palette, scenario_name, trial_anchor, units
 from sfcperf.results.telemetry import MONITOR_COST
 
 if TYPE_CHECKING:
@@ -132,7 +130,7 @@ def telemetry_charts(path: Path) -> list[TelemetryChart]:
     import duckdb
 
     with duckdb.connect() as database:
-        # Two looks at the file for all metrics together: it may have millions of rows.
+        # The file is read twice for all metrics together: it may have millions of rows.
         database.read_parquet(str(path), file_row_number=True).project(
             "*, file_row_number AS row"
         ).create_view("telemetry")
@@ -208,13 +206,12 @@ def _chart(
         "series": [
             {
                 "name": str(escape(source)),
-                "style": {"colour": look.colour, "dark": look.dark, "dash": look.dash},
+                "style": palette.style(index).plotly(),
                 **_line(rows, start_ns, scale.factor),
             }
-            for look, source, rows in zip(map(palette.style, range(len(shown))), shown, lines,
-                                          strict=True)
+            for index, (source, rows) in enumerate(zip(shown, lines, strict=True))
         ],
-    }  # fmt: skip
+    }
     return TelemetryChart(
         identity,
         title,
@@ -247,7 +244,7 @@ def _line(rows: Sequence[_Row], start_ns: int, factor: float) -> dict[str, list[
 
 def _note(metric: _Metric, drawn: int, shown: int, scale: units.Scale) -> str:
     if metric.constant:
-        value = units.with_unit(units.number(metric.largest * scale.factor), scale.unit)
+        value = scale.quantity(metric.largest)
         return f"Constant in each source (at most {value}) in all {metric.rows} observations."
     note = f"All {metric.rows} observations."
     if drawn < metric.rows:
@@ -262,10 +259,10 @@ def _note(metric: _Metric, drawn: int, shown: int, scale: units.Scale) -> str:
 def _use_rows(metric: _Metric, scale: units.Scale) -> tuple[tuple[str, str, str, str, int], ...]:
     return tuple(
         (
-            scenario_text(json.loads(use.scenario)) or "the scenario",
+            scenario_name(json.loads(use.scenario)),
             use.source,
-            units.number(use.mean * scale.factor),
-            units.number(use.most * scale.factor),
+            scale.number(use.mean),
+            scale.number(use.most),
             use.count,
         )
         for use in metric.use

@@ -1,45 +1,43 @@
-"""Findings about primary numbers whose trials are not independent repetitions of one thing.
+"""Findings about primary results whose trials are not independent repetitions of one thing.
 
-Beside one row in a hundred a warning stands without any cause. The verdict on a run of a hundred
-rows must not depend on that: here all primary rows are judged together, and a drift that the
-interval covers anyway is none.
+One row in a hundred gets a warning by chance alone. The verdict on a run of a hundred rows must not
+depend on that: here all primary rows are tested together, and a drift that lies within the interval
+is not reported.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from sfcperf.figures.plot import scenario_text
-from sfcperf.presentation.units import metric_title
+from sfcperf.presentation import first_names, scenario_text, units
 from sfcperf.results.records import Summary
 
 ALPHA = 0.05
 """Probability that a run in which nothing depends on time is reported, per kind of finding."""
-_MOST_NAMED = 4
 
 
-def dependent_numbers(summaries: Sequence[Summary]) -> Iterator[str]:
+def time_dependence_findings(summaries: Sequence[Summary]) -> Iterator[str]:
     """Drift, dependence of successive trials, and trials that never become steady."""
     rows = [row for row in summaries if row.primary]
     drifting = [row for row in _significant(rows, lambda row: row.trend_p) if _exceeds(row)]
     if drifting:
         yield (
-            f"The trials drift with time, further than their interval reaches: "
-            f"{_some([_drift(row) for row in drifting])}. Look for what changed during the run."
+            "The trials drift with time by more than the half-width of their interval: "
+            f"{first_names(list(map(_drift, drifting)))}. Look for what changed during the run."
         )
-    clinging = _significant(rows, lambda row: row.autocorrelation_p)
-    others = [row for row in clinging if row not in drifting]
+    correlated = _significant(rows, lambda row: row.autocorrelation_p)
+    others = [row_name(row) for row in correlated if row not in drifting]
     if others:
         yield (
-            f"Successive trials resemble each other, so that intervals are narrower than they "
-            f"should be: {_some([_name(row) for row in others])}."
+            "Successive trials are correlated, so that intervals are narrower than they should be: "
+            f"{first_names(others)}."
         )
     moving = _significant(rows, lambda row: row.steady_p)
-    restless = [row for row in moving if row.steady == "never"]
-    if restless:
+    unsteady = [row_name(row) for row in moving if row.steady == "never"]
+    if unsteady:
         yield (
-            f"Within the trials the values never become steady: "
-            f"{_some([_name(row) for row in restless])}. Longer trials would give other numbers."
+            "The values never become steady within the trials: "
+            f"{first_names(unsteady)}. Longer trials would give other results."
         )
 
 
@@ -64,14 +62,10 @@ def _exceeds(row: Summary) -> bool:
 
 
 def _drift(row: Summary) -> str:
-    return _name(row) + ("" if row.drift_ratio is None else f" {row.drift_ratio:+.0%}")
+    return row_name(row) + ("" if row.drift_ratio is None else f" {row.drift_ratio:+.0%}")
 
 
-def _name(row: Summary) -> str:
+def row_name(row: Summary) -> str:
+    """`iperf3-tcp rate (chain_length 1)`."""
     scenario = f" ({scenario_text(row.scenario)})" if row.scenario else ""
-    return f"{row.label} {metric_title(row.metric)}{scenario}"
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return f"{row.label} {units.metric_title(row.metric)}{scenario}"

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfcperf.figures.plot import scenario_text
-from sfcperf.presentation import units
-from sfcperf.presentation.times import clock, duration
+from sfcperf.presentation import scenario_text, seconds_between, time_of_day, units
 from sfcperf.report.verdict import traversal
 from sfcperf.results.records import TrialRecord
 
@@ -62,8 +60,8 @@ def trial_row(record: TrialRecord, folder: Path) -> TrialRow:
     return TrialRow(
         record,
         tuple(scenario_text({name: level}) for name, level in record.scenario.items()),
-        clock(record.started_at),
-        duration(record.started_at, record.ended_at),
+        time_of_day(record.started_at),
+        f"{seconds_between(record.started_at, record.ended_at):.1f}",
         tuple(_values(record)),
         record.raw if record.raw and (folder / record.raw).is_dir() else None,
         {key: value for key, value in details.items() if value not in ({}, None)},
@@ -95,8 +93,7 @@ def _values(record: TrialRecord) -> Iterable[str]:
         samples.setdefault(sample["metric"], []).append(sample)
     for metric, group in samples.items():
         mean = sum(sample["value"] for sample in group) / len(group)
-        scale = units.scale_for([mean], group[0]["unit"], metric)
-        text = units.with_unit(units.number(mean * scale.factor), scale.unit)
+        text = units.scale_for([mean], group[0]["unit"], metric).quantity(mean)
         many = f" (mean of {len(group)})" if len(group) > 1 else ""
         yield f"{units.metric_title(metric)} {text}{many}"
 
@@ -142,7 +139,7 @@ def _spi(value: object) -> str:
 
 
 def _path(hops: Iterable[Mapping[str, Any]]) -> str:
-    """`fwd-1 (SI 255→254, 10 packets), ...`; with TTL where the order is told by it."""
+    """`fwd-1 (SI 255→254, 10 packets), ...`; or with the TTL, where that gives the order."""
     return ", ".join(
         f"{hop.get('function')} ({_index(hop)}{hop.get('packets')} packets)" for hop in hops
     )

@@ -7,20 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sfcperf.figures.plot import scenario_text
-from sfcperf.presentation.units import metric_title
+from sfcperf.presentation import count_text, first_names
 from sfcperf.report.noise import noise_findings
-from sfcperf.report.time_dependence import dependent_numbers
+from sfcperf.report.time_dependence import row_name, time_dependence_findings
 from sfcperf.results.noise_gate import standing
 from sfcperf.results.records import Summary, TrialRecord
 
-LEAST_TRIALS = 3
+MIN_TRIALS = 3
 """Valid trials below which a primary number says little: of two, the t quantile is 12.7 at 95 %."""
-WIDEST_RELATIVE_HALF_WIDTH = 0.5
+MAX_RELATIVE_HALF_WIDTH = 0.5
 """Half-width over mean above which a primary number says little."""
 
 _MOST_REASONS = 5
-_MOST_NAMED = 4
 
 
 @dataclass(frozen=True)
@@ -40,14 +38,14 @@ class Verdict:
     """Of the run."""
 
 
-def judge(
+def verdict_of(
     manifest: Mapping[str, Any], trials: Sequence[TrialRecord], summaries: Sequence[Summary]
 ) -> Verdict:
     """The verdict on a run, from its records alone.
 
     Trustworthy means: the run is complete, every planned trial is there and valid, every chain was
-    proven to be traversed, every number has an interval, and each primary one rests on LEAST_TRIALS
-    or more, with a relative half-width of at most WIDEST_RELATIVE_HALF_WIDTH, and does not depend
+    proven to be traversed, every number has an interval, and each primary one rests on MIN_TRIALS
+    or more, with a relative half-width of at most MAX_RELATIVE_HALF_WIDTH, and does not depend
     on time. A trial outside the noise gate that was run again is judged by its rerun.
     """
     trials = standing(trials)
@@ -59,12 +57,12 @@ def judge(
     rough = [row for row in summaries if _on_few_trials(row) or _wide(row)]
     level: Literal["trustworthy", "care", "not"]
     if not count["valid"]:
-        level, headline = "not", "Nothing to trust: no trial is valid"
+        level, headline = "not", "No usable result: no trial is valid"
     elif findings:
         level, headline = "care", f"Read with care: {of_all}"
         if rough:
             primary = sum(row.primary for row in summaries)
-            headline += f", but primary numbers are only roughly known: {len(rough)} of {primary}"
+            headline += f", but {len(rough)} of {primary} primary results are imprecise"
     else:
         level, headline = "trustworthy", f"Trustworthy: {of_all}"
     return Verdict(
@@ -97,66 +95,55 @@ def _findings(
     elif status != "complete":
         yield f"The run's status is {status}, not complete."
     if missing:
-        yield f"{missing} planned trials were not run."
+        yield f"{count_text(missing, 'planned trial')} {'was' if missing == 1 else 'were'} not run."
     for state in ("failed", "untrusted"):
         yield from _reasons(state, [record for record in trials if record.status == state])
     unproven = [r.trial_id for r in trials if r.status != "failed" and not _proven(r)]
     if unproven:
         yield (
-            f"{len(unproven)} trials have no proof that packets crossed the chain in order, "
-            f"the first is {unproven[0]}."
+            f"There is no proof for {count_text(len(unproven), 'trial')} that packets crossed the "
+            f"chain in order; the first is {unproven[0]}."
         )
     yield from _rough_numbers(summaries)
     yield from noise_findings(manifest, trials)
-    yield from dependent_numbers(summaries)
+    yield from time_dependence_findings(summaries)
     bare = sum(row.ci_low is None for row in summaries)
     if bare:
         yield f"{bare} of {len(summaries)} results have no interval: too few valid trials."
     if trials and not summaries:
-        yield "The run was not analysed: there are no summaries."
+        yield "The run was not analysed: it has no summaries."
     yield from (str(problem) for problem in manifest.get("problems") or ())
 
 
 def _rough_numbers(summaries: Sequence[Summary]) -> Iterator[str]:
     """Primary numbers of which too little is known, and what would help."""
-    few = [f"{_name(row)} n = {row.n}" for row in summaries if _on_few_trials(row)]
+    few = [f"{row_name(row)} n = {row.n}" for row in summaries if _on_few_trials(row)]
     if few:
         yield (
-            f"Fewer than {LEAST_TRIALS} valid trials: {_some(few)}. "
-            f"Plan {LEAST_TRIALS} rounds or more."
+            f"Fewer than {MIN_TRIALS} valid trials: {first_names(few)}. "
+            f"Plan {MIN_TRIALS} rounds or more."
         )
-    wide = [f"{_name(row)} {_relative(row)}" for row in summaries if _wide(row)]
+    wide = [f"{row_name(row)} {_relative(row)}" for row in summaries if _wide(row)]
     if wide:
         yield (
-            f"The interval reaches further than {100 * WIDEST_RELATIVE_HALF_WIDTH:g} % of the mean "
-            f"to either side: {_some(wide)}. More rounds, or longer trials, narrow it."
+            f"The interval is wider than ±{100 * MAX_RELATIVE_HALF_WIDTH:g} % of the mean: "
+            f"{first_names(wide)}. More rounds, or longer trials, narrow it."
         )
 
 
 def _on_few_trials(row: Summary) -> bool:
-    return row.primary and row.n < LEAST_TRIALS
+    return row.primary and row.n < MIN_TRIALS
 
 
 def _wide(row: Summary) -> bool:
-    if not row.primary or row.n < LEAST_TRIALS:
+    if not row.primary or row.n < MIN_TRIALS:
         return False
-    return row.relative_half_width is None or row.relative_half_width > WIDEST_RELATIVE_HALF_WIDTH
-
-
-def _name(row: Summary) -> str:
-    """`tcp rate (chain_length = 1)`."""
-    scenario = f" ({scenario_text(row.scenario)})" if row.scenario else ""
-    return f"{row.label} {metric_title(row.metric)}{scenario}"
+    return row.relative_half_width is None or row.relative_half_width > MAX_RELATIVE_HALF_WIDTH
 
 
 def _relative(row: Summary) -> str:
     ratio = row.relative_half_width
     return "around 0" if ratio is None else f"±{100 * ratio:.0f} %"
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _how_many(valid: int, trials: int) -> str:
@@ -170,8 +157,7 @@ def _reasons(state: str, records: Sequence[TrialRecord]) -> Iterator[str]:
     reasons = Counter(reason for record in records for reason in record.reasons)
     most = "; ".join(reason for reason, _ in reasons.most_common(_MOST_REASONS))
     more = " ..." if len(reasons) > _MOST_REASONS else ""
-    noun = "trial" if len(records) == 1 else "trials"
-    yield f"{len(records)} {noun} {state}: {most or 'no reason recorded'}{more}"
+    yield f"{count_text(len(records), 'trial')} {state}: {most or 'no reason recorded'}{more}"
 
 
 def _planned(manifest: Mapping[str, Any]) -> set[tuple[str, str, int]]:

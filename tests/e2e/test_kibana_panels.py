@@ -21,9 +21,8 @@ from support.runs import build_run
 from sfcperf.elasticsearch.mappings import STREAMS
 from sfcperf.elasticsearch.publication import send
 from sfcperf.elasticsearch.target import target
-from sfcperf.kibana.dashboards import saved_objects
+from sfcperf.kibana import ndjson, saved_objects
 from sfcperf.kibana.data_views import data_view_id
-from sfcperf.kibana.saved_objects import ndjson
 from sfcperf.results import telemetry
 from sfcperf.results.store import RunStore
 from sfcperf.results.values import Observation

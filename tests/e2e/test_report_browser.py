@@ -15,8 +15,7 @@ from support.browser import LOOKS, Browser, picture, size, theme, wait
 from support.runs import RunOptions, build_run
 
 from sfcperf.figures.run_data import label_runs
-from sfcperf.report.multi_run import write_report
-from sfcperf.report.publisher import ReportPublisher
+from sfcperf.report import ReportPublisher, write_report
 
 pytestmark = pytest.mark.server
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from support.runs import RunOptions, build_run
 
-from sfcperf.presentation import html_page as pages
+from sfcperf.presentation import pages
+from sfcperf.report import ReportPublisher
 from sfcperf.report import publisher as report
-from sfcperf.report.publisher import ReportPublisher
 from sfcperf.results.store import RunStore
 
 HOSTILE = "</script><img src=x onerror=alert(1)>'\"&{{7*7}}<!--"

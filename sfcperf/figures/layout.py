@@ -1,9 +1,9 @@
-"""Page styles: how large a figure is and how it is set, for a column, a page or a slide."""
+"""Layout of figures: size, type and file formats, for a column, a page or a slide."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from sfcperf.errors import InputError
@@ -102,6 +102,34 @@ STYLES = {
         PageStyle("slides", "16:9 slides", 160.0, 320.0, 110, 16, 11, 150, 2.0, _SANS),
     )
 }
+
+
+@dataclass(frozen=True)
+class FigureLayout:
+    """How figures are set."""
+
+    style: PageStyle = STYLES["paper"]
+    width_mm: float = STYLES["paper"].column_mm
+    formats: Sequence[str] = FORMATS
+    with_note: bool = True
+    """Whether the figure says below what its error bars are; else its caption has to."""
+
+    @property
+    def folder_name(self) -> str:
+        """Folder for figures that are not set as those of the run folder are; empty for those."""
+        if self == replace(PAPER, formats=self.formats):
+            return ""
+        note = "" if self.with_note else "-no-note"
+        return f"{self.style.name}-{self.width_mm:g}mm{note}"
+
+    @property
+    def width_pt(self) -> float:
+        """Width in points."""
+        return 72 * inches(self.width_mm)
+
+
+PAPER = FigureLayout()
+"""As figures in the run folder are set."""
 
 
 def page_style(name: str) -> PageStyle:
