@@ -32,7 +32,7 @@ _BASES: Mapping[str, str] = {
     "probe": "sfcperf.active.base:Probe",
     "monitor": "sfcperf.passive.base:Monitor",
     "analysis": "sfcperf.analysis.base:Analysis",
-    "publisher": "sfcperf.visualization.base:Publisher",
+    "publisher": "sfcperf.results.publisher:Publisher",
 }
 """Kind of plug-in -> base class, by name: it is imported when a plug-in of its kind is."""
 

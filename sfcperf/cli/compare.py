@@ -131,7 +131,7 @@ def compare(
 
 def _print(comparison: Comparison) -> None:
     from sfcperf.cli.console import console
-    from sfcperf.visualization.comparison_table import comparison_tables, comparison_texts
+    from sfcperf.comparison import comparison_tables, comparison_texts
 
     terminal = console()
     for table in comparison_tables(comparison):

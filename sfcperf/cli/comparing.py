@@ -111,11 +111,11 @@ def write_outputs(
     elif json_ is not None:
         _write(Path(json_), text)
     if csv is not None:
-        from sfcperf.visualization.comparison_csv import comparison_csv
+        from sfcperf.comparison import comparison_csv
 
         _write(csv, comparison_csv(comparison))
     if html is not None:
-        from sfcperf.visualization.comparison import comparison_page
+        from sfcperf.comparison import comparison_page
 
         _write(html, comparison_page(comparison, sides, html))
     if json_ != "-":

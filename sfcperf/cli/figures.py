@@ -121,16 +121,14 @@ def figures(
     from sfcperf.cli.labels import open_runs
     from sfcperf.cli.progress import say
     from sfcperf.errors import InputError
-    from sfcperf.visualization.figure_choice import Wish
-    from sfcperf.visualization.page_styles import FORMATS, page_style
-    from sfcperf.visualization.paper_figures import Page, write_figures
+    from sfcperf.figures import FORMATS, FigureLayout, FigureRequest, page_style, write_figures
 
     wanted = [part.strip().lower() for part in formats.split(",") if part.strip()]
     if not wanted or any(part not in FORMATS for part in wanted):
         raise InputError(f"{formats!r} is not a list of formats", where="--format",
                          allowed=", ".join(FORMATS))  # fmt: skip
     look = page_style(style)
-    page = Page(look, look.width_mm(width), tuple(dict.fromkeys(wanted)), note)
+    layout = FigureLayout(look, look.width_mm(width), tuple(dict.fromkeys(wanted)), note)
     data = open_runs(runs, results, label)
     for run in data:
         if run.workflow_problem:
@@ -141,8 +139,17 @@ def figures(
         "fit": fit and fit.value,
         "centre": centre and centre.value,
     }
-    wish = Wish(metric=metric, probe=probe, x=x, series=series, title=title, name=name, **drawn)
+    request = FigureRequest(
+        tuple(figure or ()),
+        metric=metric,
+        probe=probe,
+        x=x,
+        series=series,
+        title=title,
+        name=name,
+        **drawn,
+    )
     if output is None:
-        output = data[0].store.figures / page.folder_name if len(data) == 1 else Path("figures")
-    for path in write_figures(data, figure or [], wish, page, output):
+        output = data[0].store.figures / layout.folder_name if len(data) == 1 else Path("figures")
+    for path in write_figures(data, request, layout, output):
         print(path)

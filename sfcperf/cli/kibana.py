@@ -72,7 +72,7 @@ def import_(
     """
     from sfcperf.elasticsearch.target import target
     from sfcperf.errors import EnvironmentLacks, InputError
-    from sfcperf.visualization.kibana.client import import_objects
+    from sfcperf.kibana import import_objects
 
     if space is not None and not re.fullmatch("[a-z0-9_-]+", space):
         raise InputError(
@@ -87,8 +87,7 @@ def import_(
 
 def _content(prefix: str) -> str:
     from sfcperf.elasticsearch.target import target
-    from sfcperf.visualization.kibana.dashboards import saved_objects
-    from sfcperf.visualization.kibana.saved_objects import ndjson
+    from sfcperf.kibana import ndjson, saved_objects
 
     # Checks the prefix, which is part of names on the server.
     target(["http://127.0.0.1:9200"], prefix=prefix)

@@ -10,12 +10,12 @@ from sfcperf.cli.inputs import open_run
 from sfcperf.errors import InputError
 
 if TYPE_CHECKING:
-    from sfcperf.visualization.run_data import RunData
+    from sfcperf.figures import RunData
 
 
 def open_runs(names: Sequence[str], results: Path, labels: Sequence[str] | None) -> list[RunData]:
     """Open run folders; `labels` are `A=text` or `RUN-ID=text`. Raises InputError."""
-    from sfcperf.visualization.run_data import label_runs
+    from sfcperf.figures import label_runs
 
     given = {}
     for entry in labels or ():

@@ -35,7 +35,7 @@ def show_outcome(outcome: Outcome, *, quiet: bool) -> None:
 def print_summary(store: RunStore) -> None:
     """The table of the primary metrics."""
     from sfcperf.cli.console import console
-    from sfcperf.visualization.table import summary_table
+    from sfcperf.report import summary_table
 
     summaries = store.summaries()
     if summaries:

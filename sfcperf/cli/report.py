@@ -66,7 +66,7 @@ def _of_one(run: str, results: Path) -> None:
 def _of_many(runs: list[str], output: Path, labels: list[str] | None, results: Path) -> None:
     from sfcperf.cli.labels import open_runs
     from sfcperf.errors import InputError
-    from sfcperf.visualization.many_report import write_report
+    from sfcperf.report import write_report
 
     data = open_runs(runs, results, labels)
     if not output.resolve().parent.is_dir() or output.is_dir():

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
+from sfcperf.results.publisher import Publisher
 from sfcperf.results.store import RunStore
-from sfcperf.visualization.base import Publisher
 
 
 class ElasticsearchPublisher(Publisher):

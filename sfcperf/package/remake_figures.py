@@ -86,25 +86,14 @@ def _figure_findings(
 
 
 def _draw(store: RunStore, folder: Path) -> None:
-    from sfcperf.visualization.figure_lines import resolve_lines
-    from sfcperf.visualization.figures import FORMATS, fits_of, write_figure
-    from sfcperf.visualization.fit_words import fits_by_series
-    from sfcperf.visualization.series import resolve
-    from sfcperf.visualization.trial_index import TrialIndex
+    from sfcperf.figures import FORMATS, FigureLayout, RunData, resolve_figures, write_figure
 
     manifest, (document, _) = store.manifest(), store.workflow()
-    summaries, trials = store.summaries(), store.trials()
-    index = TrialIndex(trials)
-    levels = [scenario["levels"] for scenario in manifest["scenarios"]]
+    run = RunData(store, store.run_id, loads_workflow=False)
     formats = [name for name in FORMATS if any(store.figures.glob(f"*.{name}"))]
-    for spec in _specs(document.get("figures", ()), manifest):
-        plot = (
-            resolve_lines(store, spec, trials, levels, index)
-            if spec.lines
-            else resolve(spec, summaries, levels, index)
-        )
-        fits = fits_by_series(plot, fits_of(store, spec))
-        write_figure(plot, fits, folder, formats)
+    specs = _specs(document.get("figures", ()), manifest)
+    for plot, fits in resolve_figures([run], specs):
+        write_figure(plot, fits, folder, FigureLayout(formats=formats))
 
 
 def _specs(figures: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any]) -> list[FigureSpec]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,6 +27,13 @@ def cell(value: Any) -> Any:
     if isinstance(value, Mapping | list | tuple):
         return json.dumps(value, sort_keys=True)
     return value
+
+
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
+    """CSV (RFC 4180 quoting, `\\n` ends); None is an empty cell."""
+    text = StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
 
 
 def level_array(levels: Sequence[Any]) -> pyarrow.Array:

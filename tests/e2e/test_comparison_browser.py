@@ -12,8 +12,8 @@ from support.browser import LOOKS, Browser, picture, size, theme, wait
 from support.compared_runs import ping_run, variants_run
 
 from sfcperf.analysis.comparison import Options, Side, compare
-from sfcperf.visualization.comparison import comparison_page
-from sfcperf.visualization.report import ReportPublisher
+from sfcperf.comparison import comparison_page
+from sfcperf.report import ReportPublisher
 
 pytestmark = pytest.mark.server
 

@@ -21,12 +21,11 @@ from support.runs import build_run
 from sfcperf.elasticsearch.mappings import STREAMS
 from sfcperf.elasticsearch.publication import send
 from sfcperf.elasticsearch.target import target
+from sfcperf.kibana import ndjson, saved_objects
+from sfcperf.kibana.data_views import data_view_id
 from sfcperf.results import telemetry
 from sfcperf.results.store import RunStore
 from sfcperf.results.values import Observation
-from sfcperf.visualization.kibana.dashboards import saved_objects
-from sfcperf.visualization.kibana.data_views import data_view_id
-from sfcperf.visualization.kibana.saved_objects import ndjson
 
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.xdist_group("elasticsearch")]
 

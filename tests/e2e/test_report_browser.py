@@ -14,9 +14,8 @@ from selenium.webdriver.support.ui import Select
 from support.browser import LOOKS, Browser, picture, size, theme, wait
 from support.runs import RunOptions, build_run
 
-from sfcperf.visualization.many_report import write_report
-from sfcperf.visualization.report import ReportPublisher
-from sfcperf.visualization.run_data import label_runs
+from sfcperf.figures.run_data import label_runs
+from sfcperf.report import ReportPublisher, write_report
 
 pytestmark = pytest.mark.server
 

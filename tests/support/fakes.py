@@ -23,9 +23,9 @@ from sfcperf.hosts.base import Completed, Host, Process
 from sfcperf.management.deployment import Deployment, Endpoint, ServiceFunction, TraversalProof
 from sfcperf.passive.base import Monitor
 from sfcperf.plugins import Requirement
+from sfcperf.results.publisher import Publisher
 from sfcperf.results.store import RunStore
 from sfcperf.results.values import Metric, Observation, Sample
-from sfcperf.visualization.base import Publisher
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.workflow.model import Scenario
 

@@ -11,9 +11,9 @@ from support.attributed import Seen, seen_run
 from support.runs import build_run
 
 from sfcperf.control import publishing
+from sfcperf.report import ReportPublisher
+from sfcperf.report.attribution import AttributionSection, attribution_section
 from sfcperf.results.store import RunStore
-from sfcperf.visualization.attribution import AttributionSection, attribution_section
-from sfcperf.visualization.report import ReportPublisher
 
 
 def shown(store: RunStore) -> AttributionSection:

@@ -10,9 +10,9 @@ from support.attributed import Seen, seen_run
 from support.runs import build_run
 
 from sfcperf.control import publishing
+from sfcperf.figures import FigureLayout, write_attribution
+from sfcperf.report import ReportPublisher
 from sfcperf.results.store import RunStore
-from sfcperf.visualization.attribution_figure import write_attribution
-from sfcperf.visualization.report import ReportPublisher
 
 
 @pytest.fixture
@@ -23,7 +23,9 @@ def store(tmp_path: Path) -> RunStore:
 
 
 def test_files_and_numbers(store: RunStore, tmp_path: Path) -> None:
-    files = write_attribution(store, tmp_path / "figures", ["svg", "pdf", "png"])
+    files = write_attribution(
+        store, tmp_path / "figures", FigureLayout(formats=("svg", "pdf", "png"))
+    )
     endings = ["csv", "pdf", "png", "svg"]
     assert sorted(f.name for f in files) == [f"attribution-iperf3-udp.{e}" for e in endings]
     assert all(file.stat().st_size > 0 for file in files)
@@ -43,7 +45,10 @@ def test_files_and_numbers(store: RunStore, tmp_path: Path) -> None:
 
 
 def test_the_same_results_give_the_same_bytes(store: RunStore, tmp_path: Path) -> None:
-    one, other = (write_attribution(store, tmp_path / name, ["svg", "pdf"]) for name in "ab")
+    one, other = (
+        write_attribution(store, tmp_path / name, FigureLayout(formats=("svg", "pdf")))
+        for name in "ab"
+    )
     assert [file.read_bytes() for file in one] == [file.read_bytes() for file in other]
 
 
@@ -53,7 +58,7 @@ def test_the_same_results_give_the_same_bytes(store: RunStore, tmp_path: Path) -
 def test_every_kind_is_drawn(tmp_path: Path, seen: Seen) -> None:
     made = seen_run(tmp_path / "run", seen)
     assert publishing.analyse(made) == []
-    files = write_attribution(made, tmp_path / "figures", ["png"])
+    files = write_attribution(made, tmp_path / "figures", FigureLayout(formats=("png",)))
     assert len(files) == (6 if seen.reverse else 2)
 
 

@@ -12,15 +12,14 @@ from scipy.stats import binom
 from support.runs import RunOptions, build_run
 
 from sfcperf.errors import InputError
+from sfcperf.figures import FigureLayout, FigureRequest, automatic, resolve, write_figures
+from sfcperf.figures.notes import interval_note
+from sfcperf.figures.run_data import RunData
+from sfcperf.figures.trial_index import TrialIndex
+from sfcperf.report.charts import chart
 from sfcperf.results.store import RunStore
-from sfcperf.visualization.charts import chart
-from sfcperf.visualization.figure_choice import Wish
-from sfcperf.visualization.paper_figures import Page, write_figures
-from sfcperf.visualization.run_data import RunData
-from sfcperf.visualization.series import automatic, resolve
-from sfcperf.visualization.trial_index import TrialIndex
 
-SVG = Page(formats=("svg",))
+SVG = FigureLayout(formats=("svg",))
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +44,8 @@ def rows(path: Path) -> list[dict[str, str]]:
 def test_medians_stand_with_their_own_interval(
     long_run: RunStore, tmp_path: Path, kind: str
 ) -> None:
-    wish = Wish(centre="median", kind=kind, fit="none", name="m")
-    write_figures([RunData(long_run, "a")], ["fig8b"], wish, SVG, tmp_path)
+    request = FigureRequest(("fig8b",), centre="median", kind=kind, fit="none", name="m")
+    write_figures([RunData(long_run, "a")], request, SVG, tmp_path)
     trials = rows(tmp_path / "m.trials.csv")
     # Order statistics 1 and 8 of 8: 99.2 %; 2 and 7 would be 93.0 %, less than the 95 % asked for.
     assert 1 - 2 * binom.cdf(1, 8, 0.5) < 0.95 <= 1 - 2 * binom.cdf(0, 8, 0.5)
@@ -81,8 +80,8 @@ def test_the_page_and_its_table_show_what_the_figure_shows(long_run: RunStore) -
 
 def test_too_few_trials_for_an_interval_are_told(new_run: RunStore, tmp_path: Path) -> None:
     """Three rounds: medians without error bars, not with those of the mean."""
-    wish = Wish(centre="median", fit="none", name="m")
-    write_figures([RunData(new_run, "a")], ["fig8b"], wish, SVG, tmp_path)
+    request = FigureRequest(("fig8b",), centre="median", fit="none", name="m")
+    write_figures([RunData(new_run, "a")], request, SVG, tmp_path)
     assert "Medians. No error bars" in (tmp_path / "m.tex").read_text()
     assert {row["y_low"] for row in rows(tmp_path / "m.csv")} == {""}
 
@@ -93,21 +92,22 @@ def test_points_without_an_interval_are_counted(long_run: RunStore) -> None:
     scenarios = [row.scenario for row in (first, *others)[::8]]
     spec = next(s for s in automatic([first, *others], scenarios) if s.metric == first.metric)
     plot = resolve(replace(spec, centre="median"), [bare, *others], scenarios)
-    assert plot.interval_note.endswith("None at 1 point: too few trials.")
+    assert interval_note(plot).endswith("None at 1 point: too few trials.")
 
 
 def test_after_sequential_stopping_the_note_says_whose_interval_holds(long_run: RunStore) -> None:
     stopped = [replace(r, method="t (mean, repeated looks)") for r in long_run.summaries()]
     scenarios = [row.scenario for row in stopped[::8]]
     spec = automatic(stopped, scenarios)[0]
-    assert "not corrected" not in resolve(spec, stopped, scenarios).interval_note
+    assert "not corrected" not in interval_note(resolve(spec, stopped, scenarios))
     plot = resolve(replace(spec, centre="median"), stopped, scenarios)
-    assert "the median's is not corrected" in plot.interval_note
+    assert "the median's is not corrected" in interval_note(plot)
 
 
 def test_the_mean_is_the_default_and_files_do_not_meet(long_run: RunStore, tmp_path: Path) -> None:
-    for wish in (Wish(), Wish(centre="mean"), Wish(centre="median")):
-        write_figures([RunData(long_run, "a")], ["fig8b"], wish, SVG, tmp_path)
+    for centre in (None, "mean", "median"):
+        request = FigureRequest(("fig8b",), centre=centre)
+        write_figures([RunData(long_run, "a")], request, SVG, tmp_path)
     assert {p.name for p in tmp_path.glob("*.svg")} == {"fig8b.svg", "fig8b-median.svg"}
     assert "median_method" not in (tmp_path / "fig8b.csv").read_text()
 
@@ -117,6 +117,6 @@ def test_boxes_and_distributions_draw_no_medians(
     long_run: RunStore, tmp_path: Path, kind: str
 ) -> None:
     with pytest.raises(InputError, match="draws no medians") as caught:
-        wish = Wish(centre="median", kind=kind)
-        write_figures([RunData(long_run, "a")], ["fig8b"], wish, SVG, tmp_path)
+        request = FigureRequest(("fig8b",), centre="median", kind=kind)
+        write_figures([RunData(long_run, "a")], request, SVG, tmp_path)
     assert caught.value.where == "--centre"

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 from support.runs import RunOptions, workflow_document
 
-from sfcperf.visualization.chain import Drawing, draw, drawings
+from sfcperf.report.chain_drawing import Drawing, draw, drawings
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Scenario
 

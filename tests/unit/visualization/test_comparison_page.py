@@ -11,9 +11,9 @@ from support.compared_runs import ping_run
 from support.comparisons import row
 
 from sfcperf.analysis.comparison import Options, Side, compare_all
-from sfcperf.visualization import comparison_words as words
-from sfcperf.visualization.comparison import comparison_page
-from sfcperf.visualization.comparison_forest import axis_of, mark
+from sfcperf.comparison import comparison_page
+from sfcperf.comparison import wording as words
+from sfcperf.comparison.forest import axis_of, mark
 
 LOW = [98.0, 99, 100, 101, 102, 100.5, 99.5, 101.5]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from support.runs import build_run
 
 from sfcperf.analysis.correlate import CorrelateAnalysis
-from sfcperf.visualization.correlations import correlations
-from sfcperf.visualization.report import ReportPublisher
+from sfcperf.report import ReportPublisher
+from sfcperf.report.telemetry_analyses import correlations
 from sfcperf.workflow.defaults import with_defaults
 
 

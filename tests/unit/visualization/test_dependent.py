@@ -9,10 +9,10 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfcperf.report.time_dependence import ALPHA, _significant, time_dependence_findings
+from sfcperf.report.verdict import verdict_of
 from sfcperf.results.records import Summary
 from sfcperf.results.store import RunStore
-from sfcperf.visualization.dependent import ALPHA, _significant, dependent_numbers
-from sfcperf.visualization.verdict import judge
 
 
 def rows(run: RunStore) -> list[Summary]:
@@ -25,41 +25,43 @@ def first_is(found: list[Summary], **changes: object) -> list[Summary]:
 
 
 def test_a_drift_beyond_the_interval_is_found_and_named(run: RunStore) -> None:
-    (finding,) = dependent_numbers(first_is(rows(run), trend_p=1e-5, drift_ratio=0.12))
+    (finding,) = time_dependence_findings(first_is(rows(run), trend_p=1e-5, drift_ratio=0.12))
     assert "ping rtt (topology T1, chain_length 0) +12%" in finding
 
 
 def test_the_verdict_reports_them(run: RunStore) -> None:
     trials = [replace(record, status="valid", reasons=()) for record in run.trials()]
-    assert judge(run.manifest(), trials, rows(run)).level == "trustworthy"
+    assert verdict_of(run.manifest(), trials, rows(run)).level == "trustworthy"
     drifting = first_is(rows(run), trend_p=1e-5, drift_ratio=0.12)
-    found = judge(run.manifest(), trials, drifting)
+    found = verdict_of(run.manifest(), trials, drifting)
     assert found.level == "care"
     assert "drift with time" in found.findings[0]
 
 
 def test_a_drift_that_the_interval_covers_is_none(run: RunStore) -> None:
-    assert list(dependent_numbers(first_is(rows(run), trend_p=1e-5, drift_ratio=0.04))) == []
+    assert list(time_dependence_findings(first_is(rows(run), trend_p=1e-5, drift_ratio=0.04))) == []
 
 
 def test_dependence_is_said_once_not_twice(run: RunStore) -> None:
     both = first_is(rows(run), trend_p=1e-5, drift_ratio=0.2, autocorrelation_p=1e-3)
-    assert len(list(dependent_numbers(both))) == 1
-    (finding,) = dependent_numbers(first_is(rows(run), autocorrelation_p=1e-3))
-    assert finding.startswith("Successive trials resemble each other")
+    assert len(list(time_dependence_findings(both))) == 1
+    (finding,) = time_dependence_findings(first_is(rows(run), autocorrelation_p=1e-3))
+    assert finding.startswith("Successive trials are correlated")
 
 
 def test_trials_that_never_become_steady(run: RunStore) -> None:
-    (finding,) = dependent_numbers(first_is(rows(run), steady="never", steady_p=5e-4))
+    (finding,) = time_dependence_findings(first_is(rows(run), steady="never", steady_p=5e-4))
     assert "never become steady" in finding
-    assert list(dependent_numbers(first_is(rows(run), steady="warm-up", steady_p=5e-4))) == []
+    assert (
+        list(time_dependence_findings(first_is(rows(run), steady="warm-up", steady_p=5e-4))) == []
+    )
 
 
 def test_one_odd_row_among_many_and_secondary_rows_do_not_alarm(run: RunStore) -> None:
     many = [replace(row, trend_p=0.5, drift_ratio=0.2) for row in rows(run)]
-    assert list(dependent_numbers(first_is(many, trend_p=0.008))) == []
+    assert list(time_dependence_findings(first_is(many, trend_p=0.008))) == []
     secondary = [replace(row, trend_p=1e-6, drift_ratio=1.0, primary=False) for row in many]
-    assert list(dependent_numbers(secondary)) == []
+    assert list(time_dependence_findings(secondary)) == []
 
 
 @settings(deadline=None)

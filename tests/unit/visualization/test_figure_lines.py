@@ -6,7 +6,6 @@ import csv
 import io
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy
 import pyarrow.parquet
@@ -15,15 +14,21 @@ from scipy import stats
 from support.runs import RunOptions, build_run
 
 from sfcperf.errors import InputError
+from sfcperf.figures import (
+    FigureLayout,
+    FigureRequest,
+    Plot,
+    RunData,
+    TrialIndex,
+    resolve_figure,
+    resolve_figures,
+    side_by_side,
+    write_figure,
+    write_figures,
+)
 from sfcperf.package.remake_figures import _draw as remake
+from sfcperf.report import ReportPublisher
 from sfcperf.results.store import RunStore
-from sfcperf.visualization.figure_choice import Wish
-from sfcperf.visualization.figures import draw_figures, resolve_figures
-from sfcperf.visualization.paper_figures import Page, write_figures
-from sfcperf.visualization.report import ReportPublisher
-from sfcperf.visualization.run_data import RunData, load_workflow, resolve_figure, side_by_side
-from sfcperf.visualization.series import Plot
-from sfcperf.visualization.trial_index import TrialIndex
 
 FIGURE = {
     "name": "busy",
@@ -46,10 +51,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunStore:
 
 
 def resolved(run: RunStore) -> Plot:
-    workflow, _ = load_workflow(run)
-    assert workflow is not None
-    trials = run.trials()
-    ((plot, fits),) = resolve_figures(run, workflow, run.summaries(), trials, TrialIndex(trials))
+    data = RunData(run, "run")
+    ((plot, fits),) = resolve_figures([data], data.figures)
     assert fits == {}
     return plot
 
@@ -107,7 +110,7 @@ def test_a_run_without_telemetry_has_no_points(tmp_path: Path) -> None:
 
 def test_files_say_what_each_line_is(tmp_path: Path) -> None:
     store = build_run(tmp_path / "run", OPTIONS)
-    names = {path.name for path in draw_figures(store, _workflow(store))}
+    names = {path.name for path in draw_figures(store)}
     assert names == {f"busy.{ending}" for ending in ("svg", "pdf", "png", "csv", "trials.csv")}
     rows = list(csv.DictReader(io.StringIO((store.figures / "busy.csv").read_text())))
     seen = {(row["line"], row["probe"], row["metric"]) for row in rows}
@@ -131,7 +134,7 @@ def test_the_report_draws_it_with_a_point_for_each_trial(tmp_path: Path) -> None
 def test_it_follows_from_the_trials(tmp_path: Path) -> None:
     """As `sfcperf verify` makes it again: without the workflow's plug-ins."""
     store = build_run(tmp_path / "run", OPTIONS)
-    draw_figures(store, _workflow(store))
+    draw_figures(store)
     again = tmp_path / "again"
     again.mkdir()
     remake(store, again)
@@ -149,24 +152,27 @@ def test_two_runs_side_by_side(run: RunStore, tmp_path: Path) -> None:
     counts = {series.name: series.points[1].summary for series in plot.series}
     found = {name: row.n for name, row in counts.items() if row}
     assert found["during ping, before"] == 3 and found["during ping, after"] == 4
-    files = write_figures(runs, ["busy"], Wish(), Page(), tmp_path / "figures")
+    files = write_figures(runs, FigureRequest(("busy",)), FigureLayout(), tmp_path / "figures")
     assert (tmp_path / "figures" / "busy.pdf") in files
 
 
-@pytest.mark.parametrize("wish", [Wish(kind="ecdf"), Wish(fit="linear")])
-def test_what_it_cannot_draw_is_told(run: RunStore, wish: Wish, tmp_path: Path) -> None:
+@pytest.mark.parametrize("asked", [{"kind": "ecdf"}, {"fit": "linear"}])
+def test_what_it_cannot_draw_is_told(run: RunStore, asked: dict[str, str], tmp_path: Path) -> None:
+    request = FigureRequest(("busy",), **asked)
     with pytest.raises(InputError, match="several quantities"):
-        write_figures([RunData(run, "run")], ["busy"], wish, Page(), tmp_path)
+        write_figures([RunData(run, "run")], request, FigureLayout(), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_it_can_be_drawn_otherwise(run: RunStore, tmp_path: Path) -> None:
     """As bars, and with another style."""
-    files = write_figures([RunData(run, "run")], [], Wish(kind="bar"), Page(), tmp_path)
+    files = write_figures(
+        [RunData(run, "run")], FigureRequest(kind="bar"), FigureLayout(), tmp_path
+    )
     assert {path.name for path in files} >= {"busy-bar.pdf", "busy-bar.csv", "busy-bar.tex"}
 
 
-def _workflow(store: RunStore) -> Any:
-    workflow, problem = load_workflow(store)
-    assert workflow is not None, problem
-    return workflow
+def draw_figures(store: RunStore) -> list[Path]:
+    run = RunData(store, "run")
+    (figure,) = resolve_figures([run], run.figures)
+    return write_figure(*figure, store.figures)

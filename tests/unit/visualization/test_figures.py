@@ -12,15 +12,24 @@ from support.runs import RunOptions, build_run
 
 from sfcperf.analysis.fits import fit_lines
 from sfcperf.errors import InputError
+from sfcperf.figures import (
+    FigureLayout,
+    Plot,
+    RunData,
+    drawing,
+    resolve,
+    resolve_figures,
+    write_figure,
+)
+from sfcperf.figures.csv_tables import data_csv
+from sfcperf.figures.fits import fits_by_series
+from sfcperf.figures.marks import fit_mark
 from sfcperf.results.records import Summary
 from sfcperf.results.store import RunStore
-from sfcperf.visualization import drawing, figure_data, figures
-from sfcperf.visualization.fit_words import fits_by_series
-from sfcperf.visualization.marks import fit_mark
-from sfcperf.visualization.series import Plot, resolve
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import FigureSpec, Workflow
 
+SVG = FigureLayout(formats=("svg",))
 HOSTILE = "$\\frac{ <b>&\"' \x00\x1b %s {0} _x"
 
 
@@ -35,8 +44,12 @@ def plots(workflow: Workflow, summaries: list[Summary]) -> list[Plot]:
 
 
 def test_files_of_each_figure(new_run: RunStore) -> None:
-    workflow = load_document(*new_run.workflow())
-    files = figures.draw_figures(new_run, workflow)
+    data = RunData(new_run, "run")
+    files = [
+        path
+        for figure in resolve_figures([data], data.figures)
+        for path in write_figure(*figure, new_run.figures)
+    ]
     names = {path.relative_to(new_run.folder).as_posix() for path in files}
     endings = ("svg", "pdf", "png", "csv", "trials.csv")
     assert names == {f"figures/{f}.{e}" for f in ("fig8b", "fig8c") for e in endings}
@@ -47,7 +60,7 @@ def test_same_results_give_the_same_bytes(
     run: RunStore, workflow: Workflow, summaries: list[Summary], tmp_path: Path
 ) -> None:
     for plot in plots(workflow, summaries):
-        fits = fits_by_series(plot, figures.fits_of(run, plot.spec))
+        fits = fits_by_series(plot, fit_lines(run, plot.spec))
         first = drawing.draw(plot, fits, tmp_path / "first")
         second = drawing.draw(plot, fits, tmp_path / "second")
         for one, other in zip(first, second, strict=True):
@@ -70,7 +83,7 @@ def test_labels_carry_units_and_the_interval_is_named(
 ) -> None:
     plot = plots(workflow, summaries)[0]
     (svg,) = drawing.draw(
-        plot, fits_by_series(plot, fit_lines(run, plot.spec)), tmp_path / "figure", ["svg"]
+        plot, fits_by_series(plot, fit_lines(run, plot.spec)), tmp_path / "figure", SVG
     )
     # Text is drawn as paths; matplotlib leaves each string as a comment.
     text = svg.read_text()
@@ -83,7 +96,7 @@ def test_untrusted_and_missing_points_are_said(
 ) -> None:
     gone = [row for row in summaries if row.scenario_id != "s000"]
     plot = plots(workflow, gone)[1]
-    (svg,) = drawing.draw(plot, {}, tmp_path / "figure", ["svg"])
+    (svg,) = drawing.draw(plot, {}, tmp_path / "figure", SVG)
     # Each line of the note is a string of its own.
     words = " ".join(re.findall(r"<!-- (.*?) -->", svg.read_text()))
     assert "no valid trial (1 point)" in words
@@ -94,7 +107,7 @@ def test_untrusted_and_missing_points_are_said(
 def test_without_any_number(workflow: Workflow, kind: str, tmp_path: Path) -> None:
     spec = replace(workflow.figures[0], kind=kind)
     plot = resolve(spec, [], [scenario.levels for scenario in workflow.scenarios])
-    (svg,) = drawing.draw(plot, {}, tmp_path / "figure", ["svg"])
+    (svg,) = drawing.draw(plot, {}, tmp_path / "figure", SVG)
     assert "no valid trial (6 points)" in svg.read_text()
 
 
@@ -112,7 +125,7 @@ def test_hostile_words(
 
 def test_data_beside_the_figure(workflow: Workflow, summaries: list[Summary]) -> None:
     plot = plots(workflow, summaries)[1]
-    rows = list(csv.DictReader(figure_data.data_csv(plot).splitlines()))
+    rows = list(csv.DictReader(data_csv(plot).splitlines()))
     assert len(rows) == 6
     for row in rows:
         assert float(row["y"]) == pytest.approx(float(row["mean"]) * 1e-3)
@@ -125,7 +138,7 @@ def test_data_beside_the_figure(workflow: Workflow, summaries: list[Summary]) ->
 def test_a_figure_stays_in_its_folder(new_run: RunStore, workflow: Workflow, name: str) -> None:
     spec: FigureSpec = replace(workflow.figures[0], name=name)
     with pytest.raises(InputError, match="plain file name"):
-        figures.draw_figures(new_run, replace(workflow, figures=(spec,)))
+        write_figure(resolve(spec, [], []), {}, new_run.figures)
 
 
 def test_the_fitted_line_meets_the_bars_of_its_levels(tmp_path: Path) -> None:

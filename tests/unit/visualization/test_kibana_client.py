@@ -13,9 +13,7 @@ from typer.testing import CliRunner
 from sfcperf.cli.app import app
 from sfcperf.elasticsearch.target import target
 from sfcperf.errors import EnvironmentLacks, InputError
-from sfcperf.visualization.kibana.client import import_objects
-from sfcperf.visualization.kibana.dashboards import saved_objects
-from sfcperf.visualization.kibana.saved_objects import ndjson
+from sfcperf.kibana import import_objects, ndjson, saved_objects
 
 CONTENT = ndjson(saved_objects())
 SECRETS = ("SFCPERF_ES_API_KEY", "SFCPERF_ES_USER", "SFCPERF_ES_PASSWORD")

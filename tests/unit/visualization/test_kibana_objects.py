@@ -9,10 +9,9 @@ import pytest
 from support.kibana import Used, parse, used_fields
 
 from sfcperf.elasticsearch.mappings import STREAMS, mappings
-from sfcperf.visualization.kibana import dashboards, lens
-from sfcperf.visualization.kibana.data_views import data_view_id
-from sfcperf.visualization.kibana.fields import UnknownField, field
-from sfcperf.visualization.kibana.saved_objects import ndjson
+from sfcperf.kibana import dashboards, lens, ndjson
+from sfcperf.kibana.data_views import data_view_id
+from sfcperf.kibana.fields import UnknownField, field
 
 NUMERIC = {"double", "integer", "long"}
 DATES = {"date", "date_nanos"}

@@ -13,8 +13,8 @@ from support.runs import RunOptions, build_run
 
 from sfcperf.elasticsearch import mappings
 from sfcperf.elasticsearch.documents import Documents
+from sfcperf.kibana import vega
 from sfcperf.results.store import RunStore
-from sfcperf.visualization.kibana import vega
 
 VEGA_LITE = "5.20"
 """The newest of the series that Kibana 8 has."""

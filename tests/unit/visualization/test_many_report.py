@@ -16,10 +16,10 @@ from typer.testing import CliRunner
 
 from sfcperf.cli.app import app
 from sfcperf.errors import InputError
+from sfcperf.figures import label_runs
+from sfcperf.report import ReportPublisher
+from sfcperf.report.multi_run import run_differences
 from sfcperf.results.store import RunStore
-from sfcperf.visualization.many_report import contrasts
-from sfcperf.visualization.report import ReportPublisher
-from sfcperf.visualization.run_data import label_runs
 
 HOSTILE = "</script><script>alert(1)</script>"
 SMALL = RunOptions(topologies=("T1",), chain_lengths=(0, 1), rounds=2, figures=())
@@ -109,7 +109,7 @@ def test_every_point_leads_to_the_trial_in_its_runs_report(
 
 
 def test_in_what_the_runs_differ(target: Path, runs: list[RunStore]) -> None:
-    found = {(c.kind, c.name): c.values for c in contrasts(label_runs(runs, {}))}
+    found = {(c.kind, c.name): c.values for c in run_differences(label_runs(runs, {}))}
     assert found["host", "kernel.release"][1] == "6.99.0"
     assert found["host", "kernel.release"][0] != "6.99.0"
     assert any(kind == "workflow" and "chain_length" in name for kind, name in found)

@@ -10,9 +10,9 @@ import pytest
 from support.readings import reading
 from support.runs import build_run
 
+from sfcperf.report.noise import noise_findings, noise_section
 from sfcperf.results.noise_gate import GATE_REASON
 from sfcperf.results.records import TrialRecord
-from sfcperf.visualization.noise import noise_findings, noise_section
 
 GATE = {"design": {"noise_gate": {"max_steal_ratio": 0.05}}}
 

@@ -21,13 +21,19 @@ from typer.testing import CliRunner
 
 from sfcperf.cli.app import app
 from sfcperf.errors import InputError
+from sfcperf.figures import (
+    FigureLayout,
+    FigureRequest,
+    chosen_figures,
+    steps,
+    thinned,
+    write_figures,
+)
+from sfcperf.figures.latex import escape
+from sfcperf.figures.layout import STYLES
+from sfcperf.figures.run_data import RunData, label_runs, letter_of, side_by_side
+from sfcperf.presentation import palette
 from sfcperf.results.store import RunStore
-from sfcperf.visualization import distribution, palette
-from sfcperf.visualization.figure_choice import Wish, chosen_figures
-from sfcperf.visualization.latex import escape
-from sfcperf.visualization.page_styles import STYLES
-from sfcperf.visualization.paper_figures import Page, write_figures
-from sfcperf.visualization.run_data import RunData, label_runs, letter_of, side_by_side
 
 SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 BOX = {
@@ -84,8 +90,8 @@ def test_the_same_bytes_elsewhere_and_another_day(run: RunStore, tmp_path: Path)
 @pytest.mark.parametrize("width", ["column", "page", "120"])
 def test_width(run: RunStore, tmp_path: Path, style: str, width: str) -> None:
     look = STYLES[style]
-    page = Page(look, look.width_mm(width), ("png", "svg"))
-    write_figures([RunData(run, "a")], ["fig8b"], Wish(), page, tmp_path)
+    layout = FigureLayout(look, look.width_mm(width), ("png", "svg"))
+    write_figures([RunData(run, "a")], FigureRequest(("fig8b",)), layout, tmp_path)
     wanted_mm = {"column": look.column_mm, "page": look.page_mm, "120": 120.0}[width]
     pixels = struct.unpack(">I", (tmp_path / "fig8b.png").read_bytes()[16:20])[0]
     assert pixels == pytest.approx(wanted_mm / 25.4 * look.png_dpi, abs=1)
@@ -101,8 +107,10 @@ def test_a_width_that_is_none(width: str) -> None:
 
 @pytest.mark.parametrize("kind", ["line", "bar", "box", "ecdf"])
 def test_fonts_are_embedded_as_truetype(run: RunStore, tmp_path: Path, kind: str) -> None:
-    page = Page(formats=("pdf",))
-    write_figures([RunData(run, "a")], ["fig8b"], Wish(kind=kind, name="f"), page, tmp_path)
+    layout = FigureLayout(formats=("pdf",))
+    write_figures(
+        [RunData(run, "a")], FigureRequest(("fig8b",), kind=kind, name="f"), layout, tmp_path
+    )
     if not (tool := shutil.which("pdffonts")):
         content = (tmp_path / "f.pdf").read_bytes()
         assert b"/FontFile2" in content
@@ -117,7 +125,12 @@ def test_fonts_are_embedded_as_truetype(run: RunStore, tmp_path: Path, kind: str
 
 
 def test_every_trial_is_beside_the_figure(run: RunStore, tmp_path: Path) -> None:
-    write_figures([RunData(run, "a")], ["fig8b", "fig8c"], Wish(), Page(formats=("svg",)), tmp_path)
+    write_figures(
+        [RunData(run, "a")],
+        FigureRequest(("fig8b", "fig8c")),
+        FigureLayout(formats=("svg",)),
+        tmp_path,
+    )
     for name, probe, metric in (("fig8b", "ping", "rtt_us"), ("fig8c", "iperf3-udp", "rate_pps")):
         found = {row["trial"]: row for row in rows(tmp_path / f"{name}.trials.csv")}
         records = [r for r in run.trials() if r.label == probe]
@@ -143,26 +156,29 @@ def test_every_trial_is_beside_the_figure(run: RunStore, tmp_path: Path) -> None
 
 
 def test_samples_of_a_distribution(later: RunStore, tmp_path: Path) -> None:
-    write_figures([RunData(later, "a")], ["distribution"], Wish(), Page(formats=("svg",)), tmp_path)
+    layout = FigureLayout(formats=("svg",))
+    write_figures([RunData(later, "a")], FigureRequest(("distribution",)), layout, tmp_path)
     found = rows(tmp_path / "distribution.samples.csv")
     assert len(found) == 6 * 6 * 20
     assert "Distribution of all samples" in words(tmp_path / "distribution.svg")
 
 
 def test_boxes_say_what_they_are(later: RunStore, run: RunStore, tmp_path: Path) -> None:
-    page = Page(formats=("svg",))
-    write_figures([RunData(later, "a")], ["boxes"], Wish(), page, tmp_path)
+    layout = FigureLayout(formats=("svg",))
+    write_figures([RunData(later, "a")], FigureRequest(("boxes",)), layout, tmp_path)
     text = words(tmp_path / "boxes.svg")
     assert "95 % confidence interval" in text
     assert "quartiles and median" in text
     assert "no box for fewer" not in text
-    write_figures([RunData(run, "a")], ["fig8b"], Wish(kind="box", name="few"), page, tmp_path)
+    write_figures(
+        [RunData(run, "a")], FigureRequest(("fig8b",), kind="box", name="few"), layout, tmp_path
+    )
     assert "no box for fewer than 5" in words(tmp_path / "few.svg")
 
 
 def test_runs_are_series(run: RunStore, later: RunStore, tmp_path: Path) -> None:
     runs = label_runs([run, later], {"A": "before", "later": "after"})
-    write_figures(runs, ["ping-rtt_us"], Wish(), Page(formats=("svg",)), tmp_path)
+    write_figures(runs, FigureRequest(("ping-rtt_us",)), FigureLayout(formats=("svg",)), tmp_path)
     found = rows(tmp_path / "ping-rtt_us.csv")
     assert {row["run"] for row in found} == {"before", "after"}
     assert {row["series"] for row in found} == {
@@ -175,8 +191,8 @@ def test_runs_are_series(run: RunStore, later: RunStore, tmp_path: Path) -> None
 
 def test_each_run_has_its_own_fitted_line(run: RunStore, later: RunStore, tmp_path: Path) -> None:
     runs = label_runs([run, later], {"A": "before", "B": "after"})
-    wish = Wish(fit="linear")
-    write_figures(runs, ["ping-rtt_us"], wish, Page(formats=("svg",)), tmp_path)
+    request = FigureRequest(("ping-rtt_us",), fit="linear")
+    write_figures(runs, request, FigureLayout(formats=("svg",)), tmp_path)
     text = words(tmp_path / "ping-rtt_us.svg")
     assert len(set(re.findall(r"(\w+, topology \w+) \(R² = 0\.9", text))) == 4
 
@@ -186,7 +202,7 @@ def test_runs_stand_on_the_axis_when_they_alone_differ(tmp_path: Path) -> None:
     stores = [build_run(tmp_path / name, replace(options, name=name)) for name in ("mon", "tue")]
     runs = label_runs(stores, {})
     results = side_by_side(runs)
-    figures = chosen_figures(runs, results, (), Wish())
+    figures = chosen_figures(runs, results, FigureRequest())
     assert {figure.x for figure in figures} == {"run"}
     assert {figure.series for figure in figures} == {None}
 
@@ -229,8 +245,8 @@ def test_a_folder_that_cannot_be_made(run: RunStore, tmp_path: Path) -> None:
 
 def test_one_metric_without_touching_the_workflow(run: RunStore, tmp_path: Path) -> None:
     arguments = ["figures", str(run.folder), "-o", str(tmp_path), "--format", "svg"]
-    wish = ["--probe", "ping", "--x", "topology", "--series", "chain_length", "--kind", "bar"]
-    done = CliRunner().invoke(app, [*arguments, *wish], catch_exceptions=False)
+    request = ["--probe", "ping", "--x", "topology", "--series", "chain_length", "--kind", "bar"]
+    done = CliRunner().invoke(app, [*arguments, *request], catch_exceptions=False)
     assert done.exit_code == 0
     name = "ping-rtt_us-bar-by-topology-per-chain_length"
     files = {Path(line).name for line in done.stdout.split()}
@@ -258,12 +274,13 @@ def test_without_results(tmp_path: Path) -> None:
 
 
 def test_latex_compiles_in_the_mind_of_tex(run: RunStore, tmp_path: Path) -> None:
-    write_figures([RunData(run, "a")], ["fig8c"], Wish(title="50 % & more_"), Page(), tmp_path)
+    request = FigureRequest(("fig8c",), title="50 % & more_")
+    write_figures([RunData(run, "a")], request, FigureLayout(), tmp_path)
     text = (tmp_path / "fig8c.tex").read_text()
     assert "{50\\,\\% \\& more\\_. Error bars: 95\\,\\% confidence interval" in text
     assert "\\includegraphics[width=88.9mm]{fig8c.pdf}" in text
-    page = Page(STYLES["acm"], STYLES["acm"].page_mm, ("png",), with_note=False)
-    write_figures([RunData(run, "a")], ["fig8c"], Wish(), page, tmp_path)
+    layout = FigureLayout(STYLES["acm"], STYLES["acm"].page_mm, ("png",), with_note=False)
+    write_figures([RunData(run, "a")], FigureRequest(("fig8c",)), layout, tmp_path)
     assert "\\begin{figure*}" in (tmp_path / "fig8c.tex").read_text()
     assert "{fig8c.png}" in (tmp_path / "fig8c.tex").read_text()
 
@@ -279,7 +296,7 @@ def test_no_text_breaks_out_of_a_caption(text: str) -> None:
 
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=60))
 def test_steps_are_the_share_of_values_not_above(values: list[float]) -> None:
-    x, y = distribution.steps(values)
+    x, y = steps(values)
     assert y[0] == 0
     for at, share in zip(x[1:], y[1:], strict=True):
         below = sum(value <= at for value in values) / len(values)
@@ -290,7 +307,7 @@ def test_steps_are_the_share_of_values_not_above(values: list[float]) -> None:
 
 @given(st.lists(st.floats(-1e9, 1e9), max_size=200), st.integers(2, 50))
 def test_thinning_keeps_the_ends_and_the_shape(values: list[float], most: int) -> None:
-    kept = distribution.thinned(values, most)
+    kept = thinned(values, most)
     assert len(kept) == min(len(values), most)
     if values:
         assert (kept[0], kept[-1]) == (min(values), max(values))

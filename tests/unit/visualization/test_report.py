@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from support.runs import RunOptions, build_run
 
+from sfcperf.presentation import pages
+from sfcperf.report import ReportPublisher
+from sfcperf.report import publisher as report
 from sfcperf.results.store import RunStore
-from sfcperf.visualization import page as pages
-from sfcperf.visualization import report
-from sfcperf.visualization.report import ReportPublisher
 
 HOSTILE = "</script><img src=x onerror=alert(1)>'\"&{{7*7}}<!--"
 

@@ -3,8 +3,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from sfcperf.figures import automatic, resolve
+from sfcperf.figures.notes import interval_note
+from sfcperf.presentation import axis_levels
 from sfcperf.results.records import Summary
-from sfcperf.visualization.series import automatic, axis_levels, resolve
 from sfcperf.workflow.model import FigureSpec
 
 SPEC = FigureSpec(
@@ -41,7 +43,7 @@ def test_a_scenario_without_a_number_is_missing_not_left_out(summaries: list[Sum
     states = {(s.name, p.level): p.state for s in plot.series for p in s.points}
     assert states["T3", 10] == "missing"
     assert states["T1", 1] == "missing"
-    assert plot.missing == 2
+    assert plot.count("missing") == 2
 
 
 def test_excluded_trials_make_a_point_untrusted(summaries: list[Summary]) -> None:
@@ -49,8 +51,8 @@ def test_excluded_trials_make_a_point_untrusted(summaries: list[Summary]) -> Non
     plot = resolve(spec, summaries, scenarios_of(summaries))
     found = [(s.name, p.level) for s in plot.series for p in s.points if p.state == "untrusted"]
     assert found == [("T1", 2)]
-    assert "n = 2 to 3" in plot.interval_note
-    assert "95 % confidence interval" in plot.interval_note
+    assert "n = 2 to 3" in interval_note(plot)
+    assert "95 % confidence interval" in interval_note(plot)
 
 
 def test_a_factor_that_the_figure_does_not_name_parts_the_series(summaries: list[Summary]) -> None:
@@ -68,7 +70,7 @@ def test_levels_that_python_holds_equal_stay_apart() -> None:
 def test_one_interval_needs_two_trials(summaries: list[Summary]) -> None:
     single = [replace(row, n=1, ci_low=None, ci_high=None) for row in summaries]
     plot = resolve(SPEC, single, scenarios_of(summaries))
-    assert plot.interval_note.startswith("No error bars")
+    assert interval_note(plot).startswith("No error bars")
 
 
 def test_automatic_figures_cover_every_metric(summaries: list[Summary]) -> None:

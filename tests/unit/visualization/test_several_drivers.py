@@ -7,9 +7,9 @@ from pathlib import Path
 
 from support.trials import run_folder, trial
 
+from sfcperf.report.run_facts import run_facts
+from sfcperf.report.trial_tables import proofs
 from sfcperf.results.records import TrialRecord
-from sfcperf.visualization.run_rows import run_facts
-from sfcperf.visualization.trial_rows import proofs
 
 
 def test_deployments_of_two_drivers_may_have_one_id(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from rich.console import Console
 
+from sfcperf.report import summary_table
 from sfcperf.results.records import Summary
-from sfcperf.visualization.table import summary_table
 
 
 def printed(summaries: list[Summary], *, width: int = 100, all_metrics: bool = False) -> str:
@@ -84,5 +84,5 @@ def test_the_median_is_shown_and_named_where_it_describes_the_trials_better(
 def test_rows_with_warnings_are_marked_and_the_mark_is_explained(summaries: list[Summary]) -> None:
     text = printed([replace(summaries[0], warnings=("The trials drift with time.",)), summaries[1]])
     assert text.count("✓ !") == 1
-    assert "!: a warning, see `sfcperf report`" in text
+    assert "!: has a warning, see `sfcperf report`" in text
     assert "!" not in printed(summaries[:2])

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.runs import RunOptions, build_run
 
+from sfcperf.presentation import trial_anchor
+from sfcperf.report.telemetry_charts import telemetry_charts
 from sfcperf.results.store import RunStore
 from sfcperf.results.telemetry import monitor_cpu_s
 from sfcperf.results.values import Observation
-from sfcperf.visualization.charts import trial_anchor
-from sfcperf.visualization.telemetry_charts import telemetry_charts
 
 
 def test_cpu_and_memory_come_first(run: RunStore) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfcperf.visualization import units
+from sfcperf.presentation import units
 
 SCALED_UNITS = ("us", "s", "bit/s", "1/s", "B")
 VALUES = st.floats(1e-6, 1e12)

@@ -2,14 +2,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sfcperf.report.verdict import Verdict, verdict_of
 from sfcperf.results.store import RunStore
-from sfcperf.visualization.verdict import Verdict, judge
 
 
 def verdict(run: RunStore, **changes: object) -> Verdict:
     trials = [replace(r, status="valid", reasons=()) for r in run.trials()]
     rows = [replace(row, n=3) for row in run.summaries()]
-    return judge({**run.manifest(), **changes}, trials, rows)
+    return verdict_of({**run.manifest(), **changes}, trials, rows)
 
 
 def test_trustworthy_when_nothing_speaks_against_it(run: RunStore) -> None:
@@ -20,7 +20,7 @@ def test_trustworthy_when_nothing_speaks_against_it(run: RunStore) -> None:
 
 
 def test_bad_trials_are_counted_with_their_reasons(run: RunStore) -> None:
-    found = judge(run.manifest(), run.trials(), run.summaries())
+    found = verdict_of(run.manifest(), run.trials(), run.summaries())
     assert (found.level, found.valid, found.untrusted, found.failed) == ("care", 70, 1, 1)
     text = "\n".join(found.findings)
     assert "1 trial untrusted: the sender reached 412.1 of 500 Mbit/s" in text
@@ -41,7 +41,7 @@ def test_problems_of_the_run_are_passed_on(run: RunStore) -> None:
 def test_missing_trials_and_intervals(run: RunStore) -> None:
     trials = run.trials()[:10]
     rows = [replace(run.summaries()[0], n=1, ci_low=None, ci_high=None)]
-    found = judge(run.manifest(), trials, rows)
+    found = verdict_of(run.manifest(), trials, rows)
     assert found.missing == 62
     assert "62 planned trials were not run." in found.findings
     assert any("no interval" in finding for finding in found.findings)
@@ -53,15 +53,14 @@ def roughly(run: RunStore, **changes: object) -> Verdict:
     rows = [replace(row, n=3) for row in run.summaries()]
     index = next(i for i, row in enumerate(rows) if row.primary and row.label == "iperf3-tcp")
     rows[index] = replace(rows[index], **changes)  # type: ignore[arg-type]
-    return judge(run.manifest(), trials, rows)
+    return verdict_of(run.manifest(), trials, rows)
 
 
 def test_valid_trials_whose_numbers_say_nothing_are_not_trustworthy(run: RunStore) -> None:
     two = roughly(run, n=2, relative_half_width=3.67)
     assert two.level == "care"
     assert two.headline == (
-        "Read with care: all 72 trials are valid, "
-        "but primary numbers are only roughly known: 1 of 30"
+        "Read with care: all 72 trials are valid, but 1 of 30 primary results are imprecise"
     )
     assert two.findings == (
         "Fewer than 3 valid trials: iperf3-tcp rate (topology T1, chain_length 0) n = 2. "
@@ -70,7 +69,7 @@ def test_valid_trials_whose_numbers_say_nothing_are_not_trustworthy(run: RunStor
     wide = roughly(run, n=3, relative_half_width=0.512)
     assert wide.level == "care"
     (finding,) = wide.findings
-    assert "further than 50 % of the mean" in finding
+    assert "wider than ±50 % of the mean" in finding
     assert "iperf3-tcp rate (topology T1, chain_length 0) ±51 %" in finding
     assert roughly(run, relative_half_width=None).level == "care"
 
@@ -83,17 +82,17 @@ def test_a_number_at_the_bounds_or_a_secondary_one_does_not_alarm(run: RunStore)
 def test_only_the_first_rough_numbers_are_named(run: RunStore) -> None:
     trials = [replace(r, status="valid", reasons=()) for r in run.trials()]
     rows = [replace(row, relative_half_width=0.9, n=5) for row in run.summaries()]
-    (finding,) = judge(run.manifest(), trials, rows).findings
+    (finding,) = verdict_of(run.manifest(), trials, rows).findings
     assert finding.count("±90 %") == 4
     assert "and 26 more" in finding
 
 
 def test_no_trial_at_all(run: RunStore) -> None:
-    assert judge(run.manifest(), [], []).level == "not"
+    assert verdict_of(run.manifest(), [], []).level == "not"
 
 
 def test_a_chain_without_proof(run: RunStore) -> None:
     record = run.trials()[0]
     bare = replace(record, deployment={**record.deployment, "traversal": {"proven": False}})
-    found = judge(run.manifest(), [bare, *run.trials()[1:]], run.summaries())
+    found = verdict_of(run.manifest(), [bare, *run.trials()[1:]], run.summaries())
     assert any("no proof" in finding and bare.trial_id in finding for finding in found.findings)

@@ -14,7 +14,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from sfcperf import plugins
-from sfcperf.visualization.verdict import LEAST_TRIALS
+from sfcperf.report.verdict import MIN_TRIALS
 from sfcperf.workflow import estimate, pointer
 from sfcperf.workflow.expand import VARYING
 from sfcperf.workflow.load import effective_schema, load_document, load_workflow
@@ -46,7 +46,7 @@ def test_it_loads_and_its_kept_document_is_the_same(file: Path) -> None:
 def test_each_preset_loads_and_is_shorter(file: Path, preset: str) -> None:
     short = load_workflow(file, overrides=(f"preset={preset}",))
     assert estimate.workflow_s(short) < estimate.workflow_s(load_workflow(file))
-    assert short.design.rounds >= LEAST_TRIALS
+    assert short.design.rounds >= MIN_TRIALS
 
 
 def places(value: Any, at: tuple[str | int, ...]) -> list[tuple[str | int, ...]]:

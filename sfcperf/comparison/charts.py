@@ -1,0 +1,158 @@
+"""Charts of a comparison: every trial of all sides, relative to the baseline's median."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import escape
+
+from sfcperf.analysis.comparison import Comparison, Row, Sample
+from sfcperf.analysis.intervals import median_interval
+from sfcperf.presentation import by_metric, level_text, palette, units
+from sfcperf.results.columns import factor_names
+
+_APART = 0.7
+"""Of the distance between two scenarios: what the sides share."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """What page.js draws, and words around it."""
+
+    id: str
+    title: str
+    description: str
+    note: str
+    primary: bool
+    data: Mapping[str, Any]
+
+
+def charts(comparison: Comparison) -> list[Chart]:
+    """One per probe and metric, primary metrics first."""
+    groups = sorted(by_metric(comparison.rows).values(), key=lambda group: not group[0].primary)
+    return [_chart(f"trials-{i}", comparison, group) for i, group in enumerate(groups)]
+
+
+def side_anchor(side: int, trial: str) -> str:
+    """What a trial's row is called; ids are unique within a side only."""
+    return f"{side}-{trial}"
+
+
+def _chart(identity: str, comparison: Comparison, group: Sequence[Row]) -> Chart:
+    first = group[0]
+    places: dict[str, int] = {}
+    for row in group:
+        places.setdefault(_levels_text(row.scenario), len(places))
+    relative = all(row.a.median for row in group)
+    values = [v for row in group for v in (*row.a.values, *row.b.values)]
+    scale = units.scale_for(values, first.unit, first.metric)
+    name = units.metric_title(first.metric)
+    unit = f" [{scale.unit}]" if scale.unit else " [1]"
+    factors = factor_names(row.scenario for row in group)
+    data = {
+        "kind": "line",
+        "zero": False,
+        "joined": False,
+        "xLabel": ", ".join(factor.replace("_", " ") for factor in factors) or "scenario",
+        "yLabel": f"{name} against the baseline [%]" if relative else f"{name}{unit}",
+        "ticks": [{"at": place, "text": text} for text, place in places.items()],
+        "series": _series(comparison, group, places, scale, relative),
+    }
+    return Chart(
+        identity,
+        f"{first.label}: {name}",
+        f"{data['yLabel']}, {len(values)} trials of {1 + len(comparison.candidates)} sides.",
+        f"Small marks are trials that count, large ones medians with their "
+        f"{100 * (1 - comparison.options.alpha):g} % interval (six trials or more; "
+        "hollow: some trials do not count)."
+        + (" 0 % is the median of the baseline's trials." if relative else ""),
+        first.primary,
+        data,
+    )
+
+
+def _series(
+    comparison: Comparison,
+    group: Sequence[Row],
+    places: Mapping[str, int],
+    scale: units.Scale,
+    relative: bool,
+) -> list[dict[str, Any]]:
+    """The baseline, then each candidate."""
+    names = [comparison.baseline.name, *(side.name for side in comparison.candidates)]
+    found = []
+    for index, name in enumerate(names):
+        samples = {
+            _levels_text(row.scenario): (row, row.b if index else row.a)
+            for row in group
+            if index == 0 or row.candidate == name
+        }
+        aside = (index - (len(names) - 1) / 2) * _APART / len(names)
+        drawing = _Drawing(index, scale, relative, 1 - comparison.options.alpha)
+        found.append(
+            {
+                "name": str(escape(name)),
+                "style": palette.style(index).plotly(),
+                "points": [
+                    drawing.point(places[key] + aside, row, sample)
+                    for key, (row, sample) in samples.items()
+                    if sample.values
+                ],
+                "trials": [
+                    trial
+                    for key, (row, sample) in samples.items()
+                    for trial in drawing.trials(places[key] + aside, row, sample, name)
+                ],
+                "fit": None,
+            }
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    """Values of one side as drawn."""
+
+    side: int
+    scale: units.Scale
+    relative: bool
+    confidence: float
+
+    def y(self, row: Row, value: float) -> float:
+        """Per cent above the baseline's median, or the value in the chart's unit."""
+        if self.relative and row.a.median:
+            return 100 * (value - row.a.median) / abs(row.a.median)
+        return value * self.scale.factor
+
+    def point(self, place: float, row: Row, sample: Sample) -> dict[str, Any]:
+        """The median."""
+        assert sample.median is not None
+        interval = median_interval(sample.values, self.confidence)
+        return {
+            "x": place,
+            "y": self.y(row, sample.median),
+            "low": None if interval is None else self.y(row, interval.low),
+            "high": None if interval is None else self.y(row, interval.high),
+            "trusted": not sample.missing,
+            "text": f"median {self.scale.quantity(sample.median)}, n = {len(sample.values)}",
+        }
+
+    def trials(self, place: float, row: Row, sample: Sample, side: str) -> list[dict[str, Any]]:
+        """Each trial that counts."""
+        return [
+            {
+                "x": place,
+                "y": self.y(row, value),
+                "anchor": "trial-" + side_anchor(self.side, trial),
+                "status": "valid",
+                "text": f"<b>{escape(trial)}</b><br>{escape(side)}: {self.scale.quantity(value)}",
+            }
+            for trial, value in zip(sample.trials, sample.values, strict=True)
+        ]
+
+
+def _levels_text(scenario: Mapping[str, Any]) -> str:
+    """Levels alone, for an axis."""
+    return ", ".join(level_text(level) for level in scenario.values()) or "all"

@@ -1,0 +1,47 @@
+"""A comparison as a flat table."""
+
+from __future__ import annotations
+
+from sfcperf.analysis.comparison import Comparison, Estimate, Row
+from sfcperf.results.columns import PREFIX, cell, csv_text, factor_names
+
+_ESTIMATES = ("difference", "relative", "mean_difference", "effect", "hedges_g")
+_PLAIN = (
+    "test", "p", "p_holm", "p_least", "family", "tost_p", "margin", "margin_absolute", "verdict",
+    "n_needed", "n_needed_for",
+)  # fmt: skip
+
+
+def comparison_csv(comparison: Comparison) -> str:
+    """A line per row; factors as in `sfcperf export`, empty cells for what there is not."""
+    factors = factor_names(row.scenario for row in comparison.rows)
+    lines = (_line(comparison, row, factors) for row in comparison.rows)
+    return csv_text([_header(factors), *lines])
+
+
+def _header(factors: list[str]) -> list[str]:
+    estimates = [
+        f"{name}{part}" for name in _ESTIMATES for part in ("", "_low", "_high", "_method")
+    ]
+    return [
+        "baseline", "candidate", *(PREFIX + name for name in factors), "label", "metric", "unit",
+        "better", "primary", "paired", "n_a", "n_b", "median_a", "median_b", "mean_a", "mean_b",
+        *estimates, *_PLAIN, "warnings",
+    ]  # fmt: skip
+
+
+def _line(comparison: Comparison, row: Row, factors: list[str]) -> list[object]:
+    return [
+        comparison.baseline.name, row.candidate,
+        *(cell(row.scenario.get(name)) for name in factors),
+        row.label, row.metric, row.unit, row.better, row.primary, row.paired, row.n_a, row.n_b,
+        row.a.median, row.b.median, row.a.mean, row.b.mean,
+        *(value for name in _ESTIMATES for value in _estimate(getattr(row, name))),
+        *(getattr(row, name) for name in _PLAIN), "; ".join(row.warnings),
+    ]  # fmt: skip
+
+
+def _estimate(estimate: Estimate | None) -> tuple[object, ...]:
+    if estimate is None:
+        return (None, None, None, None)
+    return (estimate.value, estimate.low, estimate.high, estimate.method)

@@ -1,0 +1,210 @@
+"""The page of a comparison: one HTML file that opens offline and fetches nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from sfcperf.analysis.comparison import Comparison, Estimate, Row, Side, Verdict
+from sfcperf.analysis.comparison.sides import VARIANT
+from sfcperf.comparison import wording
+from sfcperf.comparison.charts import charts, side_anchor
+from sfcperf.comparison.forest import Axis, Mark, axis_of, mark
+from sfcperf.presentation import (
+    date_and_time,
+    relative_link,
+    render,
+    scenario_name,
+    scenario_text,
+    units,
+)
+from sfcperf.results.records import TrialRecord
+
+_ORDER: tuple[Verdict, ...] = ("worse", "different", "better", "undecided", "equivalent")
+"""What a reader looks for first."""
+
+
+@dataclass(frozen=True)
+class RowView:
+    """A row as shown."""
+
+    row: Row
+    anchor: str
+    scenario: str
+    metric: str
+    mark: Mark | None
+    change: str
+    interval: str
+    centre_a: str
+    centre_b: str
+    p: str
+    p_holm: str
+    verdict: str
+    sign: str
+    needed: str
+    numbers: tuple[tuple[str, str], ...]
+    """All the rest, by name."""
+    side: int
+    """Place of the candidate among the sides."""
+
+
+@dataclass(frozen=True)
+class TrialView:
+    """A trial that a row rests on, or that was left out."""
+
+    anchor: str
+    record: TrialRecord
+    scenario: str
+    started: str
+    counted: bool
+
+
+@dataclass(frozen=True)
+class SideView:
+    """A side with its trials."""
+
+    name: str
+    run_id: str
+    report: str | None
+    """Path of the run's report from this page; None when there is none."""
+    trials: tuple[TrialView, ...]
+
+
+def comparison_page(comparison: Comparison, sides: Sequence[Side], target: Path) -> str:
+    """HTML to be written to `target`, which decides where links to the runs' reports lead;
+    `sides` are those that were compared, the baseline first."""
+    drawn = charts(comparison)
+    axis = axis_of(comparison.rows)
+    counts = comparison.counts()
+    candidates = ", ".join(side.name for side in comparison.candidates)
+    return render(
+        "sfcperf.comparison",
+        "comparison.html.j2",
+        {chart.id: chart.data for chart in drawn},
+        comparison=comparison,
+        title=f"{candidates} against {comparison.baseline.name}",
+        level=_level(comparison),
+        headline=_headline(comparison),
+        counts=[(name, counts[name], wording.MARKS[name]) for name in _ORDER],
+        axis=axis,
+        rows=[_view(i, row, comparison, axis) for i, row in enumerate(comparison.rows)],
+        sides=[_side(index, side, comparison, target) for index, side in enumerate(sides)],
+        charts=drawn,
+        differences=list(wording.grouped_differences(comparison)),
+        caveat=wording.caveat(comparison),
+        method=wording.method_text(comparison),
+        needed=wording.TRIALS_NEEDED,
+        many=len(comparison.candidates) > 1,
+        confidence=f"{100 * (1 - comparison.options.alpha):g} %",
+    )
+
+
+def _level(comparison: Comparison) -> Literal["trustworthy", "care", "not"]:
+    """Colour of the verdict."""
+    counts = comparison.counts()
+    if counts["worse"]:
+        return "not"
+    return "care" if counts["undecided"] or counts["different"] else "trustworthy"
+
+
+def _headline(comparison: Comparison) -> str:
+    counts, total = comparison.counts(), len(comparison.rows)
+    found = [f"{wording.count_of(counts[name], total)} {name}" for name in _ORDER if counts[name]]
+    text = ", ".join(found)
+    return text[0].upper() + text[1:]
+
+
+def _view(index: int, row: Row, comparison: Comparison, axis: Axis) -> RowView:
+    scale = wording.scale_of(row, comparison.rows)
+    names = [side.name for side in comparison.candidates]
+    return RowView(
+        row=row,
+        anchor=f"row-{index}",
+        scenario=scenario_name(row.scenario),
+        metric=f"{row.label} {units.metric_title(row.metric)}",
+        mark=mark(row, axis),
+        change=wording.relative_text(row.relative),
+        interval=wording.interval_text(row.relative),
+        centre_a=wording.median_text(row.a.median, scale, row.b.median),
+        centre_b=wording.median_text(row.b.median, scale, row.a.median),
+        p=wording.p_text(row.p),
+        p_holm=wording.p_text(row.p_holm),
+        verdict=row.verdict,
+        sign=wording.MARKS[row.verdict],
+        needed=wording.needed_text(row),
+        numbers=tuple(_numbers(row, scale)),
+        side=1 + names.index(row.candidate),
+    )
+
+
+def _numbers(row: Row, scale: units.Scale) -> list[tuple[str, str]]:
+    """Name and text of every number that the table has no column for."""
+    family = f"over {row.family} rows" if row.family else "not corrected: no p-value could decide"
+    return [
+        ("Difference", _estimate(row.difference, scale)),
+        ("Relative difference", _relative(row.relative)),
+        ("Difference of means", _estimate(row.mean_difference, scale)),
+        ("Means", f"{scale.quantity(row.a.mean)} and {scale.quantity(row.b.mean)}"),
+        ("Effect size", _plain(row.effect)),
+        ("Difference in standard deviations", _plain(row.hedges_g)),
+        ("Test", row.test or "none"),
+        ("p", f"{wording.p_text(row.p)}; by Holm {wording.p_text(row.p_holm)}, {family}"),
+        ("Smallest possible p", wording.p_text(row.p_least)),
+        (
+            "Equivalence",
+            f"p {wording.p_text(row.tost_p)} for a margin of {wording.margin_text(row)}",
+        ),
+    ]
+
+
+def _estimate(estimate: Estimate | None, scale: units.Scale) -> str:
+    if estimate is None:
+        return "–"
+    half = units.half_width(estimate.low, estimate.high)
+    interval = f" {scale.interval(estimate.low, estimate.high)}" if half is not None else ""
+    value = scale.with_unit(scale.number(estimate.value, half))
+    return f"{value}{interval}, {estimate.method}"
+
+
+def _relative(estimate: Estimate | None) -> str:
+    if estimate is None:
+        return "none: the baseline is 0"
+    return f"{wording.relative_text(estimate)} {wording.interval_text(estimate)}, {estimate.method}"
+
+
+def _plain(estimate: Estimate | None) -> str:
+    return _estimate(estimate, units.Scale(1.0, ""))
+
+
+def _side(index: int, side: Side, comparison: Comparison, target: Path) -> SideView:
+    rows = comparison.rows
+    samples = [row.b for row in rows if row.candidate == side.name]
+    if index == 0:
+        samples = [row.a for row in rows]
+    counted = {trial for sample in samples for trial in sample.trials}
+    shown = counted | {trial for sample in samples for trial in sample.excluded}
+    report = side.store.report
+    return SideView(
+        side.name,
+        side.store.run_id,
+        relative_link(report, target.parent) if report.is_file() else None,
+        tuple(
+            TrialView(
+                side_anchor(index, record.trial_id),
+                record,
+                scenario_text(_levels(record.scenario, side)),
+                date_and_time(record.started_at),
+                record.trial_id in counted,
+            )
+            for record in side.store.trials()
+            if record.trial_id in shown
+        ),
+    )
+
+
+def _levels(scenario: Mapping[str, Any], side: Side) -> Mapping[str, Any]:
+    if side.variant is None:
+        return scenario
+    return {name: level for name, level in scenario.items() if name != VARIANT}

@@ -1,0 +1,115 @@
+"""A comparison for the terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from sfcperf.analysis.comparison import Comparison, Row
+from sfcperf.comparison import wording
+from sfcperf.presentation import count_text, scenario_table, scenario_text
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+_STYLES = {
+    "better": "green",
+    "worse": "bold red",
+    "different": "bold yellow",
+    "equivalent": "cyan",
+    "undecided": "",
+}
+_MOST_LISTED = 6
+"""Entries of a list that are shown; JSON and HTML have all."""
+
+
+def comparison_tables(comparison: Comparison) -> Iterator[Table]:
+    """One table per candidate."""
+    for side in comparison.candidates:
+        rows = [row for row in comparison.rows if row.candidate == side.name]
+        if rows:
+            yield _table(comparison, side.name, rows)
+
+
+def _table(comparison: Comparison, candidate: str, rows: list[Row]) -> Table:
+    from rich.text import Text
+
+    number = {"justify": "right", "no_wrap": True}
+    columns: dict[str, dict[str, Any]] = {
+        "metric": {},
+        "baseline": number,
+        "candidate": number,
+        "change": number,
+        f"{100 * (1 - comparison.options.alpha):g} % CI": number,
+        "p (Holm)": number,
+        "n": number,
+        "verdict": {"no_wrap": True},
+    }
+    if any(row.n_needed is not None for row in rows):
+        columns["n to decide"] = {"justify": "right"}
+    return scenario_table(
+        rows,
+        columns,
+        lambda row: _cells(row, comparison)[: len(columns) - 1],
+        # Names are the user's words: Text, so that `[red]` is shown, not obeyed.
+        title=Text(f"{candidate} against {comparison.baseline.name}"),
+        title_justify="left",
+    )
+
+
+def _cells(row: Row, comparison: Comparison) -> list[Text]:
+    from rich.text import Text
+
+    scale = wording.scale_of(row, comparison.rows)
+    n = f"{row.n_a}" if row.paired or row.n_a == row.n_b else f"{row.n_a}/{row.n_b}"
+    verdict = f"{wording.MARKS[row.verdict]} {row.verdict}"
+    return [
+        Text(wording.median_text(row.a.median, scale, row.b.median)),
+        Text(wording.median_text(row.b.median, scale, row.a.median)),
+        Text(wording.relative_text(row.relative)),
+        Text(wording.interval_text(row.relative)),
+        Text(wording.p_text(row.p_holm)),
+        Text(n),
+        Text(verdict, style=_STYLES[row.verdict]),
+        Text(wording.needed_text(row)),
+    ]
+
+
+def comparison_texts(comparison: Comparison) -> Iterator[str]:
+    """Below the tables: counts, warnings, circumstances, method."""
+    yield wording.counts_text(comparison)
+    for warning in comparison.warnings:
+        yield f"warning: {warning}"
+    yield from _row_warnings(comparison)
+    yield from _listed(
+        "not compared",
+        [
+            f"{' '.join(filter(None, (item.label, item.metric))) or 'scenario'} of {item.side}"
+            f"{' at ' if item.scenario else ''}{scenario_text(item.scenario)}: {item.reason}"
+            for item in comparison.unmatched
+        ],
+    )
+    for title, texts in wording.grouped_differences(comparison):
+        yield from _listed(f"differs in {title}", texts)
+    caveat = wording.caveat(comparison)
+    if caveat:
+        yield f"note: {caveat}"
+    if any(row.n_needed is not None for row in comparison.rows):
+        yield wording.TRIALS_NEEDED
+    yield f"method: {wording.method_text(comparison)}"
+
+
+def _row_warnings(comparison: Comparison) -> Iterator[str]:
+    """Each text once, with the number of rows that it is about."""
+    for text, number in Counter(text for row in comparison.rows for text in row.warnings).items():
+        many = f" ({count_text(number, 'row')})" if number > 1 else ""
+        yield f"warning: {text}{many}"
+
+
+def _listed(title: str, texts: list[str]) -> Iterator[str]:
+    for text in texts[:_MOST_LISTED]:
+        yield f"{title}: {text}"
+    if len(texts) > _MOST_LISTED:
+        yield f"{title}: {len(texts) - _MOST_LISTED} more (--json and --html list all)"

@@ -1,0 +1,98 @@
+"""The numbers of a figure as CSV: a row per point, a row per trial, a row per sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sfcperf.figures.plot import Plot, Point
+from sfcperf.presentation import level_text
+from sfcperf.results.columns import csv_text, factor_names
+from sfcperf.workflow.figures import LINE
+from sfcperf.workflow.model import FigureSpec
+
+_STATISTICS = ("n", "mean", "median", "stdev", "ci_low", "ci_high", "confidence", "method")
+_OF_MEDIAN = ("median_ci_low", "median_ci_high", "median_method")
+"""Where medians are drawn; `ci_low`, `ci_high` and `method` are the mean's everywhere."""
+_DRAWN = ("y", "y_low", "y_high")
+
+
+def data_csv(plot: Plot) -> str:
+    """The points of a figure: factor levels, statistics in the unit of the files, trial ids, and
+    `y`, `y_low`, `y_high` as drawn."""
+    factors = _factors(plot)
+    statistics = (*_STATISTICS, *_OF_MEDIAN) if plot.centre == "median" else _STATISTICS
+    head = ["series", *factors, "probe", "metric", "unit", *statistics, *_DRAWN]
+    rows: list[list[object]] = [[*head, "state", "reasons", "trials", "excluded"]]
+    for series in plot.series:
+        for point in series.points:
+            row = point.summary
+            cells = [series.name, *_level_cells(point, factors), *_source(plot, point)]
+            if row is None:
+                blanks = [""] * (1 + len(statistics) + len(_DRAWN))
+                rows.append([*cells, *blanks, point.state, "no trial", "", ""])
+                continue
+            drawn = plot.estimate(row)
+            scaled = [_scaled(v, plot.spec) for v in (drawn.value, drawn.low, drawn.high)]
+            values = [row.unit, *(getattr(row, name) for name in statistics), *scaled]
+            ids = ("; ".join(row.reasons), " ".join(row.trials), " ".join(row.excluded))
+            rows.append([*cells, *values, point.state, *ids])
+    return csv_text(rows)
+
+
+def trials_csv(plot: Plot) -> str:
+    """Every trial behind a figure, also those that do not count: its `value` (mean of its samples)
+    in the unit of the files, and `y` as drawn."""
+    factors = _factors(plot)
+    head = ["series", *factors, "probe", "metric", "unit", "trial", "round", "status", "samples"]
+    rows = [[*head, "value", "y"]]
+    for series in plot.series:
+        for point in series.points:
+            for trial in point.trials:
+                record = trial.record
+                of_metric = trial.samples(plot.spec.metric)
+                cells = [series.name, *_level_cells(point, factors), *_source(plot, point)]
+                about = [_unit(plot, point), record.trial_id, str(record.round), record.status]
+                y = _scaled(trial.value, plot.spec)
+                rows.append([*cells, *about, str(len(of_metric)), repr(trial.value), y])
+    return csv_text(rows)
+
+
+def samples_csv(plot: Plot) -> str:
+    """Every sample of the valid trials of a distribution, in the order of measurement."""
+    factors = _factors(plot)
+    rows = [["series", *factors, "probe", "metric", "unit", "trial", "sample", "value", "y"]]
+    for series in plot.series:
+        for point in series.points:
+            cells = [series.name, *_level_cells(point, factors), plot.spec.probe, plot.spec.metric]
+            for trial in point.valid_trials:
+                about = [*cells, _unit(plot, point), trial.record.trial_id]
+                for number, value in enumerate(trial.samples(plot.spec.metric), 1):
+                    rows.append([*about, str(number), repr(value), _scaled(value, plot.spec)])
+    return csv_text(rows)
+
+
+def _source(plot: Plot, point: Point) -> tuple[str, str]:
+    """Label of the probe, and the metric; of a line of telemetry with its source."""
+    for line in plot.spec.lines:
+        if point.scenario[LINE] == line.name:
+            return line.probe, f"{line.source}: {line.metric}" if line.source else line.metric
+    return plot.spec.probe, plot.spec.metric
+
+
+def _factors(plot: Plot) -> list[str]:
+    return factor_names(point.scenario for point in plot.points)
+
+
+def _level_cells(point: Point, factors: Iterable[str]) -> list[str]:
+    return [level_text(point.scenario[f]) if f in point.scenario else "" for f in factors]
+
+
+def _unit(plot: Plot, point: Point) -> str:
+    if point.summary is not None:
+        return point.summary.unit
+    samples = point.trials[0].record.samples
+    return next(str(s["unit"]) for s in samples if s["metric"] == plot.spec.metric)
+
+
+def _scaled(value: float | None, spec: FigureSpec) -> str:
+    return "" if value is None else repr(value * spec.y_scale)

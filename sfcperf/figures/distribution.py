@@ -1,0 +1,27 @@
+"""Empirical distributions as steps, and how many trials a box needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+MIN_TRIALS_FOR_BOX = 5
+"""A box draws five numbers: fewer trials are shown as points alone."""
+
+
+def steps(values: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Corners of the empirical distribution function of `values`: x in their unit, ascending, and
+    the share of values that are not above x, from 0 to 1. Empty for no values."""
+    ordered = sorted(values)
+    if not ordered:
+        return [], []
+    shares = [(number + 1) / len(ordered) for number in range(len(ordered))]
+    return [ordered[0], *ordered], [0.0, *shares]
+
+
+def thinned(values: Sequence[float], most: int) -> list[float]:
+    """At most `most` of the values, at even ranks, with the smallest and the largest: their
+    distribution differs from that of all by at most 1 / (`most` - 1)."""
+    ordered = sorted(values)
+    if len(ordered) <= most:
+        return ordered
+    return [ordered[round(rank * (len(ordered) - 1) / (most - 1))] for rank in range(most)]

@@ -1,0 +1,148 @@
+"""From a plot to its files: SVG, PDF and PNG."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfcperf.figures.fits import fit_text
+from sfcperf.figures.frame import framed, save, settings, visible_label
+from sfcperf.figures.layout import PAPER, FigureLayout
+from sfcperf.figures.marks import (
+    distribution_marks,
+    drawn_values,
+    fit_mark,
+    is_grouped,
+    missing_marks,
+    series_marks,
+)
+from sfcperf.figures.notes import curve_names, note
+from sfcperf.figures.plot import Plot
+from sfcperf.figures.text_width import printable, width_pt
+from sfcperf.presentation import level_text, palette
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from sfcperf.analysis.fits import LineFit
+
+_AXES_SHARE = 0.82
+"""Of the figure's width, roughly: the rest is the y axis."""
+_GAP_EM = 0.8
+_LONGEST = 28
+
+
+def draw(
+    plot: Plot, fits: Mapping[str, LineFit], target: Path, layout: FigureLayout = PAPER
+) -> list[Path]:
+    """Write `target` with the ending of each format; `fits`: name of a series -> its line."""
+    with settings(layout):
+        return save(_figure(plot, fits, layout), target, layout)
+
+
+def _figure(plot: Plot, fits: Mapping[str, LineFit], layout: FigureLayout) -> Figure:
+    handles = _handles(plot, fits)
+    labels = [str(handle.get_label()) for handle in handles]
+    figure, axes, columns = framed(layout, layout.style.axes_mm, note(plot, fits), labels)
+    _draw_series(axes, plot, fits)
+    if handles:
+        # Above the axes: never over the data.
+        figure.legend(
+            handles=handles, loc="outside upper left", ncols=columns, handlelength=2.6,
+            columnspacing=1.2, borderaxespad=0.0, labelspacing=0.2,
+        )  # fmt: skip
+    _set_ticks(axes, plot, layout)
+    return figure
+
+
+def _draw_series(axes: Axes, plot: Plot, fits: Mapping[str, LineFit]) -> None:
+    if plot.spec.kind == "ecdf":
+        distribution_marks(axes, plot)
+        axes.set_xlabel(printable(plot.spec.y_label))
+        axes.set_ylabel("Share of samples [1]")
+        axes.set_ylim(0, 1.01)
+        return
+    for index, series in enumerate(plot.series):
+        fit = fits.get(series.name)
+        series_marks(axes, plot, series, index, joined=not fits)
+        if fit is not None:
+            fit_mark(axes, plot, series, fit, index)
+        missing_marks(axes, plot, series, index)
+    axes.set_xlabel(printable(plot.spec.x_label))
+    axes.set_ylabel(printable(plot.spec.y_label))
+    if is_grouped(plot):
+        axes.grid(False, axis="x")
+    values = drawn_values(plot)
+    # From zero, so that lengths compare as the numbers do; boxes show a spread, not a length.
+    if min(values, default=0) >= 0 and plot.spec.kind != "box":
+        axes.set_ylim(bottom=0, top=1.08 * max(values, default=0) or 1)
+
+
+def _set_ticks(axes: Axes, plot: Plot, layout: FigureLayout) -> None:
+    """Ticks at every level of the x axis where there is room, turned or thinned where there is not;
+    and the axis' limits."""
+    size_pt = layout.style.font_pt - 1
+    if plot.spec.kind == "ecdf" or not plot.levels:
+        return
+    grouped = is_grouped(plot)
+    places = [float(plot.place(v)) if grouped else plot.position(v) for v in plot.levels]
+    labels = [_middle_cut(printable(level_text(level))) for level in plot.levels]
+    categories = grouped or not plot.numeric
+    margin = 0.5 if categories else 0.05 * max(places[-1] - places[0], 1)
+    low, high = min(places) - margin, max(places) + margin
+    axes.set_xlim(low, high)
+    per_unit = _AXES_SHARE * layout.width_pt / (high - low)
+    widths = [width_pt(label, size_pt) + _GAP_EM * size_pt for label in labels]
+    kept = _fitting(places, widths, per_unit)
+    turned = categories and len(kept) < len(places)
+    if turned:
+        # Turned by 35 degrees, lines of text need about 1.6 times their height beside each other.
+        kept = _fitting(places, [1.7 * size_pt] * len(places), per_unit)
+    axes.set_xticks([places[i] for i in kept], [labels[i] for i in kept])
+    for label in axes.get_xticklabels() if turned else ():
+        label.set(rotation=35, ha="right", rotation_mode="anchor")
+
+
+def _fitting(places: list[float], widths: list[float], per_unit: float) -> list[int]:
+    """Indices of the labels that fit beside each other, from the left."""
+    kept: list[int] = []
+    for index, place in enumerate(places):
+        if kept:
+            room = (place - places[kept[-1]]) * per_unit
+            if room < (widths[index] + widths[kept[-1]]) / 2:
+                continue
+        kept.append(index)
+    return kept
+
+
+def _middle_cut(label: str) -> str:
+    """Long names differ at their ends as often as at their beginnings."""
+    half = _LONGEST // 2
+    return label if len(label) <= _LONGEST else f"{label[:half]}…{label[-half + 1 :]}"
+
+
+def _handles(plot: Plot, fits: Mapping[str, LineFit]) -> list[Artist]:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles: list[Any] = []
+    for index, name in enumerate(curve_names(plot)):
+        look = palette.style(index)
+        fit = fits.get(name)
+        words = printable(name or (plot.spec.title if fit else ""))
+        label = f"{words} ({fit_text(fit)})".lstrip() if fit else words
+        if not label:
+            continue
+        if plot.spec.kind == "bar":
+            handle: Any = Patch(facecolor=look.colour, hatch=3 * look.hatch, edgecolor="white")
+        elif plot.spec.kind == "ecdf":
+            handle = Line2D([], [], color=look.colour, ls=look.line)
+        else:
+            line = "none" if plot.spec.kind == "box" else look.line
+            handle = Line2D([], [], color=look.colour, marker=look.marker, ls=line)
+        handle.set_label(visible_label(label))
+        handles.append(handle)
+    return handles

@@ -1,0 +1,112 @@
+"""Figures as files: SVG, PDF and PNG, with their data as CSV and their LaTeX beside them.
+
+The workflow's figures, in the style of a two-column paper, are what the run folder's `figures/`
+holds; `sfcperf figures` draws these and others, of one run or of many, in any style.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfcperf.errors import InputError
+from sfcperf.figures.attribution_figure import write_attribution
+from sfcperf.figures.csv_tables import data_csv, samples_csv, trials_csv
+from sfcperf.figures.drawing import draw
+from sfcperf.figures.fits import fitted_lines
+from sfcperf.figures.latex import latex
+from sfcperf.figures.layout import PAPER, FigureLayout
+from sfcperf.figures.notes import note
+from sfcperf.figures.plot import Plot
+from sfcperf.figures.run_data import RunData, resolve_figure, side_by_side
+from sfcperf.figures.selection import FigureRequest, chosen_figures
+from sfcperf.figures.trial_index import TrialIndex
+from sfcperf.results.files import replace_file
+from sfcperf.workflow.model import FigureSpec
+
+if TYPE_CHECKING:
+    from sfcperf.analysis.fits import LineFit
+
+ResolvedFigure = tuple[Plot, Mapping[str, "LineFit"]]
+"""Its points, and its fitted lines by the names of their series."""
+
+
+def resolve_figures(
+    runs: Sequence[RunData], specs: Sequence[FigureSpec], index: TrialIndex | None = None
+) -> list[ResolvedFigure]:
+    """Figures over one run or many, with their fitted lines; `index` knows the trials of the runs,
+    and learns those of figures with lines. Raises InputError when a run folder is damaged."""
+    results = side_by_side(runs)
+    index = index or TrialIndex(results.trials)
+    plots = [resolve_figure(runs, results, spec, index) for spec in specs]
+    return [(plot, fitted_lines(runs, plot)) for plot in plots]
+
+
+def write_figures(
+    runs: Sequence[RunData],
+    request: FigureRequest,
+    layout: FigureLayout,
+    folder: Path,
+) -> list[Path]:
+    """Draw the chosen figures (see `chosen_figures`) into `folder`, each with its data as CSV and
+    its LaTeX; of one run also its attribution, when nothing is chosen. Gives the files.
+
+    Raises InputError; nothing is written when a figure cannot be chosen or named.
+    """
+    specs = chosen_figures(runs, side_by_side(runs), request)
+    for spec in specs:
+        _check_name(spec)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"cannot create this folder: {error.strerror}", where=str(folder)
+        ) from error
+    files = []
+    for plot, fits in resolve_figures(runs, specs):
+        files += write_figure(plot, fits, folder, layout)
+        name = plot.spec.name
+        text = latex(_included(name, layout), plot.spec.title, note(plot, fits), layout)
+        replace_file(snippet := folder / f"{name}.tex", text)
+        files.append(snippet)
+    if len(runs) == 1 and request == FigureRequest():
+        files += write_attribution(runs[0].store, folder, layout)
+    return files
+
+
+def write_figure(
+    plot: Plot,
+    fits: Mapping[str, LineFit],
+    folder: Path,
+    layout: FigureLayout = PAPER,
+) -> list[Path]:
+    """Draw a figure into a folder, with the CSV files of its points and trials (of a distribution
+    also of its samples) beside it; gives the files. Raises InputError when its name leaves the
+    folder."""
+    _check_name(plot.spec)
+    target = folder / plot.spec.name
+    folder.mkdir(parents=True, exist_ok=True)
+    files = draw(plot, fits, target, layout)
+    tables = {".csv": data_csv(plot), ".trials.csv": trials_csv(plot)}
+    if plot.spec.kind == "ecdf":
+        tables[".samples.csv"] = samples_csv(plot)
+    for ending, text in tables.items():
+        replace_file(table := target.with_name(target.name + ending), text)
+        files.append(table)
+    return files
+
+
+def _check_name(spec: FigureSpec) -> None:
+    if spec.name in ("", ".", "..") or Path(spec.name).name != spec.name:
+        raise InputError(
+            f"the figure name {spec.name!r} is not a plain file name",
+            where="/figures",
+            allowed="letters, digits, `-` and `_`",
+        )
+
+
+def _included(name: str, layout: FigureLayout) -> str:
+    """The file that LaTeX includes: it reads PDF and PNG, and SVG once that is converted."""
+    ending = next((known for known in ("pdf", "png") if known in layout.formats), "pdf")
+    return f"{name}.{ending}"

@@ -1,0 +1,78 @@
+"""Lines fitted to the trials of a figure, the series that each belongs to, and their words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sfcperf.figures.plot import RUN, Plot
+from sfcperf.figures.run_data import RunData
+from sfcperf.presentation import varying
+from sfcperf.workflow.model import FigureSpec
+
+if TYPE_CHECKING:
+    from sfcperf.analysis.fits import LineFit
+
+
+def fitted_lines(runs: Sequence[RunData], plot: Plot) -> dict[str, LineFit]:
+    """Name of a series -> its line; each run is fitted by itself. Empty when the figure asks for
+    none."""
+    if plot.spec.fit == "none":
+        return {}
+    if len(runs) == 1:
+        return fits_by_series(plot, _fits(runs[0], plot.spec))
+    factor = _second_factor(plot)
+    spec = replace(plot.spec, series=factor)
+    found: dict[str, LineFit] = {}
+    for run in runs:
+        found |= fits_by_series(plot, _fits(run, spec), factor or "", run.label)
+    return found
+
+
+def fits_by_series(
+    plot: Plot, fits: Sequence[LineFit], factor: str | None = None, run: str | None = None
+) -> dict[str, LineFit]:
+    """Name of a series -> its fitted line.
+
+    A fit pools the factors that neither axis nor series names: the first of the series that share
+    it stands for it. `factor` is the one that the fits were made by (None: the figure's `series`;
+    empty: none), and `run` the label of the run that they are of, in a figure over many.
+    """
+    if factor is None:
+        factor = plot.spec.series
+    by_name: dict[str, LineFit] = {}
+    for fit in fits:
+        for series in plot.series:
+            scenario = series.points[0].scenario
+            same = not factor or scenario.get(factor) == fit.series
+            if same and (run is None or scenario.get(RUN) == run):
+                by_name[series.name] = fit
+                break
+    return by_name
+
+
+def fit_text(fit: LineFit) -> str:
+    """How well the line fits, for a legend."""
+    if fit.r_squared is None:
+        return f"fit over {fit.n} trials, R² undefined"
+    of_trials = f"R² = {_three_digits(fit.r_squared)}"
+    if fit.r_squared_means is None:
+        return of_trials
+    return f"{of_trials}, of means {_three_digits(fit.r_squared_means)}"
+
+
+def _fits(run: RunData, spec: FigureSpec) -> list[LineFit]:
+    from sfcperf.analysis.fits import fit_lines
+
+    return fit_lines(run.store, spec, run.trials)
+
+
+def _second_factor(plot: Plot) -> str | None:
+    """The factor that distinguishes the lines of one run."""
+    scenarios = [point.scenario for point in plot.points]
+    return next((f for f in varying(scenarios) if f not in (RUN, plot.spec.x)), None)
+
+
+def _three_digits(r_squared: float) -> str:
+    return f"{r_squared:.4f}" if r_squared > 0.999 else f"{r_squared:.3f}"

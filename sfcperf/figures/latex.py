@@ -1,0 +1,58 @@
+r"""A figure's LaTeX: `\includegraphics` and a caption that says what the error bars are."""
+
+from __future__ import annotations
+
+import re
+
+from sfcperf.figures.layout import FigureLayout
+from sfcperf.figures.text_width import printable
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "_": r"\_",
+    "%": r"\%",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    '"': r"\textquotedbl{}",
+    "×": r"$\times$",
+    "µ": r"$\mu$",
+    "²": r"\textsuperscript{2}",
+    "±": r"$\pm$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "–": "--",
+    "…": r"\ldots{}",
+}
+
+
+def latex(file: str, title: str, note: str, layout: FigureLayout) -> str:
+    """A `figure` environment, `figure*` when it is wider than a column; `file` is what is
+    included."""
+    name = file.rpartition(".")[0]
+    star = "*" if layout.width_mm > layout.style.column_mm + 1 else ""
+    title = title.rstrip(".")
+    return "\n".join(
+        (
+            "% Needs \\usepackage{graphicx}.",
+            f"\\begin{{figure{star}}}",
+            "  \\centering",
+            f"  \\includegraphics[width={layout.width_mm:g}mm]{{{file}}}",
+            f"  \\caption{{{escape(title)}. {escape(note)}}}",
+            f"  \\label{{fig:{re.sub(r'[^A-Za-z0-9-]', '-', name)}}}",
+            f"\\end{{figure{star}}}",
+            "",
+        )
+    )
+
+
+def escape(text: str) -> str:
+    """Text as LaTeX prints it, word for word; a number and its percent sign stay together."""
+    escaped = "".join(_SPECIAL.get(c, c) for c in printable(text))
+    return escaped.replace(" \\%", "\\,\\%")

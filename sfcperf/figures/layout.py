@@ -1,0 +1,144 @@
+"""Layout of figures: size, type and file formats, for a column, a page or a slide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from sfcperf.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.typing import RcKeyType
+
+FORMATS = ("svg", "pdf", "png")
+Width = Literal["column", "page"]
+
+_NARROWEST_MM = 40.0
+_WIDEST_MM = 1000.0
+_MM_PER_IN = 25.4
+_SANS: dict[RcKeyType, Any] = {"font.family": ["DejaVu Sans"]}
+_COMMON: dict[RcKeyType, Any] = {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.linewidth": 0.6,
+    "grid.linewidth": 0.4,
+    "grid.color": "#d9d9d9",
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "legend.frameon": False,
+    "hatch.linewidth": 0.5,
+    # TrueType, not Type 3, which IEEE PDF eXpress refuses; letters as paths in SVG.
+    "pdf.fonttype": 42,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "sfcperf",
+    # A `$` in the workflow's words is a dollar, not TeX.
+    "text.parse_math": False,
+}
+
+
+@dataclass(frozen=True)
+class PageStyle:
+    """A kind of page."""
+
+    name: str
+    title: str
+    column_mm: float
+    page_mm: float
+    axes_mm: float
+    """Height of a figure without its legend and note."""
+    font_pt: float
+    note_pt: float
+    png_dpi: int
+    scale: float
+    """Lines and markers, relative to those of a printed column."""
+    family: Mapping[RcKeyType, Any] = field(default_factory=dict)
+
+    def width_mm(self, width: str) -> float:
+        """`column`, `page`, or a number of millimetres. Raises InputError."""
+        if width in ("column", "page"):
+            return self.column_mm if width == "column" else self.page_mm
+        try:
+            millimetres = float(width)
+        except ValueError:
+            millimetres = 0.0
+        if not _NARROWEST_MM <= millimetres <= _WIDEST_MM:
+            raise InputError(
+                f"{width!r} is not a width",
+                where="--width",
+                allowed=f"column ({self.column_mm:g} mm), page ({self.page_mm:g} mm), or "
+                f"millimetres from {_NARROWEST_MM:g} to {_WIDEST_MM:g}",
+            )
+        return millimetres
+
+    def settings(self) -> dict[RcKeyType, Any]:
+        """Settings of matplotlib, on top of its defaults."""
+        return {
+            **_COMMON,
+            # Both families come with matplotlib: the same figure on every machine.
+            "font.family": ["STIXGeneral", "DejaVu Sans"],
+            "font.size": self.font_pt,
+            "axes.labelsize": self.font_pt,
+            "xtick.labelsize": self.font_pt - 1,
+            "ytick.labelsize": self.font_pt - 1,
+            "legend.fontsize": self.font_pt - 1,
+            "lines.linewidth": 1.0 * self.scale,
+            "lines.markersize": 4 * self.scale,
+            "errorbar.capsize": 2 * self.scale,
+            **self.family,
+        }
+
+
+STYLES = {
+    style.name: style
+    for style in (
+        # IEEE: columns of 3.5 in, pages of 7.125 in; 8 pt type.
+        PageStyle("paper", "IEEE and most two-column papers", 88.9, 181.0, 60, 8, 6, 300, 1.0),
+        # ACM acmart, sigconf: columns of 3.33 in, pages of 7 in.
+        PageStyle("acm", "ACM proceedings (acmart, sigconf)", 84.7, 177.8, 58, 8, 6, 300, 1.0),
+        # 16:9 slides of 13.33 in x 7.5 in: half a slide, or all of it.
+        PageStyle("slides", "16:9 slides", 160.0, 320.0, 110, 16, 11, 150, 2.0, _SANS),
+    )
+}
+
+
+@dataclass(frozen=True)
+class FigureLayout:
+    """How figures are set."""
+
+    style: PageStyle = STYLES["paper"]
+    width_mm: float = STYLES["paper"].column_mm
+    formats: Sequence[str] = FORMATS
+    with_note: bool = True
+    """Whether the figure says below what its error bars are; else its caption has to."""
+
+    @property
+    def folder_name(self) -> str:
+        """Folder for figures that are not set as those of the run folder are; empty for those."""
+        if self == replace(PAPER, formats=self.formats):
+            return ""
+        note = "" if self.with_note else "-no-note"
+        return f"{self.style.name}-{self.width_mm:g}mm{note}"
+
+    @property
+    def width_pt(self) -> float:
+        """Width in points."""
+        return 72 * inches(self.width_mm)
+
+
+PAPER = FigureLayout()
+"""As figures in the run folder are set."""
+
+
+def page_style(name: str) -> PageStyle:
+    """The style of this name. Raises InputError."""
+    if name not in STYLES:
+        raise InputError(f"there is no style {name!r}", where="--style", allowed=", ".join(STYLES))
+    return STYLES[name]
+
+
+def inches(millimetres: float) -> float:
+    """matplotlib's unit of length."""
+    return millimetres / _MM_PER_IN

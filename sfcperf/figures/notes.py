@@ -1,0 +1,84 @@
+"""What a figure says of itself: the meaning of its error bars, boxes and marks; its curves."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sfcperf.figures.distribution import MIN_TRIALS_FOR_BOX
+from sfcperf.figures.plot import Plot
+from sfcperf.presentation import count_text, level_text
+
+_BOX = (
+    "Boxes: quartiles and median of the trials, whiskers to the furthest within 1.5 interquartile "
+    "ranges; marks: single trials"
+)
+
+
+def note(plot: Plot, fits: Collection[object], *, printed: bool = True) -> str:
+    """The note under a figure, also its caption's; on the screen (not `printed`) distributions have
+    no lines of single trials, and nothing is drawn where there is no number."""
+    parts = [interval_note(plot)]
+    if plot.spec.kind == "box" and plot.summaries:
+        enough = all(len(p.valid_trials) >= MIN_TRIALS_FOR_BOX for p in plot.points)
+        parts.append(_BOX + ("." if enough else f" (no box for fewer than {MIN_TRIALS_FOR_BOX})."))
+    if plot.spec.kind == "ecdf" and printed:
+        parts.append("Thin lines: single trials.")
+    medians = sum(row.centre == "median" for row in plot.summaries)
+    if medians and plot.spec.kind in ("line", "bar") and plot.centre == "mean":
+        parts.append(
+            f"Trials are not normal at {count_text(medians, 'point')}: the report has medians."
+        )
+    if fits:
+        parts.append("Lines: least-squares fits to the trials.")
+    if untrusted := plot.count("untrusted"):
+        parts.append(f"{_untrusted(plot)} ({count_text(untrusted, 'point')}).")
+    if missing := plot.count("missing"):
+        mark = "No curve" if plot.spec.kind == "ecdf" else "×" if printed else "No mark"
+        parts.append(f"{mark}: no valid trial ({count_text(missing, 'point')}).")
+    return " ".join(parts)
+
+
+def interval_note(plot: Plot) -> str:
+    """What the error bars are, and over how many trials."""
+    rows = plot.summaries
+    if not rows:
+        return "No valid trial."
+    counts = sorted({row.n for row in rows})
+    trials = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
+    if plot.spec.kind == "ecdf":
+        return f"Distribution of all samples of the valid trials ({trials} each)."
+    estimates = [plot.estimate(row) for row in rows]
+    medians = plot.centre == "median"
+    what = "Medians. " if medians else ""
+    bare = sum(one.half_width is None for one in estimates)
+    if bare == len(rows):
+        need = "more" if medians else "two"
+        return f"{what}No error bars: an interval needs {need} valid trials ({trials})."
+    levels = " / ".join(f"{100 * level:g} %" for level in sorted({r.confidence for r in rows}))
+    methods = ", ".join(sorted({e.method for e in estimates if e.half_width is not None}))
+    text = f"{what}Error bars: {levels} confidence interval, {methods}, {trials} trials."
+    if bare:
+        text += f" None at {count_text(bare, 'point')}: too few trials."
+    if medians and any("repeated looks" in row.method for row in rows):
+        text += " Rounds were stopped by the mean's interval; the median's is not corrected."
+    return text
+
+
+def curve_names(plot: Plot) -> list[str]:
+    """Names in the legend, one per series; of a distribution, one per scenario."""
+    if plot.spec.kind != "ecdf":
+        return [series.name for series in plot.series]
+    x = plot.spec.x.replace("_", " ")
+    names = [
+        (series.name, f"{x} {level_text(point.level)}" if x else "")
+        for series in plot.series
+        for point in series.points
+    ]
+    return [", ".join(filter(None, parts)) for parts in names]
+
+
+def _untrusted(plot: Plot) -> str:
+    if plot.spec.kind == "ecdf":
+        return "Without untrusted and failed trials"
+    mark = "Red ×" if plot.spec.kind == "box" else "Hollow"
+    return f"{mark}: some trials untrusted or failed"

@@ -1,0 +1,183 @@
+"""Figures as data: which point of which line stands where, drawn by matplotlib or by plotly.
+
+Nothing is left out silently: a scenario of the workflow without a number is a `missing` point, one
+with untrusted or failed trials an `untrusted` point, and both renderers mark them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from sfcperf.figures.results import RUN
+from sfcperf.presentation import (
+    Levels,
+    axis_levels,
+    is_number,
+    level_key,
+    level_text,
+    scenario_key,
+    units,
+    varying,
+)
+from sfcperf.results.records import Summary
+from sfcperf.workflow.figures import LINE
+from sfcperf.workflow.model import FigureSpec
+
+if TYPE_CHECKING:
+    from sfcperf.figures.trial_index import TrialIndex, TrialValue
+
+Centre = Literal["mean", "median"]
+PointState = Literal["trusted", "untrusted", "missing"]
+
+VARIANT = "variant"
+"""Factor of interleaved A/B designs."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a point stands for: mean or median of its trials, in the metric's unit."""
+
+    value: float | None
+    """None without a valid trial."""
+    low: float | None
+    """None without an interval: of the mean for n < 2, of the median for n < 6 at 0.95."""
+    high: float | None
+    method: str
+    """How the interval was made."""
+
+    @property
+    def half_width(self) -> float | None:
+        """Of the interval."""
+        return units.half_width(self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Point:
+    """A scenario in a figure."""
+
+    level: Any
+    """Level of the factor on the x axis."""
+    scenario: Levels
+    summary: Summary | None
+    """None when the run has no row for this scenario."""
+    trials: tuple[TrialValue, ...] = ()
+    """Trials that have a number, also those that do not count; empty when the figure was resolved
+    without trials."""
+
+    @property
+    def state(self) -> PointState:
+        """Whether the number can be believed, and whether there is one."""
+        if self.summary is None or self.summary.mean is None:
+            return "missing"
+        return "trusted" if self.summary.valid else "untrusted"
+
+    @property
+    def valid_trials(self) -> list[TrialValue]:
+        """Trials that count."""
+        return [trial for trial in self.trials if trial.record.status == "valid"]
+
+
+@dataclass(frozen=True)
+class Series:
+    """A line (or a colour of bars) of a figure."""
+
+    name: str
+    """Levels that tell it apart, e.g. `T1`; empty when it is the only one."""
+    level: Any
+    """Level of the figure's `series` factor; None when the figure names none."""
+    points: tuple[Point, ...]
+    """In the order of the x axis."""
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A figure resolved against the results of a run."""
+
+    spec: FigureSpec
+    series: tuple[Series, ...]
+    levels: tuple[Any, ...]
+    """Levels on the x axis, in order."""
+    numeric: bool
+    """Whether the levels are positions on a numeric axis."""
+
+    def position(self, level: Any) -> float:
+        """Where a level stands on the x axis."""
+        return float(level) if self.numeric else float(self.place(level))
+
+    def place(self, level: Any) -> int:
+        """Index of a level among those on the x axis."""
+        return [level_key(known) for known in self.levels].index(level_key(level))
+
+    @property
+    def points(self) -> list[Point]:
+        """Points of all series."""
+        return [point for series in self.series for point in series.points]
+
+    @property
+    def summaries(self) -> list[Summary]:
+        """Rows behind the points that have a number."""
+        return [p.summary for p in self.points if p.summary is not None and p.state != "missing"]
+
+    @property
+    def centre(self) -> Centre:
+        """What the points stand for; boxes and distributions mark means."""
+        return self.spec.centre if self.spec.kind in ("line", "bar") else "mean"
+
+    def estimate(self, row: Summary) -> Estimate:
+        """What the point of a row stands for: never a mean with the interval of a median."""
+        if self.centre == "median":
+            return Estimate(row.median, row.median_ci_low, row.median_ci_high, row.median_method)
+        return Estimate(row.mean, row.ci_low, row.ci_high, row.method)
+
+    def count(self, state: PointState) -> int:
+        """Points in a state."""
+        return sum(point.state == state for point in self.points)
+
+
+def resolve(
+    spec: FigureSpec,
+    summaries: Iterable[Summary],
+    scenarios: Sequence[Levels],
+    trials: TrialIndex | None = None,
+) -> Plot:
+    """The points of a figure.
+
+    `scenarios` are the level mappings of all scenarios that the workflow planned. Factors that
+    neither axis nor series name become part of the series' name when they vary, so that two
+    scenarios never share a point. `trials` adds to each point the trials behind it.
+    """
+    rows = {
+        scenario_key(row.scenario): row
+        for row in summaries
+        if row.label == spec.probe and row.metric == spec.metric
+    }
+    axis = axis_levels(spec.x, scenarios)
+    distinguishing = [name for name in varying(scenarios) if name != spec.x]
+    if spec.series is not None:
+        distinguishing = [spec.series, *(name for name in distinguishing if name != spec.series)]
+    groups: dict[str, dict[str, Point]] = {}
+    levels: dict[str, Any] = {}
+    for scenario in scenarios:
+        parts = [_series_part(f, scenario, distinguishing) for f in distinguishing if f in scenario]
+        name = ", ".join(parts)
+        level = scenario.get(spec.x)
+        behind = () if trials is None else trials.of(spec.probe, scenario, spec.metric)
+        point = Point(level, scenario, rows.get(scenario_key(scenario)), behind)
+        groups.setdefault(name, {})[level_key(level)] = point
+        levels.setdefault(name, scenario.get(spec.series) if spec.series is not None else None)
+    series = tuple(
+        Series(name, levels[name], tuple(p[k] for k in map(level_key, axis) if k in p))
+        for name, p in groups.items()
+    )
+    return Plot(spec, series, axis, all(is_number(level) for level in axis))
+
+
+def _series_part(factor: str, scenario: Levels, distinguishing: Sequence[str]) -> str:
+    level = level_text(scenario[factor])
+    # `T1` speaks for itself, `2` does not; and a name that the user gave to a run, variant or line.
+    named = factor in (RUN, VARIANT, LINE) or len(distinguishing) == 1
+    if named and isinstance(scenario[factor], str):
+        return level
+    return f"{factor.replace('_', ' ')} {level}"

@@ -1,0 +1,163 @@
+"""Results that figures are made from: those of a run, and those that the lines of a figure derive.
+
+A figure of several quantities has a line for each: a metric of a probe, or what a monitor observed.
+What a line shows becomes results of the same form as those of probes, with its name as the level of
+one more factor; so a figure with lines is resolved, drawn and tabled as any other. The unit of
+replication stays the trial: the mean of what a monitor observed in it is one number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sfcperf.analysis.planned import PlannedMeasurement, planned_measurements
+from sfcperf.analysis.summary import summarise
+from sfcperf.presentation import Levels
+from sfcperf.results.records import Summary, TrialRecord
+from sfcperf.results.store import RunStore
+from sfcperf.results.trial_values import trial_means
+from sfcperf.results.values import Metric
+from sfcperf.workflow.figures import LINE
+from sfcperf.workflow.model import FigureLine, FigureSpec
+
+RUN = "run"
+"""Factor whose levels are the labels of runs, in figures over many runs."""
+
+_Observed = Mapping[tuple[str, str, str], tuple[str, float]]
+"""(Trial, source, metric) -> unit and mean."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """Summaries, scenarios and trials, ready to be resolved into plots."""
+
+    summaries: list[Summary]
+    scenarios: list[Levels]
+    """All that were planned."""
+    trials: list[TrialRecord]
+    runs: tuple[str, ...] = ()
+    """Labels, when there are many."""
+
+    def labelled(self, run: str) -> Results:
+        """With the label of their run as the factor `run`."""
+
+        def with_run(levels: Levels) -> Levels:
+            return {RUN: run, **levels}
+
+        return Results(
+            [replace(row, scenario=with_run(row.scenario)) for row in self.summaries],
+            [with_run(levels) for levels in self.scenarios],
+            [replace(record, scenario=with_run(record.scenario)) for record in self.trials],
+            (run,),
+        )
+
+    def scenarios_of(self, spec: FigureSpec) -> list[Levels]:
+        """Scenarios of the runs that measured what a figure shows."""
+        without = self.runs_without(spec)
+        return [levels for levels in self.scenarios if levels.get(RUN) not in without]
+
+    def runs_without(self, spec: FigureSpec) -> list[str]:
+        """Labels of the runs that measured nothing of what a figure shows."""
+        probes = {line.probe for line in spec.lines}
+        have = {
+            row.scenario.get(RUN)
+            for row in self.summaries
+            if (row.label, row.metric) == (spec.probe, spec.metric) or row.label in probes
+        }
+        return [label for label in self.runs if label not in have]
+
+
+def joined(parts: Sequence[Results]) -> Results:
+    """Results of many runs, as one."""
+    return Results(
+        [row for part in parts for row in part.summaries],
+        [levels for part in parts for levels in part.scenarios],
+        [record for part in parts for record in part.trials],
+        tuple(label for part in parts for label in part.runs),
+    )
+
+
+def line_results(run: RunStore, spec: FigureSpec, planned: Results) -> Results:
+    """What the lines of a figure show, as results of a probe that is labelled as the figure:
+    each planned scenario with each line.
+
+    Raises InputError when the run folder is damaged.
+    """
+    observed = _observed(run, spec.lines)
+    measurements = planned_measurements(run.manifest(), planned.trials)
+    derived = [
+        _derived(spec, line, measurement, observed)
+        for line in spec.lines
+        for measurement in measurements
+        if measurement.label == line.probe
+    ]
+    return Results(
+        summarise(run, derived),
+        [{LINE: line.name, **levels} for line in spec.lines for levels in planned.scenarios],
+        [record for measurement in derived for record in measurement.trials],
+    )
+
+
+def _derived(
+    spec: FigureSpec, line: FigureLine, measurement: PlannedMeasurement, observed: _Observed
+) -> PlannedMeasurement:
+    """A measurement with nothing but what a line shows."""
+    records = [_record(spec, line, record, observed) for record in measurement.trials]
+    units = [sample["unit"] for record in records for sample in record.samples]
+    if line.source is None:
+        units += [metric.unit for metric in measurement.metrics if metric.name == line.metric]
+    about = f"{line.metric} of {line.source or line.probe}"
+    return replace(
+        measurement,
+        scenario={LINE: line.name, **measurement.scenario},
+        label=spec.probe,
+        metrics=(Metric(spec.metric, units[0] if units else "", about),),
+        trials=tuple(records),
+    )
+
+
+def _record(
+    spec: FigureSpec, line: FigureLine, record: TrialRecord, observed: _Observed
+) -> TrialRecord:
+    unit, value = _number(line, record, observed)
+    samples = [] if value is None else [{"metric": spec.metric, "unit": unit, "value": value}]
+    return replace(
+        record,
+        label=spec.probe,
+        scenario={LINE: line.name, **record.scenario},
+        samples=tuple(samples),
+        series={},
+    )
+
+
+def _number(line: FigureLine, record: TrialRecord, observed: _Observed) -> tuple[str, float | None]:
+    if line.source is not None:
+        return observed.get((record.trial_id, line.source, line.metric), ("", None))
+    unit = next((s["unit"] for s in record.samples if s["metric"] == line.metric), "")
+    return unit, trial_means(record).get(line.metric)
+
+
+def _observed(run: RunStore, lines: Iterable[FigureLine]) -> _Observed:
+    """Means of what was observed in each trial, of the series that lines show."""
+    wanted = {(line.source, line.metric) for line in lines if line.source is not None}
+    if not wanted or not run.telemetry_path.is_file():
+        return {}
+    import pyarrow
+    import pyarrow.compute as compute
+
+    from sfcperf.results.telemetry import read
+
+    table = read(run.telemetry_path)
+    metrics = pyarrow.array(sorted({metric for _, metric in wanted}))
+    table = table.filter(
+        compute.and_(compute.is_in(table["metric"], metrics), compute.is_finite(table["value"]))
+    )
+    keys = ["trial_id", "source", "metric", "unit"]
+    rows = table.group_by(keys, use_threads=False).aggregate([("value", "mean")]).to_pylist()
+    return {
+        (row["trial_id"], row["source"], row["metric"]): (row["unit"], row["value_mean"])
+        for row in rows
+        if (row["source"], row["metric"]) in wanted and math.isfinite(row["value_mean"])
+    }

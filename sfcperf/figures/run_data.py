@@ -1,0 +1,162 @@
+"""Runs to be shown: one, or many put side by side.
+
+Many runs become one by a factor more, `run`, whose levels are their labels: then a run is a series
+(or a place on the x axis) as any level is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from sfcperf.errors import InputError, SfcperfError
+from sfcperf.figures.plot import Plot, resolve
+from sfcperf.figures.results import RUN, Results, joined, line_results
+from sfcperf.figures.trial_index import TrialIndex
+from sfcperf.presentation import Levels, date_and_time
+from sfcperf.results.records import Summary, TrialRecord
+from sfcperf.results.store import RunStore
+from sfcperf.workflow.model import FigureSpec, Workflow
+
+
+@dataclass(frozen=True)
+class RunData:
+    """A run with the name under which it is shown."""
+
+    store: RunStore
+    label: str
+    loads_workflow: bool = True
+    """False for a run whose plug-ins may be missing: its manifest names the scenarios as well."""
+
+    @cached_property
+    def _loaded(self) -> tuple[Workflow | None, str | None]:
+        from sfcperf.workflow.load import load_document
+
+        if not self.loads_workflow:
+            return None, None
+        try:
+            return load_document(*self.store.workflow()), None
+        except SfcperfError as error:
+            return None, str(error)
+
+    @property
+    def workflow(self) -> Workflow | None:
+        """None when it cannot be loaded here."""
+        return self._loaded[0]
+
+    @property
+    def workflow_problem(self) -> str | None:
+        """Why the workflow cannot be loaded here."""
+        return self._loaded[1]
+
+    @cached_property
+    def trials(self) -> list[TrialRecord]:
+        """All finished trials."""
+        return self.store.trials()
+
+    @cached_property
+    def summaries(self) -> list[Summary]:
+        """Rows of summary.json."""
+        return self.store.summaries()
+
+    @cached_property
+    def scenarios(self) -> list[Levels]:
+        """Levels of all planned scenarios, of the workflow, else the manifest, else the trials."""
+        if self.workflow is not None:
+            return [scenario.levels for scenario in self.workflow.scenarios]
+        planned = [entry["levels"] for entry in self.store.manifest().get("scenarios") or ()]
+        return planned or list({r.scenario_id: r.scenario for r in self.trials}.values())
+
+    @property
+    def figures(self) -> tuple[FigureSpec, ...]:
+        """The workflow's figures."""
+        return self.workflow.figures if self.workflow is not None else ()
+
+    @property
+    def results(self) -> Results:
+        """What its figures are made from."""
+        return Results(self.summaries, self.scenarios, self.trials)
+
+
+def side_by_side(runs: Sequence[RunData]) -> Results:
+    """Results of one run as they are; of many, each with its label as the factor `run`.
+
+    Raises InputError when a workflow has a factor of that name.
+    """
+    if len(runs) == 1:
+        return runs[0].results
+    for run in runs:
+        if any(RUN in levels for levels in run.scenarios):
+            raise InputError(
+                f"its factor {RUN!r} has the name that tells many runs apart",
+                where=run.store.run_id,
+                hint="draw this run alone",
+            )
+    return joined([run.results.labelled(run.label) for run in runs])
+
+
+def label_runs(stores: Sequence[RunStore], given: Mapping[str, str]) -> list[RunData]:
+    """Runs with their labels: those given (by letter, A for the first run, or by run id), else the
+    workflow's name, with the time of its start where names meet, else the run id.
+
+    Raises InputError for a label of a run that is not there, and for labels that are not unique.
+    """
+    keys = [(letter_of(number), store.run_id) for number, store in enumerate(stores)]
+    for key in given:
+        if not any(key in names for names in keys):
+            raise InputError(
+                f"there is no run {key!r} to label",
+                where="--label",
+                allowed=", ".join(f"{letter} ({run_id})" for letter, run_id in keys),
+            )
+    automatic = _automatic_labels(stores)
+    labels = [
+        given.get(letter, given.get(run_id, label))
+        for (letter, run_id), label in zip(keys, automatic, strict=True)
+    ]
+    twice = [label for label, count in Counter(labels).items() if count > 1]
+    if twice:
+        raise InputError(
+            f"two runs have the label {twice[0]!r}",
+            where="--label",
+            hint="the same run twice? otherwise `--label A=before --label B=after`",
+        )
+    return [RunData(store, label) for store, label in zip(stores, labels, strict=True)]
+
+
+def letter_of(number: int) -> str:
+    """A for 0, B for 1, ..., Z, AA."""
+    letters = ""
+    number += 1
+    while number:
+        number, rest = divmod(number - 1, 26)
+        letters = chr(ord("A") + rest) + letters
+    return letters
+
+
+def _automatic_labels(stores: Sequence[RunStore]) -> list[str]:
+    manifests = [store.manifest() for store in stores]
+    ids = [store.run_id for store in stores]
+    names = [str(m.get("name") or run) for m, run in zip(manifests, ids, strict=True)]
+    if len(set(names)) == len(names):
+        return names
+    starts = [date_and_time(str(m.get("started_at") or ""))[:16] for m in manifests]
+    dated = [f"{name} {start}".strip() for name, start in zip(names, starts, strict=True)]
+    return dated if len(set(dated)) == len(dated) else ids
+
+
+def resolve_figure(
+    runs: Sequence[RunData], results: Results, spec: FigureSpec, index: TrialIndex
+) -> Plot:
+    """The points of a figure over one run or many; `results` are those of the runs side by side,
+    and `index` knows their trials. Raises InputError when a run folder is damaged."""
+    if not spec.lines:
+        return resolve(spec, results.summaries, results.scenarios_of(spec), index)
+    found = [line_results(run.store, spec, run.results) for run in runs]
+    if len(runs) > 1:
+        found = [lines.labelled(run.label) for run, lines in zip(runs, found, strict=True)]
+    lines = joined(found)
+    index.add(lines.trials)
+    return resolve(spec, lines.summaries, lines.scenarios, index)

@@ -1,0 +1,226 @@
+"""Which figures to draw: those of the workflow, automatic ones, or one made on request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, cast
+
+from sfcperf.errors import InputError
+from sfcperf.figures.plot import VARIANT, Centre
+from sfcperf.figures.results import RUN, Results
+from sfcperf.figures.run_data import RunData
+from sfcperf.presentation import Levels, axis_levels, by_metric, is_number, units, varying
+from sfcperf.results.columns import factor_names
+from sfcperf.results.records import Summary
+from sfcperf.workflow.findings import did_you_mean, listing
+from sfcperf.workflow.model import FigureSpec
+
+Kind = Literal["line", "bar", "box", "ecdf"]
+Fit = Literal["none", "linear"]
+FITTED = ("line", "bar")
+"""Kinds that show a fitted line, and a centre of choice."""
+
+
+@dataclass(frozen=True)
+class FigureRequest:
+    """A figure as asked for on the command line; None: as it is, or automatic."""
+
+    figures: tuple[str, ...] = ()
+    """Names of figures of the workflow, or of automatic ones (PROBE-METRIC)."""
+    metric: str | None = None
+    probe: str | None = None
+    x: str | None = None
+    series: str | None = None
+    kind: str | None = None
+    """As in the workflow's figures."""
+    fit: str | None = None
+    centre: str | None = None
+    title: str | None = None
+    name: str | None = None
+
+
+def chosen_figures(
+    runs: Sequence[RunData], results: Results, request: FigureRequest
+) -> list[FigureSpec]:
+    """The figures to draw: one of `request.metric` when that is given; else those of
+    `request.figures`; else
+    the workflow's (of many runs the first that has any); else an automatic one per primary metric.
+    What else the request says changes each of them.
+
+    Raises InputError, naming what there is.
+    """
+    if not results.summaries:
+        raise InputError(
+            "there are no results to draw",
+            where=", ".join(run.store.run_id for run in runs),
+            hint="`sfcperf report RUN` analyses a run that was interrupted",
+        )
+    own = list(next((run.figures for run in runs if run.figures), ()))
+    defaults = automatic(results.summaries, results.scenarios)
+    if request.metric is not None or request.probe is not None:
+        figures = [_requested(results.summaries, defaults, request)]
+    elif request.figures:
+        figures = [_named(name, own, defaults) for name in request.figures]
+    else:
+        primary = {(row.label, row.metric) for row in results.summaries if row.primary}
+        figures = own or [f for f in defaults if (f.probe, f.metric) in primary] or defaults
+    return [_changed(figure, request, results, many=len(runs) > 1) for figure in figures]
+
+
+def automatic(summaries: Sequence[Summary], scenarios: Sequence[Levels]) -> list[FigureSpec]:
+    """A figure for each metric of each probe: the first numeric factor that varies on the x axis
+    (else the first that varies), the other factors as series. Runs and variants are what is
+    compared: they are the series unless nothing else varies."""
+    changing = varying(scenarios)
+    compared = [name for name in (RUN, VARIANT) if name in changing]
+    free = [name for name in changing if name not in compared]
+    numeric = [f for f in free if all(is_number(v) for v in axis_levels(f, scenarios))]
+    x = next(iter([*numeric, *free, *compared, *factor_names(scenarios)]), "")
+    series = next((name for name in [*compared, *free] if name != x), None)
+    return [_of_metric(rows, x, series) for rows in by_metric(summaries).values()]
+
+
+def _of_metric(rows: Sequence[Summary], x: str, series: str | None) -> FigureSpec:
+    """The figure of a metric against a factor, in a unit in which its largest value reads between
+    1 and 1000."""
+    row = rows[-1]
+    values = [value for r in rows for value in (r.mean, r.ci_high) if value is not None]
+    scale = units.scale_for(values, row.unit, row.metric)
+    title = units.metric_title(row.metric)
+    return FigureSpec(
+        name=f"{row.label}-{row.metric}",
+        title=f"{row.label}: {title}",
+        probe=row.label,
+        metric=row.metric,
+        x=x,
+        series=series,
+        x_label=x.replace("_", " ") or "scenario",
+        y_label=f"{title} [{scale.unit or '1'}]",
+        y_scale=scale.factor,
+        fit="none",
+    )
+
+
+def _named(name: str, own: Sequence[FigureSpec], defaults: Sequence[FigureSpec]) -> FigureSpec:
+    _check_known("--figure", "there is no figure", name, [f.name for f in (*own, *defaults)])
+    return {figure.name: figure for figure in (*defaults, *own)}[name]
+
+
+def _requested(
+    rows: Sequence[Summary], defaults: Sequence[FigureSpec], request: FigureRequest
+) -> FigureSpec:
+    of_probe = _rows_of("--probe", request.probe, rows, lambda row: row.label)
+    found = _rows_of("--metric", request.metric, of_probe, lambda row: row.metric)
+    metric = request.metric or next((r.metric for r in found if r.primary), found[0].metric)
+    labels = sorted({row.label for row in found})
+    if len(labels) > 1:
+        raise InputError(
+            f"{len(labels)} probes have the metric {metric!r}",
+            where="--probe",
+            allowed=listing(labels),
+        )
+    return next(f for f in defaults if (f.probe, f.metric) == (labels[0], metric))
+
+
+def _rows_of(
+    option: str, value: str | None, rows: Sequence[Summary], of: Callable[[Summary], str]
+) -> list[Summary]:
+    """Rows of a value; all without one."""
+    _check_known(option, "there are no results of", value, dict.fromkeys(map(of, rows)))
+    return [row for row in rows if value in (None, of(row))]
+
+
+def _check_known(option: str, problem: str, name: str | None, known: Collection[str]) -> None:
+    """Raises InputError for a name that is not among those known; None is."""
+    if name is not None and name not in known:
+        raise InputError(
+            f"{problem} {name!r}",
+            where=option,
+            allowed=listing(known),
+            hint=did_you_mean(name, known),
+        )
+
+
+def _changed(
+    figure: FigureSpec, request: FigureRequest, results: Results, *, many: bool
+) -> FigureSpec:
+    factors = factor_names(results.scenarios)
+    for option, name in (("--x", request.x), ("--series", request.series)):
+        _check_known(option, "there is no factor", name, factors)
+    x = request.x or _axis(figure, results)
+    series = request.series or (RUN if many and x != RUN else figure.series)
+    if request.x is not None and series == x:
+        series = None
+    if request.series is not None and request.series == x:
+        raise InputError("this factor is on the x axis already", where="--series")
+    kind = cast("Kind", request.kind) or figure.kind
+    fit = figure.fit if x == figure.x and kind in FITTED else "none"
+    given = figure.centre
+    centre = cast("Centre", request.centre) or (given if kind in FITTED else "mean")
+    figure = replace(
+        figure,
+        x=x,
+        series=series,
+        x_label=figure.x_label if x == figure.x else x.replace("_", " "),
+        kind=kind,
+        fit=cast("Fit", request.fit) or fit,
+        centre=centre,
+        title=request.title or figure.title,
+        name=request.name or figure.name,
+    )
+    if request.x or request.series or request.kind or centre != given:
+        figure = figure if request.name else replace(figure, name=_name(figure, request))
+    _check(figure, results)
+    return figure
+
+
+def _axis(figure: FigureSpec, results: Results) -> str:
+    """The figure's own axis; runs that differ in nothing else stand on it themselves."""
+    changing = varying(results.scenarios)
+    return RUN if changing == [RUN] else figure.x
+
+
+def _name(figure: FigureSpec, request: FigureRequest) -> str:
+    """A file name that does not take that of the figure as it is."""
+    parts = [
+        figure.name,
+        request.kind,
+        request.centre,
+        request.x and f"by-{request.x}",
+        request.series and f"per-{request.series}",
+    ]
+    return "-".join(part for part in parts if part)
+
+
+def _check(figure: FigureSpec, results: Results) -> None:
+    if figure.centre == "median" and figure.kind not in FITTED:
+        raise InputError(
+            f"a figure of kind {figure.kind!r} draws no medians",
+            where="--centre",
+            allowed=f"with {listing(FITTED)}",
+        )
+    if figure.lines and figure.kind == "ecdf":
+        raise InputError(
+            f"the figure {figure.name!r} has several quantities: it draws no distributions",
+            where="--kind",
+            allowed="line, bar, box",
+        )
+    if figure.fit != "linear":
+        return
+    if figure.lines:
+        raise InputError(
+            f"the figure {figure.name!r} has several quantities: no line is fitted to it",
+            where="--fit",
+        )
+    levels = axis_levels(figure.x, results.scenarios)
+    if not all(is_number(level) for level in levels):
+        raise InputError(
+            f"a line cannot be fitted: levels of {figure.x!r} are not all numbers", where="--fit"
+        )
+    if figure.kind not in FITTED:
+        raise InputError(
+            f"a figure of kind {figure.kind!r} has no fitted line",
+            where="--fit",
+            allowed=f"with {listing(FITTED)}",
+        )

@@ -1,0 +1,58 @@
+"""Data views: a data stream as Kibana sees it, with units in the formats of its fields."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sfcperf.elasticsearch.mappings import PREFIX, STREAMS, Field, data_stream
+from sfcperf.kibana.saved_objects import SavedObject, identifier, saved_object, text
+
+_FORMATS: dict[str, dict[str, Any]] = {
+    "B": {"id": "bytes"},
+    "s": {"id": "number", "params": {"pattern": "0,0.[000]"}},
+}
+"""Unit -> Kibana's field format."""
+_RATIOS = ("_ratio", "relative_half_width", "confidence")
+
+
+def data_view_id(stream: str, prefix: str = PREFIX) -> str:
+    """Id of the data view of a stream (`trials`)."""
+    return identifier("data-view", prefix, stream)
+
+
+def data_views(prefix: str = PREFIX) -> list[SavedObject]:
+    """One data view per data stream."""
+    return [
+        saved_object(
+            "index-pattern",
+            data_view_id(stream.name, prefix),
+            {
+                "name": f"SFCPerf {stream.name}" if prefix == PREFIX else f"{prefix} {stream.name}",
+                "title": data_stream(stream, prefix),
+                "timeFieldName": "@timestamp",
+                "allowNoIndex": True,
+                "fieldFormatMap": text(_formats(stream.fields)),
+                "fieldAttrs": text(_labels(stream.fields)),
+            },
+        )
+        for stream in STREAMS.values()
+    ]
+
+
+def _formats(fields: tuple[Field, ...]) -> dict[str, Any]:
+    formats = {}
+    for field in fields:
+        if field.name.endswith(_RATIOS):
+            formats[field.name] = {"id": "percent", "params": {"pattern": "0,0.[00]%"}}
+        elif field.unit in _FORMATS:
+            formats[field.name] = _FORMATS[field.unit]
+    return formats
+
+
+def _labels(fields: tuple[Field, ...]) -> dict[str, Any]:
+    """What a field is, shown beside its name in Discover."""
+    return {
+        field.name: {"customDescription": field.description}
+        for field in fields
+        if not field.is_pattern
+    }

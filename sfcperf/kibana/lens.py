@@ -1,0 +1,207 @@
+"""Lens panels: tables, counts and series over time, as Kibana 8 keeps them by value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sfcperf.kibana.fields import field
+from sfcperf.kibana.saved_objects import reference
+
+LAYER = "layer"
+ROWS = 1000
+"""Groups that a table shows at most."""
+
+Operation = Literal["average", "max", "min", "sum", "unique_count"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a layer: a group (bucket) or a number."""
+
+    label: str
+    operation: str
+    source: str
+    """Field; `___records___` counts documents."""
+    kind: Literal["string", "number", "date", "boolean"]
+    bucket: bool
+    parameters: Mapping[str, Any]
+
+    def document(self) -> dict[str, Any]:
+        """As Lens keeps it."""
+        return {
+            "label": self.label,
+            "customLabel": True,
+            "dataType": self.kind,
+            "operationType": self.operation,
+            "sourceField": self.source,
+            "isBucketed": self.bucket,
+            "scale": {"string": "ordinal", "boolean": "ordinal", "date": "interval"}.get(
+                self.kind, "interval" if self.bucket else "ratio"
+            ),
+            "params": dict(self.parameters),
+        }
+
+
+@dataclass(frozen=True)
+class Lens:
+    """A panel made of one layer over one data stream."""
+
+    stream: str
+    type: Literal["lnsDatatable", "lnsXY", "lnsMetric"]
+    columns: Mapping[str, Column]
+    """Id -> column, groups first."""
+    query: str
+    """KQL."""
+    visualization: Mapping[str, Any]
+
+    def attributes(self, title: str, data_view: str) -> dict[str, Any]:
+        """The panel's attributes; its reference has the layer's name."""
+        return {
+            "title": title,
+            "type": "lens",
+            "visualizationType": self.type,
+            "references": [reference(f"indexpattern-datasource-layer-{LAYER}", data_view)],
+            "state": {
+                "adHocDataViews": {},
+                "internalReferences": [],
+                "filters": [],
+                "query": {"language": "kuery", "query": self.query},
+                "datasourceStates": {
+                    "formBased": {
+                        "layers": {
+                            LAYER: {
+                                "columnOrder": list(self.columns),
+                                "columns": {k: c.document() for k, c in self.columns.items()},
+                                "incompleteColumns": {},
+                            }
+                        }
+                    }
+                },
+                "visualization": dict(self.visualization),
+            },
+        }
+
+
+def group(stream: str, name: str, label: str, *, size: int = ROWS) -> Column:
+    """Groups by the values of a field, in their own order."""
+    found = field(stream, name, "terms")
+    kinds: dict[str, Literal["string", "number", "boolean"]] = {
+        "keyword": "string",
+        "boolean": "boolean",
+    }
+    parameters = {
+        "size": size,
+        "orderBy": {"type": "alphabetical"},
+        "orderDirection": "asc",
+        "otherBucket": False,
+        "missingBucket": False,
+        "parentFormat": {"id": "terms"},
+    }
+    return Column(label, "terms", name, kinds.get(found.type, "number"), True, parameters)
+
+
+def over_time(stream: str, label: str = "time") -> Column:
+    """The time axis."""
+    field(stream, "@timestamp", "date")
+    parameters = {"interval": "auto", "includeEmptyRows": False, "dropPartials": False}
+    return Column(label, "date_histogram", "@timestamp", "date", True, parameters)
+
+
+def steps(stream: str, name: str, label: str, bars: int) -> Column:
+    """A numeric axis in so many equal steps at most."""
+    field(stream, name, "average")
+    parameters = {
+        "type": "histogram",
+        "ranges": [{"from": 0, "to": 1000, "label": ""}],
+        "maxBars": bars,
+        "includeEmptyRows": False,
+    }
+    return Column(label, "range", name, "number", True, parameters)
+
+
+def number(stream: str, name: str, label: str, operation: Operation) -> Column:
+    """A number made of the values of a field."""
+    field(stream, name, "terms" if operation == "unique_count" else "average")
+    return Column(label, operation, name, "number", False, {"emptyAsNull": True})
+
+
+def latest(stream: str, name: str, label: str) -> Column:
+    """The newest value of a field, of any type that can be shown."""
+    found = field(stream, name, "show")
+    field(stream, "@timestamp", "date")
+    kinds: dict[str, Literal["string", "number", "date", "boolean"]] = {
+        "keyword": "string",
+        "boolean": "boolean",
+        "date": "date",
+        "date_nanos": "date",
+    }
+    parameters = {"sortField": "@timestamp", "showArrayValues": True}
+    return Column(label, "last_value", name, kinds.get(found.type, "number"), False, parameters)
+
+
+def count(label: str) -> Column:
+    """The number of documents."""
+    return Column(label, "count", "___records___", "number", False, {"emptyAsNull": False})
+
+
+def where(stream: str, *conditions: tuple[str, str | bool]) -> str:
+    """KQL: documents for which every field has its value; a value that begins with `!` is one
+    that it must not have."""
+    parts = []
+    for name, value in conditions:
+        field(stream, name, "terms")
+        word = str(value).lower() if isinstance(value, bool) else f'"{value.removeprefix("!")}"'
+        negated = isinstance(value, str) and value.startswith("!")
+        parts.append(f"{'not ' if negated else ''}{name} : {word}")
+    return " and ".join(parts)
+
+
+def table(stream: str, columns: Sequence[Column], query: str = "") -> Lens:
+    """A table: groups as rows, numbers as columns."""
+    named = _named(columns)
+    visualization = {
+        "layerId": LAYER,
+        "layerType": "data",
+        "columns": [{"columnId": name, "isTransposed": False} for name in named],
+        "paging": {"enabled": True, "size": 20},
+        "rowHeight": "auto",
+    }
+    return Lens(stream, "lnsDatatable", named, query, visualization)
+
+
+def lines(stream: str, x: Column, y: Column, split: Column, query: str, unit: str) -> Lens:
+    """Lines over an axis, one per group; the y axis is named with its unit."""
+    # Lens wants groups before the axis, and both before the number.
+    named = {"split": split, "x": x, "y": y}
+    visualization = {
+        "preferredSeriesType": "line",
+        "fittingFunction": "None",
+        "valueLabels": "hide",
+        "legend": {"isVisible": True, "position": "right", "showSingleSeries": True},
+        "axisTitlesVisibilitySettings": {"x": True, "yLeft": True, "yRight": True},
+        "yTitle": f"{y.label} [{unit}]",
+        "xTitle": x.label,
+        "layers": [
+            {
+                "layerId": LAYER,
+                "layerType": "data",
+                "seriesType": "line",
+                "xAccessor": "x",
+                "accessors": ["y"],
+                "splitAccessor": "split",
+            }
+        ],
+    }
+    return Lens(stream, "lnsXY", named, query, visualization)
+
+
+def metric(stream: str, value: Column, query: str = "") -> Lens:
+    """One number."""
+    visualization = {"layerId": LAYER, "layerType": "data", "metricAccessor": "column-0"}
+    return Lens(stream, "lnsMetric", _named([value]), query, visualization)
+
+
+def _named(columns: Sequence[Column]) -> dict[str, Column]:
+    return {f"column-{number}": column for number, column in enumerate(columns)}

@@ -1,0 +1,74 @@
+"""Factor levels as positions, keys and words; rows by probe and metric."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+from sfcperf.results.columns import factor_names
+
+Levels = Mapping[str, Any]
+"""Factor -> level: a scenario."""
+
+
+class _OfMetric(Protocol):
+    @property
+    def label(self) -> str: ...
+
+    @property
+    def metric(self) -> str: ...
+
+
+Row = TypeVar("Row", bound=_OfMetric)
+
+
+def axis_levels(factor: str, scenarios: Sequence[Levels]) -> tuple[Any, ...]:
+    """Levels of a factor, numbers in ascending order, others in the order of the workflow; the
+    level of a scenario without the factor is None."""
+    levels = {level_key(levels.get(factor)): levels.get(factor) for levels in scenarios}
+    values = list(levels.values())
+    return tuple(sorted(values)) if all(is_number(v) for v in values) else tuple(values)
+
+
+def varying(scenarios: Sequence[Levels]) -> list[str]:
+    """Factors with more than one level, in the order of the workflow."""
+    return [factor for factor in factor_names(scenarios) if len(axis_levels(factor, scenarios)) > 1]
+
+
+def level_text(level: Any) -> str:
+    """A factor level as text: strings as they are, everything else as JSON."""
+    return level if isinstance(level, str) else json.dumps(level, sort_keys=True)
+
+
+def scenario_text(scenario: Levels) -> str:
+    """A scenario in one line, `topology T1, chain_length 2`."""
+    return ", ".join(f"{name} {level_text(value)}" for name, value in scenario.items())
+
+
+def scenario_name(scenario: Levels) -> str:
+    """The same for headings and sentences, which a scenario without factors must not leave bare."""
+    return scenario_text(scenario) or "the only scenario"
+
+
+def scenario_key(scenario: Levels) -> str:
+    """A scenario as a dictionary key (1, 1.0 and True are different levels)."""
+    return json.dumps(scenario, sort_keys=True)
+
+
+def is_number(level: Any) -> bool:
+    """Whether a level can stand on a numeric axis (truth values are categories)."""
+    return isinstance(level, int | float) and not isinstance(level, bool)
+
+
+def level_key(level: Any) -> str:
+    """A level as a dictionary key; 1, 1.0, True and "1" differ."""
+    return json.dumps(level, sort_keys=True)
+
+
+def by_metric(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
+    """(Label of the probe, metric) -> its rows, in the order in which they are first met."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row.label, row.metric), []).append(row)
+    return groups

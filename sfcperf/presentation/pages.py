@@ -1,0 +1,116 @@
+"""HTML pages: one file each, that opens offline and fetches nothing.
+
+A content security policy in the page allows its own scripts, by their hashes, and no others.
+Templates of a page extend templates/page.html.j2; templates/page.js draws the charts.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    import jinja2
+    from markupsafe import Markup
+
+_HERE = "sfcperf.presentation"
+LONGEST_PLAIN = 500_000
+"""Characters of JSON beyond which chart data is compressed, to about a tenth."""
+
+
+def render(package: str, template: str, data: Mapping[str, Any], **context: Any) -> str:
+    """A page from a template of `package`; `data`: id of an element -> what page.js draws.
+
+    A style sheet of the template's name (`report.css` for `report.html.j2`) is added when there is
+    one.
+    """
+    page = _environment(package).get_template(template)
+    script, library = _asset("page.js"), _plotly()
+    own_style = files(package).joinpath("templates", f"{template.partition('.')[0]}.css")
+    return page.render(
+        style=_asset("page.css") + (own_style.read_text("utf-8") if own_style.is_file() else ""),
+        script=script,
+        script_hashes=[_hash(script), _hash(library)],
+        plotly=_packed_plotly(),
+        chart_data=chart_data(data),
+        **context,
+    )
+
+
+def trial_anchor(trial_id: str) -> str:
+    """Anchor of a trial's row in the report."""
+    return "trial-" + re.sub(r"[^A-Za-z0-9_.-]", "_", trial_id)
+
+
+def relative_link(path: Path, folder: Path) -> str:
+    """Link from a page in `folder` to a file."""
+    return _link(Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix())
+
+
+def chart_data(data: Mapping[str, Any]) -> Markup:
+    """The element with what the browser draws: JSON, and compressed when that is long."""
+    from jinja2.utils import htmlsafe_json_dumps
+    from markupsafe import Markup
+
+    kind, text = "application/json", str(htmlsafe_json_dumps(data))
+    if len(text) > LONGEST_PLAIN:
+        kind, text = "application/gzip", _packed(json.dumps(data).encode())
+    return Markup(f'<script type="{kind}" id="report-data">{text}</script>')
+
+
+def _environment(package: str) -> jinja2.Environment:
+    """The user's words are escaped; a name that is missing is an error."""
+    import jinja2
+
+    found = jinja2.Environment(
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(name) for name in (package, _HERE)]),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.globals["anchor"] = trial_anchor
+    found.filters["pretty"] = lambda document: json.dumps(document, indent=2)
+    found.filters["link"] = _link
+    return found
+
+
+def _link(path: object) -> str:
+    """`./` and quoting keep a link relative whatever a record says (`javascript:...`)."""
+    return f"./{quote(str(path))}"
+
+
+@cache
+def _asset(name: str) -> str:
+    return files(_HERE).joinpath("templates", name).read_text("utf-8")
+
+
+@cache
+def _plotly() -> str:
+    from plotly.offline import get_plotlyjs
+
+    return str(get_plotlyjs())
+
+
+@cache
+def _packed_plotly() -> str:
+    """Compressed: the browser unpacks it, and a page is 2 MB instead of 5 MB."""
+    return _packed(_plotly().encode())
+
+
+def _packed(content: bytes) -> str:
+    return base64.b64encode(gzip.compress(content, mtime=0)).decode()
+
+
+def _hash(code: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()

@@ -1,0 +1,57 @@
+"""Colours, markers and dashes that tell series apart, also for colour-blind readers and in grey.
+
+Colours after Okabe and Ito, "Color Universal Design" (2008), without the yellow, which is too
+faint on paper; markers and dashes differ as well, so that colour is never the only cue.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+Dashes = str | tuple[int, tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class Style:
+    """Looks of one series."""
+
+    colour: str
+    """On a light ground; contrast to white at least 3:1 (WCAG 2.2, 1.4.11)."""
+    dark: str
+    """The same hue on a dark ground, at least 3:1 as well."""
+    marker: str
+    """matplotlib's name."""
+    symbol: str
+    """plotly's name of the same marker."""
+    line: Dashes
+    """matplotlib's dash pattern, by name or by lengths of ink and gap."""
+    dash: str
+    """plotly's name of the same dash pattern."""
+    hatch: str
+    """matplotlib's hatch for bars; plotly knows the same patterns."""
+
+    def plotly(self) -> dict[str, str]:
+        """What templates/page.js draws with."""
+        names = ("colour", "dark", "symbol", "dash", "hatch")
+        return {name: getattr(self, name) for name in names}
+
+
+_STYLES = (
+    Style("#0072b2", "#4aa8e0", "o", "circle", "-", "solid", ""),
+    Style("#d55e00", "#ff8a3d", "s", "square", "--", "dash", "/"),
+    Style("#008f68", "#2fc79c", "^", "triangle-up", "-.", "dashdot", "x"),
+    Style("#b5588f", "#e29ac4", "D", "diamond", ":", "dot", "."),
+    Style("#2b88b8", "#7cc7f0", "v", "triangle-down", (0, (8, 2)), "longdash", "\\"),
+    Style("#a97400", "#f0b840", "P", "cross", (0, (6, 2, 1, 2, 1, 2)), "longdashdot", "+"),
+    Style("#333333", "#dddddd", "X", "x", (0, (2, 1)), "3px,2px", "-"),
+)
+
+
+def style(index: int) -> Style:
+    """Style of the series with this index; after the last colour they repeat, with the marker,
+    dashes and hatch of another, so that the first 49 all differ."""
+    turn, colour = divmod(index, len(_STYLES))
+    if not turn:
+        return _STYLES[colour]
+    shape = _STYLES[(colour + turn) % len(_STYLES)]
+    return replace(shape, colour=_STYLES[colour].colour, dark=_STYLES[colour].dark)

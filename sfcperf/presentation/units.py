@@ -1,0 +1,154 @@
+"""Units for people: files keep SI base units, tables and plots show 1.23 ms and 940 Mbit/s.
+
+Digits follow the uncertainty: a half-width is shown with two significant digits and its mean to
+the same decimal place (JCGM 100:2008, 7.2.6), so that no digit is shown that was not measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_SI = ((1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T"))
+_TIMES = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
+_BYTES = ((1.0, "B"), (1024.0, "KiB"), (1024.0**2, "MiB"), (1024.0**3, "GiB"))
+
+_TIME_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
+_BYTE_UNITS = {"B", "byte", "bytes"}
+_RATE_UNITS = {"bit/s", "B/s", "byte/s"}
+_UNIT_SUFFIXES = ("_per_s", "_us", "_ms", "_ns", "_s", "_bps", "_bytes", "_ratio")
+
+_DIGITS_WITHOUT_INTERVAL = 4
+_MOST_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How values of a unit are shown: multiplied by `factor`, in `unit`.
+
+    The methods take values in the unit of the files.
+    """
+
+    factor: float
+    unit: str
+    """Empty for a pure number."""
+
+    def number(self, value: float | None, half_width: float | None = None) -> str:
+        """As `number`, without the unit."""
+        return number(self._scaled(value), self._scaled(half_width))
+
+    def estimate(self, mean: float | None, half_width: float | None) -> str:
+        """As `estimate`, without the unit."""
+        return estimate(self._scaled(mean), self._scaled(half_width))
+
+    def interval(self, low: float | None, high: float | None) -> str:
+        """`[low, high]`, to the place that its half-width justifies; `–` without an interval."""
+        half = half_width(low, high)
+        if half is None:
+            return "–"
+        return f"[{self.number(low, half)}, {self.number(high, half)}]"
+
+    def with_unit(self, text: str) -> str:
+        """`text unit`."""
+        return with_unit(text, self.unit)
+
+    def quantity(self, value: float | None) -> str:
+        """A number with its unit; `–` for None."""
+        return "–" if value is None else self.with_unit(self.number(value))
+
+    def _scaled(self, value: float | None) -> float | None:
+        return None if value is None else value * self.factor
+
+
+def scale_for(values: Iterable[float], unit: str, metric: str = "") -> Scale:
+    """The scale at which the largest of `values` (in `unit`) reads between 1 and 1000.
+
+    A ratio (unit `1`, metric `..._ratio`) becomes percent; a unit that is not known stays as it is.
+    """
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    if unit in _TIME_UNITS:
+        base = _TIME_UNITS[unit]
+        if not largest:
+            return Scale(1.0, "µs" if unit == "us" else unit)
+        size, name = _step(largest * base, _TIMES)
+        return Scale(base / size, name)
+    if unit in _BYTE_UNITS:
+        size, name = _step(largest, _BYTES)
+        return Scale(1 / size, name)
+    if unit in _RATE_UNITS:
+        size, prefix = _step(largest, _SI)
+        return Scale(1 / size, prefix + unit)
+    if unit == "1/s":
+        size, prefix = _step(largest, _SI)
+        return Scale(1 / size, f"{prefix}/s")
+    if unit == "1":
+        return Scale(100.0, "%") if metric.endswith("_ratio") else Scale(1.0, "")
+    return Scale(1.0, unit)
+
+
+def metric_title(metric: str) -> str:
+    """A metric's name for people, without the unit that its values may no longer have."""
+    for suffix in _UNIT_SUFFIXES:
+        if metric.endswith(suffix) and metric != suffix:
+            metric = metric.removesuffix(suffix)
+            break
+    return metric.replace("_", " ")
+
+
+def with_unit(text: str, unit: str) -> str:
+    """`text unit`; a percent sign and an absent unit as typography wants them."""
+    return f"{text} {unit}" if unit else text
+
+
+def half_width(low: float | None, high: float | None) -> float | None:
+    """Of an interval; None without one."""
+    return None if low is None or high is None else (high - low) / 2
+
+
+def number(value: float | None, half_width: float | None = None) -> str:
+    """A value to the decimal place that its half-width (same unit) justifies; `–` for None."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if not value and not half_width:
+        return "0"
+    return _fixed(value, _decimals(value, half_width))
+
+
+def estimate(mean: float | None, half_width: float | None) -> str:
+    """`mean ± half-width`, both to the same decimal place; the mean alone without a half-width."""
+    if mean is None or half_width is None or not math.isfinite(mean + half_width):
+        return number(mean)
+    if not mean and not half_width:
+        return "0 ± 0"
+    decimals = _decimals(mean, half_width)
+    return f"{_fixed(mean, decimals)} ± {_fixed(half_width, decimals)}"
+
+
+def _step(magnitude: float, steps: tuple[tuple[float, str], ...]) -> tuple[float, str]:
+    """The largest step that is not above the magnitude; the smallest when all are."""
+    chosen = steps[0]
+    for step in steps:
+        # 0.9995 would be printed as 1000 of the unit below with three digits.
+        if magnitude >= step[0] * 0.9995:
+            chosen = step
+    return chosen
+
+
+def _decimals(value: float, half_width: float | None) -> int:
+    """Decimal places to show; negative rounds before the decimal point."""
+    magnitude = _exponent(value)
+    if not half_width or not math.isfinite(half_width):
+        return _DIGITS_WITHOUT_INTERVAL - 1 - magnitude
+    return min(1 - _exponent(half_width), _MOST_DIGITS - 1 - magnitude)
+
+
+def _exponent(value: float) -> int:
+    return math.floor(math.log10(abs(value))) if value else 0
+
+
+def _fixed(value: float, decimals: int) -> str:
+    rounded = round(value, decimals)
+    text = f"{rounded:.{max(decimals, 0)}f}"
+    # A negative zero would look like a measured sign.
+    return text.removeprefix("-") if float(text) == 0 else text

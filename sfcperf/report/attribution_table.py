@@ -1,0 +1,89 @@
+"""The numbers behind the report's attribution, in the words and units of people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sfcperf.presentation import units
+
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A VNF, or what they make together; numbers in the unit of the group."""
+
+    what: str
+    kind: str
+    """VNF type, or where the number comes from."""
+    total: bool
+    """Whether it is about the whole chain."""
+    mean: str
+    interval: str
+    median: str
+    p99: str
+    trials: str
+    samples: str
+    captured: str
+    difference: str
+    """Reported minus captured."""
+
+
+def table_rows(member: Document, scale: units.Scale) -> Iterator[Row]:
+    """Of one scenario."""
+    for function in member["functions"]:
+        name, kind = function["name"], function["type"]
+        if not function["seen"]:
+            yield _row(name, f"{kind}, not seen by pptmon".lstrip(", "), None, scale)
+            continue
+        captured, difference = (_estimate(function[k], scale) for k in ("captured", "difference"))
+        yield _row(name, kind, function["time"], scale, captured, difference)
+    yield _row("sum of the VNFs", "", member["sum"], scale, total=True)
+    if member["end_to_end"] is not None:
+        source = member["end_to_end_source"]
+        yield _row("end to end", source, member["end_to_end"], scale, total=True)
+        yield _row("residual", "end to end − sum", member["residual"], scale, total=True)
+
+
+def _row(
+    what: str,
+    kind: str,
+    found: Document | None,
+    scale: units.Scale,
+    captured: str = "",
+    difference: str = "",
+    *,
+    total: bool = False,
+) -> Row:
+    found = found or {}
+    half = units.half_width(found.get("ci_low_us"), found.get("ci_high_us"))
+
+    def shown(key: str, half_width: float | None = None) -> str:
+        return scale.number(found[key], half_width) if found.get(key) is not None else ""
+
+    interval = f"{shown('ci_low_us', half)} … {shown('ci_high_us', half)}" if half else ""
+    if half == 0:
+        interval = "± 0"
+    return Row(
+        what=what,
+        kind=kind,
+        total=total,
+        mean=shown("mean_us", half) or "–",
+        interval=interval,
+        median=shown("median_us"),
+        p99=shown("p99_us"),
+        trials=str(found.get("trials", 0)),
+        samples=str(found["samples"]) if "samples" in found else "",
+        captured=captured,
+        difference=difference,
+    )
+
+
+def _estimate(found: Document | None, scale: units.Scale) -> str:
+    if found is None:
+        return ""
+    return scale.estimate(
+        found["mean_us"], units.half_width(found["ci_low_us"], found["ci_high_us"])
+    )

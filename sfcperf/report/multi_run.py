@@ -1,0 +1,156 @@
+"""HTML report of many runs: what they are, their metrics in shared charts, how they differ.
+
+Numbers are put side by side, not judged: `sfcperf compare` tests them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sfcperf.figures import (
+    RUN,
+    FigureRequest,
+    Results,
+    RunData,
+    TrialIndex,
+    automatic,
+    chosen_figures,
+    letter_of,
+    resolve_figure,
+    side_by_side,
+)
+from sfcperf.presentation import level_text, relative_link, render, shortened, trial_anchor
+from sfcperf.report.charts import Chart, chart
+from sfcperf.report.run_facts import run_facts
+from sfcperf.report.verdict import Verdict, verdict_of
+from sfcperf.results.files import replace_file
+from sfcperf.results.records import TrialRecord
+
+_LONGEST_VALUE = 80
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """A run in the overview."""
+
+    letter: str
+    """As `--label` takes it."""
+    label: str
+    run_id: str
+    name: str
+    description: str
+    verdict: Verdict
+    facts: tuple[tuple[str, str], ...]
+    report: str | None
+    """Its own report, relative to this page; None when there is none."""
+
+
+@dataclass(frozen=True)
+class RunDifference:
+    """A fact that is not the same in all runs."""
+
+    kind: str
+    name: str
+    values: tuple[str, ...]
+    """One per run, in their order."""
+
+
+def write_report(runs: Sequence[RunData], target: Path) -> None:
+    """Write the page. Raises InputError when the runs cannot be shown together, or none of them
+    has results."""
+    results = side_by_side(runs)
+    primary, others = _charts(runs, results, target.parent)
+    page = render(
+        "sfcperf.report",
+        "runs.html.j2",
+        {chart.id: chart.data for chart in [*primary, *others]},
+        runs=[_row(number, run, target.parent) for number, run in enumerate(runs)],
+        primary=primary,
+        others=others,
+        differences=run_differences(runs),
+        without_results=[run.label for run in runs if not run.summaries],
+    )
+    replace_file(target, page)
+
+
+def run_differences(runs: Sequence[RunData]) -> list[RunDifference]:
+    """Facts of host, versions, infrastructure and workflow that differ between the runs, without
+    those that change whenever a machine is read."""
+    from sfcperf.analysis.comparison.circumstances import differences
+    from sfcperf.analysis.comparison.sides import Side, read_side
+
+    first, *rest = [read_side(Side(run.label, run.store)) for run in runs]
+    found: dict[tuple[str, str], dict[int, Any]] = {}
+    baselines: dict[tuple[str, str], Any] = {}
+    for number, other in enumerate(rest, 1):
+        for difference in differences(first, other):
+            key = (difference.kind, difference.name)
+            baselines[key] = difference.baseline
+            found.setdefault(key, {})[number] = difference.value
+    return [
+        RunDifference(
+            kind,
+            name,
+            tuple(_text(values.get(number, baselines[kind, name])) for number in range(len(runs))),
+        )
+        for (kind, name), values in found.items()
+    ]
+
+
+def _row(number: int, run: RunData, folder: Path) -> RunRow:
+    manifest = run.store.manifest()
+    return RunRow(
+        letter_of(number),
+        run.label,
+        run.store.run_id,
+        str(manifest.get("name") or ""),
+        str(manifest.get("description") or ""),
+        verdict_of(manifest, run.trials, run.summaries),
+        tuple(run_facts(manifest, run.trials)),
+        relative_link(run.store.report, folder) if run.store.report.is_file() else None,
+    )
+
+
+def _charts(
+    runs: Sequence[RunData], results: Results, folder: Path
+) -> tuple[list[Chart], list[Chart]]:
+    """Charts of primary metrics (the workflow's figures first), and the others."""
+    index = TrialIndex(results.trials)
+    chosen = chosen_figures(runs, results, FigureRequest())
+    shown = [replace(spec, fit="none") for spec in chosen]
+    covered = {(spec.probe, spec.metric) for spec in shown}
+    others = automatic(results.summaries, results.scenarios)
+    shown += [spec for spec in others if (spec.probe, spec.metric) not in covered]
+    link = _links(runs, folder)
+    charts = []
+    for number, spec in enumerate(shown):
+        plot = resolve_figure(runs, results, spec, index)
+        drawn = chart(f"metric-{number}", plot, index, link=link)
+        without = tuple(results.runs_without(spec))
+        # A trial without a value is named in the report of its run.
+        charts.append(replace(drawn, trials_without_value=(), runs_without=without))
+    first = [c for n, c in enumerate(charts) if n < len(chosen) or c.primary]
+    return first, [c for c in charts if c not in first]
+
+
+def _links(runs: Sequence[RunData], folder: Path) -> Callable[[TrialRecord], str]:
+    """Where a trial's point leads: to its row in the report of its run; nowhere without one."""
+    reports = {
+        run.label: relative_link(run.store.report, folder)
+        for run in runs
+        if run.store.report.is_file()
+    }
+
+    def link(record: TrialRecord) -> str:
+        run = str(record.scenario[RUN]) if len(runs) > 1 else runs[0].label
+        report = reports.get(run)
+        return f"{report}#{trial_anchor(record.trial_id)}" if report else ""
+
+    return link
+
+
+def _text(value: object) -> str:
+    return "–" if value is None else shortened(level_text(value), _LONGEST_VALUE)

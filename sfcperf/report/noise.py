@@ -1,0 +1,239 @@
+"""Noise: what the machine did during each trial, and which trials the noise gate excluded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sfcperf.presentation import palette, trial_anchor, units
+from sfcperf.results.noise_gate import GATE_REASON, Reading, account_text, is_outside, outside
+from sfcperf.results.records import TrialRecord
+from sfcperf.workflow.model import NoiseGate
+
+_WATCHED = (
+    ("steal_ratio", "Steal", "1", "Share of the time of the CPUs in use.", "max_steal_ratio"),
+    (
+        "run_queue",
+        "Run queue",
+        "tasks/CPU",
+        "Tasks of other programs that waited for a CPU in the pause before the trial.",
+        "max_run_queue",
+    ),
+    (
+        "other_cpu_ratio",
+        "CPU used by others",
+        "1",
+        "Share of the time of all CPUs.",
+        "max_other_cpu_ratio",
+    ),
+    (
+        "frequency_drop_ratio",
+        "Frequency drop",
+        "1",
+        "How far the frequency was below the run's median.",
+        "max_frequency_drop_ratio",
+    ),
+)
+"""Key of the evidence, title, unit, what it is, the limit's name."""
+
+
+@dataclass(frozen=True)
+class NoiseChart:
+    """One kind of evidence over the time of the run."""
+
+    id: str
+    title: str
+    note: str
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class OutsideTrial:
+    """A trial outside the gate."""
+
+    trial: str
+    reason: str
+    rerun: str | None
+    """Trial that was run in its place; None when it stays outside."""
+
+
+@dataclass(frozen=True)
+class NoiseSection:
+    """What the report says of noise."""
+
+    lead: tuple[str, ...]
+    """Sentences."""
+    trials: tuple[OutsideTrial, ...]
+    charts: tuple[NoiseChart, ...]
+    constant: tuple[str, ...]
+    """Sentences about what never changed, or could not be observed."""
+
+
+def noise_section(
+    manifest: Mapping[str, Any], trials: Sequence[TrialRecord], readings: Sequence[Reading]
+) -> NoiseSection | None:
+    """None for a run of a version that did not record noise."""
+    watched = [record for record in trials if record.noise]
+    if not watched and not readings:
+        return None
+    limits = limits_of(manifest)
+    start = min(
+        _seconds(at) for at in [*(r.started_at for r in watched), *(r.started_at for r in readings)]
+    )
+    found = [_chart(watched, start, limits, *what) for what in _WATCHED]
+    charts = [chart for chart in found if isinstance(chart, NoiseChart)]
+    words = [text for text in found if isinstance(text, str)]
+    if any(reading.value is not None for reading in readings):
+        charts.append(_sentinel(readings, start))
+    return NoiseSection(
+        lead=tuple(_lead(manifest, watched)),
+        trials=tuple(_outside(trials)),
+        charts=tuple(charts),
+        constant=tuple(words),
+    )
+
+
+def limits_of(manifest: Mapping[str, Any]) -> NoiseGate | None:
+    """The gate's limits; None when the run had no gate."""
+    given = manifest.get("design", {}).get("noise_gate")
+    if not isinstance(given, Mapping):
+        return None
+    limits: dict[str, Any] = {limit: given.get(limit) for *_, limit in _WATCHED}
+    return NoiseGate(**limits)
+
+
+def noise_findings(manifest: Mapping[str, Any], trials: Sequence[TrialRecord]) -> Iterator[str]:
+    """For the verdict of a run without a gate: noise beyond the default limits."""
+    watched = [record for record in trials if record.noise]
+    if limits_of(manifest) is None:
+        noisy = [record for record in watched if outside(record.noise, NoiseGate())]
+        if noisy:
+            example = outside(noisy[0].noise, NoiseGate())[0].removeprefix(GATE_REASON)
+            yield (
+                f"The machine was not quiet during {len(noisy)} of {len(watched)} trials "
+                f"({noisy[0].trial_id}: {example}). With `design.noise_gate` such trials are "
+                "run again."
+            )
+    beside = [record for record in watched if record.noise.get("other_runs")]
+    if beside:
+        yield (
+            f"Another run was measured on this machine during {len(beside)} of {len(watched)} "
+            "trials."
+        )
+
+
+def _lead(manifest: Mapping[str, Any], watched: Sequence[TrialRecord]) -> Iterator[str]:
+    account = manifest.get("noise")
+    if isinstance(account, Mapping):
+        text = account_text(account).removeprefix(GATE_REASON)
+        yield f"{text[0].upper()}{text[1:]}."
+    elif limits_of(manifest) is None:
+        yield "This run has no noise gate: noise was recorded, but no trial was run again."
+    if any(record.noise.get("scope") == "controller" for record in watched):
+        yield (
+            "The chain ran on other machines: these values describe the machine that controlled "
+            "the run."
+        )
+
+
+def _outside(trials: Sequence[TrialRecord]) -> Iterator[OutsideTrial]:
+    reruns = {record.rerun_of: record.trial_id for record in trials if record.rerun_of}
+    for record in trials:
+        if is_outside(record):
+            reasons = [r.removeprefix(GATE_REASON) for r in record.reasons]
+            yield OutsideTrial(record.trial_id, "; ".join(reasons), reruns.get(record.trial_id))
+
+
+def _chart(
+    watched: Sequence[TrialRecord],
+    start: float,
+    limits: NoiseGate | None,
+    key: str,
+    title: str,
+    unit: str,
+    meaning: str,
+    limit_name: str,
+) -> NoiseChart | str:
+    """A chart, or a sentence for what was not observed or never changed."""
+    seen = [record for record in watched if isinstance(record.noise.get(key), int | float)]
+    if not seen:
+        why = {record.noise.get("frequency_source", "") for record in watched}
+        reason = "; ".join(sorted(filter(None, why))) if "frequency" in key else "not observed"
+        return f"{title}: {reason or 'not observed'}."
+    values = [float(record.noise[key]) for record in seen]
+    if len(set(values)) == 1:
+        return f"{title}: {values[0]:g} in all {len(seen)} trials."
+    inside = [record for record in seen if not is_outside(record)]
+    beyond = [record for record in seen if is_outside(record)]
+    limit = None if limits is None else getattr(limits, limit_name)
+    series = [_points("trials", inside, key, start, 0)]
+    if beyond:
+        series.append(_points("outside the gate", beyond, key, start, 1))
+    if limit is not None:
+        ends = [_seconds(seen[0].started_at) - start, _seconds(seen[-1].ended_at) - start]
+        series.append(_line("limit", ends, [limit, limit], 6))
+    data = {
+        "kind": "time",
+        "xLabel": "Time since the run's first trial [s]",
+        "yLabel": f"{title} [{unit}]",
+        "series": series,
+    }
+    return NoiseChart(f"noise-{key}", title, f"{meaning} {len(seen)} trials.", data)
+
+
+def _sentinel(readings: Sequence[Reading], start: float) -> NoiseChart:
+    measured = [reading for reading in readings if reading.value is not None]
+    first = measured[0]
+    series = []
+    for name, departed, style in (("readings", False, 0), ("departed", True, 1)):
+        chosen = [r for r in measured if r.departed is departed]
+        x = [round(_seconds(r.started_at) - start, 3) for r in chosen]
+        if chosen:
+            series.append(_scattered(name, x, [r.value for r in chosen], [None] * len(x), style))
+    known = [r for r in measured if r.reference is not None]
+    if known:
+        x = [round(_seconds(r.started_at) - start, 3) for r in known]
+        series.append(_line("median so far", x, [r.reference for r in known], 6))
+    title = f"Sentinel: {units.metric_title(first.metric)}"
+    lost = len(readings) - len(measured)
+    note = f"{len(measured)} readings of a chain without functions."
+    data = {
+        "kind": "time",
+        "xLabel": "Time since the run's first trial [s]",
+        "yLabel": f"{title} [{first.unit}]",
+        "series": series,
+    }
+    return NoiseChart(
+        "noise-sentinel", title, note + (f" {lost} more failed." if lost else ""), data
+    )
+
+
+def _points(
+    name: str, records: Sequence[TrialRecord], key: str, start: float, style: int
+) -> dict[str, Any]:
+    x = [round(_seconds(record.started_at) - start, 3) for record in records]
+    y = [float(f"{record.noise[key]:.5g}") for record in records]
+    return _scattered(name, x, y, [trial_anchor(r.trial_id) for r in records], style)
+
+
+def _scattered(
+    name: str, x: Sequence[float], y: Sequence[Any], anchors: Sequence[Any], style: int
+) -> dict[str, Any]:
+    """Points that no line joins."""
+    return {**_line(name, x, y, style), "anchors": list(anchors), "points": True}
+
+
+def _line(name: str, x: Sequence[float], y: Sequence[Any], style: int) -> dict[str, Any]:
+    return {
+        "name": name,
+        "style": palette.style(style).plotly(),
+        "x": list(x),
+        "y": list(y),
+        "anchors": [None] * len(x),
+    }
+
+
+def _seconds(at: str) -> float:
+    return datetime.fromisoformat(at).timestamp()

@@ -1,0 +1,170 @@
+"""The report's tables of results: summaries in the words and units of people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from sfcperf.presentation import by_metric, level_text, scenario_name, units
+from sfcperf.results.columns import factor_names
+from sfcperf.results.records import Summary
+
+_STEADY = {"steady": "steady from the start", "never": "never steady"}
+
+
+@dataclass(frozen=True)
+class ResultRow:
+    """A summary as shown."""
+
+    anchor: str
+    levels: tuple[str, ...]
+    mean: str
+    interval: str
+    below_zero: bool
+    """The interval reaches below 0, though no trial did."""
+    median: str
+    """With its own interval where there are trials enough for one."""
+    stdev: str
+    spread: str
+    """Smallest to largest trial."""
+    n: int
+    valid: bool
+    remarks: tuple[tuple[str | None, str], ...]
+    """Why it is not valid: the trial that it is about, if any, and the reason."""
+    method: str
+    picked: str
+    """`mean` or `median`: which describes the trials best; empty when there are none."""
+    picked_why: str
+    warnings: tuple[str, ...]
+    details: tuple[tuple[str, str], ...]
+    """Percentiles, tests and the like: what, and its value with the unit."""
+
+
+@dataclass(frozen=True)
+class ResultTable:
+    """All scenarios of one metric of one probe, in one unit."""
+
+    title: str
+    metric: str
+    unit: str
+    better: str
+    confidence: str
+    primary: bool
+    factors: tuple[str, ...]
+    rows: tuple[ResultRow, ...]
+
+
+def results(summaries: Sequence[Summary]) -> list[ResultTable]:
+    """A table per probe and metric, primary metrics first."""
+    groups = by_metric(summaries).values()
+    tables = [_table(group, number) for number, group in enumerate(groups)]
+    return sorted(tables, key=lambda table: not table.primary)
+
+
+def methods(summaries: Iterable[Summary]) -> list[str]:
+    """How the intervals were made, each method once."""
+    rows = list(summaries)
+    of_means = {row.method for row in rows if row.ci_low is not None}
+    of_medians = {row.median_method for row in rows if row.median_ci_low is not None}
+    return sorted(of_means | of_medians)
+
+
+def stopping(summaries: Iterable[Summary]) -> list[tuple[str, str]]:
+    """(scenario, why no more rounds were run), each once."""
+    found = {(scenario_name(row.scenario), row.stop_reason) for row in summaries}
+    return sorted((scenario, reason) for scenario, reason in found if reason)
+
+
+def _table(group: Sequence[Summary], number: int) -> ResultTable:
+    first = group[0]
+    means = [row.mean for row in group if row.mean is not None]
+    scale = units.scale_for(means, first.unit, first.metric)
+    factors = tuple(factor_names(row.scenario for row in group))
+    return ResultTable(
+        f"{first.label}: {units.metric_title(first.metric)}",
+        first.metric,
+        scale.unit,
+        {"higher": "higher is better", "lower": "lower is better"}.get(first.better, ""),
+        f"{100 * first.confidence:g} %",
+        first.primary,
+        factors,
+        tuple(_result(row, f"result-{number}-{i}", factors, scale) for i, row in enumerate(group)),
+    )
+
+
+def _result(row: Summary, anchor: str, factors: Sequence[str], scale: units.Scale) -> ResultRow:
+    half = units.half_width(row.ci_low, row.ci_high)
+    spread = "–"
+    if row.min is not None and row.max is not None:
+        spread = f"{scale.number(row.min, half)} … {scale.number(row.max, half)}"
+    return ResultRow(
+        anchor,
+        tuple(level_text(row.scenario[name]) if name in row.scenario else "" for name in factors),
+        scale.estimate(row.mean, half),
+        scale.interval(row.ci_low, row.ci_high),
+        row.ci_low is not None and row.min is not None and row.ci_low < 0 <= row.min,
+        _median(row, scale),
+        scale.number(row.stdev, row.stdev),
+        spread,
+        row.n,
+        row.valid,
+        tuple(_remark(reason, row.excluded) for reason in row.reasons),
+        row.method if half is not None else "–",
+        row.centre if row.n else "",
+        row.centre_reason,
+        row.warnings,
+        tuple(details(row, scale)),
+    )
+
+
+def _median(row: Summary, scale: units.Scale) -> str:
+    half = units.half_width(row.median_ci_low, row.median_ci_high)
+    if half is None:
+        return scale.number(row.median, units.half_width(row.ci_low, row.ci_high))
+    interval = scale.interval(row.median_ci_low, row.median_ci_high)
+    return f"{scale.number(row.median, half)} {interval}"
+
+
+def _remark(reason: str, excluded: Sequence[str]) -> tuple[str | None, str]:
+    """Reasons of a summary start with the id of the trial that they are about."""
+    trial, _, text = reason.partition(" ")
+    return (trial, text) if trial in excluded else (None, reason)
+
+
+def details(row: Summary, scale: units.Scale) -> Iterator[tuple[str, str]]:
+    """(what, value with its unit) of what a summary knows beyond mean and interval; what is not
+    known is left out."""
+    if row.centre_reason:
+        yield f"best described by the {row.centre}", row.centre_reason
+    if trials := _percentiles(row, scale, "p", (5, 25, 75, 95)):
+        yield "percentiles of the trials", trials
+    if samples := _percentiles(row, scale, "samples_p", (5, 25, 50, 75, 95, 99)):
+        yield f"percentiles of the {row.samples_n} samples", samples
+    if row.bca_ci_low is not None and row.bca_ci_high is not None:
+        ends = (_text(end, row, scale) for end in (row.bca_ci_low, row.bca_ci_high))
+        yield row.bca_method, f"[{', '.join(ends)}] {scale.unit}".rstrip()
+    if row.autocorrelation is not None:
+        yield "lag-1 autocorrelation", f"{row.autocorrelation:.2f}{_p(row.autocorrelation_p)}"
+    if row.trend_p is not None:
+        drift = "" if row.drift_ratio is None else f"{row.drift_ratio:+.1%}"
+        yield "last third of the rounds against the first", f"{drift}{_p(row.trend_p)}".strip()
+    if row.steady:
+        state = _STEADY.get(row.steady, f"steady after {row.steady_after} samples")
+        yield "within a trial", f"{state} ({row.steady_method})"
+    if row.outlier_method:
+        yield "outliers", f"{', '.join(row.outliers) or 'none'} ({row.outlier_method})"
+
+
+def _percentiles(row: Summary, scale: units.Scale, prefix: str, percents: tuple[int, ...]) -> str:
+    known = [(p, getattr(row, f"{prefix}{p}")) for p in percents]
+    texts = [f"p{p} {_text(value, row, scale)}" for p, value in known if value is not None]
+    return f"{', '.join(texts)} {scale.unit}".rstrip() if texts else ""
+
+
+def _text(value: float, row: Summary, scale: units.Scale) -> str:
+    """To the place that the dispersion justifies: percentiles have no interval of their own."""
+    return scale.number(value, row.stdev)
+
+
+def _p(p: float | None) -> str:
+    return "" if p is None else f" (p = {p:.2g})"

@@ -1,0 +1,277 @@
+"""Telemetry for the report: time series thinned without losing a peak, and use per scenario.
+
+Thinning keeps the smallest and the largest value of each bin of successive observations (min-max
+decimation; Jugel et al., M4, VLDB 2014, keep the first and last as well, for pixel-exact lines).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import escape
+
+from sfcperf.presentation import palette, scenario_name, trial_anchor, units
+from sfcperf.results.telemetry import MONITOR_COST
+
+if TYPE_CHECKING:
+    import duckdb
+
+_POINTS_PER_CHART = 4000
+_POINTS_PER_MINOR_CHART = 1200
+_FEWEST_BINS = 20
+_MOST_SOURCES = 24
+
+_FIRST = ("cpu", "memory", "drop", "error")
+_OTHER_RANK = len(_FIRST)
+
+_USE = """
+    SELECT metric, scenario_id, any_value(scenario), source, min(unit), avg(value),
+           min(value), max(value), count(*)
+    FROM telemetry WHERE metric <> ? AND isfinite(value)
+    GROUP BY metric, scenario_id, source ORDER BY metric, scenario_id, source
+"""
+_THINNED = """
+    SELECT telemetry.metric, telemetry.source,
+           arg_min({'row': row, 't': time_ns, 'v': value, 'id': trial_id}, {'v': value, 'r': row}),
+           arg_max({'row': row, 't': time_ns, 'v': value, 'id': trial_id}, {'v': value, 'r': row})
+    FROM telemetry JOIN wanted USING (metric, source)
+    WHERE isfinite(value) GROUP BY telemetry.metric, telemetry.source, row * bins // ?
+"""
+"""Bins are equal shares of the file, whose rows are in the order of the trials: a pause of the run,
+or one that was resumed, takes none."""
+
+
+@dataclass(frozen=True)
+class TelemetryChart:
+    """One metric over the time of the run, a line per source, and its means per scenario."""
+
+    id: str
+    title: str
+    unit: str
+    note: str
+    constant: bool
+    """Whether every source kept one value: said in words, not drawn."""
+    primary: bool
+    """CPU, memory and losses are shown at once."""
+    use: tuple[tuple[str, str, str, str, int], ...]
+    """Scenario, source, mean, largest, number of observations."""
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Use:
+    """Observations of a source in a scenario."""
+
+    scenario: str
+    """Levels as JSON."""
+    source: str
+    unit: str
+    mean: float
+    least: float
+    most: float
+    count: int
+
+
+@dataclass(frozen=True)
+class _Metric:
+    name: str
+    use: tuple[_Use, ...]
+
+    @property
+    def rows(self) -> int:
+        return sum(use.count for use in self.use)
+
+    @property
+    def largest(self) -> float:
+        return max(abs(use.most) for use in self.use)
+
+    @property
+    def constant(self) -> bool:
+        """Whether each source kept one value."""
+        values: dict[str, set[float]] = {}
+        for use in self.use:
+            values.setdefault(use.source, set()).update((use.least, use.most))
+        return all(len(found) == 1 for found in values.values())
+
+    @property
+    def shown(self) -> list[str]:
+        """Sources that are drawn. Largest values decide; names give the order, so that colours
+        agree between charts."""
+        most: dict[str, float] = {}
+        for use in self.use:
+            most[use.source] = max(use.most, most.get(use.source, use.most))
+        return sorted(sorted(most, key=lambda source: (-most[source], source))[:_MOST_SOURCES])
+
+    @property
+    def primary(self) -> bool:
+        return _rank(self.name) < _OTHER_RANK
+
+    def bins(self, all_rows: int) -> int:
+        """Bins of the file for each source: one per row when nothing is to be thinned."""
+        points = _POINTS_PER_CHART if self.primary else _POINTS_PER_MINOR_CHART
+        if self.rows <= points:
+            return all_rows
+        return max(_FEWEST_BINS, points // (2 * len(self.shown)))
+
+
+_Row = tuple[int, float, str]
+"""Time [ns], value, trial."""
+
+
+def telemetry_charts(path: Path) -> list[TelemetryChart]:
+    """A chart per metric of telemetry.parquet, CPU and memory first; none without the file."""
+    if not path.is_file():
+        return []
+    import duckdb
+
+    with duckdb.connect() as database:
+        # The file is read twice for all metrics together: it may have millions of rows.
+        database.read_parquet(str(path), file_row_number=True).project(
+            "*, file_row_number AS row"
+        ).create_view("telemetry")
+        start_ns, count = _extent(database)
+        metrics = sorted(_metrics(database), key=lambda metric: (_rank(metric.name), metric.name))
+        titles = _titles([metric.name for metric in metrics])
+        drawn = _thinned(database, [metric for metric in metrics if not metric.constant], count)
+        return [
+            _chart(metric, titles[metric.name], f"telemetry-{index}", start_ns, drawn)
+            for index, metric in enumerate(metrics)
+        ]
+
+
+def _extent(database: duckdb.DuckDBPyConnection) -> tuple[int, int]:
+    """Time of the first observation [ns], and their number."""
+    [found] = database.sql("SELECT coalesce(min(time_ns), 0), count(*) FROM telemetry").fetchall()
+    return found[0], found[1]
+
+
+def _titles(names: Sequence[str]) -> dict[str, str]:
+    """Metric -> title; with its unit where the words alone are those of another one too (`rx_bps`
+    and `rx_bytes`)."""
+    short = Counter(units.metric_title(name) for name in names)
+    return {
+        name: title if short[title := units.metric_title(name)] == 1 else name.replace("_", " ")
+        for name in names
+    }
+
+
+def _metrics(database: duckdb.DuckDBPyConnection) -> list[_Metric]:
+    groups: dict[str, list[_Use]] = {}
+    for metric, _, *use in database.execute(_USE, [MONITOR_COST]).fetchall():
+        groups.setdefault(metric, []).append(_Use(*use))
+    return [_Metric(name, tuple(uses)) for name, uses in groups.items()]
+
+
+def _thinned(
+    database: duckdb.DuckDBPyConnection, metrics: Sequence[_Metric], all_rows: int
+) -> dict[tuple[str, str], list[_Row]]:
+    """(metric, source) -> what is drawn, in the order of time."""
+    wanted = [(m.name, source, m.bins(all_rows)) for m in metrics for source in m.shown]
+    lines: dict[tuple[str, str], list[_Row]] = {(name, source): [] for name, source, _ in wanted}
+    if not wanted:
+        return lines
+    database.execute("CREATE TABLE wanted (metric VARCHAR, source VARCHAR, bins BIGINT)")
+    database.executemany("INSERT INTO wanted VALUES (?, ?, ?)", wanted)
+    rows: dict[tuple[str, str], dict[int, _Row]] = {}
+    for metric, source, *extremes in database.execute(_THINNED, [all_rows]).fetchall():
+        for found in extremes:
+            row = (found["t"], found["v"], found["id"])
+            rows.setdefault((metric, source), {})[found["row"]] = row
+    for key, found in rows.items():
+        lines[key] = [
+            row for _, row in sorted(found.items(), key=lambda item: (item[1][0], item[0]))
+        ]
+    return lines
+
+
+def _chart(
+    metric: _Metric,
+    title: str,
+    identity: str,
+    start_ns: int,
+    drawn: Mapping[tuple[str, str], list[_Row]],
+) -> TelemetryChart:
+    scale = units.scale_for([metric.largest], metric.use[0].unit, metric.name)
+    shown = metric.shown
+    lines = [drawn.get((metric.name, source), []) for source in shown]
+    data = {
+        "kind": "time",
+        "xLabel": "Time since the first observation [s]",
+        "yLabel": f"{title} [{scale.unit or '1'}]",
+        "series": [
+            {
+                "name": str(escape(source)),
+                "style": palette.style(index).plotly(),
+                **_line(rows, start_ns, scale.factor),
+            }
+            for index, (source, rows) in enumerate(zip(shown, lines, strict=True))
+        ],
+    }
+    return TelemetryChart(
+        identity,
+        title,
+        scale.unit,
+        _note(metric, sum(map(len, lines)), len(shown), scale),
+        metric.constant,
+        metric.primary,
+        _use_rows(metric, scale),
+        data,
+    )
+
+
+def _line(rows: Sequence[_Row], start_ns: int, factor: float) -> dict[str, list[Any]]:
+    """Points of a source; a gap (null) where one trial ends and the next begins."""
+    x: list[float | None] = []
+    y: list[float | None] = []
+    anchors: list[str | None] = []
+    previous = None
+    for time_ns, value, trial_id in rows:
+        if previous not in (None, trial_id):
+            x.append(None)
+            y.append(None)
+            anchors.append(None)
+        previous = trial_id
+        x.append(round((time_ns - start_ns) / 1e9, 3))
+        y.append(float(f"{value * factor:.5g}"))
+        anchors.append(trial_anchor(trial_id))
+    return {"x": x, "y": y, "anchors": anchors}
+
+
+def _note(metric: _Metric, drawn: int, shown: int, scale: units.Scale) -> str:
+    if metric.constant:
+        value = scale.quantity(metric.largest)
+        return f"Constant in each source (at most {value}) in all {metric.rows} observations."
+    note = f"All {metric.rows} observations."
+    if drawn < metric.rows:
+        note = (
+            f"{drawn} of {metric.rows} observations: the smallest and the largest of each bin of "
+            "successive ones, so that no peak is lost."
+        )
+    left = len({use.source for use in metric.use}) - shown
+    return note + (f" {left} sources with smaller values are not drawn." if left else "")
+
+
+def _use_rows(metric: _Metric, scale: units.Scale) -> tuple[tuple[str, str, str, str, int], ...]:
+    return tuple(
+        (
+            scenario_name(json.loads(use.scenario)),
+            use.source,
+            scale.number(use.mean),
+            scale.number(use.most),
+            use.count,
+        )
+        for use in metric.use
+    )
+
+
+def _rank(metric: str) -> int:
+    """CPU, memory, losses, the rest."""
+    for rank, word in enumerate(_FIRST):
+        if word in metric:
+            return rank
+    return _OTHER_RANK

@@ -1,0 +1,71 @@
+"""Findings about primary results whose trials are not independent repetitions of one thing.
+
+One row in a hundred gets a warning by chance alone. The verdict on a run of a hundred rows must not
+depend on that: here all primary rows are tested together, and a drift that lies within the interval
+is not reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from sfcperf.presentation import first_names, scenario_text, units
+from sfcperf.results.records import Summary
+
+ALPHA = 0.05
+"""Probability that a run in which nothing depends on time is reported, per kind of finding."""
+
+
+def time_dependence_findings(summaries: Sequence[Summary]) -> Iterator[str]:
+    """Drift, dependence of successive trials, and trials that never become steady."""
+    rows = [row for row in summaries if row.primary]
+    drifting = [row for row in _significant(rows, lambda row: row.trend_p) if _exceeds(row)]
+    if drifting:
+        yield (
+            "The trials drift with time by more than the half-width of their interval: "
+            f"{first_names(list(map(_drift, drifting)))}. Look for what changed during the run."
+        )
+    correlated = _significant(rows, lambda row: row.autocorrelation_p)
+    others = [row_name(row) for row in correlated if row not in drifting]
+    if others:
+        yield (
+            "Successive trials are correlated, so that intervals are narrower than they should be: "
+            f"{first_names(others)}."
+        )
+    moving = _significant(rows, lambda row: row.steady_p)
+    unsteady = [row_name(row) for row in moving if row.steady == "never"]
+    if unsteady:
+        yield (
+            "The values never become steady within the trials: "
+            f"{first_names(unsteady)}. Longer trials would give other results."
+        )
+
+
+def _significant(rows: Sequence[Summary], p_of: Callable[[Summary], float | None]) -> list[Summary]:
+    """Rows that are significant among all that were tested, in their order.
+
+    Source: Benjamini & Hochberg, Controlling the false discovery rate, JRSS B 57 (1995). With
+    nothing to be found it finds something as seldom as Bonferroni; but the smallest p-value that a
+    permutation test can give does not hide all rows of a large run, as it would from Bonferroni.
+    """
+    tested = [(p, row) for row in rows if (p := p_of(row)) is not None]
+    ordered = sorted(p for p, _ in tested)
+    bounds = (ALPHA * rank / len(ordered) for rank in range(1, len(ordered) + 1))
+    passed = [p for p, bound in zip(ordered, bounds, strict=True) if p <= bound]
+    return [row for p, row in tested if passed and p <= passed[-1]]
+
+
+def _exceeds(row: Summary) -> bool:
+    if row.drift_ratio is None or row.relative_half_width is None:
+        return True
+    return abs(row.drift_ratio) > row.relative_half_width
+
+
+def _drift(row: Summary) -> str:
+    return row_name(row) + ("" if row.drift_ratio is None else f" {row.drift_ratio:+.0%}")
+
+
+def row_name(row: Summary) -> str:
+    """`iperf3-tcp rate (chain_length 1)`."""
+    scenario = f" ({scenario_text(row.scenario)})" if row.scenario else ""
+    return f"{row.label} {units.metric_title(row.metric)}{scenario}"

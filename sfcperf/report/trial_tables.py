@@ -1,0 +1,152 @@
+"""The report's tables of trials and of traversal proofs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfcperf.presentation import scenario_text, seconds_between, time_of_day, units
+from sfcperf.report.verdict import traversal
+from sfcperf.results.records import TrialRecord
+
+
+@dataclass(frozen=True)
+class TrialRow:
+    """A trial as shown."""
+
+    record: TrialRecord
+    levels: tuple[str, ...]
+    started: str
+    duration_s: str
+    values: tuple[str, ...]
+    raw: str | None
+    """Folder with the raw output; None when it is not there."""
+    details: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ProofRow:
+    """The evidence that a deployment's chain was crossed, in order."""
+
+    deployment: str
+    scenario: str
+    encapsulation: str
+    spi: str
+    proven: bool
+    method: str
+    forward: str
+    reverse: str
+    problems: tuple[str, ...]
+    evidence: str
+    """File with what was seen, relative to the run folder; empty when none was recorded."""
+    evidence_there: bool
+    facts: Mapping[str, Any]
+    same_as: str
+    """The first deployment with the same facts, when that is another one; else empty."""
+    trials: tuple[str, ...]
+
+
+def trial_row(record: TrialRecord, folder: Path) -> TrialRow:
+    """A trial with its values, one per metric."""
+    details = {
+        "packets forwarded by": dict(record.packets),
+        "notes": dict(record.notes),
+        "started at": record.started_at,
+        "attempts": record.attempts,
+    }
+    return TrialRow(
+        record,
+        tuple(scenario_text({name: level}) for name, level in record.scenario.items()),
+        time_of_day(record.started_at),
+        f"{seconds_between(record.started_at, record.ended_at):.1f}",
+        tuple(_values(record)),
+        record.raw if record.raw and (folder / record.raw).is_dir() else None,
+        {key: value for key, value in details.items() if value not in ({}, None)},
+    )
+
+
+def proofs(trials: Iterable[TrialRecord], folder: Path) -> list[ProofRow]:
+    """The proof of each deployment that trials ran on."""
+    # A deployment's id is unique to its driver; a run may have several, and several sessions.
+    groups: dict[tuple[str, str], list[TrialRecord]] = {}
+    for record in trials:
+        evidence = str(traversal(record).get("evidence") or "")
+        key = (str(record.deployment.get("id", "")), evidence)
+        groups.setdefault(key, []).append(record)
+    first: dict[str, str] = {}
+    rows = []
+    for (identity, _), group in groups.items():
+        if identity:
+            facts = json.dumps(group[0].deployment.get("facts") or {}, sort_keys=True, default=str)
+            same_as = first.setdefault(facts, identity)
+            rows.append(_proof(identity, group, folder, "" if same_as == identity else same_as))
+    return rows
+
+
+def _values(record: TrialRecord) -> Iterable[str]:
+    """`rtt 0.342 ms (mean of 20)` per metric."""
+    samples: dict[str, list[Mapping[str, Any]]] = {}
+    for sample in record.samples:
+        samples.setdefault(sample["metric"], []).append(sample)
+    for metric, group in samples.items():
+        mean = sum(sample["value"] for sample in group) / len(group)
+        text = units.scale_for([mean], group[0]["unit"], metric).quantity(mean)
+        many = f" (mean of {len(group)})" if len(group) > 1 else ""
+        yield f"{units.metric_title(metric)} {text}{many}"
+
+
+def _proof(identity: str, group: Sequence[TrialRecord], folder: Path, same_as: str) -> ProofRow:
+    record = group[0]
+    proof = traversal(record)
+    evidence = str(proof.get("evidence") or "")
+    seen = _evidence(folder, evidence)
+    return ProofRow(
+        identity,
+        scenario_text(record.scenario),
+        str(record.deployment.get("encapsulation", "")),
+        _spi(record.deployment.get("spi")),
+        bool(proof.get("proven")),
+        str(proof.get("method", "")),
+        _path(seen.get("forward") or ()),
+        _path(seen.get("reverse") or ()),
+        tuple(str(problem) for problem in seen.get("problems") or ()),
+        evidence,
+        bool(seen),
+        record.deployment.get("facts") or {},
+        same_as,
+        tuple(r.trial_id for r in group),
+    )
+
+
+def _evidence(folder: Path, name: str) -> Mapping[str, Any]:
+    """The document of a proof; empty when it is not in the run folder, or not readable."""
+    path = (folder / name).resolve()
+    if not name or not path.is_relative_to(folder.resolve()):
+        return {}
+    try:
+        document = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _spi(value: object) -> str:
+    """Empty where there is none on the wire."""
+    return "" if value is None else str(value)
+
+
+def _path(hops: Iterable[Mapping[str, Any]]) -> str:
+    """`fwd-1 (SI 255→254, 10 packets), ...`; or with the TTL, where that gives the order."""
+    return ", ".join(
+        f"{hop.get('function')} ({_index(hop)}{hop.get('packets')} packets)" for hop in hops
+    )
+
+
+def _index(hop: Mapping[str, Any]) -> str:
+    for name in ("si", "ttl"):
+        if hop.get(name) is not None:
+            return f"{name.upper()} {hop[name]}→{hop.get(f'{name}_after')}, "
+    return ""

@@ -1,0 +1,175 @@
+"""Verdict: whether the numbers of a run can be believed, in one line, and why not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sfcperf.presentation import count_text, first_names
+from sfcperf.report.noise import noise_findings
+from sfcperf.report.time_dependence import row_name, time_dependence_findings
+from sfcperf.results.noise_gate import standing
+from sfcperf.results.records import Summary, TrialRecord
+
+MIN_TRIALS = 3
+"""Valid trials below which a primary number says little: of two, the t quantile is 12.7 at 95 %."""
+MAX_RELATIVE_HALF_WIDTH = 0.5
+"""Half-width over mean above which a primary number says little."""
+
+_MOST_REASONS = 5
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the report says first."""
+
+    level: Literal["trustworthy", "care", "not"]
+    headline: str
+    findings: tuple[str, ...]
+    """What a reader must know before using a number; empty for a trustworthy run."""
+    valid: int
+    untrusted: int
+    failed: int
+    missing: int
+    """Trials of the planned rounds that are not in the record."""
+    status: str
+    """Of the run."""
+
+
+def verdict_of(
+    manifest: Mapping[str, Any], trials: Sequence[TrialRecord], summaries: Sequence[Summary]
+) -> Verdict:
+    """The verdict on a run, from its records alone.
+
+    Trustworthy means: the run is complete, every planned trial is there and valid, every chain was
+    proven to be traversed, every number has an interval, and each primary one rests on MIN_TRIALS
+    or more, with a relative half-width of at most MAX_RELATIVE_HALF_WIDTH, and does not depend
+    on time. A trial outside the noise gate that was run again is judged by its rerun.
+    """
+    trials = standing(trials)
+    count = Counter(record.status for record in trials)
+    missing = len(_planned(manifest) - {(r.scenario_id, r.label, r.round) for r in trials})
+    findings = tuple(_findings(manifest, trials, summaries, missing))
+    status = str(manifest.get("status", "unknown"))
+    of_all = _how_many(count["valid"], len(trials))
+    rough = [row for row in summaries if _on_few_trials(row) or _wide(row)]
+    level: Literal["trustworthy", "care", "not"]
+    if not count["valid"]:
+        level, headline = "not", "No usable result: no trial is valid"
+    elif findings:
+        level, headline = "care", f"Read with care: {of_all}"
+        if rough:
+            primary = sum(row.primary for row in summaries)
+            headline += f", but {len(rough)} of {primary} primary results are imprecise"
+    else:
+        level, headline = "trustworthy", f"Trustworthy: {of_all}"
+    return Verdict(
+        level,
+        headline,
+        findings,
+        count["valid"],
+        count["untrusted"],
+        count["failed"],
+        missing,
+        status,
+    )
+
+
+def traversal(record: TrialRecord) -> Mapping[str, Any]:
+    """The traversal proof of a trial's deployment; empty when none was recorded."""
+    found = record.deployment.get("traversal")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _findings(
+    manifest: Mapping[str, Any],
+    trials: Sequence[TrialRecord],
+    summaries: Sequence[Summary],
+    missing: int,
+) -> Iterator[str]:
+    status = str(manifest.get("status", "unknown"))
+    if status == "running":
+        yield "The run has not ended, or was killed: `sfcperf resume` completes it."
+    elif status != "complete":
+        yield f"The run's status is {status}, not complete."
+    if missing:
+        yield f"{count_text(missing, 'planned trial')} {'was' if missing == 1 else 'were'} not run."
+    for state in ("failed", "untrusted"):
+        yield from _reasons(state, [record for record in trials if record.status == state])
+    unproven = [r.trial_id for r in trials if r.status != "failed" and not _proven(r)]
+    if unproven:
+        yield (
+            f"There is no proof for {count_text(len(unproven), 'trial')} that packets crossed the "
+            f"chain in order; the first is {unproven[0]}."
+        )
+    yield from _rough_numbers(summaries)
+    yield from noise_findings(manifest, trials)
+    yield from time_dependence_findings(summaries)
+    bare = sum(row.ci_low is None for row in summaries)
+    if bare:
+        yield f"{bare} of {len(summaries)} results have no interval: too few valid trials."
+    if trials and not summaries:
+        yield "The run was not analysed: it has no summaries."
+    yield from (str(problem) for problem in manifest.get("problems") or ())
+
+
+def _rough_numbers(summaries: Sequence[Summary]) -> Iterator[str]:
+    """Primary numbers of which too little is known, and what would help."""
+    few = [f"{row_name(row)} n = {row.n}" for row in summaries if _on_few_trials(row)]
+    if few:
+        yield (
+            f"Fewer than {MIN_TRIALS} valid trials: {first_names(few)}. "
+            f"Plan {MIN_TRIALS} rounds or more."
+        )
+    wide = [f"{row_name(row)} {_relative(row)}" for row in summaries if _wide(row)]
+    if wide:
+        yield (
+            f"The interval is wider than ±{100 * MAX_RELATIVE_HALF_WIDTH:g} % of the mean: "
+            f"{first_names(wide)}. More rounds, or longer trials, narrow it."
+        )
+
+
+def _on_few_trials(row: Summary) -> bool:
+    return row.primary and row.n < MIN_TRIALS
+
+
+def _wide(row: Summary) -> bool:
+    if not row.primary or row.n < MIN_TRIALS:
+        return False
+    return row.relative_half_width is None or row.relative_half_width > MAX_RELATIVE_HALF_WIDTH
+
+
+def _relative(row: Summary) -> str:
+    ratio = row.relative_half_width
+    return "around 0" if ratio is None else f"±{100 * ratio:.0f} %"
+
+
+def _how_many(valid: int, trials: int) -> str:
+    return f"{f'all {trials}' if valid == trials else f'{valid} of {trials}'} trials are valid"
+
+
+def _reasons(state: str, records: Sequence[TrialRecord]) -> Iterator[str]:
+    """How many trials are in this state, and the most frequent reasons."""
+    if not records:
+        return
+    reasons = Counter(reason for record in records for reason in record.reasons)
+    most = "; ".join(reason for reason, _ in reasons.most_common(_MOST_REASONS))
+    more = " ..." if len(reasons) > _MOST_REASONS else ""
+    yield f"{count_text(len(records), 'trial')} {state}: {most or 'no reason recorded'}{more}"
+
+
+def _planned(manifest: Mapping[str, Any]) -> set[tuple[str, str, int]]:
+    """(scenario, probe label, round) of the rounds that the design asks for at least."""
+    rounds = (manifest.get("design") or {}).get("rounds") or 0
+    return {
+        (scenario, probe["label"], round_number)
+        for probe in manifest.get("probes") or ()
+        for scenario in probe.get("scenarios", ())
+        for round_number in range(1, rounds + 1)
+    }
+
+
+def _proven(record: TrialRecord) -> bool:
+    return bool(traversal(record).get("proven"))

@@ -1,1 +1,0 @@
-"""Visualization: report and figures."""
