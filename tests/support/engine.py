@@ -20,6 +20,9 @@ from sfcperf.workflow.load import load_document
 from sfcperf.workflow.plan import visits
 from support import fakes
 
+SMALL = {"probes": [{"probe": "fake", "name": "a"}], "design": {"rounds": 2, "warmup_rounds": 0}}
+"""What makes a run of four trials of the document."""
+
 
 @dataclass
 class Bench:
