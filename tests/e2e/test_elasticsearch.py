@@ -29,7 +29,6 @@ from sfcperf.workflow.model import PublishSpec
 
 pytestmark = [
     pytest.mark.server,
-    pytest.mark.slow,
     pytest.mark.xdist_group("elasticsearch"),
 ]
 SFCPERF = str(Path(sys.executable).with_name("sfcperf"))

@@ -19,7 +19,6 @@ from sfcperf.results.store import RunStore
 
 pytestmark = [
     pytest.mark.server,
-    pytest.mark.slow,
     pytest.mark.xdist_group("elasticsearch"),
 ]
 SFCPERF = str(Path(sys.executable).with_name("sfcperf"))

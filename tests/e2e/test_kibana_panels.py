@@ -28,7 +28,7 @@ from sfcperf.visualization.kibana.dashboards import saved_objects
 from sfcperf.visualization.kibana.data_views import data_view_id
 from sfcperf.visualization.kibana.saved_objects import ndjson
 
-pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.xdist_group("elasticsearch")]
+pytestmark = [pytest.mark.server, pytest.mark.xdist_group("elasticsearch")]
 
 PREFIX = "kibana-panels"
 

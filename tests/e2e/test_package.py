@@ -18,7 +18,7 @@ from support.veth_pairs import leftovers
 
 from sfcperf.control.lock import is_held
 
-pytestmark = [pytest.mark.root, pytest.mark.slow]
+pytestmark = pytest.mark.root
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "sfcperf-example-plugin"
 COMMAND = str(Path(sys.executable).with_name("sfcperf"))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.scenarios import scenario, topology
+from support.tiers import pairwise
 
 from sfcperf.active.server import start_server
 from sfcperf.drivers.local.driver import LocalDriver
@@ -111,9 +112,11 @@ def test_si_falls_from_255_to_253_at_each_hop_of_three_in_t3(
     assert ("4790", "255") in {(ports.split(",")[0], si) for ports, si in link}
 
 
-@pytest.mark.parametrize("place", ["T1", "T2", "T3"])
-@pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
-@pytest.mark.parametrize("knobs", [XDP, USERSPACE], ids=["xdp", "userspace"])
+@pairwise(
+    knobs=[pytest.param(XDP, id="xdp"), pytest.param(USERSPACE, id="userspace")],
+    encapsulation=["nsh-eth", "nsh-vxlan-gpe"],
+    place=["T1", "T2", "T3"],
+)
 def test_every_way_of_building_it_carries_traffic_both_ways(
     driver: LocalDriver, place: str, encapsulation: str, knobs: dict[str, str]
 ) -> None:
@@ -199,6 +202,7 @@ def test_only_what_the_classifier_matches_enters_the_chain(driver: LocalDriver, 
     assert counters()["forwarded"] > before + 50
 
 
+@pytest.mark.exhaustive
 def test_thirty_two_functions(driver: LocalDriver) -> None:
     chain = scenario(["forwarder"] * 32, knobs=XDP)
     deployment = driver.deploy(chain)

@@ -8,7 +8,7 @@ from support import local
 from sfcperf.drivers.conformance import DriverConformance
 
 # Its chains are shared: the tests run one after another.
-pytestmark = [pytest.mark.root, pytest.mark.slow, pytest.mark.xdist_group("local-conformance")]
+pytestmark = [pytest.mark.root, pytest.mark.xdist_group("local-conformance")]
 
 
 class TestLocal(DriverConformance):

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from support import ssh_servers
+from support.tiers import first
 
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
@@ -23,11 +24,11 @@ from sfcperf.hosts.ssh import SshHost
 
 pytestmark = pytest.mark.root
 
-KINDS = ["namespace", "dropbear", "openssh", "sudo", "jump"]
+KINDS = ["namespace", "jump", "sudo", "dropbear", "openssh"]
 _numbers = itertools.count()
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=first(3, KINDS))
 def host(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Host]:

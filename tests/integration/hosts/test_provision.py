@@ -16,7 +16,6 @@ from sfcperf.hosts.ssh import SshHost
 
 pytestmark = [
     pytest.mark.root,
-    pytest.mark.slow,
     pytest.mark.skipif(bool(ssh_servers.lacking()), reason=ssh_servers.lacking()),
     pytest.mark.skipif(not Path("/etc/debian_version").exists(), reason="needs Debian or Ubuntu"),
     pytest.mark.skipif(

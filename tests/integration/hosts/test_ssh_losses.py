@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from support import ssh_servers
 from support.ssh_servers import SshServer
+from support.tiers import first
 
 from sfcperf.errors import DeploymentError, InputError, MeasurementError
 from sfcperf.hosts import ssh_guest
@@ -28,7 +29,7 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(params=["dropbear", "openssh", "sudo"])
+@pytest.fixture(params=first(1, ["sudo", "dropbear", "openssh"]))
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SshServer]:
     folder = tmp_path / "guest"
     folder.mkdir()

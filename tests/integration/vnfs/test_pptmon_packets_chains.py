@@ -116,7 +116,7 @@ def test_whole_chains(
         assert ("truncated" in sample.flags) == (hops < length)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_chain_of_64(chain_of: Callable[[int], Chain]) -> None:
     """In NSH all of them; in TCP and UDP as many as fit."""
     chain = chain_of(64)

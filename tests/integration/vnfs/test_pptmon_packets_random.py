@@ -6,10 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from pptmon_bench import Chain, build
 from support.pptmon_zoo import FRAMES
+from support.tiers import examples
 from vnf_wires import Lab
 
 from sfcperf.vnfs.pptmon import packet
@@ -19,11 +20,7 @@ from sfcperf.vnfs.pptmon.format import Format, Header, Hop
 pytestmark = pytest.mark.root
 
 HEADER = Header((Hop(77, 5), Hop(78, 6)))
-SETTINGS = settings(
-    max_examples=400,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+SETTINGS = examples(400, HealthCheck.function_scoped_fixture, HealthCheck.too_slow)
 
 
 def carrying() -> dict[str, bytes]:

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pptmon_process import BINARY
+from support.tiers import examples
 from vnf_wires import Lab, ip, space
 
 from sfcperf.hosts.process import inside
@@ -124,7 +125,7 @@ _VALUE = (_WORD | _LIKELY).filter(lambda value: not value.startswith("-"))
 """Others could be abbreviations of --help, whose status is another."""
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(arguments=st.lists(_OPTION | _VALUE, max_size=4))
 def test_any_option_is_taken_or_refused(binary: str, arguments: list[str]) -> None:
     ended = _run([binary, *NOWHERE, *arguments])

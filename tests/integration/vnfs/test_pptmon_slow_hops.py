@@ -164,7 +164,7 @@ def test_a_vnf_that_removes_the_header_ends_the_sample(
     assert chain.source.counters()["malformed"] == 0
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_slower_than_24_bits_of_microseconds(
     held: Callable[[int], tuple[Chain, HeldVnf]],
 ) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sfcperf.results.records import Summary
@@ -62,7 +62,6 @@ def test_one_odd_row_among_many_and_secondary_rows_do_not_alarm(run: RunStore) -
     assert list(dependent_numbers(secondary)) == []
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
 def test_the_joint_test_is_scipys_false_discovery_control(ps: list[float]) -> None:
     row = Summary(

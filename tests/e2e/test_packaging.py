@@ -12,7 +12,7 @@ import pytest
 
 from sfcperf import plugins
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("packaging")]
+pytestmark = pytest.mark.xdist_group("packaging")
 
 TREE = Path(__file__).resolve().parents[2]
 SOURCES = [
@@ -117,6 +117,7 @@ def test_the_licence_is_inside(site: Path) -> None:
     assert "Apache License" in licence.read_text()
 
 
+@pytest.mark.exhaustive
 def test_the_source_distribution_builds_the_same_wheel(site: Path) -> None:
     """Whoever packages SFCPerf for a distribution starts from the sdist."""
     folder = site.parent / "sdist"
