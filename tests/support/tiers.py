@@ -23,9 +23,14 @@ def register_profiles() -> None:
     settings.load_profile("gate")
 
 
+def is_gate() -> bool:
+    """Whether the tests run with the profile of the gate."""
+    return settings.get_current_profile_name() == "gate"
+
+
 def examples(count: int, *suppressed: HealthCheck, gate: int | None = None) -> settings:
     """So many examples in the exhaustive tier; in the gate a share of them, or `gate`."""
-    if settings.get_current_profile_name() == "gate":
+    if is_gate():
         count = gate or max(count // GATE_SHARE, 1)
     return settings(max_examples=count, suppress_health_check=suppressed)
 
