@@ -26,9 +26,6 @@ Q := $(if $(V),,@)
 
 # ALL=1 adds the exhaustive tests to those of the gate.
 PYTEST = $(BIN)/python -m pytest $(if $(ALL),-m "" --hypothesis-profile exhaustive)
-# Tests start the command hundreds of times: each start would compile its modules anew.
-unexport PYTHONDONTWRITEBYTECODE
-
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup venv host dataplanes servers run test test-all lint format types typing imports bench docs

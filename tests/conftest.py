@@ -13,10 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.tiers import register_profiles
+from support.tiers import mark_exhaustive, register_profiles
 
 register_profiles()
 _DESELECTED = pytest.StashKey[int]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Before pytest deselects by markers."""
+    mark_exhaustive(items)
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:

@@ -14,13 +14,12 @@ from pathlib import Path
 
 import pytest
 from support.local import processes_of, processes_with, traces
-from support.tiers import first
 
 pytestmark = pytest.mark.root
 
 SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
-MOMENTS = [10, *range(10), *range(11, 20)]
-"""In twentieths of the time that a run takes, and half of one more: the gate takes the first."""
+MOMENTS = 20
+IN_THE_GATE = 10
 DONE = {0, 1}
 """Exit codes of a run that has measured everything; 1: a busy machine made a trial doubtful."""
 DOCUMENT = {
@@ -163,12 +162,13 @@ def kill_during(lab: Lab, share: float, length_s: float) -> None:
         shutil.rmtree(lab.results)
 
 
-@pytest.mark.parametrize("moment", first(1, MOMENTS))
+@pytest.mark.gate_runs(1)
+@pytest.mark.parametrize("moment", sorted(range(MOMENTS), key=IN_THE_GATE.__ne__))
 def test_killed_at_any_moment(
     lab: Lab, state_dir: Path, bystander: tuple[str, int], length_s: float, moment: int
 ) -> None:
     """The moments are spread from before the run folder exists to the run's last steps."""
-    kill_during(lab, (moment + 0.5) / len(MOMENTS), length_s)
+    kill_during(lab, (moment + 0.5) / MOMENTS, length_s)
     if lab.folder is not None:
         resumed = lab.run("resume", str(lab.folder))
         if "complete" not in resumed.stderr:
@@ -206,7 +206,8 @@ def _names(lab: Lab) -> set[str]:
     return set(processes_with("TMPDIR", str(lab.temporary)).values())
 
 
-@pytest.mark.parametrize("sent", first(1, [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]))
+@pytest.mark.gate_runs(1)
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_it_in_order(lab: Lab, state_dir: Path, sent: signal.Signals) -> None:
     run = lab.start()
     while lab.folder is None or not list(lab.folder.glob("raw/r001*")):
@@ -221,6 +222,7 @@ def test_a_signal_ends_it_in_order(lab: Lab, state_dir: Path, sent: signal.Signa
     lab.check_nothing_is_left(state_dir)
 
 
+@pytest.mark.exhaustive
 def test_two_runs_at_once(long_lab: Lab, state_dir: Path) -> None:
     runs = [long_lab.start(), long_lab.start()]
     assert {run.wait(timeout=120) for run in runs} <= DONE

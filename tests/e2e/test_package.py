@@ -132,6 +132,7 @@ def test_it_is_replayed_where_its_plug_in_is_not_installed(paper: Path, tmp_path
     assert sfcperf(tmp_path, "verify", "again.zip").returncode == 0
 
 
+@pytest.mark.exhaustive
 def test_an_interrupted_replay_goes_on(paper: Path, tmp_path: Path) -> None:
     arguments = ["--trust", "--set", "design.rounds=30", "--test", "t"]
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}

@@ -50,6 +50,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.exhaustive
 def test_every_command(folder: Path) -> None:
     environment = {
         **os.environ,

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from support.cloud_runs import CloudLab
-from support.tiers import first
 
 pytestmark = [pytest.mark.server, pytest.mark.root]
 
@@ -46,7 +45,8 @@ def metrics(trial: dict[str, Any]) -> set[str]:
     return {sample["metric"] for sample in trial["samples"]}
 
 
-@pytest.mark.parametrize("name", first(1, ["quickstart", "firewall-chain"]))
+@pytest.mark.gate_runs(1)
+@pytest.mark.parametrize("name", ["quickstart", "firewall-chain"])
 def test_on_both_infrastructures(lab: CloudLab, name: str) -> None:
     folders = [run(lab, name, profile) for profile in PROFILES]
 

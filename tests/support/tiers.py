@@ -1,15 +1,18 @@
-"""Which tests are part of the gate (`make test`), and which only of `make test-all`."""
+"""Which tests are part of the gate (`make test`), and which only of `make test-all`.
+
+A test that is not part of the gate is marked `exhaustive`. Of a parametrized one that is marked
+`gate_runs`, the gate runs some of the cells, and the rest is marked `exhaustive` here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, product
-from typing import Any
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import combinations
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-EXHAUSTIVE = pytest.mark.exhaustive
 GATE_SHARE = 5
 """The gate tries a fifth of the examples of a property."""
 
@@ -35,54 +38,37 @@ def examples(count: int, *suppressed: HealthCheck, gate: int | None = None) -> s
     return settings(max_examples=count, suppress_health_check=suppressed)
 
 
-def pairwise(**axes: Sequence[Any]) -> pytest.MarkDecorator:
-    """Parametrize with every combination of the axes' values (or `pytest.param(value, id=...)`).
-
-    The gate runs a few of them, in which each value meets each value of every other axis.
-    """
-    return _matrix(axes, strength=2)
-
-
-def each_value(**axes: Sequence[Any]) -> pytest.MarkDecorator:
-    """As `pairwise`, with even fewer combinations in the gate: it runs each value once."""
-    return _matrix(axes, strength=1)
-
-
-def first(count: int, values: Sequence[Any]) -> list[Any]:
-    """Values for `pytest.mark.parametrize`, of which the gate runs the first `count`."""
-    rest = [pytest.param(*_as_param(value).values, marks=EXHAUSTIVE) for value in values[count:]]
-    return [*values[:count], *rest]
+def mark_exhaustive(items: Iterable[pytest.Item]) -> None:
+    """Mark what `gate_runs` leaves out: `gate_runs("pairwise")` keeps each pair of values of two
+    parameters, `gate_runs("each value")` each value, `gate_runs(3)` the first three cells."""
+    functions = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("gate_runs") and not item.get_closest_marker("exhaustive"):
+            functions[item.nodeid.partition("[")[0]].append(item)
+    for cells in functions.values():
+        (wanted,) = cells[0].get_closest_marker("gate_runs").args  # type: ignore[union-attr]
+        for item in set(cells) - set(_kept(cells, wanted)):
+            item.add_marker(pytest.mark.exhaustive)
 
 
-def _matrix(axes: Mapping[str, Sequence[Any]], strength: int) -> pytest.MarkDecorator:
-    values = [[_as_param(value) for value in axis] for axis in axes.values()]
-    chosen = set(covering_cells([len(axis) for axis in values], strength))
-    cells = []
-    for cell in product(*(range(len(axis)) for axis in values)):
-        members = [axis[index] for axis, index in zip(values, cell, strict=True)]
-        marks = [mark for member in members for mark in member.marks]
-        if cell not in chosen:
-            marks.append(EXHAUSTIVE)
-        name = "-".join(member.id for member in members)
-        cells.append(pytest.param(*(m.values[0] for m in members), marks=marks, id=name))
-    return pytest.mark.parametrize(list(axes), cells)
+def _kept(cells: Sequence[pytest.Item], wanted: str | int) -> Sequence[pytest.Item]:
+    if isinstance(wanted, int):
+        return cells[:wanted]
+    size = {"pairwise": 2, "each value": 1}[wanted]
+    parts = []
+    for cell in cells:
+        values = [(name, repr(value)) for name, value in cell.callspec.params.items()]  # type: ignore[attr-defined]
+        parts.append(set(combinations(sorted(values), min(size, len(values)))))
+    return [cells[index] for index in covering(parts)]
 
 
-def covering_cells(sizes: Sequence[int], strength: int) -> Iterator[tuple[int, ...]]:
-    """Cells of a matrix in which each combination of values of `strength` axes occurs. Greedy, and
-    the same each time."""
-    cells = list(product(*map(range, sizes)))
-    missing = {part for cell in cells for part in combinations(enumerate(cell), strength)}
+def covering(sets: Sequence[set[object]]) -> list[int]:
+    """Indices of sets that have all elements of all sets among them: greedily, the first of those
+    that add most."""
+    missing = set[object]().union(*sets)
+    chosen = []
     while missing:
-        best = max(
-            cells, key=lambda cell: len(missing & {*combinations(enumerate(cell), strength)})
-        )
-        missing -= {*combinations(enumerate(best), strength)}
-        yield best
-
-
-def _as_param(value: Any) -> Any:
-    if hasattr(value, "marks"):
-        return value
-    values = value if isinstance(value, tuple) else (value,)
-    return pytest.param(*values, id=str(value))
+        best = max(range(len(sets)), key=lambda index: len(missing & sets[index]))
+        missing -= sets[best]
+        chosen.append(best)
+    return chosen

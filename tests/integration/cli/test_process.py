@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 from support.engine import Bench
-from support.tiers import each_value, first
 
 COMMAND = [sys.executable, "-c", "from sfcperf.cli.main import main; main()"]
 PATIENCE_S = 60
@@ -77,7 +76,8 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.stderr.splitlines()[-1] == "[]"
 
 
-@pytest.mark.parametrize("number", first(1, [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]))
+@pytest.mark.gate_runs(1)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_a_run_in_order(
     bench: Bench, running: subprocess.Popen[str], number: signal.Signals
 ) -> None:
@@ -101,7 +101,8 @@ def test_impatience_leaves_nothing_behind(bench: Bench, running: subprocess.Pope
     assert bench.leftovers() == []
 
 
-@pytest.mark.parametrize("seed", first(1, range(3)))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("seed", range(3))
 def test_killed_at_a_random_moment(bench: Bench, running: subprocess.Popen[str], seed: int) -> None:
     time.sleep(random.Random(seed).uniform(0, 0.6))
     running.kill()
@@ -146,6 +147,7 @@ def test_a_living_run_is_neither_resumed_nor_cleaned(
     assert running.returncode == 130
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("module", ["sfcperf.cli.failures", "typer", "sfcperf.cli.inputs"])
 def test_interrupted_before_the_run_begins(bench: Bench, module: str) -> None:
     """Ctrl-C in the middle of the imports, before and after signals are ours."""
@@ -168,10 +170,9 @@ def test_interrupted_before_the_run_begins(bench: Bench, module: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
 
 
-@each_value(
-    verb=["--help", "list", "runs", "show probe fake", "run", "run -q"],
-    closed=[">&-", "2>&-", "<&-", "<&- >&- 2>&-"],
-)
+@pytest.mark.gate_runs("each value")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("verb", ["--help", "list", "runs", "show probe fake", "run", "run -q"])
 def test_closed_streams_are_no_error(bench: Bench, closed: str, verb: str) -> None:
     path, results = bench.write(), str(bench.results)
     arguments = [

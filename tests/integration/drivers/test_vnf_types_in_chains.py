@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from support.scenarios import scenario, topology
-from support.tiers import each_value, first
 
 from sfcperf import plugins
 from sfcperf.active.server import start_server
@@ -63,10 +62,9 @@ def carries_traffic(driver: LocalDriver, deployment: Deployment, chain: Any) -> 
     assert driver.problems(deployment) == []
 
 
-@each_value(
-    engine=["nftables", "iptables", "iptables-legacy"],
-    encapsulation=["nsh-eth", "nsh-vxlan-gpe"],
-)
+@pytest.mark.gate_runs("each value")
+@pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
+@pytest.mark.parametrize("engine", ["nftables", "iptables", "iptables-legacy"])
 def test_firewall(driver: LocalDriver, engine: str, encapsulation: str) -> None:
     chain = scenario(
         ["router", "firewall"],
@@ -93,7 +91,8 @@ def test_the_most_rules_within_the_memory_of_the_descriptor(
     assert deployment.functions[0].counters()["passed_all_rules"] >= 2 * PINGS
 
 
-@pytest.mark.parametrize("encapsulation", first(1, ["nsh-eth", "nsh-vxlan-gpe"]))
+@pytest.mark.gate_runs(1)
+@pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 def test_nat(driver: LocalDriver, encapsulation: str) -> None:
     chain = scenario(["nat", "router", "nat"], encapsulation=encapsulation)  # type: ignore[arg-type]
     deployment = driver.deploy(chain)
@@ -106,7 +105,8 @@ def test_nat(driver: LocalDriver, encapsulation: str) -> None:
         assert counters["untracked"] == 6
 
 
-@pytest.mark.parametrize("encapsulation", first(1, ["nsh-vxlan-gpe", "nsh-eth"]))
+@pytest.mark.gate_runs(1)
+@pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 def test_load_balancer(driver: LocalDriver, encapsulation: str) -> None:
     chain = scenario(
         ["firewall", "load_balancer"],
@@ -125,7 +125,8 @@ def test_load_balancer(driver: LocalDriver, encapsulation: str) -> None:
     assert counters["balanced"] > 1000
 
 
-@pytest.mark.parametrize("encapsulation", first(1, ["nsh-eth", "nsh-vxlan-gpe"]))
+@pytest.mark.gate_runs(1)
+@pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 def test_delay(driver: LocalDriver, encapsulation: str) -> None:
     chain = scenario(
         ["router", "delay"],
@@ -150,7 +151,8 @@ def _needs(kind: str, **wanted: str) -> None:
             pytest.skip(f"{need.name}: {need.detail}; {need.remedy}")
 
 
-@pytest.mark.parametrize("encapsulation", first(1, ["nsh-vxlan-gpe", "nsh-eth"]))
+@pytest.mark.gate_runs(1)
+@pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 def test_dpi(driver: LocalDriver, encapsulation: str) -> None:
     _needs("dpi")
     chain = scenario(["router", "dpi"], encapsulation=encapsulation)  # type: ignore[arg-type]
@@ -177,7 +179,9 @@ def test_dpi_that_dies_is_told(driver: LocalDriver) -> None:
     assert "dpi-1: ndpiReader has ended with status -9" in driver.problems(deployment)
 
 
-@each_value(encapsulation=["nsh-eth", "nsh-vxlan-gpe"], engine=["nftables", "suricata"])
+@pytest.mark.gate_runs("each value")
+@pytest.mark.parametrize("engine", ["nftables", "suricata"])
+@pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 def test_ips(driver: LocalDriver, engine: str, encapsulation: str) -> None:
     _needs("ips", engine=engine)
     chain = scenario(
@@ -199,7 +203,9 @@ def test_ips(driver: LocalDriver, engine: str, encapsulation: str) -> None:
         assert counters["dropped_by_ips"] == 0
 
 
-@each_value(encapsulation=["nsh-eth", "nsh-vxlan-gpe"], where=["T1", "T2"])
+@pytest.mark.gate_runs("each value")
+@pytest.mark.parametrize("where", ["T1", "T2"])
+@pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 def test_functions_have_room_for_data_in_band(
     driver: LocalDriver, encapsulation: str, where: str
 ) -> None:

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 from support import ssh_servers
-from support.tiers import first
 
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
@@ -24,11 +23,14 @@ from sfcperf.hosts.ssh import SshHost
 
 pytestmark = pytest.mark.root
 
-KINDS = ["namespace", "jump", "sudo", "dropbear", "openssh"]
+KINDS = [
+    *("namespace", "sudo", "jump"),
+    *(pytest.param(kind, marks=pytest.mark.exhaustive) for kind in ("dropbear", "openssh")),
+]
 _numbers = itertools.count()
 
 
-@pytest.fixture(scope="module", params=first(3, KINDS))
+@pytest.fixture(scope="module", params=KINDS)
 def host(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Host]:

@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 from support import ssh_servers
 from support.ssh_servers import SshServer
-from support.tiers import first
 
 from sfcperf.errors import DeploymentError, InputError, MeasurementError
 from sfcperf.hosts import ssh_guest
@@ -29,7 +28,12 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(params=first(1, ["sudo", "dropbear", "openssh"]))
+@pytest.fixture(
+    params=[
+        "sudo",
+        *(pytest.param(kind, marks=pytest.mark.exhaustive) for kind in ("dropbear", "openssh")),
+    ]
+)
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SshServer]:
     folder = tmp_path / "guest"
     folder.mkdir()
@@ -111,6 +115,7 @@ def test_a_command_that_ran_is_reported_as_lost(
     until(lambda: not sleepers(server))
 
 
+@pytest.mark.exhaustive
 def test_no_command_runs_twice_and_none_is_forgotten(host: SshHost, server: SshServer) -> None:
     """Connections are cut at any moment, also between the sending of a command and its answer."""
     host.run(["mkdir", "-p", str(host.workdir)], timeout_s=20)
@@ -141,6 +146,7 @@ def test_no_command_runs_twice_and_none_is_forgotten(host: SshHost, server: SshS
     assert len(done) > 10
 
 
+@pytest.mark.exhaustive
 def test_who_is_killed_leaves_nothing_running(
     server: SshServer, workdir: Path, tmp_path: Path
 ) -> None:
@@ -162,6 +168,7 @@ def test_who_is_killed_leaves_nothing_running(
     until(lambda: not server.processes())
 
 
+@pytest.mark.exhaustive
 def test_who_goes_silent_leaves_nothing_running(
     server: SshServer, workdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

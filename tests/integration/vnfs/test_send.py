@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scapy.layers.inet import ICMP, IP
 from scapy.layers.l2 import Ether
 from support.tiers import examples
-from vnf_wires import Lab, Port, ip, space
+from support.wires import Lab, Port, ip, space
 
 from sfcperf.hosts.base import Completed
 from sfcperf.vnfs import binaries

@@ -1,8 +1,8 @@
 """A run that is killed at any moment is resumed to the end, and leaves nothing.
 
 The run lives in a forked child that kills itself at one of the system calls that change the disk;
-every moment between two of them is the same to whoever comes next. All of them take minutes:
-SFCPERF_CRASH_POINTS=all; by default a sample that is different in each part of the run.
+every moment between two of them is the same to whoever comes next. All of them take minutes; the
+gate takes a few, in each part of the run.
 """
 
 from __future__ import annotations

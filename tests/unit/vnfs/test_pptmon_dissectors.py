@@ -12,7 +12,7 @@ from scapy.layers.inet import IP, TCP, UDP, in4_chksum
 from scapy.layers.inet6 import IPv6, in6_chksum
 from scapy.layers.l2 import Ether
 from support.frames_judge import judge
-from support.pptmon_zoo import FRAMES, SERVICE_HEADERS
+from support.pptmon.zoo import FRAMES, SERVICE_HEADERS
 from support.tiers import examples
 
 from sfcperf.vnfs.pptmon import packet

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from pptmon_bench import Chain
 from scapy.packet import Raw
-from support.pptmon_zoo import (
+from support.pptmon.bench import Chain
+from support.pptmon.zoo import (
     FRAMES,
     OTHER_CONTEXTS,
     ethernet,
@@ -56,6 +56,7 @@ ROOM: dict[tuple[str, Format], int] = {
 }
 
 
+@pytest.mark.gate_runs(4)
 @pytest.mark.parametrize(("name", "layout"), ROOM, ids=str)
 def test_the_last_hop_that_fits(
     chain_of: Callable[[int], Chain], name: str, layout: Format
@@ -85,6 +86,7 @@ def test_the_last_hop_that_fits(
     assert (transit["truncated"], sink["truncated"]) == (1, 2)
 
 
+@pytest.mark.gate_runs(3)
 @pytest.mark.parametrize(
     ("name", "layout", "length", "hops"),
     [
@@ -156,6 +158,7 @@ def test_nsh_values_are_right_to_the_precision_of_the_float(
     assert sample.sample == 9
 
 
+@pytest.mark.gate_runs(2)
 @pytest.mark.parametrize("there", [38, 39, 40, 63, 64, 65, 66])
 def test_nsh_at_the_seams_of_context_headers(chain_of: Callable[[int], Chain], there: int) -> None:
     """39 hops fill a context header; 252 bytes the whole of NSH."""
@@ -189,6 +192,7 @@ def test_contexts_of_others_leave_less_room(chain_of: Callable[[int], Chain]) ->
     assert (len(sample.hops), sample.flags) == (there, {"truncated"})
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("name", ["tcp", "udp", "nsh", "gpe"])
 @pytest.mark.parametrize("narrow", [2, 3], ids=["transit", "sink"])
 def test_no_packet_is_lost_for_being_measured(

@@ -7,13 +7,13 @@ from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
-from pptmon_bench import Chain
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Packet, Raw
 from support.frames_judge import judge
-from support.pptmon_zoo import (
+from support.pptmon.bench import Chain
+from support.pptmon.zoo import (
     DATA,
     FRAMES,
     RECEIVER_4,
@@ -71,6 +71,7 @@ def flow_of(frame: bytes) -> Flow:
     return Flow(layers[-1].kind.value, source, destination, transport.sport, transport.dport)
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("carrier", ["auto", "l4", "nsh"])
 @pytest.mark.parametrize("layout", Format)
 def test_every_form_is_measured_and_restored(
@@ -166,6 +167,7 @@ def check_counters(chain: Chain, count: int) -> None:
             assert counters[name] == 0, (name, counters)
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("layout", Format)
 @pytest.mark.parametrize("hook", ["tcx", "clsact"])
 def test_one_vnf_alone(chain_of: Callable[[int], Chain], hook: str, layout: Format) -> None:
@@ -197,6 +199,7 @@ def test_headers_that_the_model_wrote(chain_of: Callable[[int], Chain], layout: 
         assert sample.hops[0].value == 0xFFFFFE, name
 
 
+@pytest.mark.gate_runs(3)
 @pytest.mark.parametrize("inner", INSIDE)
 def test_metadata_travels_with_whatever_is_inside(
     chain_of: Callable[[int], Chain], inner: str
@@ -215,6 +218,7 @@ def test_metadata_travels_with_whatever_is_inside(
     assert (sample.spi, sample.si, len(sample.hops)) == (42, 200, 2)
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("metric", ["backlog", "cpu", "delay"])
 @pytest.mark.parametrize("layout", Format)
 def test_other_metrics(chain_of: Callable[[int], Chain], layout: Format, metric: str) -> None:

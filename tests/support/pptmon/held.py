@@ -14,11 +14,10 @@ import select
 import struct
 from pathlib import Path
 
-from pptmon_bench import Chain, bridge
-from vnf_wires import PATIENCE_S, Lab, Port, ip, space
-
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.hosts.process import inside
+from support.pptmon.bench import Chain, bridge
+from support.wires import PATIENCE_S, Lab, Port, ip, space
 
 TUN = Path("/dev/net/tun")
 _TUNSETIFF, _IFF_TAP, _IFF_NO_PI = 0x400454CA, 0x0002, 0x1000

@@ -8,11 +8,13 @@ import select
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+
+import pytest
 
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.hosts.process import inside
@@ -148,3 +150,9 @@ def eventually(condition: Callable[[], bool]) -> bool:
             return True
         time.sleep(0.01)
     return condition()
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    with Lab(tmp_path) as made:
+        yield made

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from pptmon_routers import RoutedPath
-from support.tiers import each_value, first
+from support.pptmon.routers import RoutedPath
 
 pytestmark = pytest.mark.root
 
@@ -21,16 +20,20 @@ def check_counters(path: RoutedPath) -> None:
             assert counters[name] == 0, counters
 
 
-@pytest.mark.parametrize("mib", first(1, [64, 1024]))
-@each_value(chain=[(1, "rfc"), (3, "paper")], offloads=["on", "off"], sampled=list(SAMPLED))
+@pytest.mark.gate_runs("each value")
+@pytest.mark.parametrize("sampled", SAMPLED)
+@pytest.mark.parametrize("offloads", ["on", "off"])
+@pytest.mark.parametrize("mib", [64, pytest.param(1024, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize(("vnfs", "layout"), [(1, "rfc"), (3, "paper")])
 def test_tcp_in_each_direction(
     routers: Callable[[int], RoutedPath],
-    chain: tuple[int, str],
+    vnfs: int,
+    layout: str,
+    mib: int,
     offloads: str,
     sampled: str,
-    mib: int,
 ) -> None:
-    (vnfs, layout), bytes_ = chain, mib * MIB
+    bytes_ = mib * MIB
     path = routers(vnfs)
     path.offloads(offloads)
     for reverse in (False, True):
@@ -53,7 +56,8 @@ def test_tcp_in_each_direction(
     )
 
 
-@pytest.mark.parametrize("offloads", first(1, ["on", "off"]))
+@pytest.mark.gate_runs(1)
+@pytest.mark.parametrize("offloads", ["on", "off"])
 def test_a_chain_with_room_for_hops(routers: Callable[[int], RoutedPath], offloads: str) -> None:
     """1500 bytes outside, 9000 inside: full segments carry hops, and leave as they came."""
     path = routers(3)
@@ -67,7 +71,8 @@ def test_a_chain_with_room_for_hops(routers: Callable[[int], RoutedPath], offloa
     assert path.pptmons[-1].counters()["reported"] > 100
 
 
-@pytest.mark.parametrize("offloads", first(1, ["on", "off"]))
+@pytest.mark.gate_runs(1)
+@pytest.mark.parametrize("offloads", ["on", "off"])
 def test_jumbo_frames(routers: Callable[[int], RoutedPath], offloads: str) -> None:
     path = routers(1)
     path.mtu(9000, 9000)
@@ -90,12 +95,14 @@ def test_a_smaller_mtu_on_the_way(routers: Callable[[int], RoutedPath]) -> None:
     check_counters(path)
 
 
-@each_value(form=[(4, 1000), (6, 1001), (4, 8)], offloads=["on", "off"], layout=["paper", "rfc"])
+@pytest.mark.gate_runs("each value")
+@pytest.mark.parametrize("layout", ["paper", "rfc"])
+@pytest.mark.parametrize("offloads", ["on", "off"])
+@pytest.mark.parametrize(("version", "size"), [(4, 1000), (6, 1001), (4, 8)])
 def test_datagrams(
-    routers: Callable[[int], RoutedPath], form: tuple[int, int], offloads: str, layout: str
+    routers: Callable[[int], RoutedPath], version: int, size: int, offloads: str, layout: str
 ) -> None:
     """Checksummed by the kernel or by the hardware that a veth is not."""
-    version, size = form
     path = routers(3)
     path.offloads(offloads)
     path.measure("--period-ms", "0", "--format", layout)
@@ -106,6 +113,7 @@ def test_datagrams(
     assert path.pptmons[-1].counters()["reported"] >= 4000
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("offloads", ["on", "off"])
 def test_datagrams_that_the_kernel_cuts(
     routers: Callable[[int], RoutedPath], offloads: str

@@ -10,59 +10,34 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pptmon_bench import Chain
-from pptmon_tap import NEEDS_CSUM, Offload
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
-from scapy.packet import Packet
-from scapy.utils import checksum
 from support.frames_judge import judge
-from support.pptmon_zoo import DATA, FRAMES, ethernet, network, tcp, udp
+from support.pptmon.bench import Chain
+from support.pptmon.offloads import (
+    GSO_TCP,
+    finished_by_hardware,
+    super_packet,
+    unfinished,
+    without_checksum,
+    wrong_with,
+)
+from support.pptmon.tap import NEEDS_CSUM
+from support.pptmon.zoo import DATA, FRAMES, ethernet, network, tcp, udp
 
 from sfcperf.vnfs.pptmon import packet
-from sfcperf.vnfs.pptmon.errors import FormatError
 from sfcperf.vnfs.pptmon.format import Format
-from sfcperf.vnfs.pptmon.layers import Kind, walk
 
 pytestmark = pytest.mark.root
 
-GSO_TCP = {4: 1, 6: 4}  # VIRTIO_NET_HDR_GSO_TCPV4, _TCPV6
 GSO_UDP_L4 = 5
-CHECKSUM_AT = {Kind.TCP: 16, Kind.UDP: 6}
 PARTIAL = [
     "ipv4/tcp", "ipv6/tcp", "ipv4/tcp-timestamps", "ipv4/tcp-odd", "ipv4/tcp-syn", "ipv4/udp",
     "ipv4/udp-odd", "ipv6/udp", "ipv6/udp-odd", "ipv4/udp-one-byte", "ipv4/udp-empty",
     "vlan/ipv4/tcp", "vlan/ipv6/udp-odd", "ipv4-options/udp-odd", "ipv6-hop-by-hop/tcp-timestamps",
     "nsh/md1/ipv4/tcp", "nsh/md1/ipv6/udp", "nsh/md1/ipv4/udp-odd",
 ]  # fmt: skip
-
-
-def unfinished(frame: bytes) -> tuple[bytes, Offload]:
-    """The frame as a kernel hands it to hardware: the pseudo header's sum instead of a checksum."""
-    layers = walk(frame)
-    last, network_ = layers[-1], layers[-2]
-    data = bytearray(frame)
-    at = last.start + CHECKSUM_AT[last.kind]
-    addresses = frame[network_.start + 12 : network_.start + 20]
-    if network_.kind is Kind.IPV6:
-        addresses = frame[network_.start + 8 : network_.start + 40]
-    length = network_.end - last.start
-    protocol = 6 if last.kind is Kind.TCP else 17
-    pseudo = addresses + length.to_bytes(4, "big") + protocol.to_bytes(4, "big")
-    data[at : at + 2] = (0xFFFF ^ checksum(pseudo)).to_bytes(2, "big")
-    return bytes(data), Offload(last.start, CHECKSUM_AT[last.kind], flags=NEEDS_CSUM)
-
-
-def finished_by_hardware(frame: bytes, offload: Offload) -> bytes:
-    """What goes on the wire: the sum from the start to the end of the frame, as hardware does."""
-    if not offload.flags & NEEDS_CSUM:
-        return frame
-    data = bytearray(frame)
-    at = offload.csum_start + offload.csum_offset
-    total = checksum(frame[offload.csum_start :])
-    data[at : at + 2] = (total or 0xFFFF if offload.csum_offset == 6 else total).to_bytes(2, "big")
-    return bytes(data)
 
 
 @pytest.mark.parametrize("layout", Format)
@@ -129,31 +104,10 @@ def test_metadata_of_nsh_before_an_unfinished_checksum(
         assert wrong_with(finished_by_hardware(carried, left), FRAMES[name], 1) is None
 
 
-def wrong_with(carried: bytes, frame: bytes, hops: int) -> str | None:
-    """Why this is not the frame with a header of so many hops."""
-    try:
-        found = packet.read(carried)
-        if found is None or len(found.header.hops) != hops:
-            return f"header {found}"
-        return None if packet.strip(carried) == frame else "changed"
-    except FormatError as error:
-        return str(error)
-
-
-def super_packet(
-    version: int, transport: Packet, gso_type: int, size: int
-) -> tuple[bytes, Offload]:
-    """One that is to be cut into segments of so many bytes of payload."""
-    frame, offload = unfinished(bytes(ethernet() / network(version) / transport))
-    headers = walk(frame)[-1].payload
-    return frame, Offload(
-        offload.csum_start, offload.csum_offset, gso_type, size, headers, NEEDS_CSUM
-    )
-
-
 SIZES = [3000, 20_000, 60_000]
 
 
+@pytest.mark.gate_runs("pairwise")
 @pytest.mark.parametrize("version", [4, 6])
 @pytest.mark.parametrize("bytes_", SIZES)
 @pytest.mark.parametrize("options", [[], [("NOP", None), ("NOP", None), ("Timestamp", (1, 2))]])
@@ -193,12 +147,7 @@ def check_stripped(carried: bytes, frame: bytes) -> None:
     assert without_checksum(packet.strip(carried)) == without_checksum(frame)
 
 
-def without_checksum(frame: bytes) -> bytes:
-    """TCP's, which is whoever's who cuts the packet."""
-    at = walk(frame)[-1].start + 16
-    return frame[:at] + b"\0\0" + frame[at + 2 :]
-
-
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("layout", Format)
 @pytest.mark.parametrize("version", [4, 6])
 def test_super_packets_that_the_vnf_itself_cuts(
@@ -244,6 +193,7 @@ def payload_of(segments: list[bytes]) -> bytes:
     return b"".join(part for _, part in sorted(parts))
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("version", [4, 6])
 def test_super_packets_of_udp_are_left_alone(chain_of: Callable[..., Chain], version: int) -> None:
     """Each segment would need a trailer of its own."""

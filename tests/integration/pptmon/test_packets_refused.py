@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from pptmon_bench import Chain
 from scapy.layers.inet import ICMP, IP, UDP
 from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Packet, Raw
-from support.pptmon_zoo import (
+from support.pptmon.bench import Chain
+from support.pptmon.zoo import (
     DATA,
     FRAMES,
     NO_ROOM,
@@ -104,6 +104,7 @@ def test_what_is_left_alone(chain_of: Callable[[int], Chain], layout: Format) ->
     assert chain.sink.samples() == []
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize(
     ("layout", "inner", "bytes_"),
     [(Format.PAPER, "tcp", 8), (Format.RFC, "tcp", 12), (Format.PAPER, "udp", 8),
@@ -130,6 +131,7 @@ def test_the_mtu_to_the_byte(
     assert (counters["sampled"], counters["no_room_mtu"]) == (1, 1)
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("layout", Format)
 @pytest.mark.parametrize("name", ["ipv4/tcp", "ipv6/tcp-timestamps", "ipv4/udp-odd", "ipv6/udp"])
 def test_headers_from_elsewhere_stay_as_they_are(
@@ -184,6 +186,7 @@ MULTICAST = {
 }  # fmt: skip
 
 
+@pytest.mark.gate_runs(3)
 @pytest.mark.parametrize("name", MULTICAST)
 def test_multicast_and_broadcast_come_through_whole(
     chain_of: Callable[[int], Chain], name: str
@@ -210,6 +213,7 @@ FILTERS = {
 }
 
 
+@pytest.mark.gate_runs(3)
 @pytest.mark.parametrize("expression", FILTERS)
 def test_the_filter(chain_of: Callable[[int], Chain], expression: str) -> None:
     chain = chain_of(1)

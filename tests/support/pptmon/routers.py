@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pptmon_process import Pptmon
-from vnf_wires import Lab, Port, eventually, ip, space
-
 from sfcperf.hosts.base import Process
 from sfcperf.hosts.namespace import NamespaceHost
+from support.pptmon.process import Pptmon
+from support.wires import Lab, Port, eventually, ip, space
 
-_PROGRAM = Path(__file__).with_name("pptmon_stream.py")
+_PROGRAM = Path(__file__).with_name("stream.py")
 OFFLOADS = ("tso", "gso", "gro", "tx", "rx")
 _ports = itertools.count(20_000)
 

@@ -1,9 +1,9 @@
 """One end of a stream, run in a namespace: prints how many bytes there were and their SHA-256.
 
-    pptmon_stream.py send tcp ADDRESS PORT BYTES
-    pptmon_stream.py receive tcp ADDRESS PORT
-    pptmon_stream.py send udp ADDRESS PORT BYTES SIZE [SEGMENT]
-    pptmon_stream.py receive udp ADDRESS PORT
+    stream.py send tcp ADDRESS PORT BYTES
+    stream.py receive tcp ADDRESS PORT
+    stream.py send udp ADDRESS PORT BYTES SIZE [SEGMENT]
+    stream.py receive udp ADDRESS PORT
 
 UDP datagrams begin with their number, are SIZE bytes long, and what they carry follows from the
 number, so that a receiver knows which are whole. With SEGMENT, the kernel cuts them (UDP_SEGMENT).

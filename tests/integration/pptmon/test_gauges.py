@@ -13,10 +13,10 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from pptmon_bench import Chain
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
-from vnf_wires import Port, eventually, space
+from support.pptmon.bench import Chain
+from support.wires import Port, eventually, space
 
 pytestmark = pytest.mark.root
 

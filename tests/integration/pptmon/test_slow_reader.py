@@ -7,9 +7,9 @@ import subprocess
 from collections.abc import Callable
 
 import pytest
-from pptmon_bench import Chain
-from pptmon_process import BINARY
-from support.pptmon_zoo import FRAMES
+from support.pptmon.bench import Chain
+from support.pptmon.process import BINARY
+from support.pptmon.zoo import FRAMES
 
 from sfcperf.hosts.process import inside
 from sfcperf.vnfs import binaries

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from pptmon_bench import Seen, bridge, exchange, quiet, tap
-from pptmon_process import BINARY, Pptmon
-from pptmon_tap import NEEDS_CSUM, Offload, Tap
-from support.pptmon_zoo import DATA, FRAMES, ethernet, network, tcp
-from vnf_wires import Lab, Port
+from support.pptmon.bench import Seen, bridge, exchange, quiet, tap
+from support.pptmon.process import BINARY, Pptmon
+from support.pptmon.tap import NEEDS_CSUM, Offload, Tap
+from support.pptmon.zoo import DATA, FRAMES, ethernet, network, tcp
+from support.wires import Lab, Port
 
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.pptmon import packet
@@ -72,6 +72,7 @@ def outside(lab: Lab, tmp_path: Path) -> Callable[..., Outside]:
     return make
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("layout", Format)
 @pytest.mark.parametrize("way", ["through the host", "from the outer end itself"])
 def test_every_form(outside: Callable[..., Outside], layout: Format, way: str) -> None:
@@ -94,6 +95,7 @@ def test_every_form(outside: Callable[..., Outside], layout: Format, way: str) -
     assert (counters["failed"], counters["malformed"], counters["foreign"]) == (0, 0, 0)
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("version", [4, 6])
 def test_super_packets(outside: Callable[..., Outside], version: int) -> None:
     bench = outside(offloads=True)

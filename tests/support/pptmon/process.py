@@ -5,12 +5,11 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
-from vnf_wires import eventually
-
 from sfcperf.hosts.base import Process
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.pptmon.events import Counters, Event, Ready, Sample, parse
+from support.wires import eventually
 
 BINARY = "pptmon"
 

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from os import sched_getaffinity, sched_setaffinity
 from pathlib import Path
 
-from vnf_wires import PATIENCE_S
-
 from sfcperf.hosts.process import inside
+from support.wires import PATIENCE_S
 
 _ETH_P_ALL = 3
 _SOL_PACKET, _AUXDATA, _VNET_HDR, _IGNORE_OUTGOING = 263, 8, 15, 23

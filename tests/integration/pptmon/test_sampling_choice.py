@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 
 import pytest
-from pptmon_bench import Chain
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
+from support.pptmon.bench import Chain
 
 pytestmark = pytest.mark.root
 
@@ -39,6 +39,7 @@ def _places(chain: Chain) -> list[int]:
     return [flow.sport - 1000 for flow in flows if flow is not None and flow.sport is not None]
 
 
+@pytest.mark.exhaustive
 def test_the_first_packet_of_a_period_is_the_head_of_a_burst(
     chain_of: Callable[[int], Chain],
 ) -> None:

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pptmon_hooks import children, clsact, is_alive, qdiscs, tcx
-from pptmon_process import BINARY, Pptmon
-from vnf_wires import Lab, Port, eventually, ip, space
+from support.pptmon.hooks import children, clsact, is_alive, qdiscs, tcx
+from support.pptmon.process import BINARY, Pptmon
+from support.wires import Lab, Port, eventually, ip, space
 
 from sfcperf.hosts.process import inside
 from sfcperf.vnfs import binaries
@@ -112,6 +112,7 @@ def test_one_interface_may_be_both(vnf: Vnf, hook: str) -> None:
     assert vnf.is_clean()
 
 
+@pytest.mark.gate_runs("each value")
 @BOTH
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
 def test_nothing_stays(vnf: Vnf, hook: str, how: signal.Signals) -> None:
@@ -133,6 +134,7 @@ def test_the_guard_outlives_the_process_group(vnf: Vnf) -> None:
     assert eventually(vnf.is_clean)
 
 
+@pytest.mark.gate_runs(1)
 @BOTH
 def test_killed_at_any_moment_of_its_start(vnf: Vnf, hook: str) -> None:
     began = time.monotonic()
@@ -189,6 +191,7 @@ def test_the_next_one_cleans_the_other_direction_as_well(vnf: Vnf) -> None:
     assert vnf.is_clean()
 
 
+@pytest.mark.gate_runs("each value")
 @BOTH
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_two_directions_on_the_same_interfaces(vnf: Vnf, hook: str, how: signal.Signals) -> None:
@@ -207,6 +210,7 @@ def test_two_directions_on_the_same_interfaces(vnf: Vnf, hook: str, how: signal.
     assert eventually(vnf.is_clean)
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize("priority", ["1", "49152"])
 def test_filters_of_others_are_left(vnf: Vnf, how: signal.Signals, priority: str) -> None:

@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable
 
 import pytest
-from pptmon_bench import Chain
-from pptmon_tap import Tap, pinned
-from support.pptmon_zoo import FRAMES
-from vnf_wires import eventually
+from support.pptmon.bench import Chain
+from support.pptmon.tap import Tap, pinned
+from support.pptmon.zoo import FRAMES
+from support.wires import eventually
 
 pytestmark = pytest.mark.root
 
@@ -43,6 +43,7 @@ def send_from_all_cpus(chain: Chain, duration_s: float) -> int:
     return sum(counts)
 
 
+@pytest.mark.gate_runs(2)
 @pytest.mark.parametrize(
     ("option", "period_s"),
     [(("--period-ms", "100"), 0.1), (("--rate", "50"), 0.02), (("--rate", "1000"), 0.001),

@@ -6,13 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pptmon_bench import Chain
-from pptmon_tap import NEEDS_CSUM, Offload
 from scapy.layers.vxlan import VXLAN
 from scapy.utils import checksum
 from support.frames_judge import judge
-from support.pptmon_zoo import DATA, FRAMES, ethernet, network, tcp, udp
-from test_pptmon_packets_offloads import (
+from support.pptmon.bench import Chain
+from support.pptmon.offloads import (
     GSO_TCP,
     finished_by_hardware,
     super_packet,
@@ -20,6 +18,8 @@ from test_pptmon_packets_offloads import (
     without_checksum,
     wrong_with,
 )
+from support.pptmon.tap import NEEDS_CSUM, Offload
+from support.pptmon.zoo import DATA, FRAMES, ethernet, network, tcp, udp
 
 from sfcperf.vnfs.pptmon.layers import Kind, walk
 
@@ -42,6 +42,7 @@ def unfinished_outside(frame: bytes) -> tuple[bytes, Offload]:
     return bytes(data), Offload(outer.start, 6, flags=NEEDS_CSUM)
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("outer", [4, 6])
 @pytest.mark.parametrize("inside", INSIDE)
 def test_an_outer_checksum_that_the_hardware_computes(

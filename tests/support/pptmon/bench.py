@@ -13,12 +13,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pptmon_process import Pptmon
-from pptmon_tap import Offload, Tap, mark_frame
-from vnf_wires import Lab, Port, ip, space
-
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.vnfs.pptmon.events import Sample
+from support.pptmon.process import Pptmon
+from support.pptmon.tap import Offload, Tap, mark_frame
+from support.wires import Lab, Port, ip, space
 
 _marks = itertools.count(1)
 

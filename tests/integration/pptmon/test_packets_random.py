@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from pptmon_bench import Chain, build
-from support.pptmon_zoo import FRAMES
+from support.pptmon.bench import Chain, build
+from support.pptmon.zoo import FRAMES
 from support.tiers import examples
-from vnf_wires import Lab
+from support.wires import Lab
 
 from sfcperf.vnfs.pptmon import packet
 from sfcperf.vnfs.pptmon.errors import FormatError

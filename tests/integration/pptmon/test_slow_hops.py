@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable
 
 import pytest
-from pptmon_bench import Chain
-from pptmon_held import TUN, HeldVnf
 from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
-from support.pptmon_zoo import FRAMES
-from vnf_wires import Lab
+from support.pptmon.bench import Chain
+from support.pptmon.held import TUN, HeldVnf
+from support.pptmon.zoo import FRAMES
+from support.wires import Lab
 
 from sfcperf.vnfs.pptmon import packet
 from sfcperf.vnfs.pptmon.value import VALUE_MAX

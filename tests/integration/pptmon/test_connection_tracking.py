@@ -8,8 +8,8 @@ import socket
 from collections.abc import Callable
 
 import pytest
-from pptmon_routers import RoutedPath
-from vnf_wires import eventually
+from support.pptmon.routers import RoutedPath
+from support.wires import eventually
 
 from sfcperf.hosts.process import inside
 
@@ -29,6 +29,7 @@ table inet judge {
 COUNT = 20
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("version", [4, 6])
 @pytest.mark.parametrize(
     ("layout", "offloads", "passes"),
@@ -52,6 +53,7 @@ def test_datagrams_with_trailers_at_a_stateful_firewall(
         assert verdicts(path) == {"valid": 0, "invalid": COUNT}
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("layout", ["rfc", "paper"])
 def test_tcp_at_a_stateful_firewall(routers: Callable[[int], RoutedPath], layout: str) -> None:
     """Options are known to it, as is that it does not know them."""
