@@ -27,10 +27,12 @@ unexport PYTHONDONTWRITEBYTECODE
 
 Q := $(if $(V),,@)
 
+# ALL=1 adds the exhaustive tests to those of the gate.
+PYTEST = $(BIN)/python -m pytest $(if $(ALL),-m "" --hypothesis-profile exhaustive)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup venv host dataplanes servers run test lint format types typing imports bench docs clean distclean
-.PHONY: openstack openstack-up openstack-down openstack-enter test-openstack
+.PHONY: help setup venv host dataplanes servers run test test-all lint format types typing imports bench docs
+.PHONY: clean distclean openstack openstack-up openstack-down openstack-enter test-openstack
 
 help: ## This text
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,8 +42,11 @@ setup: dataplanes ## Virtual environment, system packages, compiled data planes 
 run: setup ## Run workflows/quickstart.json (another: WORKFLOW=...)
 	$(Q)$(BIN)/sfcperf run $(WORKFLOW)
 
-test: setup servers ## All tests (root: namespaces, servers); ARGS="tests/unit -k name" narrows
-	$(Q)$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS) </dev/null
+test: setup servers ## The gate, 8 minutes (root: namespaces, servers); ARGS="tests/unit -k name" narrows
+	$(Q)$(PYTEST) -n 2 --dist loadgroup $(ARGS) </dev/null
+
+test-all: ## Every test, also the exhaustive ones and those on OpenStack (hours)
+	$(Q).ci/run ALL=1
 
 openstack-up: openstack ## A real OpenStack in namespaces of its own (root, Debian 12; again: seconds)
 	$(Q)$(OPENSTACK) up
@@ -52,9 +57,8 @@ openstack-down: venv ## Stop it; nothing of it stays but files for the next star
 openstack-enter: ## A shell in it, as a user of the cloud
 	$(Q)playbooks/openstack/enter $${SHELL:-/bin/sh}
 
-test-openstack: openstack-up dataplanes ## Tests of the OpenStack driver, in it; ARGS="tests/openstack -k name" narrows
-	$(Q)SFCPERF_CLOUD_REQUIRED=1 playbooks/openstack/enter \
-	    $(BIN)/python -m pytest $(or $(ARGS),tests/openstack) </dev/null
+test-openstack: openstack-up dataplanes ## The gate of the OpenStack driver, in it, 12 minutes (ALL=1: every test)
+	$(Q)SFCPERF_CLOUD_REQUIRED=1 playbooks/openstack/enter $(PYTEST) $(or $(ARGS),tests/openstack) </dev/null
 
 lint: venv ## ruff, mypy --strict, import-linter, clang-format, playbooks, spelling and style of the docs
 	$(Q)$(BIN)/ruff check .

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from pkgutil import resolve_name
 from typing import Any, ClassVar
 
@@ -134,4 +134,10 @@ def _text(error: Exception) -> str:
 def _points(kind: str) -> tuple[EntryPoint, ...]:
     if kind not in GROUPS:
         raise InputError(f"there is no plug-in kind {kind!r}", allowed=", ".join(GROUPS))
-    return tuple(entry_points(group=GROUPS[kind]))
+    return tuple(_installed().select(group=GROUPS[kind]))
+
+
+@cache
+def _installed() -> EntryPoints:
+    """Read once: it takes a file of each installed package."""
+    return entry_points()

@@ -1,4 +1,4 @@
-"""What all tests share: skips with reasons, and a state folder of their own."""
+"""What all tests share: tiers, skips with reasons, and a state folder of their own."""
 
 from __future__ import annotations
 
@@ -8,10 +8,46 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+from support.tiers import mark_exhaustive, register_profiles
+
+register_profiles()
+_DESELECTED = pytest.StashKey[int]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Before pytest deselects by markers."""
+    mark_exhaustive(items)
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    """Count them: pytest-xdist does not tell what its workers deselect."""
+    if items:
+        stash = items[0].config.stash
+        stash[_DESELECTED] = stash.get(_DESELECTED, 0) + len(items)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker hands its count to the process that prints the summary."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["deselected"] = session.config.stash.get(_DESELECTED, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """All workers deselect the same tests."""
+    node.config.stash[_DESELECTED] = getattr(node, "workeroutput", {}).get("deselected", 0)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was not run."""
+    if count := terminalreporter.config.stash.get(_DESELECTED, 0):
+        terminalreporter.line(f"{count} tests deselected; `make test-all` runs every test")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -51,6 +51,7 @@ def test_everything_is_drawn_without_network_or_errors(browser: Browser, page: P
     assert "2 of 4 are worse" in browser.find_element(By.ID, "verdict").text
 
 
+@pytest.mark.exhaustive
 def test_the_forest_is_drawn_to_scale(browser: Browser, page: Path) -> None:
     """+10 % lies right of the margin's end at +5 %, twice as far from 0."""
     browser.get(page.as_uri())

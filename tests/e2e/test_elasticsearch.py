@@ -29,7 +29,6 @@ from sfcperf.workflow.model import PublishSpec
 
 pytestmark = [
     pytest.mark.server,
-    pytest.mark.slow,
     pytest.mark.xdist_group("elasticsearch"),
 ]
 SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
@@ -86,6 +85,7 @@ def test_a_run_is_sent_and_sent_again(elasticsearch: Server, store: RunStore, pr
     telemetry_is_there_once(elasticsearch, store, prefix)
 
 
+@pytest.mark.exhaustive
 def test_a_rollover_between_a_lost_answer_and_the_next_attempt(
     elasticsearch: Server, store: RunStore, prefix: str
 ) -> None:
@@ -107,6 +107,7 @@ def test_a_rollover_between_a_lost_answer_and_the_next_attempt(
     telemetry_is_there_once(elasticsearch, store, prefix)
 
 
+@pytest.mark.exhaustive
 def test_documents_that_are_there_twice_are_mended(
     elasticsearch: Server, store: RunStore, prefix: str
 ) -> None:
@@ -121,6 +122,7 @@ def test_documents_that_are_there_twice_are_mended(
     telemetry_is_there_once(elasticsearch, store, prefix)
 
 
+@pytest.mark.exhaustive
 def test_the_server_is_killed_in_the_middle(
     elasticsearch: Server, store: RunStore, prefix: str
 ) -> None:
@@ -146,6 +148,7 @@ def test_the_server_is_killed_in_the_middle(
     telemetry_is_there_once(elasticsearch, store, prefix)
 
 
+@pytest.mark.exhaustive
 def test_the_sender_is_killed_in_the_middle(
     elasticsearch: Server, store: RunStore, prefix: str, state_dir: Path
 ) -> None:
@@ -171,6 +174,7 @@ def test_the_sender_is_killed_in_the_middle(
     telemetry_is_there_once(elasticsearch, store, prefix)
 
 
+@pytest.mark.exhaustive
 def test_a_busy_server_is_asked_again(elasticsearch: Server, store: RunStore, prefix: str) -> None:
     def busy(request: Request) -> Fault | None:
         return "too busy" if request.is_bulk and request.number % 3 == 1 else None
@@ -181,6 +185,7 @@ def test_a_busy_server_is_asked_again(elasticsearch: Server, store: RunStore, pr
     telemetry_is_there_once(elasticsearch, store, prefix)
 
 
+@pytest.mark.exhaustive
 def test_a_new_analysis_replaces_summaries_where_they_are(
     elasticsearch: Server, store: RunStore, prefix: str
 ) -> None:
@@ -200,6 +205,7 @@ def test_a_new_analysis_replaces_summaries_where_they_are(
     telemetry_is_there_once(elasticsearch, store, prefix)
 
 
+@pytest.mark.exhaustive
 def test_verify_names_what_is_missing_and_extra(
     elasticsearch: Server, store: RunStore, prefix: str
 ) -> None:

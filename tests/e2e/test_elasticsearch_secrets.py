@@ -19,7 +19,6 @@ from sfcperf.results.store import RunStore
 
 pytestmark = [
     pytest.mark.server,
-    pytest.mark.slow,
     pytest.mark.xdist_group("elasticsearch"),
 ]
 SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
@@ -55,6 +54,7 @@ def index(
     )
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize(
     ("authorization", "secrets"),
     [
@@ -103,6 +103,7 @@ def test_a_secret_opens_the_door_and_is_seen_nowhere(
         assert not [text for text in (*written, *said, *seen) if secret in text]
 
 
+@pytest.mark.exhaustive
 def test_only_a_certificate_that_is_trusted(
     elasticsearch: Server, store: RunStore, prefix: str, certificate: Path, tmp_path: Path
 ) -> None:

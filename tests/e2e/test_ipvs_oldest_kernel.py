@@ -60,6 +60,9 @@ done
 """
 
 
+pytestmark = pytest.mark.exhaustive
+
+
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Machine]:
     kernel = required()

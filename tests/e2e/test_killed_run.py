@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 from support.local import processes_of, processes_with, traces
 
-pytestmark = [pytest.mark.root, pytest.mark.slow]
+pytestmark = pytest.mark.root
 
 SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 MOMENTS = 20
+IN_THE_GATE = 10
 DONE = {0, 1}
 """Exit codes of a run that has measured everything; 1: a busy machine made a trial doubtful."""
 DOCUMENT = {
@@ -161,7 +162,8 @@ def kill_during(lab: Lab, share: float, length_s: float) -> None:
         shutil.rmtree(lab.results)
 
 
-@pytest.mark.parametrize("moment", range(MOMENTS))
+@pytest.mark.gate_runs(1)
+@pytest.mark.parametrize("moment", sorted(range(MOMENTS), key=IN_THE_GATE.__ne__))
 def test_killed_at_any_moment(
     lab: Lab, state_dir: Path, bystander: tuple[str, int], length_s: float, moment: int
 ) -> None:
@@ -204,6 +206,7 @@ def _names(lab: Lab) -> set[str]:
     return set(processes_with("TMPDIR", str(lab.temporary)).values())
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_it_in_order(lab: Lab, state_dir: Path, sent: signal.Signals) -> None:
     run = lab.start()
@@ -219,6 +222,7 @@ def test_a_signal_ends_it_in_order(lab: Lab, state_dir: Path, sent: signal.Signa
     lab.check_nothing_is_left(state_dir)
 
 
+@pytest.mark.exhaustive
 def test_two_runs_at_once(long_lab: Lab, state_dir: Path) -> None:
     runs = [long_lab.start(), long_lab.start()]
     assert {run.wait(timeout=120) for run in runs} <= DONE

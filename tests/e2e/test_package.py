@@ -18,7 +18,7 @@ from support.veth_pairs import leftovers
 
 from sfcperf.control.lock import is_held
 
-pytestmark = [pytest.mark.root, pytest.mark.slow]
+pytestmark = pytest.mark.root
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "sfcperf-example-plugin"
 COMMAND = str(Path(sys.executable).with_name("sfcperf"))
@@ -132,6 +132,7 @@ def test_it_is_replayed_where_its_plug_in_is_not_installed(paper: Path, tmp_path
     assert sfcperf(tmp_path, "verify", "again.zip").returncode == 0
 
 
+@pytest.mark.exhaustive
 def test_an_interrupted_replay_goes_on(paper: Path, tmp_path: Path) -> None:
     arguments = ["--trust", "--set", "design.rounds=30", "--test", "t"]
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}

@@ -100,6 +100,7 @@ def test_everything_is_drawn_without_network_or_errors(browser: Browser, report:
     assert [url for url in requests(browser) if not url.startswith((own, "data:", "blob:"))] == []
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("page", ["runs.html", "second/report.html"])
 def test_many_runs_and_every_kind_are_drawn(browser: Browser, many: Path, page: str) -> None:
     size(browser, 375, 800)
@@ -123,6 +124,7 @@ def test_many_runs_and_every_kind_are_drawn(browser: Browser, many: Path, page: 
     assert browser.get_log("browser") == []
 
 
+@pytest.mark.exhaustive
 def test_a_point_of_many_runs_opens_its_own_report(browser: Browser, many: Path) -> None:
     browser.get(many.as_uri())
     chart = show(browser, "metric-0")
@@ -133,6 +135,7 @@ def test_a_point_of_many_runs_opens_its_own_report(browser: Browser, many: Path)
     wait(browser, lambda b: b.switch_to.active_element.get_attribute("id") == anchor)
 
 
+@pytest.mark.exhaustive
 def test_focus_is_always_seen(browser: Browser, report: Path) -> None:
     """From the top with the Tab key: each stop is visible and marked, and tables that are wider
     than the page are among them."""
@@ -206,6 +209,7 @@ def test_filters(browser: Browser, report: Path) -> None:
     assert browser.execute_script(shown) == 1
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("width", [375, 768])
 def test_a_phone_scrolls_in_one_direction(browser: Browser, report: Path, width: int) -> None:
     size(browser, width, 800)
@@ -217,6 +221,7 @@ def test_a_phone_scrolls_in_one_direction(browser: Browser, report: Path, width:
     assert needed <= visible
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_contrast(browser: Browser, report: Path, scheme: str) -> None:
     """Text on what is behind it: at least 4.5:1 (WCAG 2.2, 1.4.3)."""
@@ -278,6 +283,7 @@ def test_hostile_words_run_nothing(browser: Browser, tmp_path: Path) -> None:
     assert browser.get_log("browser") == []
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize(("name", "width", "scheme"), LOOKS)
 def test_screenshots(
     browser: Browser, report: Path, tmp_path: Path, name: str, width: int, scheme: str

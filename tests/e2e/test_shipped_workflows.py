@@ -18,7 +18,7 @@ import pytest
 from support.local import traces
 from support.schemas import violations
 
-pytestmark = [pytest.mark.root, pytest.mark.slow]
+pytestmark = pytest.mark.root
 
 WORKFLOWS = Path(__file__).parents[2] / "workflows"
 SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
@@ -101,7 +101,8 @@ def test_all_that_are_shipped_are_run() -> None:
     assert {path.stem for path in WORKFLOWS.glob("*.json")} == set(FIGURES)
 
 
-@pytest.mark.parametrize("workflow", sorted(FIGURES))
+@pytest.mark.gate_runs(1)
+@pytest.mark.parametrize("workflow", sorted(FIGURES, key="quickstart".__ne__))
 def test_short_variant(workflow: str, tmp_path: Path) -> None:
     folder = run(workflow, tmp_path)
     assert violations(folder) == []
@@ -172,6 +173,7 @@ def check_samples(workflow: str, folder: Path, trials: list[dict[str, Any]]) -> 
             assert median(found[1000]) > median(found[0]) > 0
 
 
+@pytest.mark.exhaustive
 def test_longer_chains_take_longer(tmp_path: Path) -> None:
     """The one thing about speed that must hold on any machine: five more functions are slower."""
     command = [SFCPERF, "run", "sfcperf-fig8", "--results", str(tmp_path), "--quiet"]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from support.local import traces
 
-pytestmark = [pytest.mark.root, pytest.mark.slow]
+pytestmark = pytest.mark.root
 
 PAGE = Path(__file__).parents[2] / "docs" / "tutorial" / "paper-figure.md"
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -50,6 +50,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.exhaustive
 def test_every_command(folder: Path) -> None:
     environment = {
         **os.environ,

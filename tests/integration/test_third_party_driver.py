@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.root, pytest.mark.slow, pytest.mark.xdist_group("third-party-driver")]
+pytestmark = [pytest.mark.root, pytest.mark.xdist_group("third-party-driver")]
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "third-party-driver"
 
@@ -67,6 +67,7 @@ def test_it_is_a_driver_like_others(python: Path, tmp_path: Path) -> None:
     assert "MISSING" not in sfcperf(python, tmp_path, "doctor", "--driver", "policy-routing")
 
 
+@pytest.mark.exhaustive
 def test_it_keeps_the_contract(python: Path, tmp_path: Path) -> None:
     """Its own tests, as its author runs them."""
     tests = python.parents[2] / "source" / "tests"
@@ -76,6 +77,7 @@ def test_it_keeps_the_contract(python: Path, tmp_path: Path) -> None:
     assert "failed" not in summary
 
 
+@pytest.mark.exhaustive
 def test_a_shipped_workflow_runs_on_it_unchanged(python: Path, tmp_path: Path) -> None:
     """NSH-aware forwarders in plain IP, and functions that know nothing of NSH."""
     for workflow, length in (("quickstart", 2), ("firewall-chain", 2)):

@@ -46,7 +46,6 @@ def test_tests_run_within_the_clouds_namespaces(cloud: Connection, admin: Connec
         assert Path(f"/proc/self/ns/{kind}").readlink() == Path(f"/proc/1/ns/{kind}").readlink()
 
 
-@pytest.mark.slow
 def test_a_guest_boots_and_is_reached_by_its_pinned_key(
     cloud: Connection, leftovers: None, tmp_path: Path
 ) -> None:
@@ -68,7 +67,7 @@ def test_a_guest_boots_and_is_reached_by_its_pinned_key(
         assert "Host key verification failed" in refused.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_tiny_guest_has_a_shell_and_iperf3_only(
     cloud: Connection, leftovers: None, tmp_path: Path
 ) -> None:

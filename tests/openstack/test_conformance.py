@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import pytest
@@ -14,12 +13,7 @@ from sfcperf.drivers.conformance import DriverConformance
 from sfcperf.workflow.profile import read_profile
 
 # VMs are shared: the tests run one after another.
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("openstack-conformance")]
-
-VARIABLE = "SFCPERF_LONG_TESTS"
-KILLED = "test_a_killed_deployment_is_undone_from_its_journal"
-"""It cannot share VMs: at one moment by default, at the others when they are asked for."""
-DEFAULT_MOMENT = "midway"
+pytestmark = [pytest.mark.exhaustive, pytest.mark.xdist_group("openstack-conformance")]
 
 
 class TestOpenStack(DriverConformance):
@@ -37,12 +31,8 @@ class TestOpenStack(DriverConformance):
     connection: ClassVar[Any] = None
 
     @pytest.fixture(autouse=True)
-    def _cloud(self, request: pytest.FixtureRequest, cloud: Any) -> Iterator[None]:
-        other = KILLED in request.node.name and DEFAULT_MOMENT not in request.node.name
-        if other and not os.environ.get(VARIABLE):
-            pytest.skip(f"boots VMs anew for a minute: {VARIABLE}=1 runs it")
+    def _cloud(self, cloud: Any) -> None:
         type(self).connection = cloud
-        yield
 
     def traces(self, tag: str) -> list[str]:
         """As the cloud lists them."""

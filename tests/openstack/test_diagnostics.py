@@ -29,6 +29,8 @@ from sfcperf.management.deployment import Deployment, TraversalProof
 from sfcperf.passive.diagnostics import DiagnosticsMonitor
 from sfcperf.workflow.defaults import with_defaults
 
+pytestmark = pytest.mark.exhaustive
+
 WORK = ["sh", "-c", "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done"]
 PACKETS = 20
 CHAIN = scenario(["forwarder"])

@@ -1,9 +1,7 @@
 """Runs on a cloud whose APIs fail: nothing is lost, nothing is left, and what never ends is told.
 
-By default all troubles of `support.faulty_cloud.troubles` meet one run, since booting its three
-machines costs more than all the rest. SFCPERF_TEST_EACH_TROUBLE=1 gives each of them a run of its
-own, and adds calls that fail for ever, requests that come late, and the calls of heat and Tacker
-(an hour).
+Troubles of `support.faulty_cloud.troubles` meet one run all together, and each of them a run of its
+own.
 """
 
 from __future__ import annotations
@@ -34,14 +32,10 @@ from sfcperf.errors import DeploymentError
 from sfcperf.hosts.ssh_keys import make_key
 from sfcperf.plugins import load
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = [pytest.mark.server, pytest.mark.exhaustive]
 
 ALL: Mapping[str, Rule] = {**READING, **MAKING, **REMOVING}
-EACH = bool(os.environ.get("SFCPERF_TEST_EACH_TROUBLE"))
-DAYS = [[name] for name in ALL] if EACH else [list(ALL)]
-at_length = pytest.mark.skipif(
-    not EACH, reason="one of the further failures: SFCPERF_TEST_EACH_TROUBLE=1 runs it"
-)
+DAYS = {"all troubles": list(ALL), **{name: [name] for name in ALL}}
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +77,9 @@ def impatient_lab(tmp_path: Path, _clouds: None) -> Iterator[CloudLab]:
         yield lab
 
 
-@pytest.mark.parametrize("day", DAYS, ids=lambda day: day[0] if EACH else "all troubles")
-def test_a_run_survives(lab: CloudLab, proxy: Proxy, leftovers: None, day: list[str]) -> None:
-    with proxy.failing(*(ALL[name] for name in day)) as script:
+@pytest.mark.parametrize("day", DAYS)
+def test_a_run_survives(lab: CloudLab, proxy: Proxy, leftovers: None, day: str) -> None:
+    with proxy.failing(*(ALL[name] for name in DAYS[day])) as script:
         status = lab.run()
     assert status == 0, lab.said
     assert lab.trials == [(trial, "valid") for trial in PLANNED]
@@ -94,7 +88,6 @@ def test_a_run_survives(lab: CloudLab, proxy: Proxy, leftovers: None, day: list[
     assert "nothing to clean" in lab.said
 
 
-@at_length
 @pytest.mark.parametrize("lifecycle", OF_LIFECYCLE)
 def test_a_run_by_another_life_cycle_survives(
     tmp_path: Path, proxy: Proxy, leftovers: None, lifecycle: str
@@ -108,7 +101,6 @@ def test_a_run_by_another_life_cycle_survives(
         assert lab.run("clean") == 0
 
 
-@at_length
 def test_a_password_that_is_never_right(lab: CloudLab, proxy: Proxy, leftovers: None) -> None:
     refused = Rule(Answer(401), "identity", "POST", r"/auth/tokens$", times=None)
     with proxy.failing(refused) as script:
@@ -119,7 +111,6 @@ def test_a_password_that_is_never_right(lab: CloudLab, proxy: Proxy, leftovers: 
     assert lab.trials == []
 
 
-@at_length
 def test_networks_that_are_never_made(
     impatient_lab: CloudLab, proxy: Proxy, leftovers: None
 ) -> None:
@@ -147,7 +138,6 @@ def workshop() -> Workshop:
     return Workshop(Cloud(NAME, print), config, names, ListJournal(), print)
 
 
-@at_length
 def test_requests_that_come_late_make_no_doubles(
     workshop: Workshop, proxy: Proxy, tmp_path: Path, leftovers: None
 ) -> None:
@@ -163,7 +153,6 @@ def test_requests_that_come_late_make_no_doubles(
     assert sum(line.startswith("network ") for line in removed) == 2, removed
 
 
-@at_length
 def test_what_cannot_be_removed_is_named(
     workshop: Workshop, proxy: Proxy, tmp_path: Path, leftovers: None
 ) -> None:

@@ -15,7 +15,7 @@ from sfcperf.drivers.openstack.lifecycle.heat import HeatLifecycle
 from sfcperf.drivers.openstack.plan import ChainPlan
 from sfcperf.workflow.model import Match
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.exhaustive
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from openstack.connection import Connection
 from support.cloud_runs import PLANNED, CloudLab, wait_until, workflow
 from support.openstack_project import inventory, left_over
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = pytest.mark.server
 
 SERVICE = Path(__file__).resolve().parents[2] / "playbooks" / "openstack" / "service"
 PROBE = {"probe": "ping", "count": 20, "interval_s": 0.2}
@@ -84,6 +84,7 @@ def test_sfcperf_is_killed_again_and_again(
     assert "nothing to clean" in lab.said
 
 
+@pytest.mark.exhaustive
 def test_services_of_the_cloud_are_killed(
     lab: CloudLab, cloud: Connection, service: Callable[[str, str], None], leftovers: None
 ) -> None:
@@ -99,6 +100,7 @@ def test_services_of_the_cloud_are_killed(
     assert "nothing to clean" in lab.said
 
 
+@pytest.mark.exhaustive
 def test_sfcperf_is_killed_while_neutron_is_down(
     lab: CloudLab, cloud: Connection, service: Callable[[str, str], None], leftovers: None
 ) -> None:

@@ -11,7 +11,7 @@ import pytest
 from openstack.connection import Connection
 from support.cloud_runs import PLANNED, CloudLab, workflow
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = [pytest.mark.server, pytest.mark.exhaustive]
 
 CHAINED_BY = {
     "nova": "networking-sfc",

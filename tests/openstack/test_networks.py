@@ -16,7 +16,7 @@ from sfcperf.drivers.openstack.lifecycle.nova import resources
 
 EXTERNAL_NETWORK = "external"
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.exhaustive
 
 
 def test_a_way_in_from_outside_is_made_once_and_goes(

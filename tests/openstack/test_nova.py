@@ -20,8 +20,6 @@ from sfcperf.drivers.openstack.plan import ChainPlan
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.workflow.model import Match
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def place(cloud: Any, leftovers: None, tmp_path: Path) -> Iterator[Workshop]:

@@ -16,7 +16,7 @@ import pytest
 from support.cloud_runs import CloudLab, workflow
 from support.ssh_servers import SshServer, lacking, openssh
 
-pytestmark = pytest.mark.skipif(bool(lacking()), reason=lacking())
+pytestmark = [pytest.mark.exhaustive, pytest.mark.skipif(bool(lacking()), reason=lacking())]
 
 HOST = "sfcperf-node"
 """`host` of the project's own cloud, to which ports are bound."""

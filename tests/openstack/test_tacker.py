@@ -21,7 +21,7 @@ from sfcperf.drivers.openstack.lifecycle.tacker_server import Dialect
 from sfcperf.drivers.openstack.plan import ChainPlan, MachinePlan
 from sfcperf.workflow.model import Match
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.exhaustive
 
 # The function forwards from its second to its third interface and counts; the client pings.
 FORWARDING = r"""#!/bin/sh

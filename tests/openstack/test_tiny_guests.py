@@ -10,7 +10,7 @@ import pytest
 from openstack.connection import Connection
 from support.cloud_runs import CloudLab, workflow
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = [pytest.mark.server, pytest.mark.exhaustive]
 
 PROBES = [
     {"probe": "ping", "count": 10, "interval_s": 0.2},

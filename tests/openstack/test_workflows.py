@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from support.cloud_runs import CloudLab
 
-pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.root]
+pytestmark = [pytest.mark.server, pytest.mark.root]
 
 PROFILES = ("local", "openstack")
 SHORT = ("--set", "preset=short", "--set", "design.rounds=2")
@@ -45,6 +45,7 @@ def metrics(trial: dict[str, Any]) -> set[str]:
     return {sample["metric"] for sample in trial["samples"]}
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("name", ["quickstart", "firewall-chain"])
 def test_on_both_infrastructures(lab: CloudLab, name: str) -> None:
     folders = [run(lab, name, profile) for profile in PROFILES]

@@ -19,6 +19,10 @@ from sfcperf.results.store import RunStore
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.plan import visits
 from support import fakes
+from support.tiers import is_gate
+
+SMALL = {"probes": [{"probe": "fake", "name": "a"}], "design": {"rounds": 2, "warmup_rounds": 0}}
+"""What makes a run of four trials of the document."""
 
 
 @dataclass
@@ -92,6 +96,11 @@ def in_child(action: Callable[[], object]) -> int:
             # Neither pytest's own exit nor its output belongs to the child.
             os._exit(code)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def sampled_points(total: int) -> range:
+    """Points of `die_at`: six of them in the gate, even ones and odd ones, else each."""
+    return range(1, total + 1, total // 6 | 1 if is_gate() else 1)
 
 
 CALLS = ("fsync", "replace", "unlink", "mkdir", "rmdir", "truncate")

@@ -9,12 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vnf_wires import Lab, Port, ip, space
-
 from sfcperf.drivers.local.openvswitch import Interface, OpenVSwitch, create_database
 from sfcperf.hosts.local import LocalHost
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.management.deployment import Endpoint, ServiceFunction
+from support.wires import Lab, Port, ip, space
 
 ADDRESSES = {"client": "198.18.0.1", "server": "198.18.0.2"}  # RFC 2544
 BRIDGE = "br0"

@@ -81,6 +81,7 @@ def test_ab_asks_where_a_load_balancer_listens(wire: Cable, tmp_path: Path) -> N
     assert (tmp_path / "nginx.conf").read_text().count("listen 198.18.1.2:808") == 2
 
 
+@pytest.mark.exhaustive
 @pytest.mark.server
 def test_ab_through_a_cut_chain_fails_the_trial(wire: Cable, tmp_path: Path) -> None:
     wire.cut()
@@ -188,6 +189,7 @@ def test_a_closed_loop_that_timed_out_is_untrusted(wire: Cable, tmp_path: Path) 
     assert any("4 connections timed out and 0 were reset" in why for why in result.untrusted)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.server
 def test_httperf_without_descriptors_is_untrusted(wire: Cable, tmp_path: Path) -> None:
     """More connections at once than httperf has file descriptors (FD_SETSIZE, 1024)."""

@@ -47,6 +47,7 @@ def measured(results: Path, gate: dict[str, Any], listener: Listener | None = No
     return done.store
 
 
+@pytest.mark.exhaustive
 def test_the_sentinel_is_a_chain_without_functions(tmp_path: Path):
     limits = dict.fromkeys(
         ("max_steal_ratio", "max_run_queue", "max_other_cpu_ratio", "max_frequency_drop_ratio")

@@ -74,6 +74,7 @@ def test_encapsulations_are_measured_back_to_back(tmp_path: Path, state_dir: Pat
     assert {row.scenario["variant"]: row.n for row in store.summaries()} == {"eth": 2, "gpe": 2}
 
 
+@pytest.mark.exhaustive
 def test_two_infrastructures_stand_in_one_run(tmp_path: Path, state_dir: Path) -> None:
     store = run(tmp_path, small={"infrastructure.config.mtu": 900}, large={})
     mtu = {
@@ -98,6 +99,7 @@ class DieAfter(Listener):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.exhaustive
 def test_what_a_killed_run_left_on_either_is_cleaned(tmp_path: Path, state_dir: Path) -> None:
     """Killed with the chain of one infrastructure standing; each is undone by its own driver."""
     workflow = load_document(document(small={"infrastructure.config.mtu": 900}, large={}), tmp_path)

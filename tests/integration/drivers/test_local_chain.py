@@ -111,6 +111,7 @@ def test_si_falls_from_255_to_253_at_each_hop_of_three_in_t3(
     assert ("4790", "255") in {(ports.split(",")[0], si) for ports, si in link}
 
 
+@pytest.mark.gate_runs("pairwise")
 @pytest.mark.parametrize("place", ["T1", "T2", "T3"])
 @pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 @pytest.mark.parametrize("knobs", [XDP, USERSPACE], ids=["xdp", "userspace"])
@@ -199,6 +200,7 @@ def test_only_what_the_classifier_matches_enters_the_chain(driver: LocalDriver, 
     assert counters()["forwarded"] > before + 50
 
 
+@pytest.mark.exhaustive
 def test_thirty_two_functions(driver: LocalDriver) -> None:
     chain = scenario(["forwarder"] * 32, knobs=XDP)
     deployment = driver.deploy(chain)
@@ -277,6 +279,7 @@ def test_the_proof_fails_when_a_bypass_does_not_bypass(driver: LocalDriver) -> N
     assert any("should bypass the chain" in problem for problem in proof.problems)
 
 
+@pytest.mark.exhaustive
 def test_si_one_is_not_taken_for_si_twelve(driver: LocalDriver) -> None:
     chain = scenario(["router"] * 11, initial_si=12)
     deployment = driver.deploy(chain)
@@ -360,6 +363,7 @@ def _scenarios() -> list[Scenario]:
     return [scenario(["forwarder"] * length, knobs=XDP) for length in (0, 1, 2)]
 
 
+@pytest.mark.exhaustive
 def test_scenario_after_scenario(driver: LocalDriver) -> None:
     driver.admit(_scenarios())
     for chain in _scenarios() * 2:

@@ -6,9 +6,13 @@ import pytest
 from support import local
 
 from sfcperf.drivers.conformance import DriverConformance
+from sfcperf.drivers.conformance.deaths import INTENDED, STANDING
 
 # Its chains are shared: the tests run one after another.
-pytestmark = [pytest.mark.root, pytest.mark.slow, pytest.mark.xdist_group("local-conformance")]
+pytestmark = [pytest.mark.root, pytest.mark.xdist_group("local-conformance")]
+
+
+EXHAUSTIVE = ("early", "midway", "late")
 
 
 class TestLocal(DriverConformance):
@@ -17,3 +21,10 @@ class TestLocal(DriverConformance):
 
     def traces(self, tag: str) -> list[str]:
         return local.traces(tag)
+
+    @pytest.mark.parametrize(
+        "moment",
+        [INTENDED, STANDING, *(pytest.param(m, marks=pytest.mark.exhaustive) for m in EXHAUSTIVE)],
+    )
+    def test_a_killed_deployment_is_undone_from_its_journal(self, moment: str) -> None:
+        super().test_a_killed_deployment_is_undone_from_its_journal(moment)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from support.scenarios import scenario
 from support.steered import Flow, Steered
-from vnf_wires import Lab
+from support.wires import Lab
 
 from sfcperf.drivers.openstack.traversal import prove, requirements
 from sfcperf.errors import DeploymentError

@@ -62,6 +62,7 @@ def carries_traffic(driver: LocalDriver, deployment: Deployment, chain: Any) -> 
     assert driver.problems(deployment) == []
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 @pytest.mark.parametrize("engine", ["nftables", "iptables", "iptables-legacy"])
 def test_firewall(driver: LocalDriver, engine: str, encapsulation: str) -> None:
@@ -78,6 +79,7 @@ def test_firewall(driver: LocalDriver, engine: str, encapsulation: str) -> None:
     assert counters["dropped_by_rules"] == 0
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("engine", list(ENGINES))
 def test_the_most_rules_within_the_memory_of_the_descriptor(
     driver: LocalDriver, engine: str
@@ -89,6 +91,7 @@ def test_the_most_rules_within_the_memory_of_the_descriptor(
     assert deployment.functions[0].counters()["passed_all_rules"] >= 2 * PINGS
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 def test_nat(driver: LocalDriver, encapsulation: str) -> None:
     chain = scenario(["nat", "router", "nat"], encapsulation=encapsulation)  # type: ignore[arg-type]
@@ -102,6 +105,7 @@ def test_nat(driver: LocalDriver, encapsulation: str) -> None:
         assert counters["untracked"] == 6
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 def test_load_balancer(driver: LocalDriver, encapsulation: str) -> None:
     chain = scenario(
@@ -121,6 +125,7 @@ def test_load_balancer(driver: LocalDriver, encapsulation: str) -> None:
     assert counters["balanced"] > 1000
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 def test_delay(driver: LocalDriver, encapsulation: str) -> None:
     chain = scenario(
@@ -146,6 +151,7 @@ def _needs(kind: str, **wanted: str) -> None:
             pytest.skip(f"{need.name}: {need.detail}; {need.remedy}")
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 def test_dpi(driver: LocalDriver, encapsulation: str) -> None:
     _needs("dpi")
@@ -173,6 +179,7 @@ def test_dpi_that_dies_is_told(driver: LocalDriver) -> None:
     assert "dpi-1: ndpiReader has ended with status -9" in driver.problems(deployment)
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("engine", ["nftables", "suricata"])
 @pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 def test_ips(driver: LocalDriver, engine: str, encapsulation: str) -> None:
@@ -196,6 +203,7 @@ def test_ips(driver: LocalDriver, engine: str, encapsulation: str) -> None:
         assert counters["dropped_by_ips"] == 0
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("where", ["T1", "T2"])
 @pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 def test_functions_have_room_for_data_in_band(

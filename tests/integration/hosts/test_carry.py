@@ -55,6 +55,7 @@ def test_a_second_call_copies_nothing(host: SshHost, server: SshServer) -> None:
     assert not list((server.root / "tmp" / WORKDIR.name / "carried").glob(".part-*"))
 
 
+@pytest.mark.exhaustive
 def test_another_tool_brings_only_what_is_new(host: SshHost, server: SshServer) -> None:
     objects = server.root / "tmp" / WORKDIR.name / "carried" / "objects"
     before = {path.name for path in objects.iterdir()}

@@ -23,7 +23,10 @@ from sfcperf.hosts.ssh import SshHost
 
 pytestmark = pytest.mark.root
 
-KINDS = ["namespace", "dropbear", "openssh", "sudo", "jump"]
+KINDS = [
+    *("namespace", "sudo", "jump"),
+    *(pytest.param(kind, marks=pytest.mark.exhaustive) for kind in ("dropbear", "openssh")),
+]
 _numbers = itertools.count()
 
 

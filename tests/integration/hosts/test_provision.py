@@ -16,7 +16,6 @@ from sfcperf.hosts.ssh import SshHost
 
 pytestmark = [
     pytest.mark.root,
-    pytest.mark.slow,
     pytest.mark.skipif(bool(ssh_servers.lacking()), reason=ssh_servers.lacking()),
     pytest.mark.skipif(not Path("/etc/debian_version").exists(), reason="needs Debian or Ubuntu"),
     pytest.mark.skipif(
@@ -73,6 +72,7 @@ def test_a_package_that_nobody_has(host: SshHost, tmp_path: Path) -> None:
         install(host, ["ab", "ping"], tmp_path)
 
 
+@pytest.mark.exhaustive
 def test_a_tool_of_no_known_package(host: SshHost, tmp_path: Path) -> None:
     with pytest.raises(DeploymentError, match=r"not known which packages provide no-such-tool"):
         install(host, ["no-such-tool"], tmp_path)
@@ -90,6 +90,7 @@ def test_a_guest_without_python_and_packages(
         host.close()
 
 
+@pytest.mark.exhaustive
 def test_through_a_jump_host(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> None:
     folder = tmp_path_factory.mktemp("jump")
     with (

@@ -28,7 +28,12 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(params=["dropbear", "openssh", "sudo"])
+@pytest.fixture(
+    params=[
+        "sudo",
+        *(pytest.param(kind, marks=pytest.mark.exhaustive) for kind in ("dropbear", "openssh")),
+    ]
+)
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SshServer]:
     folder = tmp_path / "guest"
     folder.mkdir()
@@ -110,6 +115,7 @@ def test_a_command_that_ran_is_reported_as_lost(
     until(lambda: not sleepers(server))
 
 
+@pytest.mark.exhaustive
 def test_no_command_runs_twice_and_none_is_forgotten(host: SshHost, server: SshServer) -> None:
     """Connections are cut at any moment, also between the sending of a command and its answer."""
     host.run(["mkdir", "-p", str(host.workdir)], timeout_s=20)
@@ -140,6 +146,7 @@ def test_no_command_runs_twice_and_none_is_forgotten(host: SshHost, server: SshS
     assert len(done) > 10
 
 
+@pytest.mark.exhaustive
 def test_who_is_killed_leaves_nothing_running(
     server: SshServer, workdir: Path, tmp_path: Path
 ) -> None:
@@ -161,6 +168,7 @@ def test_who_is_killed_leaves_nothing_running(
     until(lambda: not server.processes())
 
 
+@pytest.mark.exhaustive
 def test_who_goes_silent_leaves_nothing_running(
     server: SshServer, workdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -158,6 +158,7 @@ def test_every_packet_of_three_routers(deployment: Deployment, echo: None, tmp_p
     assert of(found, "pptmon", "monitor_cpu_s")[0] > 0
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("form", ["rfc", "paper"])
 def test_a_filter_and_a_rate_choose_the_samples(
     deployment: Deployment, echo: None, tmp_path: Path, form: str
@@ -174,6 +175,7 @@ def test_a_filter_and_a_rate_choose_the_samples(
     assert 1 <= samples < 50
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("delay_us", [1_000, 20_000])
 def test_a_known_time_is_reported_by_samples_and_by_captures(tmp_path: Path, delay_us: int) -> None:
     driver = new_driver(tmp_path)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from support.cable import CLIENT, SERVER, Cable, cable, processes_in
-from support.pptmon_chain import function
+from support.pptmon.chain import function
 
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.namespace import NamespaceHost

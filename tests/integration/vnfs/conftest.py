@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from kernel_log import without_complaints
-from pptmon_bench import Chain, build
-from pptmon_process import BINARY as PPTMON
-from pptmon_routers import RoutedPath
-from pptmon_routers import build as build_routers
-from vnf_bench import SF_ADDRESS, Bench
-from vnf_wires import Lab, ip, space
+from support.vnfs.forwarder_bench import SF_ADDRESS, Bench
+from support.wires import Lab, ip, lab, space
 
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.forwarder.function import BINARY, Forwarder, attach_pass
 
+__all__ = ["lab"]
 _NOBODY = ("", "")
 
 
@@ -28,12 +24,6 @@ def forwarder_binary() -> Path:
     if not found.met:
         pytest.skip(f"{BINARY}: {found.detail}; {found.remedy}")
     return Path(found.detail)
-
-
-@pytest.fixture
-def lab(tmp_path: Path) -> Iterator[Lab]:
-    with Lab(tmp_path) as made:
-        yield made
 
 
 @pytest.fixture
@@ -73,23 +63,3 @@ def make_bench(lab: Lab, forwarder_binary: Path) -> Callable[..., Bench]:
 def bench(request: pytest.FixtureRequest, make_bench: Callable[..., Bench]) -> Bench:
     """A forwarder of each engine, with one worker, so that the sentinel comes last."""
     return make_bench(request.param)
-
-
-@pytest.fixture
-def chain_of(lab: Lab, tmp_path: Path) -> Iterator[Callable[..., Chain]]:
-    """Build a chain of so many bridges for pptmon."""
-    found = binaries.requirement(PPTMON)
-    if not found.met:
-        pytest.skip(f"{PPTMON}: {found.detail}; {found.remedy}")
-    with without_complaints():
-        yield lambda count, **options: build(lab, tmp_path / "pptmon", count, **options)
-
-
-@pytest.fixture
-def routers(lab: Lab, tmp_path: Path) -> Iterator[Callable[[int], RoutedPath]]:
-    """Build a path over so many routers for pptmon."""
-    found = binaries.requirement(PPTMON)
-    if not found.met:
-        pytest.skip(f"{PPTMON}: {found.detail}; {found.remedy}")
-    with without_complaints():
-        yield lambda count: build_routers(lab, tmp_path / "pptmon", count)

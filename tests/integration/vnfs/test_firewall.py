@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from kernel_lab import CLIENT, SERVER, Between
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.packet import Packet, Raw
-from vnf_wires import Lab
+from support.vnfs.kernel_lab import CLIENT, SERVER, Between
+from support.wires import Lab
 
 from sfcperf.vnfs.firewall.function import Firewall
 
@@ -28,6 +28,7 @@ def _packets(count: int) -> list[Packet]:
     ]
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_packet_meets_the_last_of_all_rules(lab: Lab, engine: str) -> None:
     between = Between(lab, Firewall, {"engine": engine, "rules": 1000})
@@ -51,6 +52,7 @@ def test_default_drop_lets_nothing_through(lab: Lab, engine: str) -> None:
     assert (counters["dropped_by_rules"], counters["passed_all_rules"]) == (4, 0)
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("rules", [0, 100_000])
 def test_from_no_rule_to_the_most(lab: Lab, engine: str, rules: int) -> None:

@@ -14,7 +14,7 @@ from scapy.layers.l2 import ARP, Ether
 from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet, Raw
 from scapy.utils import wrpcap
-from vnf_bench import SF_ADDRESS, SFF_ADDRESS, Bench
+from support.vnfs.forwarder_bench import SF_ADDRESS, SFF_ADDRESS, Bench
 
 pytestmark = pytest.mark.root
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kernel_lab import CLIENT, SERVER, Between
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.packet import Packet, Raw
-from vnf_wires import Lab, eventually
+from support.vnfs.kernel_lab import CLIENT, SERVER, Between
+from support.wires import Lab, eventually
 
 from sfcperf.errors import DeploymentError
 from sfcperf.vnfs.ips import suricata

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from kernel_lab import CLIENT, SERVER, Between
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.packet import Packet, Raw
-from vnf_wires import Lab
+from support.vnfs.kernel_lab import CLIENT, SERVER, Between
+from support.wires import Lab
 
 from sfcperf.vnfs.nat.function import Nat
 

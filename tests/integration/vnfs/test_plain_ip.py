@@ -15,7 +15,7 @@ from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Packet, Raw
 from support import ssh_servers
 from support.remote_like import RemoteLike
-from vnf_wires import Lab, Port, Wire, eventually, ip
+from support.wires import Lab, Port, Wire, eventually, ip
 
 from sfcperf import plugins
 from sfcperf.errors import DeploymentError
@@ -182,6 +182,7 @@ def _datagram(source: str, destination: str) -> Packet:
     return IP(src=source, dst=destination) / UDP(sport=4000, dport=9) / Raw(b"crossing")
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("name", KINDS)
 def test_forwards_both_ways_counts_and_gives_back(machine: Machine, name: str) -> None:
     before = machine.state()

@@ -9,11 +9,12 @@ import subprocess
 from collections.abc import Iterator, Sequence
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from scapy.layers.inet import ICMP, IP
 from scapy.layers.l2 import Ether
-from vnf_wires import Lab, Port, ip, space
+from support.tiers import examples
+from support.wires import Lab, Port, ip, space
 
 from sfcperf.hosts.base import Completed
 from sfcperf.vnfs import binaries
@@ -55,9 +56,7 @@ def test_frames_arrive_as_they_were_given(ports: list[Port]) -> None:
     assert done.stderr == b""
 
 
-@settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(15, HealthCheck.function_scoped_fixture)
 @given(payloads=st.lists(st.binary(max_size=1500), max_size=8))
 def test_any_frames_arrive(ports: list[Port], payloads: list[bytes]) -> None:
     source, sink = ports

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import scipy.stats
 import statsmodels.api
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from support.tiers import examples
 
 from sfcperf.analysis.joined.coefficients import (
     Coefficient,
@@ -25,7 +26,7 @@ def found(result: Coefficient | str) -> Coefficient:
     return result
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(pairs)
 def test_pearson_is_scipys(points: list[tuple[float, float]]) -> None:
     x, y = map(list, zip(*points, strict=True))
@@ -39,7 +40,7 @@ def test_pearson_is_scipys(points: list[tuple[float, float]]) -> None:
         assert (mine.ci_low, mine.ci_high) == pytest.approx(tuple(interval), abs=1e-6)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(pairs)
 def test_spearman_is_scipys(points: list[tuple[float, float]]) -> None:
     x, y = map(list, zip(*points, strict=True))
@@ -77,7 +78,7 @@ def test_the_smallest_known_exact_p() -> None:
     assert (result.r, result.p) == pytest.approx((1, 2 / 24))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 2**32), st.integers(2, 5), st.integers(3, 8))
 def test_partial_is_the_regression_with_a_constant_per_scenario(
     seed: int, groups: int, each: int

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sfcperf.analysis.statistics import describe
 
 
 # Rounded, because numpy squares what is tiny to 0.
-@settings(deadline=None)
 @given(st.lists(st.floats(-1e12, 1e12).map(lambda v: round(v, 6)), min_size=2, max_size=50))
 def test_numbers_are_numpys(values: list[float]) -> None:
     found = describe(values, 0.95)
@@ -23,7 +22,6 @@ def test_numbers_are_numpys(values: list[float]) -> None:
     assert (found.min, found.max) == (min(values), max(values))
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(-1e100, 1e100), min_size=1, max_size=30))
 def test_order_of_the_numbers(values: list[float]) -> None:
     found = describe(values, 0.95)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.tsa.stattools import acf
 from support.trials import trial
@@ -42,7 +42,6 @@ def test_published_outliers(monkeypatch: pytest.MonkeyPatch) -> None:
         module._critical.cache_clear()
 
 
-@settings(deadline=None)
 @given(st.lists(VALUES, max_size=40))
 def test_everything_has_a_diagnosis(values: list[float]) -> None:
     records = [trial(n, values=[value]) for n, value in enumerate(values, 1)]
@@ -57,7 +56,6 @@ def test_everything_has_a_diagnosis(values: list[float]) -> None:
     assert described.centre.name == "mean" or described.median_interval is not None
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(-1000, 1000), min_size=5, max_size=40), st.sampled_from([1e-9, 1, 1e9]))
 def test_neither_scale_nor_place_matters(values: list[int], scale: float) -> None:
     moved = [scale * (value + 5000) for value in values]
@@ -94,7 +92,6 @@ def test_many_trials_are_tested_otherwise() -> None:
     )
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 10_000), min_size=5, max_size=60, unique=True))
 def test_autocorrelation_is_that_of_statsmodels(values: list[int]) -> None:
     found = dependence(values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy
 import pytest
 import scipy.stats
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sfcperf.analysis.intervals import (
@@ -20,7 +20,6 @@ VALUES = st.floats(-1e9, 1e9, allow_nan=False).map(lambda value: round(value, 6)
 CONFIDENCES = st.sampled_from([0.5, 0.8, 0.9, 0.95, 0.99])
 
 
-@settings(deadline=None)
 @given(st.lists(VALUES, min_size=2, max_size=40), CONFIDENCES)
 def test_mean_interval_is_scipys(values: list[float], confidence: float) -> None:
     spread = float(numpy.std(values, ddof=1))
@@ -35,7 +34,6 @@ def test_mean_interval_is_scipys(values: list[float], confidence: float) -> None
     assert (found.confidence, found.method) == (confidence, "t (mean)")
 
 
-@settings(deadline=None)
 @given(VALUES, st.integers(2, 20))
 def test_equal_values_have_an_interval_of_width_zero(value: float, n: int) -> None:
     found = mean_interval([value] * n, 0.95)
@@ -79,7 +77,6 @@ def test_median_needs_six_values_at_95_percent() -> None:
     assert median_interval([1, 2, 3, 4, 5, 6], 0.95) is not None
 
 
-@settings(deadline=None)
 @given(st.lists(VALUES, min_size=6, max_size=60), st.randoms())
 def test_median_interval_holds_the_median_in_any_order(values: list[float], random) -> None:
     found = median_interval(values, 0.95)

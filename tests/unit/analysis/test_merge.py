@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.manifests import run_manifest
 from support.runs import build_run
 from support.schemas import validator
+from support.tiers import examples
 
 from sfcperf.analysis.joined.kinds import kind_of
 from sfcperf.analysis.merge import MergeAnalysis
@@ -131,7 +132,7 @@ def judged(seen: list[Observation], omit_ns: int) -> dict[tuple[str, str], dict[
     return found
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     first=observations,
     second=observations,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sfcperf.analysis.regression import fit_line
@@ -16,7 +16,6 @@ POINTS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(POINTS)
 def test_line_is_the_least_squares_solution(points: list[tuple[float, float]]) -> None:
     x, y = (list(column) for column in zip(*points, strict=True))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sfcperf.analysis.intervals import mean_interval
@@ -79,7 +79,6 @@ def test_nothing_to_judge_stops_after_the_planned_rounds() -> None:
     assert stop_reason(ADAPTIVE, 3, {}) == "planned rounds done"
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.lists(st.floats(-1e6, 1e6), max_size=8), min_size=1, max_size=4),
     st.integers(1, 10),

@@ -3,9 +3,11 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from support.bench import bench
+from support.engine import SMALL, Bench
 
 from sfcperf.cli.main import main
 
@@ -29,3 +31,10 @@ def sfcperf(monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
     yield run
     for number, handler in zip(numbers, before, strict=True):
         signal.signal(number, handler)
+
+
+@pytest.fixture
+def finished(bench: Bench) -> Path:
+    """The folder of a small run that is complete."""
+    bench.start(**SMALL)
+    return bench.folder()

@@ -1,8 +1,8 @@
 """A run that is killed at any moment is resumed to the end, and leaves nothing.
 
 The run lives in a forked child that kills itself at one of the system calls that change the disk;
-every moment between two of them is the same to whoever comes next. All of them take minutes:
-SFCPERF_CRASH_POINTS=all; by default a sample that is different in each part of the run.
+every moment between two of them is the same to whoever comes next. All of them take minutes; the
+gate takes a few, in each part of the run.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from support.engine import Bench, die_at, in_child
+from support.engine import Bench, die_at, in_child, sampled_points
 from support.manifests import VERSIONS
 
 import sfcperf.control.run as engine
@@ -20,7 +20,6 @@ from sfcperf.analysis.summary import SummaryAnalysis
 from sfcperf.errors import InputError
 from sfcperf.results.store import RunStore
 
-SAMPLE = 16
 SMALL = {
     "factors": {"chain_length": [0, 1]},
     "probes": [{"probe": "fake", "name": "a"}],
@@ -95,17 +94,11 @@ def check(bench: Bench) -> None:
         assert {row.n for row in store.summaries()} == {2}
 
 
-def sample(total: int) -> list[int]:
-    if os.environ.get("SFCPERF_CRASH_POINTS") == "all":
-        return list(range(1, total + 1))
-    return [1 + index * total // SAMPLE for index in range(SAMPLE)]
-
-
 def test_killed_at_any_point_a_run_is_resumed_to_its_end(bench: Bench, tmp_path: Path) -> None:
     total = points_of_a_run(bench)
-    assert total > SAMPLE
+    assert total > 100
     check(bench)
-    for point in sample(total):
+    for point in sampled_points(total):
         bench.results = tmp_path / f"results-{point}"
         bench.results.mkdir()
         # Two runs differ by a few calls: one of the last points may be past the end.

@@ -113,7 +113,7 @@ def test_no_rerun_when_none_is_allowed(bench: Bench, steal: Any):
     assert len(bench.trials()) == 8
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_killed_anywhere_and_resumed_each_trial_is_there_once(bench: Bench, steal: Any):
     gate = {**SENTINEL, "max_steal_ratio": 0.05, "budget_ratio": 1}
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.engine import Bench, die_at, in_child
+from support.engine import Bench, die_at, in_child, sampled_points
 from support.manifests import VERSIONS
 from support.schemas import violations
 
@@ -209,15 +209,9 @@ def check(bench: Bench) -> None:
         assert store.manifest()["trials"]["valid"] == len(planned) == 12
 
 
-def sample(total: int) -> list[int]:
-    if os.environ.get("SFCPERF_CRASH_POINTS") == "all":
-        return list(range(1, total + 1))
-    return [1 + index * total // SAMPLE for index in range(SAMPLE)]
-
-
 def test_killed_at_any_point_it_is_resumed_to_its_end(bench: Bench, tmp_path: Path) -> None:
     total = points(lambda: bench.start(**three(bench)))
-    for point in sample(total):
+    for point in sampled_points(total):
         bench.results = tmp_path / f"results-{point}"
         bench.results.mkdir()
         assert run_until(bench, point) == -signal.SIGKILL or point > 0.9 * total

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from support.tiers import examples
 
 from sfcperf.environment import tools
 from sfcperf.errors import MeasurementError
@@ -74,9 +75,7 @@ def test_a_command_without_input_reads_an_end(cgroups: list[Path]) -> None:
     assert popen.stdin is None
 
 
-@settings(
-    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(25, HealthCheck.function_scoped_fixture)
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)))
 def test_arguments_arrive_as_they_are(group: Path, arguments: list[str]) -> None:
     code = "import os, sys; sys.stdout.buffer.write(b'\\0'.join(map(os.fsencode, sys.argv[1:])))"

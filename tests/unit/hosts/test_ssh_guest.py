@@ -6,8 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.tiers import examples
 
 from sfcperf.hosts import ssh_guest
 
@@ -34,7 +35,7 @@ def test_shells_understand_the_scripts(shell: list[str]) -> None:
 words = st.lists(st.text(st.characters(exclude_characters="\0", codec="utf-8")), max_size=6)
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(given_words=words, shell=st.sampled_from(SHELLS), posix=st.booleans())
 def test_words_arrive_as_they_are(
     given_words: list[str], shell: list[str], posix: bool, tmp_path_factory: pytest.TempPathFactory

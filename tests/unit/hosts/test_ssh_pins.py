@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sfcperf.hosts.ssh_pins import USER_DATA, pins
@@ -19,7 +19,6 @@ noise = st.text(max_size=80).filter(lambda text: "host-key" not in text and "SSH
 keys = st.lists(st.sampled_from([KEY, OTHER]), max_size=5)
 
 
-@settings(deadline=None)
 @given(keys, st.lists(noise, min_size=6, max_size=6), st.sampled_from(["\n", "\r\n"]))
 def test_keys_are_found_among_anything(wanted: list[str], noises: list[str], end: str) -> None:
     lines = [noises[-1]]
@@ -28,14 +27,12 @@ def test_keys_are_found_among_anything(wanted: list[str], noises: list[str], end
     assert list(pins(end.join(lines))) == list(dict.fromkeys(wanted))
 
 
-@settings(deadline=None)
 @given(st.text(max_size=400))
 def test_anything_is_read(text: str) -> None:
     for key in pins(f"sfcperf: host-key ssh-ed25519 {text}"):
         assert key.startswith("ssh-ed25519 AAAA")
 
 
-@settings(deadline=None)
 @given(st.integers(1, len(KEY) - 1), st.text(min_size=1, max_size=30))
 def test_a_key_that_was_printed_into_is_left_out(place: int, text: str) -> None:
     broken = f"sfcperf: host-key {KEY[:place]}\n[ 3.14] {text}\n{KEY[place:]}\n"
@@ -43,7 +40,6 @@ def test_a_key_that_was_printed_into_is_left_out(place: int, text: str) -> None:
     assert pins(broken + f"sfcperf: host-key {KEY}\n")[-1] == KEY
 
 
-@settings(deadline=None)
 @given(st.integers(0, 67), st.sampled_from("ABCDabcd0123+/"))
 def test_another_letter_is_another_key_or_none(place: int, letter: str) -> None:
     blob = KEY.split()[1]

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from support.packages import contents, write_zip
+from support.tiers import examples
 
 from sfcperf.errors import SfcperfError
 from sfcperf.package import hostile
@@ -234,11 +235,7 @@ def test_what_other_tools_zip_is_read_too(tmp_path: Path) -> None:
         assert (folder / "d" / "a").read_text() == "one\n" * 100
 
 
-@settings(
-    max_examples=150,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@examples(150, HealthCheck.function_scoped_fixture, HealthCheck.too_slow)
 @given(data=st.data())
 def test_a_mutated_package_is_refused_or_unchanged(
     package: Path, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

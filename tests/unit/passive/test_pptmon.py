@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from support.pptmon_chain import chain, function, stand_in
+from support.pptmon.chain import chain, function, stand_in
 
 from sfcperf.analysis.joined.kinds import kind_of
 from sfcperf.errors import MeasurementError

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.pptmon_chain import chain, function
+from support.pptmon.chain import chain, function
 
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Hop

@@ -6,7 +6,7 @@ import statistics
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sfcperf.results.percentiles import percentiles
@@ -14,7 +14,6 @@ from sfcperf.results.percentiles import percentiles
 ASKED = (1, 5, 25, 50, 75, 95, 99)
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(-1e9, 1e9), min_size=99, max_size=300))
 def test_they_are_those_of_the_standard_library(values: list[float]) -> None:
     cuts = statistics.quantiles(values, n=100, method="exclusive")
@@ -37,7 +36,6 @@ def test_the_outermost_are_the_extremes_when_the_data_just_reach_them() -> None:
     assert percentiles(list(range(1, 100)), ASKED)[99] == 99
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(-1e9, 1e9), min_size=3, max_size=200))
 def test_they_are_numpys_to_the_last_digit(values: list[float]) -> None:
     for percent, value in percentiles(values, ASKED).items():

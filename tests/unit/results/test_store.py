@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.trials import run_folder, trial
 
@@ -123,7 +123,6 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(st.sampled_from(sorted(json.loads(trial_document(trial(1))))), JSON)
 def test_any_value_at_any_key_is_a_trial_or_an_error_in_words(key: str, value: Any) -> None:
     line = json.dumps(json.loads(trial_document(trial(1))) | {key: value})
@@ -135,7 +134,6 @@ def test_any_value_at_any_key_is_a_trial_or_an_error_in_words(key: str, value: A
         assert json.loads(trial_document(record))[key] == value
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.floats(-1e100, 1e100), max_size=5),
     st.dictionaries(st.text(), st.text() | st.integers() | st.booleans() | st.none(), max_size=4),

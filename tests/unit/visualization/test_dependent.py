@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sfcperf.report.time_dependence import ALPHA, _significant, time_dependence_findings
@@ -64,7 +64,6 @@ def test_one_odd_row_among_many_and_secondary_rows_do_not_alarm(run: RunStore) -
     assert list(time_dependence_findings(secondary)) == []
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
 def test_the_joint_test_is_scipys_false_discovery_control(ps: list[float]) -> None:
     row = Summary(

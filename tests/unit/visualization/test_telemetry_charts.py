@@ -5,9 +5,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.runs import RunOptions, build_run
+from support.tiers import examples
 
 from sfcperf.presentation import trial_anchor
 from sfcperf.report.telemetry_charts import telemetry_charts
@@ -98,7 +99,7 @@ def test_a_pause_of_the_run_takes_no_points(new_run: RunStore) -> None:
     assert min(halves) > 0.8 * max(halves) > 1000
 
 
-@settings(max_examples=5, deadline=None)
+@examples(5)
 @given(peak=st.integers(0, 29_999), seed=st.integers(0, 9))
 def test_thinning_keeps_peaks(tmp_path_factory, peak: int, seed: int) -> None:
     options = RunOptions(topologies=("T1",), chain_lengths=(0,), rounds=1, telemetry=False)

@@ -7,8 +7,9 @@ from importlib.resources import files
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.tiers import examples
 
 from sfcperf.vnfs.nsh import ContextHeader, Nsh, NshError, VxlanGpe
 
@@ -95,7 +96,7 @@ def test_c_agrees_with_the_vectors(c_decode: Any) -> None:
 
 
 @given(data=st.lists(st.binary(max_size=64) | headers.map(Nsh.encode), min_size=1, max_size=50))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_c_and_python_judge_any_bytes_alike(c_decode: Any, data: list[bytes]) -> None:
     answers = c_decode(data)
     for answer in answers:

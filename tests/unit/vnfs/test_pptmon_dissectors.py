@@ -6,13 +6,14 @@ import contextlib
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scapy.layers.inet import IP, TCP, UDP, in4_chksum
 from scapy.layers.inet6 import IPv6, in6_chksum
 from scapy.layers.l2 import Ether
 from support.frames_judge import judge
-from support.pptmon_zoo import FRAMES, SERVICE_HEADERS
+from support.pptmon.zoo import FRAMES, SERVICE_HEADERS
+from support.tiers import examples
 
 from sfcperf.vnfs.pptmon import packet
 from sfcperf.vnfs.pptmon.errors import FormatError
@@ -122,7 +123,7 @@ def damaged(draw: st.DrawFn) -> bytes:
 
 
 @given(frame=damaged())
-@settings(max_examples=1000)
+@examples(1000)
 def test_damaged_frames_are_read_or_refused(frame: bytes) -> None:
     reasons = {"truncated", "malformed", "fragment", "checksum"}
     try:

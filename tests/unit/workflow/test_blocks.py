@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.schemas import validator
+from support.tiers import examples
 from support.workflow_plugins import INSTALLED, document
 
 from sfcperf import plugins
@@ -57,7 +58,7 @@ def blocks(whole: Workflow, number: int, **more: Any) -> list[tuple[tuple[Any, .
     return [(key, [levels["variant"] for levels in group]) for key, group in grouped]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(CASES, st.integers(1, 50))
 def test_each_block_holds_every_variant_once(whole: Workflow, number: int) -> None:
     names = sorted(variant.name for variant in whole.variants)
@@ -69,7 +70,7 @@ def test_each_block_holds_every_variant_once(whole: Workflow, number: int) -> No
     assert blocks(again, number) == found
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(CASES, st.integers(1, 20))
 def test_plan_json_numbers_the_blocks(whole: Workflow, number: int) -> None:
     plan = {"schema_version": 1, **plan_document(whole), "resolved": resolved(whole)}

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sfcperf.errors import InputError, WorkflowError
@@ -79,7 +79,6 @@ def test_a_description_may_have_lines() -> None:
     assert clean({"description": "one\ntwo"}) == {"description": "one\ntwo"}
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_give_a_document_or_an_input_error(tmp_path_factory, content: bytes) -> None:  # type: ignore[no-untyped-def]
     file = tmp_path_factory.getbasetemp() / "any.json"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.workflow_plugins import document, findings_at, pointers
 
@@ -139,7 +139,6 @@ def test_too_many_scenarios_are_refused_before_any_is_made(refused: Any) -> None
     assert str(101**8) in found.message and str(MAX_SCENARIOS) in (found.allowed or "")
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=4, unique=True), max_size=3))
 def test_combinations_are_the_cartesian_product(levels: list[list[int]]) -> None:
     factors = {f"f{i}": values for i, values in enumerate(levels)}
@@ -156,7 +155,6 @@ def test_combinations_are_the_cartesian_product(levels: list[list[int]]) -> None
     assert len(seen) == product
 
 
-@settings(deadline=None)
 @given(st.text(max_size=30))
 def test_any_text_in_a_varying_place_is_kept_or_refused_with_its_place(text: str) -> None:
     whole = document(endpoints={"client": {"address": text}})

@@ -1,20 +1,17 @@
-"""Mutated workflows: each gives a Workflow, or an error with a pointer that a user can follow.
-
-`SFCPERF_MUTATIONS=10000` sets how many are tried (default: 200).
-"""
+"""Mutated workflows: each gives a Workflow, or an error with a pointer that a user can follow."""
 
 from __future__ import annotations
 
 import copy
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from support.from_schema import from_schema
+from support.tiers import examples
 from support.workflow_plugins import INSTALLED, document
 
 from sfcperf import plugins
@@ -25,12 +22,8 @@ from sfcperf.workflow.schema import compose
 
 WORKFLOWS = Path(__file__).parents[3] / "workflows"
 SHIPPED = [json.loads(path.read_text()) for path in sorted(WORKFLOWS.glob("*.json"))]
-EXAMPLES = int(os.environ.get("SFCPERF_MUTATIONS", "200"))
-MANY = settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-)
+UNHURRIED = (HealthCheck.too_slow, HealthCheck.filter_too_much)
+MANY = examples(10_000, *UNHURRIED, gate=100)
 
 HOSTILE = st.sampled_from(
     [
@@ -159,7 +152,7 @@ def fakes() -> Any:
 SECTIONS = ("topology", "endpoints", "chain", "probes", "monitors", "design", "publish", "figures")
 
 
-@settings(MANY, max_examples=max(EXAMPLES // 4, 1))
+@examples(2_500, *UNHURRIED, gate=25)
 @given(data=st.data())
 def test_generated_workflows(fakes: Any, data: st.DataObject) -> None:
     """Sections that fit the schema, put together: valid as a whole, or a clear contradiction."""

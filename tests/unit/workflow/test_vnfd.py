@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sfcperf.errors import InputError
@@ -141,7 +141,6 @@ def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
 SOUND = template(vdu("num_cpus: 3, mem_size: 1 GiB"))
 
 
-@settings(deadline=None)
 @given(st.integers(0, len(SOUND)), st.integers(0, len(SOUND)), st.text(max_size=5))
 def test_mutated_descriptors_never_give_a_traceback(
     tmp_path_factory: pytest.TempPathFactory, start: int, length: int, text: str

@@ -6,9 +6,10 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from support.tiers import examples
 
 from sfcperf.analysis.comparison.ranks import MOST_EXACT, RankSum, SignedRank
 
@@ -29,7 +30,7 @@ def rank_sum_by_enumeration(a: list[float], b: list[float]) -> tuple[float, floa
 
 
 @given(st.lists(tied, min_size=1, max_size=6), st.lists(tied, min_size=1, max_size=6))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_rank_sum_with_ties_is_the_permutation_test(a: list[float], b: list[float]) -> None:
     low, high = rank_sum_by_enumeration(a, b)
     test = RankSum(a, b)
@@ -39,7 +40,7 @@ def test_rank_sum_with_ties_is_the_permutation_test(a: list[float], b: list[floa
 
 
 @given(distinct, st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_rank_sum_without_ties_is_scipys(values: list[int], data: st.DataObject) -> None:
     cut = data.draw(st.integers(1, len(values) - 1))
     a, b = values[:cut], values[cut:]
@@ -48,7 +49,7 @@ def test_rank_sum_without_ties_is_scipys(values: list[int], data: st.DataObject)
 
 
 @given(st.lists(st.integers(-6, 6).map(lambda n: n / 4), min_size=1, max_size=9))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_signed_rank_with_ties_and_zeros_is_the_sign_flip_test(d: list[float]) -> None:
     ranks = stats.rankdata(np.abs(d)) * (np.asarray(d) != 0)
     seen = ranks[np.asarray(d) > 0].sum()
@@ -63,7 +64,7 @@ def test_signed_rank_with_ties_and_zeros_is_the_sign_flip_test(d: list[float]) -
 
 
 @given(st.lists(st.integers(1, 10_000), min_size=3, max_size=20, unique=True), st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_signed_rank_without_ties_is_scipys(sizes: list[int], data: st.DataObject) -> None:
     signs = data.draw(st.lists(st.sampled_from([-1, 1]), min_size=len(sizes), max_size=len(sizes)))
     d = [size * sign for size, sign in zip(sizes, signs, strict=True)]

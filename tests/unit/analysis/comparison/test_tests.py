@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
@@ -73,7 +73,6 @@ def test_at_most_forgives_rounding_only() -> None:
 
 
 @given(st.lists(quarters, min_size=2, max_size=8), st.lists(quarters, min_size=2, max_size=8))
-@settings(deadline=None)
 def test_cliffs_delta_counts_pairs(a: list[float], b: list[float]) -> None:
     found = cliffs_delta(a, b, 0.95)
     assert found.value == pytest.approx(np.sign(np.subtract.outer(b, a)).mean(), abs=1e-9)

@@ -1,0 +1,137 @@
+"""What a user gets who installs the wheel: one package, with its data, and nothing else."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from sfcperf import plugins
+
+pytestmark = pytest.mark.xdist_group("packaging")
+
+TREE = Path(__file__).resolve().parents[2]
+SOURCES = [
+    *("sfcperf", "drivers", "vnfs", "schemas", "workflows", "playbooks"),
+    *("setup.py", "pyproject.toml", "README.md", "LICENSE"),
+]
+DATA_FOLDERS = {
+    "schemas": "*.json",
+    "workflows": "*.json",
+    "workflows/profiles": "*.json",
+    "playbooks": "*.yml",
+    "drivers/conformance": "*.py",
+}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder into which the project's wheel was installed, without network."""
+    folder = tmp_path_factory.mktemp("packaging")
+    # A build writes beside its sources: it works on a copy, so that tests leave the tree alone.
+    source = folder / "source"
+    source.mkdir()
+    for name in SOURCES:
+        if (TREE / name).is_dir():
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(TREE / name, source / name, ignore=ignored)
+        else:
+            shutil.copy(TREE / name, source)
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
+    offline = ["--no-index", "--no-deps", "--no-build-isolation"]
+    _run([*pip, "wheel", *offline, "--wheel-dir", str(folder), str(source)], folder)
+    (wheel,) = folder.glob("sfcperf-*.whl")
+    target = folder / "site"
+    _run([*pip, "install", *offline, "--target", str(target), str(wheel)], folder)
+    return target
+
+
+def _run(argv: list[str], folder: Path) -> str:
+    done = subprocess.run(
+        argv,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_nothing_but_sfcperf_lands_at_the_top(site: Path) -> None:
+    top = {p.name for p in site.iterdir() if p.suffix != ".dist-info"}
+    assert top == {"sfcperf", "bin"}
+
+
+def test_the_data_of_the_tree_is_inside(site: Path) -> None:
+    for folder, pattern in DATA_FOLDERS.items():
+        inside = {p.name for p in (site / "sfcperf" / folder).glob(pattern)}
+        assert inside == {p.name for p in (TREE / folder).glob(pattern)}, folder
+
+
+@pytest.mark.parametrize(
+    ("folder", "suffixes"),
+    [("vnfs", {".yaml", ".c", ".h"}), ("sfcperf", {".html", ".j2", ".css", ".js"})],
+)
+def test_what_is_not_python_is_inside(site: Path, folder: str, suffixes: set[str]) -> None:
+    """VNF descriptors, data-plane sources and templates, wherever they are in the tree."""
+    root = TREE / folder
+    wanted = {p.relative_to(root) for p in root.rglob("*") if p.suffix in suffixes}
+    base = site / "sfcperf" / ("" if folder == "sfcperf" else folder)
+    missing = sorted(str(p) for p in wanted if not (base / p).is_file())
+    assert wanted
+    assert missing == []
+
+
+def test_every_plug_in_imports_from_the_wheel(site: Path) -> None:
+    """In an interpreter that sees the wheel first and the source tree not at all."""
+    script = (
+        "import sys, sfcperf\n"
+        f"assert sfcperf.__file__.startswith({str(site)!r}), sfcperf.__file__\n"
+        "from sfcperf import plugins\n"
+        "from importlib.resources import files\n"
+        "assert files('sfcperf.workflows').joinpath('quickstart.json').is_file()\n"
+        "for kind in plugins.GROUPS:\n"
+        "    for name in plugins.names(kind):\n"
+        "        module = plugins.load(kind, name).__module__\n"
+        f"        assert sys.modules[module].__file__.startswith({str(site)!r}), module\n"
+        "        print(kind, name)\n"
+    )
+    # -S and a path by hand: the editable install of the tree would otherwise come first.
+    libraries = [p for p in sys.path if p.endswith("site-packages")]
+    path = f"import sys; sys.path[1:1] = {[str(site), *libraries]!r}\n"
+    listed = _run([sys.executable, "-S", "-c", path + script], site.parent)
+    for kind in ("driver", "vnf", "probe", "monitor", "publisher"):
+        assert any(line.startswith(f"{kind} ") for line in listed.splitlines()), kind
+        assert plugins.names(kind)
+
+
+def test_the_licence_is_inside(site: Path) -> None:
+    (licence,) = site.glob("sfcperf-*.dist-info/licenses/LICENSE")
+    assert "Apache License" in licence.read_text()
+
+
+@pytest.mark.exhaustive
+def test_the_source_distribution_builds_the_same_wheel(site: Path) -> None:
+    """Whoever packages SFCPerf for a distribution starts from the sdist."""
+    folder = site.parent / "sdist"
+    script = (
+        "import sys; from setuptools.build_meta import build_sdist; print(build_sdist(sys.argv[1]))"
+    )
+    name = _run([sys.executable, "-c", script, str(folder)], site.parent / "source").split()[-1]
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
+    offline = ["--no-index", "--no-deps", "--no-build-isolation"]
+    _run([*pip, "wheel", *offline, "--wheel-dir", str(folder), str(folder / name)], folder)
+
+    def content(wheel: Path) -> set[str]:
+        return {n for n in zipfile.ZipFile(wheel).namelist() if not n.endswith("RECORD")}
+
+    (direct,) = site.parent.glob("sfcperf-*.whl")
+    (rebuilt,) = folder.glob("sfcperf-*.whl")
+    assert content(rebuilt) == content(direct)

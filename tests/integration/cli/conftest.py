@@ -1,0 +1,3 @@
+from support.bench import bench
+
+__all__ = ["bench"]

@@ -1,0 +1,158 @@
+"""Namespaces joined by veths, and raw Ethernet ends to talk through them."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import select
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+import pytest
+
+from sfcperf.hosts.namespace import NamespaceHost
+from sfcperf.hosts.process import inside
+
+PATIENCE_S = 10.0
+"""How long a test waits for what must come."""
+QUIET_S = 0.1
+"""After which a wire counts as still."""
+_ETH_P_ALL = 3
+_SOL_PACKET, _PACKET_IGNORE_OUTGOING = 263, 23
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Port:
+    """An end of a veth."""
+
+    host: NamespaceHost
+    interface: str
+    mac: str
+
+    def wire(self) -> Wire:
+        """A raw socket on it."""
+        assert self.host.namespace is not None
+        return Wire(self.host.namespace, self.interface)
+
+
+class Wire:
+    """Sends and receives whole frames on an interface."""
+
+    def __init__(self, namespace: Path, interface: str) -> None:
+        with inside(namespace):
+            self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+        self._socket.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 23)
+        self._socket.bind((interface, _ETH_P_ALL))
+
+    def send(self, frames: Iterable[bytes]) -> None:
+        for frame in frames:
+            self._socket.send(frame)
+
+    def receive_until(self, last: Callable[[bytes], bool]) -> list[bytes]:
+        """Frames up to and without the one that `last` knows; fails when it does not come."""
+        frames: list[bytes] = []
+        deadline = time.monotonic() + PATIENCE_S
+        while (left := deadline - time.monotonic()) > 0:
+            if not select.select([self._socket], [], [], left)[0]:
+                break
+            frame = self._socket.recv(65536)
+            if last(frame):
+                return frames
+            frames.append(frame)
+        raise AssertionError(f"the awaited frame did not come; {len(frames)} others did")
+
+    def drain(self) -> list[bytes]:
+        """Frames until none comes for a while, in order."""
+        frames = []
+        while select.select([self._socket], [], [], QUIET_S)[0]:
+            frames.append(self._socket.recv(65536))
+        return frames
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class Lab:
+    """Makes namespaces, and leaves nothing behind."""
+
+    def __init__(self, workdir: Path) -> None:
+        self._workdir = self.outputs = workdir
+        self._stack = ExitStack()
+        self._tag = f"vnf-{os.getpid()}-{next(_numbers)}"
+        self._macs = itertools.count(1)
+
+    def __enter__(self) -> Lab:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+    def at_end(self, action: Callable[[], object]) -> None:
+        """Run before the namespaces go."""
+        self._stack.callback(action)
+
+    def host(self, name: str) -> NamespaceHost:
+        space = f"{self._tag}-{name}"
+        ip("netns", "add", space)
+        self._stack.callback(ip, "netns", "delete", space)
+        return NamespaceHost(name, space, self._workdir)
+
+    def join(self, one: tuple[NamespaceHost, str], other: tuple[NamespaceHost, str]) -> list[Port]:
+        """A veth between two hosts, both ends up, without IPv6's own chatter."""
+        ports = [
+            Port(host, name, f"02:00:00:00:00:{next(self._macs):02x}")
+            for host, name in (one, other)
+        ]
+        here, there = ports
+        one_end = [here.interface, "address", here.mac]
+        other_end = [there.interface, "address", there.mac, "netns", space(there.host)]
+        veth = [*one_end, "type", "veth", "peer", "name", *other_end]
+        ip("-n", space(here.host), "link", "add", *veth)
+        for port in ports:
+            setting = f"net/ipv6/conf/{port.interface}/disable_ipv6=1"
+            port.host.run(["sysctl", "-q", "-w", setting], timeout_s=10)
+            ip("-n", space(port.host), "link", "set", port.interface, "up")
+        return ports
+
+
+def space(host: NamespaceHost) -> str:
+    """Name of a host's namespace."""
+    assert host.namespace is not None
+    return host.namespace.name
+
+
+def ip(*arguments: str) -> str:
+    """Run `ip`."""
+    done = subprocess.run(
+        ["ip", *arguments], check=True, capture_output=True, text=True, timeout=10
+    )
+    return done.stdout
+
+
+def eventually(condition: Callable[[], bool]) -> bool:
+    """Whether a condition comes true before patience ends."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return condition()
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    with Lab(tmp_path) as made:
+        yield made

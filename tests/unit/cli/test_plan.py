@@ -1,0 +1,67 @@
+"""`sfcperf plan` and `validate`: the order of trials, and what the driver refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from support.engine import SMALL, Bench
+from support.fakes import FakeDriver
+
+Command = Callable[..., int]
+Capture = pytest.CaptureFixture[str]
+
+
+def test_plan_shows_the_order_that_is_run(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
+    assert sfcperf("plan", bench.write()) == 0
+    out = capsys.readouterr().out
+    assert "8 trials, about" in out
+    rounds = out.split("round 1\n")[1].split("round 2\n")[0].split()
+    planned = [trial.split("-", 2)[1:] for trial in bench.planned()[:4]]
+    assert rounds[0] == f"{planned[0][0]}:"
+
+
+def test_plan_asks_the_driver(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
+    assert sfcperf("plan", bench.write(factors={"chain_length": [9]})) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith("/chain/functions: longer than a fake chain\n")
+    assert said.out == ""
+
+
+@pytest.mark.parametrize(("elsewhere", "code"), [(False, 0), (True, 3)])
+def test_plan_tells_what_an_infrastructure_elsewhere_lacks(
+    bench: Bench,
+    sfcperf: Command,
+    capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+    elsewhere: bool,
+    code: int,
+) -> None:
+    """What this machine lacks, another one may have."""
+    monkeypatch.setattr(FakeDriver, "elsewhere", elsewhere)
+    config = {"folder": str(bench.resources), "missing": True}
+    path = bench.write(infrastructure={"driver": "fake", "config": config})
+    assert sfcperf("plan", path) == code
+    assert ("fake-tool (not there)" in capsys.readouterr().err) is elsewhere
+
+
+def test_validate(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
+    assert sfcperf("validate", bench.write()) == 0
+    assert capsys.readouterr().out == "fake: valid, 2 scenarios\n"
+
+
+def test_validate_asks_the_driver(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
+    assert sfcperf("validate", bench.write(factors={"chain_length": [9]})) == 2
+    assert capsys.readouterr().err.startswith("/chain/functions: longer than a fake chain\n")
+
+
+def test_plan_shows_the_blocks_of_variants(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
+    variants = {"first": {}, "second": {"vnfs.sf.node": "node1", "probes.0.packets": 20}}
+    assert sfcperf("plan", bench.write(**SMALL, variants=variants)) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert "first: unchanged workflow" in lines
+    assert 'second: vnfs.sf.node = "node1", probes.0.packets = 20' in lines
+    at = [index for index, line in enumerate(lines) if line.startswith("block ")]
+    assert len(at) == len(bench.planned(**SMALL, variants=variants)) // 2
+    for index in at:
+        assert {line.split()[0] for line in lines[index + 1 : index + 3]} == {"first", "second"}

@@ -1,0 +1,94 @@
+"""`sfcperf run` on the fakes: what it prints, where, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from support.engine import SMALL, Bench
+
+Command = Callable[..., int]
+Capture = pytest.CaptureFixture[str]
+
+
+def test_run_prints_table_counts_and_places(
+    bench: Bench, sfcperf: Command, capsys: Capture
+) -> None:
+    assert sfcperf("run", bench.write(**SMALL), "--results", bench.results) == 0
+    out, err = capsys.readouterr()
+    assert "4 trials: 4 valid" in out
+    assert f"results: {bench.folder()}" in out
+    assert "95 % CI" in out
+    assert err.splitlines()[0] == f"{bench.folder()}: 4 trials planned, including warm-up"
+    assert "round 1: chain_length=2" in err
+
+
+def test_quiet_prints_the_path_and_nothing_else_on_stdout(
+    bench: Bench, sfcperf: Command, capsys: Capture
+) -> None:
+    assert sfcperf("run", bench.write(**SMALL), "--results", bench.results, "--quiet") == 0
+    out, err = capsys.readouterr()
+    assert out == f"{bench.folder()}\n"
+    assert err == ""
+
+
+def test_trials_that_do_not_count_are_named_with_reasons(
+    bench: Bench, sfcperf: Command, capsys: Capture
+) -> None:
+    script = {"r001-s001-a/attempt-1": "untrusted"}
+    path = bench.write(probes=[{"probe": "fake", "name": "a", "script": script}])
+    assert sfcperf("run", path, "--results", bench.results, "--quiet") == 1
+    assert "untrusted: r001-s001-a: the sender was late" in capsys.readouterr().err
+
+
+def test_overrides_reach_the_run(bench: Bench, sfcperf: Command) -> None:
+    argv = ["run", bench.write(), "--results", bench.results, "--set", "design.rounds=1", "-q"]
+    assert sfcperf(*argv, "--set", "factors.chain_length=[1]") == 0
+    assert len(bench.trials()) == 2
+
+
+def test_dry_run_makes_nothing(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
+    assert sfcperf("run", bench.write(), "--results", bench.results, "--dry-run") == 0
+    assert "s001  chain_length=2: sf-1 -> sf-2" in capsys.readouterr().out
+    assert list(bench.results.iterdir()) == []
+    assert bench.leftovers() == []
+
+
+def test_a_quiet_dry_run_prints_nothing(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
+    argv = ["run", bench.write(), "--results", bench.results, "--dry-run", "--quiet"]
+    assert sfcperf(*argv) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_given_workflow_is_kept_beside_the_one_that_is_run(
+    bench: Bench, sfcperf: Command
+) -> None:
+    path = bench.write(**SMALL, presets={"one": {"design.rounds": 1}})
+    assert sfcperf("run", path, "--results", bench.results, "-q", "--set", "preset=one") == 0
+    assert json.loads((bench.folder() / "workflow.json").read_text()) == bench.document(
+        **SMALL, presets={"one": {"design.rounds": 1}}
+    )
+    assert len(bench.trials()) == 2
+
+
+def test_a_wrong_workflow_is_told_by_pointers(
+    bench: Bench, sfcperf: Command, capsys: Capture
+) -> None:
+    path = bench.write(design={"rounds": "many", "seed": -1.5})
+    assert sfcperf("run", path, "--results", bench.results) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert any(line.startswith("/design/rounds: ") for line in lines)
+    assert any(line.startswith("/design/seed: ") for line in lines)
+    assert list(bench.results.iterdir()) == []
+
+
+def test_what_is_missing_is_named_with_its_remedy(
+    bench: Bench, sfcperf: Command, capsys: Capture
+) -> None:
+    config = {"folder": str(bench.resources), "missing": True}
+    path = bench.write(infrastructure={"driver": "fake", "config": config})
+    assert sfcperf("run", path, "--results", bench.results) == 3
+    err = capsys.readouterr().err
+    assert "fake-tool (not there)" in err
+    assert "install fakes" in err
