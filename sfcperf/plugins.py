@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pkgutil import resolve_name
 from typing import Any, ClassVar
 
@@ -138,6 +138,7 @@ def _points(kind: str) -> tuple[EntryPoint, ...]:
 
 
 @cache
-def _installed() -> EntryPoints:
-    """Read once: it takes a file of each installed package."""
+def _installed() -> Any:
+    """Read once, since it opens a file of each installed package. Its type differs before Python
+    3.12, its `select` does not."""
     return entry_points()
