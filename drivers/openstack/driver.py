@@ -8,15 +8,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfcperf.drivers.base import Driver, DriverContext, Resource
-from sfcperf.drivers.openstack.config import PARAMETERS, Config
+from sfcperf.drivers.openstack.model.config import PARAMETERS, Config
 from sfcperf.errors import SfcperfError
 from sfcperf.management.deployment import Deployment, TraversalProof
 from sfcperf.plugins import Requirement
 from sfcperf.workflow.model import Scenario
 
 if TYPE_CHECKING:
-    from sfcperf.drivers.openstack.region import Region
-    from sfcperf.drivers.openstack.site import Site
+    from sfcperf.drivers.openstack.cloud_session import Region
+    from sfcperf.drivers.openstack.scenario_deployment import Site
 
 PING_TIMEOUT_S = 5
 
@@ -43,31 +43,36 @@ class OpenStackDriver(Driver):
     @classmethod
     def requirements(cls, config: Mapping[str, Any]) -> list[Requirement]:
         """See Driver.requirements."""
-        from sfcperf.drivers.openstack import checks, diagnostics, traversal
+        from sfcperf.drivers.openstack.compute import diagnostics
+        from sfcperf.drivers.openstack.planning import requirements
+        from sfcperf.drivers.openstack.traversal import proof
 
         ours = Config.of(config)
         return [
-            *checks.requirements(ours),
+            *requirements.requirements(ours),
             *diagnostics.requirements(ours),
-            *traversal.requirements(),
+            *proof.requirements(),
         ]
 
     def admit(self, scenarios: Sequence[Scenario]) -> None:
         """See Driver.admit."""
-        from sfcperf.drivers.openstack.admission import admit
+        from sfcperf.drivers.openstack.planning.validation import admit
 
         admit(scenarios, self.config)
 
     def afford(self, scenarios: Sequence[Scenario]) -> None:
         """See Driver.afford."""
-        from sfcperf.drivers.openstack import checks, diagnostics, ports, workdirs
-        from sfcperf.drivers.openstack.cloud import Cloud
-        from sfcperf.drivers.openstack.shapes import most, needs
+        from sfcperf.drivers.openstack.api.cloud import Cloud
+        from sfcperf.drivers.openstack.cleanup import workdirs
+        from sfcperf.drivers.openstack.compute import diagnostics
+        from sfcperf.drivers.openstack.network import ports
+        from sfcperf.drivers.openstack.planning import requirements
+        from sfcperf.drivers.openstack.planning.machine_specs import most, needs
 
         asked = [needs(scenario, self.config) for scenario in scenarios]
         standing = {one for each in asked for one in each.standing}
         with closing(Cloud(self.config.cloud, self.context.log)) as cloud:
-            checks.check_quota(cloud, checks.needs_of(most(asked), self.config))
+            requirements.check_quota(cloud, requirements.needs_of(most(asked), self.config))
             diagnostics.check(cloud, self.config, scenarios)
             for one in standing:
                 ports.bound_port(cloud, one.port)
@@ -76,7 +81,7 @@ class OpenStackDriver(Driver):
 
     def deploy(self, scenario: Scenario) -> Deployment:
         """See Driver.deploy."""
-        from sfcperf.drivers.openstack.describe import describe
+        from sfcperf.drivers.openstack.description import describe
 
         # What an earlier tear-down could not end is in the way of the next scenario.
         for identity in list(self._sites):
@@ -99,8 +104,8 @@ class OpenStackDriver(Driver):
 
     def prove_traversal(self, deployment: Deployment, scenario: Scenario) -> TraversalProof:
         """See Driver.prove_traversal."""
-        from sfcperf.drivers.openstack.plan import DATA
-        from sfcperf.drivers.openstack.traversal import prove
+        from sfcperf.drivers.openstack.model.specs import DATA
+        from sfcperf.drivers.openstack.traversal.proof import prove
 
         site = self._sites[deployment.id]
         macs = {
@@ -155,13 +160,13 @@ class OpenStackDriver(Driver):
     @classmethod
     def undo(cls, resources: Sequence[Resource], *, dry_run: bool) -> list[str]:
         """See Driver.undo."""
-        from sfcperf.drivers.openstack.demolition import demolish
+        from sfcperf.drivers.openstack.cleanup.journal_cleanup import demolish
 
         return demolish(resources, dry_run=dry_run)
 
     @cached_property
     def _region(self) -> Region:
-        from sfcperf.drivers.openstack.region import Region
+        from sfcperf.drivers.openstack.cloud_session import Region
 
         return Region(self.context, self.config)
 

@@ -22,12 +22,12 @@ from support.faulty_cloud.rules import Rule
 from support.faulty_cloud.troubles import MAKING, OF_LIFECYCLE, READING, REMOVING
 from support.local import ListJournal
 
-from sfcperf.drivers.openstack.cloud import Cloud
-from sfcperf.drivers.openstack.config import Config
-from sfcperf.drivers.openstack.demolition import demolish
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.cleanup.journal_cleanup import demolish
 from sfcperf.drivers.openstack.lifecycle.base import Workshop
-from sfcperf.drivers.openstack.names import Names
-from sfcperf.drivers.openstack.networks import prepare_ground
+from sfcperf.drivers.openstack.model.config import Config
+from sfcperf.drivers.openstack.model.names import Names
+from sfcperf.drivers.openstack.network.networks import prepare_ground
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.ssh_keys import make_key
 from sfcperf.plugins import load

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from support.openstack_workshop import USER_DATA, endpoint, function, public_key, workshop
 
-from sfcperf.drivers.openstack import demolition, networks
+from sfcperf.drivers.openstack.cleanup import journal_cleanup
 from sfcperf.drivers.openstack.lifecycle.base import Workshop
 from sfcperf.drivers.openstack.lifecycle.heat import HeatLifecycle
-from sfcperf.drivers.openstack.plan import ChainPlan
+from sfcperf.drivers.openstack.model.specs import ChainPlan
+from sfcperf.drivers.openstack.network import networks
 from sfcperf.workflow.model import Match
 
 pytestmark = pytest.mark.exhaustive
@@ -23,7 +24,7 @@ def place(cloud: Any, leftovers: None, tmp_path: Path) -> Iterator[Workshop]:
     made = workshop(tmp_path)
     yield made
     made.cloud.close()
-    demolition.demolish(made.journal.outstanding())
+    journal_cleanup.demolish(made.journal.outstanding())
 
 
 def test_machines_and_chains_are_stacks(place: Workshop, cloud: Any) -> None:

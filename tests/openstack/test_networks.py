@@ -10,9 +10,10 @@ import pytest
 from support.cloud_runs import PLANNED, CloudLab, workflow
 from support.openstack_workshop import USER_DATA, endpoint, public_key, workshop
 
-from sfcperf.drivers.openstack import demolition, floating, networks, ports
+from sfcperf.drivers.openstack.cleanup import journal_cleanup
 from sfcperf.drivers.openstack.lifecycle.base import Machine
 from sfcperf.drivers.openstack.lifecycle.nova import resources
+from sfcperf.drivers.openstack.network import floating, networks, ports
 
 EXTERNAL_NETWORK = "external"
 
@@ -48,7 +49,7 @@ def test_a_way_in_from_outside_is_made_once_and_goes(
         assert found.port_id == machine.ports["management"].id
     finally:
         place.cloud.close()
-        lines = demolition.demolish(place.journal.outstanding())
+        lines = journal_cleanup.demolish(place.journal.outstanding())
     assert {line.split()[0] for line in lines} == {
         *("floating-ip", "router", "port", "subnet", "network", "keypair"),
     }

@@ -11,12 +11,15 @@ from typing import Any
 import pytest
 from support.openstack_workshop import USER_DATA, endpoint, function, public_key, workshop
 
-from sfcperf.drivers.openstack import checks, demolition, networks, ports, servers
-from sfcperf.drivers.openstack.failures import CloudError
-from sfcperf.drivers.openstack.flavors import Flavors, flavor_id
+from sfcperf.drivers.openstack.api.errors import CloudError
+from sfcperf.drivers.openstack.cleanup import journal_cleanup
+from sfcperf.drivers.openstack.compute import servers
+from sfcperf.drivers.openstack.compute.flavors import Flavors, flavor_id
 from sfcperf.drivers.openstack.lifecycle.base import Ground, Workshop
 from sfcperf.drivers.openstack.lifecycle.nova import NovaLifecycle, resources
-from sfcperf.drivers.openstack.plan import ChainPlan
+from sfcperf.drivers.openstack.model.specs import ChainPlan
+from sfcperf.drivers.openstack.network import networks, ports
+from sfcperf.drivers.openstack.planning import requirements
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.workflow.model import Match
 
@@ -27,7 +30,7 @@ def place(cloud: Any, leftovers: None, tmp_path: Path) -> Iterator[Workshop]:
     made = workshop(tmp_path)
     yield made
     made.cloud.close()
-    demolition.demolish(made.journal.outstanding())
+    journal_cleanup.demolish(made.journal.outstanding())
 
 
 @pytest.fixture
@@ -107,9 +110,9 @@ def test_neighbours_with_similar_names_stay(
         made = cloud.network.create_network(name=name)
         request.addfinalizer(lambda id_=made.id: cloud.network.delete_network(id_))
     outstanding = place.journal.outstanding()
-    would = demolition.demolish(outstanding, dry_run=True)
+    would = journal_cleanup.demolish(outstanding, dry_run=True)
     assert cloud.network.get_network(ground.data_network_id).name == f"{place.names.run}-data"
-    assert set(demolition.demolish(outstanding)) == set(would)
+    assert set(journal_cleanup.demolish(outstanding)) == set(would)
     left = {net.name for net in cloud.network.networks(project_id=cloud.current_project_id)}
     assert {n for n in left if n.startswith(place.names.run)} == {
         f"{place.names.run}-data2",
@@ -126,7 +129,7 @@ def test_pieces_of_a_chain_that_others_named(place: Workshop, ground: Ground, cl
     network.create_sfc_flow_classifier(
         name="x7", ethertype="IPv4", logical_source_port=made["in"].id
     )
-    demolition.demolish(place.journal.outstanding())
+    journal_cleanup.demolish(place.journal.outstanding())
     assert not list(network.sfc_flow_classifiers(name="x7"))
 
 
@@ -139,35 +142,35 @@ def test_who_may_not_make_flavors_learns_which_there_are(place: Workshop) -> Non
 
 def test_who_may_not_choose_hypervisors_learns_it(place: Workshop) -> None:
     config = replace(place.config, hosts={"node1": "sfcperf-node"})
-    found = {r.name: r for r in checks.requirements(config)}
+    found = {r.name: r for r in requirements.requirements(config)}
     placement = found["placement on hypervisors"]
     assert not placement.met and "administrator" in placement.remedy
 
 
 def test_the_cloud_offers_what_is_needed(place: Workshop) -> None:
-    found = checks.requirements(place.config)
+    found = requirements.requirements(place.config)
     assert [r for r in found if not r.met] == []
     assert {"nova", "neutron", "glance", "neutron extension sfc"} <= {r.name for r in found}
 
 
 def test_what_is_not_there_is_named(place: Workshop) -> None:
     config = replace(place.config, image="nothing", flavor="nothing", management_network="nothing")
-    missing = {r.name for r in checks.requirements(config) if not r.met}
+    missing = {r.name for r in requirements.requirements(config) if not r.met}
     assert missing == {"image nothing", "flavor nothing", "network nothing"}
 
 
 def test_a_hypervisor_is_known_to_an_administrator(place: Workshop, admin: Any) -> None:
     config = replace(place.config, cloud=admin.config.name, hosts={"a": "sfcperf-node", "b": "no"})
-    found = {r.name: r for r in checks.requirements(config)}
+    found = {r.name: r for r in requirements.requirements(config)}
     assert found["hypervisor sfcperf-node"].met
     assert not found["hypervisor no"].met and "sfcperf-node" in found["hypervisor no"].detail
 
 
 def test_quota(place: Workshop) -> None:
     shape = function(place.names, 1).shape
-    checks.check_quota(place.cloud, checks.needs_of({shape: 3}, place.config))
+    requirements.check_quota(place.cloud, requirements.needs_of({shape: 3}, place.config))
     with pytest.raises(EnvironmentLacks, match="VMs: 100000 wanted") as caught:
-        checks.check_quota(place.cloud, checks.needs_of({shape: 100000}, place.config))
+        requirements.check_quota(place.cloud, requirements.needs_of({shape: 100000}, place.config))
     for what in ("vCPUs", "MiB of memory", "ports", "port pairs", "port pair groups"):
         assert f"{what}: " in caught.value.message
     assert "port chains" not in caught.value.message

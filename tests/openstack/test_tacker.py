@@ -14,11 +14,13 @@ import pytest
 from support.openstack_workshop import endpoint, function, public_key, workshop
 
 from sfcperf import plugins
-from sfcperf.drivers.openstack import demolition, networks, servers
+from sfcperf.drivers.openstack.api.tacker_server import Dialect
+from sfcperf.drivers.openstack.cleanup import journal_cleanup
+from sfcperf.drivers.openstack.compute import servers
 from sfcperf.drivers.openstack.lifecycle.base import Machine, Workshop
 from sfcperf.drivers.openstack.lifecycle.tacker import TackerLifecycle
-from sfcperf.drivers.openstack.lifecycle.tacker_server import Dialect
-from sfcperf.drivers.openstack.plan import ChainPlan, MachinePlan
+from sfcperf.drivers.openstack.model.specs import ChainPlan, MachinePlan
+from sfcperf.drivers.openstack.network import networks
 from sfcperf.workflow.model import Match
 
 pytestmark = pytest.mark.exhaustive
@@ -53,7 +55,7 @@ def place(cloud: Any, leftovers: None, tmp_path: Path) -> Iterator[Workshop]:
     made = workshop(tmp_path)
     yield made
     made.cloud.close()
-    demolition.demolish(made.journal.outstanding())
+    journal_cleanup.demolish(made.journal.outstanding())
 
 
 def functions_plan(place: Workshop, number: int) -> MachinePlan:

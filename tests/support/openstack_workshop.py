@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.drivers.journal import FileJournal
-from sfcperf.drivers.openstack.cloud import Cloud
-from sfcperf.drivers.openstack.config import PARAMETERS, Config
+from sfcperf.drivers.openstack.api.cloud import Cloud
 from sfcperf.drivers.openstack.lifecycle.base import Workshop
-from sfcperf.drivers.openstack.names import Names
-from sfcperf.drivers.openstack.plan import MachinePlan, Shape
+from sfcperf.drivers.openstack.model.config import PARAMETERS, Config
+from sfcperf.drivers.openstack.model.names import Names
+from sfcperf.drivers.openstack.model.specs import MachinePlan, Shape
 from sfcperf.workflow.defaults import with_defaults
 
 MANAGEMENT_NETWORK = "management"

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sfcperf.drivers.base import Journal
-from sfcperf.drivers.openstack.config import Config
-from sfcperf.drivers.openstack.names import Names
-from sfcperf.drivers.openstack.plan import PREFIX_LENGTH, ChainPlan, MachinePlan
+from sfcperf.drivers.openstack.model.config import Config
+from sfcperf.drivers.openstack.model.names import Names
+from sfcperf.drivers.openstack.model.specs import PREFIX_LENGTH, ChainPlan, MachinePlan
 from sfcperf.plugins import Requirement
 
 if TYPE_CHECKING:
-    from sfcperf.drivers.openstack.cloud import Cloud
+    from sfcperf.drivers.openstack.api.cloud import Cloud
 
 
 @dataclass(frozen=True)

@@ -12,19 +12,22 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sfcperf.drivers.base import Resource
-from sfcperf.drivers.openstack import chaining, demolition, kinds, ports, things
-from sfcperf.drivers.openstack.flavors import Flavors
-from sfcperf.drivers.openstack.lifecycle import heat_stack, heat_template, nova
+from sfcperf.drivers.openstack.api.parallel import each
+from sfcperf.drivers.openstack.cleanup import journal_cleanup
+from sfcperf.drivers.openstack.compute.flavors import Flavors
+from sfcperf.drivers.openstack.compute.placement import Placement, placement
+from sfcperf.drivers.openstack.lifecycle import chaining, heat_stack, heat_template, nova
 from sfcperf.drivers.openstack.lifecycle.base import Ground, Lifecycle, Machine, Port, Workshop
-from sfcperf.drivers.openstack.parallel import each
-from sfcperf.drivers.openstack.placement import Placement, placement
-from sfcperf.drivers.openstack.plan import EGRESS, INGRESS, ChainPlan, MachinePlan
+from sfcperf.drivers.openstack.model.specs import EGRESS, INGRESS, ChainPlan, MachinePlan
+from sfcperf.drivers.openstack.network import ports
+from sfcperf.drivers.openstack.resources import operations
+from sfcperf.drivers.openstack.resources.resource_kinds import Kind
 from sfcperf.errors import DeploymentError
 from sfcperf.plugins import Requirement
 
 if TYPE_CHECKING:
-    from sfcperf.drivers.openstack.cloud import Cloud
-    from sfcperf.drivers.openstack.config import Config
+    from sfcperf.drivers.openstack.api.cloud import Cloud
+    from sfcperf.drivers.openstack.model.config import Config
 
 SERVICE = "orchestration"
 RESOURCE_TYPES = (
@@ -37,7 +40,7 @@ RESOURCE_TYPES = (
 )
 CHAIN_TIMEOUT_S = 120.0
 
-THINGS = {kinds.STACK: heat_stack.THING}
+THINGS = {Kind.STACK: heat_stack.THING}
 """For `things` and demolition."""
 
 
@@ -109,14 +112,14 @@ class HeatLifecycle(Lifecycle):
     def unchain(self) -> None:
         """See Lifecycle.unchain."""
         gone = self._chain_resources()
-        demolition.remove(self.workshop.cloud, gone)
+        journal_cleanup.remove(self.workshop.cloud, gone)
         self.workshop.journal.removed(gone)
 
     def remove(self, machines: Sequence[Machine]) -> None:
         """See Lifecycle.remove. A chain through one of them goes first: it holds their ports."""
         self.unchain()
         gone = [r for machine in machines for r in self._resources(machine.plan)]
-        demolition.remove(self.workshop.cloud, gone)
+        journal_cleanup.remove(self.workshop.cloud, gone)
         self.workshop.journal.removed(gone)
 
     @property
@@ -126,13 +129,16 @@ class HeatLifecycle(Lifecycle):
     def _resources(self, plan: MachinePlan) -> list[Resource]:
         """The stack, and what is in it: a stack that breaks leaves things behind."""
         cloud = self.workshop.cloud
-        return [things.resource(cloud, kinds.STACK, plan.name), *nova.resources(cloud, plan)]
+        return [
+            operations.resource(cloud, Kind.STACK, plan.name),
+            *nova.resources(cloud, plan),
+        ]
 
     def _chain_resources(self) -> list[Resource]:
         cloud, run = self.workshop.cloud, self.workshop.names.run
         return [
-            things.resource(cloud, kinds.STACK, self._chain_stack),
-            *(things.resource(cloud, kind, run) for kind in (kinds.CLASSIFIER, kinds.CHAIN)),
+            operations.resource(cloud, Kind.STACK, self._chain_stack),
+            *(operations.resource(cloud, kind, run) for kind in (Kind.CLASSIFIER, Kind.CHAIN)),
         ]
 
     def _machine(self, plan: MachinePlan, ground: Ground, place: Placement) -> Machine:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from sfcperf.drivers.openstack import kinds, things
 from sfcperf.drivers.openstack.lifecycle.heat_template import REVISION, Template, revision_of
+from sfcperf.drivers.openstack.resources import operations
+from sfcperf.drivers.openstack.resources.resource_kinds import Kind
 from sfcperf.errors import DeploymentError
 
 if TYPE_CHECKING:
-    from sfcperf.drivers.openstack.cloud import Cloud
+    from sfcperf.drivers.openstack.api.cloud import Cloud
 
 MINUTES = 60
 """Heat itself gives up after this; sfcperf does so earlier, and removes the stack."""
@@ -71,7 +72,7 @@ def _create(cloud: Cloud, name: str, template: Template) -> None:
             name=name, template=template, timeout_mins=MINUTES
         )
 
-    things.ensure(cloud, kinds.STACK, name, make)
+    operations.ensure(cloud, Kind.STACK, name, make)
 
 
 def _wait(cloud: Cloud, name: str, template: Template, timeout_s: float) -> Outputs:
@@ -143,4 +144,4 @@ def _delete(cloud: Cloud, found: Any) -> None:
     cloud.connection.orchestration.delete_stack(found, ignore_missing=True)
 
 
-THING = things.Thing(_every, _delete)
+THING = operations.Thing(_every, _delete)

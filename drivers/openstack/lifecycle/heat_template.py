@@ -11,11 +11,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from sfcperf.drivers.openstack import ports, servers
+from sfcperf.drivers.openstack.compute import servers
+from sfcperf.drivers.openstack.compute.placement import Placement
 from sfcperf.drivers.openstack.lifecycle.base import Ground
-from sfcperf.drivers.openstack.placement import Placement
-from sfcperf.drivers.openstack.plan import MANAGEMENT, MachinePlan
-from sfcperf.drivers.openstack.user_data import joined
+from sfcperf.drivers.openstack.model.specs import MANAGEMENT, MachinePlan
+from sfcperf.drivers.openstack.model.user_data import joined
+from sfcperf.drivers.openstack.network import ports
 
 VERSION = "2018-08-31"
 """Of the template language (Rocky): older than any cloud that is still in use."""

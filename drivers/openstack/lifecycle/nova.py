@@ -6,17 +6,22 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfcperf.drivers.base import Resource
-from sfcperf.drivers.openstack import chaining, demolition, kinds, ports, servers, things
-from sfcperf.drivers.openstack.config import Config
-from sfcperf.drivers.openstack.flavors import Flavors
+from sfcperf.drivers.openstack.cleanup import journal_cleanup
+from sfcperf.drivers.openstack.compute import servers
+from sfcperf.drivers.openstack.compute.flavors import Flavors
+from sfcperf.drivers.openstack.compute.placement import placement
+from sfcperf.drivers.openstack.lifecycle import chaining
 from sfcperf.drivers.openstack.lifecycle.base import Ground, Lifecycle, Machine, Port, Workshop
-from sfcperf.drivers.openstack.placement import placement
-from sfcperf.drivers.openstack.plan import ChainPlan, MachinePlan
-from sfcperf.drivers.openstack.user_data import joined
+from sfcperf.drivers.openstack.model.config import Config
+from sfcperf.drivers.openstack.model.specs import ChainPlan, MachinePlan
+from sfcperf.drivers.openstack.model.user_data import joined
+from sfcperf.drivers.openstack.network import ports
+from sfcperf.drivers.openstack.resources import operations
+from sfcperf.drivers.openstack.resources.resource_kinds import Kind
 from sfcperf.plugins import Requirement
 
 if TYPE_CHECKING:
-    from sfcperf.drivers.openstack.cloud import Cloud
+    from sfcperf.drivers.openstack.api.cloud import Cloud
 
 
 class NovaLifecycle(Lifecycle):
@@ -75,14 +80,14 @@ class NovaLifecycle(Lifecycle):
         """See Lifecycle.remove."""
         cloud = self.workshop.cloud
         gone = [r for machine in machines for r in resources(cloud, machine.plan)]
-        demolition.remove(cloud, gone)
+        journal_cleanup.remove(cloud, gone)
         self.workshop.journal.removed(gone)
 
 
 def resources(cloud: Cloud, plan: MachinePlan) -> list[Resource]:
     """All that a machine is made of, its part in chains too."""
-    names = [(kinds.PORT, ports.port_name(plan.name, role)) for role in ports.roles(plan)]
-    names.append((kinds.SERVER, plan.name))
+    names = [(Kind.PORT, ports.port_name(plan.name, role)) for role in ports.roles(plan)]
+    names.append((Kind.SERVER, plan.name))
     if plan.shape.role == "function":
-        names += [(kinds.PAIR, plan.name), (kinds.PAIR_GROUP, plan.name)]
-    return [things.resource(cloud, kind, name) for kind, name in names]
+        names += [(Kind.PAIR, plan.name), (Kind.PAIR_GROUP, plan.name)]
+    return [operations.resource(cloud, kind, name) for kind, name in names]

@@ -9,22 +9,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sfcperf.drivers.openstack import demolition
+from sfcperf.drivers.openstack.api.parallel import each
+from sfcperf.drivers.openstack.api.tacker_server import Dialect, Speech, TackerServer
+from sfcperf.drivers.openstack.cleanup import journal_cleanup
 from sfcperf.drivers.openstack.lifecycle import tacker_vim
 from sfcperf.drivers.openstack.lifecycle.base import Ground, Lifecycle, Machine, Workshop
 from sfcperf.drivers.openstack.lifecycle.nova import NovaLifecycle
 from sfcperf.drivers.openstack.lifecycle.tacker_etsi import EtsiVnfs
 from sfcperf.drivers.openstack.lifecycle.tacker_graph import Graph
-from sfcperf.drivers.openstack.lifecycle.tacker_server import Dialect, Speech, TackerServer
 from sfcperf.drivers.openstack.lifecycle.tacker_vnf import LegacyVnfs
-from sfcperf.drivers.openstack.parallel import each
-from sfcperf.drivers.openstack.plan import ChainPlan, MachinePlan
+from sfcperf.drivers.openstack.model.specs import ChainPlan, MachinePlan
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.plugins import Requirement
 
 if TYPE_CHECKING:
-    from sfcperf.drivers.openstack.cloud import Cloud
-    from sfcperf.drivers.openstack.config import Config
+    from sfcperf.drivers.openstack.api.cloud import Cloud
+    from sfcperf.drivers.openstack.model.config import Config
 
 
 class TackerLifecycle(Lifecycle):
@@ -92,7 +92,7 @@ class TackerLifecycle(Lifecycle):
         vnfs = self._vnfs()
         functions = [m.plan for m in machines if m.plan.shape.role == "function"]
         gone = [resource for plan in functions for resource in vnfs.made(plan)]
-        demolition.remove(self.workshop.cloud, gone)
+        journal_cleanup.remove(self.workshop.cloud, gone)
         self.workshop.journal.removed(gone)
         self.nova.remove([m for m in machines if m.plan.shape.role == "endpoint"])
 

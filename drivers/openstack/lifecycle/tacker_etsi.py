@@ -12,24 +12,20 @@ from functools import partial
 from typing import Any
 
 from sfcperf.drivers.base import Resource
-from sfcperf.drivers.openstack import kinds, ports, things
-from sfcperf.drivers.openstack.cloud import Cloud
-from sfcperf.drivers.openstack.flavors import Flavors
-from sfcperf.drivers.openstack.lifecycle import (
-    heat_template,
-    nova,
-    tacker_package,
-    tacker_things,
-    tacker_vim,
-)
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.parallel import each
+from sfcperf.drivers.openstack.api.tacker_server import TackerServer
+from sfcperf.drivers.openstack.compute.flavors import Flavors
+from sfcperf.drivers.openstack.compute.placement import placement
+from sfcperf.drivers.openstack.lifecycle import heat_template, nova, tacker_package, tacker_vim
 from sfcperf.drivers.openstack.lifecycle.base import Ground, Machine, Workshop
 from sfcperf.drivers.openstack.lifecycle.tacker_machine import FRESH, TackerFailed, machine
-from sfcperf.drivers.openstack.lifecycle.tacker_server import TackerServer
-from sfcperf.drivers.openstack.lifecycle.tacker_things import INSTANTIATED, Found
 from sfcperf.drivers.openstack.lifecycle.tacker_vnf import REMOVAL_TIMEOUT_S, remove
-from sfcperf.drivers.openstack.parallel import each
-from sfcperf.drivers.openstack.placement import placement
-from sfcperf.drivers.openstack.plan import MachinePlan
+from sfcperf.drivers.openstack.model.specs import MachinePlan
+from sfcperf.drivers.openstack.network import ports
+from sfcperf.drivers.openstack.resources import operations, tacker_objects
+from sfcperf.drivers.openstack.resources.resource_kinds import Kind
+from sfcperf.drivers.openstack.resources.tacker_objects import INSTANTIATED, Found
 
 ONBOARDING_TIMEOUT_S = 120.0
 VIM_TYPE = "ETSINFV.OPENSTACK_KEYSTONE.V_3"
@@ -53,16 +49,16 @@ class EtsiVnfs:
     def resources(self, plan: MachinePlan) -> list[Resource]:
         """What a machine is made of, in Tacker and, by way of heat, in the cloud."""
         cloud = self.workshop.cloud
-        own = (kinds.VNF_INSTANCE, kinds.VNF_PACKAGE)
+        own = (Kind.VNF_INSTANCE, Kind.VNF_PACKAGE)
         return [
-            *(things.resource(cloud, kind, plan.name) for kind in own),
+            *(operations.resource(cloud, kind, plan.name) for kind in own),
             *nova.resources(cloud, plan),
         ]
 
     def made(self, plan: MachinePlan) -> list[Resource]:
         """The same, with the stacks that have names of Tacker's choice."""
         cloud = self.workshop.cloud
-        instances = things.every(cloud, kinds.VNF_INSTANCE, plan.name)
+        instances = operations.every(cloud, Kind.VNF_INSTANCE, plan.name)
         return [*self.resources(plan), *(_stack(cloud, each.id) for each in instances)]
 
     def _package(self, plan: MachinePlan, ground: Ground) -> bytes:
@@ -75,7 +71,9 @@ class EtsiVnfs:
         started = time.monotonic()
         self._onboard(name, package)
         for attempt in range(FRESH + 1):
-            instance = things.ensure(cloud, kinds.VNF_INSTANCE, name, partial(self._create, name))
+            instance = operations.ensure(
+                cloud, Kind.VNF_INSTANCE, name, partial(self._create, name)
+            )
             # A Tacker that forgets the instance leaves its stack.
             self.workshop.journal.intend([_stack(cloud, instance.id)])
             try:
@@ -85,20 +83,20 @@ class EtsiVnfs:
                 if attempt == FRESH:
                     raise
                 self.workshop.log(f"openstack: {error.message}; making a new one")
-                remove(cloud, kinds.VNF_INSTANCE, name, REMOVAL_TIMEOUT_S)
+                remove(cloud, Kind.VNF_INSTANCE, name, REMOVAL_TIMEOUT_S)
         return machine(cloud, plan, time.monotonic() - started)
 
     def _onboard(self, name: str, package: bytes) -> None:
         """A package that is there already has the same content: names are of one run, and a
         machine is planned once."""
         cloud = self.workshop.cloud
-        body = {"userDefinedData": {tacker_things.PACKAGE_NAME: name}}
+        body = {"userDefinedData": {tacker_objects.PACKAGE_NAME: name}}
 
         def make() -> Found:
             made = self.server.once(lambda client: client.create_vnf_package(body))
             return Found(made["id"], name, made["onboardingState"], "")
 
-        made = things.ensure(cloud, kinds.VNF_PACKAGE, name, make)
+        made = operations.ensure(cloud, Kind.VNF_PACKAGE, name, make)
         if made.status == "CREATED":
             self.server.call(
                 f"uploading VNF package {name}",
@@ -129,7 +127,7 @@ class EtsiVnfs:
         what = f"instantiating VNF {instance.name}"
 
         def asked() -> bool | None:
-            return True if tacker_things.operations(self.workshop.cloud, instance.id) else None
+            return True if tacker_objects.operations(self.workshop.cloud, instance.id) else None
 
         def ask() -> bool:
             self.server.once(lambda client: client.instantiate_vnf_instance(instance.id, body))
@@ -145,7 +143,7 @@ class EtsiVnfs:
         shown = self.server.once(lambda client: client.show_vnf_instance(instance.id))
         if shown["instantiationState"] == INSTANTIATED:
             return True
-        last = next(reversed(tacker_things.operations(cloud, instance.id)), None)
+        last = next(reversed(tacker_objects.operations(cloud, instance.id)), None)
         if last is not None and last["operationState"].startswith(("FAILED", "ROLLED")):
             occurrence = self.server.once(lambda client: client.show_vnf_lcm_op_occs(last["id"]))
             raise TackerFailed(
@@ -156,7 +154,7 @@ class EtsiVnfs:
 
 
 def _stack(cloud: Cloud, instance_id: str) -> Resource:
-    return things.resource(cloud, kinds.STACK, f"vnf-{instance_id}")
+    return operations.resource(cloud, Kind.STACK, f"vnf-{instance_id}")
 
 
 def _problem(occurrence: dict[str, Any]) -> str:

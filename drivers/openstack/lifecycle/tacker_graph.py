@@ -12,17 +12,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfcperf.drivers.base import Resource
-from sfcperf.drivers.openstack import chaining, demolition, kinds, things
-from sfcperf.drivers.openstack.lifecycle import tacker_vnffgd
+from sfcperf.drivers.openstack.api.tacker_server import TackerServer
+from sfcperf.drivers.openstack.cleanup import journal_cleanup
+from sfcperf.drivers.openstack.lifecycle import chaining, tacker_vnffgd
 from sfcperf.drivers.openstack.lifecycle.base import Machine, Workshop
 from sfcperf.drivers.openstack.lifecycle.tacker_machine import TackerFailed
-from sfcperf.drivers.openstack.lifecycle.tacker_server import TackerServer
-from sfcperf.drivers.openstack.lifecycle.tacker_things import found
-from sfcperf.drivers.openstack.plan import ChainPlan
+from sfcperf.drivers.openstack.model.specs import ChainPlan
+from sfcperf.drivers.openstack.resources import operations
+from sfcperf.drivers.openstack.resources.resource_kinds import Kind
+from sfcperf.drivers.openstack.resources.tacker_objects import found
 
 TIMEOUT_S = 120.0
 
-_KINDS = (kinds.VNFFG, kinds.VNFFGD, kinds.CHAIN, kinds.CLASSIFIER)
+_KINDS = (
+    Kind.VNFFG,
+    Kind.VNFFGD,
+    Kind.CHAIN,
+    Kind.CLASSIFIER,
+)
 _GROUP, _PAIR = "-port-pair-group", "-connection-points"
 """What Tacker appends to a VNF's name in neutron."""
 
@@ -44,7 +51,7 @@ class Graph:
             plan.functions, classifier, name=self._classifier, symmetric=plan.symmetric
         )
         name = self._name(descriptor)
-        if not any(each.kind == kinds.VNFFG and each.name == name for each in self._standing()):
+        if not any(each.kind == Kind.VNFFG and each.name == name for each in self._standing()):
             self.remove()
             self.workshop.journal.intend(self._resources(name, plan.functions))
         try:
@@ -59,7 +66,7 @@ class Graph:
         they go too."""
         gone = self._standing()
         if gone:
-            demolition.remove(self.workshop.cloud, gone)
+            journal_cleanup.remove(self.workshop.cloud, gone)
             self.workshop.journal.removed(gone)
 
     def _standing(self) -> list[Resource]:
@@ -84,22 +91,22 @@ class Graph:
     def _resources(self, name: str, functions: Sequence[str]) -> list[Resource]:
         """With what Tacker makes in neutron, by the names that it gives."""
         named = [
-            (kinds.VNFFG, name),
-            (kinds.VNFFGD, name),
-            (kinds.CHAIN, f"{name}-port-chain"),
-            (kinds.CLASSIFIER, self._classifier),
-            *((kinds.PAIR_GROUP, function + _GROUP) for function in functions),
-            *((kinds.PAIR, function + _PAIR) for function in functions),
+            (Kind.VNFFG, name),
+            (Kind.VNFFGD, name),
+            (Kind.CHAIN, f"{name}-port-chain"),
+            (Kind.CLASSIFIER, self._classifier),
+            *((Kind.PAIR_GROUP, function + _GROUP) for function in functions),
+            *((Kind.PAIR, function + _PAIR) for function in functions),
         ]
-        return [things.resource(self.workshop.cloud, kind, each) for kind, each in named]
+        return [operations.resource(self.workshop.cloud, kind, each) for kind, each in named]
 
     def _make(self, name: str, descriptor: dict[str, Any], functions: Sequence[str]) -> None:
         cloud = self.workshop.cloud
-        vnfs = {function: _one(cloud, kinds.VNF, function).id for function in functions}
+        vnfs = {function: _one(cloud, Kind.VNF, function).id for function in functions}
         template = {"vnffgd": {"name": name, "template": {"vnffgd": descriptor}}}
-        vnffgd = things.ensure(
+        vnffgd = operations.ensure(
             cloud,
-            kinds.VNFFGD,
+            Kind.VNFFGD,
             name,
             lambda: self.server.once(
                 lambda tacker: found(tacker.create_vnffgd(template)["vnffgd"])
@@ -113,9 +120,9 @@ class Graph:
                 "symmetrical": _symmetrical(descriptor),
             }
         }
-        things.ensure(
+        operations.ensure(
             cloud,
-            kinds.VNFFG,
+            Kind.VNFFG,
             name,
             lambda: self.server.once(lambda tacker: found(tacker.create_vnffg(body)["vnffg"])),
         )
@@ -123,7 +130,7 @@ class Graph:
 
     def _wait(self, name: str) -> None:
         def look() -> bool | None:
-            graph = next(iter(things.thing(kinds.VNFFG).every(self.workshop.cloud, name)), None)
+            graph = next(iter(operations.thing(Kind.VNFFG).every(self.workshop.cloud, name)), None)
             if graph is None:
                 raise TackerFailed(f"VNFFG {name} is gone while it was waited for")
             if graph.status in ("ERROR", "DEAD"):
@@ -138,7 +145,7 @@ class Graph:
     ) -> Mapping[str, Any]:
         """Of the port chain that Tacker made."""
         cloud = self.workshop.cloud
-        chain = _one(cloud, kinds.CHAIN, f"{name}-port-chain")
+        chain = _one(cloud, Kind.CHAIN, f"{name}-port-chain")
         if len(chain.port_pair_groups) != len(plan.functions):
             raise TackerFailed(
                 f"Tacker made a chain of {len(chain.port_pair_groups)} functions instead of "
@@ -147,7 +154,7 @@ class Graph:
         return {
             "chain": chain.id,
             "chained_by": "networking-sfc, by a VNFFG of Tacker",
-            "vnffg": _one(cloud, kinds.VNFFG, name).id,
+            "vnffg": _one(cloud, Kind.VNFFG, name).id,
             "correlation": dict(chain.chain_parameters or {}).get("correlation"),
             "symmetric": plan.symmetric,
             "classifier": {k: v for k, v in classifier.items() if not k.startswith("logical_")},
@@ -160,7 +167,7 @@ def _symmetrical(descriptor: dict[str, Any]) -> bool:
 
 
 def _one(cloud: Any, kind: str, name: str) -> Any:
-    there = things.every(cloud, kind, name)
+    there = operations.every(cloud, kind, name)
     if not there:
         raise TackerFailed(f"there is no {kind} {name}")
     return there[0]

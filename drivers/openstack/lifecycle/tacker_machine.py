@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from sfcperf.drivers.openstack import kinds, ports, things
-from sfcperf.drivers.openstack.cloud import Cloud
+from sfcperf.drivers.openstack.api.cloud import Cloud
 from sfcperf.drivers.openstack.lifecycle.base import Machine
-from sfcperf.drivers.openstack.plan import MachinePlan
+from sfcperf.drivers.openstack.model.specs import MachinePlan
+from sfcperf.drivers.openstack.network import ports
+from sfcperf.drivers.openstack.resources import operations
+from sfcperf.drivers.openstack.resources.resource_kinds import Kind
 from sfcperf.errors import DeploymentError
 
 FRESH = 1
@@ -21,14 +23,14 @@ class TackerFailed(DeploymentError):
 def machine(cloud: Cloud, plan: MachinePlan, made_s: float) -> Machine:
     """Raises TackerFailed when Tacker calls a machine ACTIVE that the cloud does not have."""
     own = {
-        role: ports.port_of(_only(cloud, kinds.PORT, ports.port_name(plan.name, role)))
+        role: ports.port_of(_only(cloud, Kind.PORT, ports.port_name(plan.name, role)))
         for role in ports.roles(plan)
     }
-    return Machine(plan, _only(cloud, kinds.SERVER, plan.name).id, own, made_s)
+    return Machine(plan, _only(cloud, Kind.SERVER, plan.name).id, own, made_s)
 
 
 def _only(cloud: Cloud, kind: str, name: str) -> Any:
-    found = things.every(cloud, kind, name)
+    found = operations.every(cloud, kind, name)
     if len(found) != 1:
         raise TackerFailed(
             f"Tacker calls the VNF active, but the cloud has {len(found)} of {kind} {name}",

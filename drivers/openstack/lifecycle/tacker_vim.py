@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from sfcperf.drivers.openstack import kinds, things
+from sfcperf.drivers.openstack.resources import operations
+from sfcperf.drivers.openstack.resources.resource_kinds import Kind
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 
 if TYPE_CHECKING:
-    from sfcperf.drivers.openstack.cloud import Cloud
+    from sfcperf.drivers.openstack.api.cloud import Cloud
+    from sfcperf.drivers.openstack.api.tacker_server import TackerServer
     from sfcperf.drivers.openstack.lifecycle.base import Workshop
-    from sfcperf.drivers.openstack.lifecycle.tacker_server import TackerServer
 
 _UNWELL = ("UNREACHABLE", "ERROR")
 
@@ -98,17 +99,17 @@ def ensured(server: TackerServer, workshop: Workshop) -> str:
             "register`), or sign in with a password in clouds.yaml",
         )
     name = workshop.names.of("vim")
-    workshop.journal.intend([things.resource(server.cloud, kinds.VIM, name)])
+    workshop.journal.intend([operations.resource(server.cloud, Kind.VIM, name)])
     workshop.log(f"openstack: registering the VIM {name} with Tacker, which keeps the password")
     body = _registration(name, project)
-    made = things.ensure(
+    made = operations.ensure(
         server.cloud,
-        kinds.VIM,
+        Kind.VIM,
         name,
         lambda: server.once(lambda client: _Made(client.create_vim(body)["vim"])),
     )
     _check(server, name)
-    return things.identity(made)
+    return operations.identity(made)
 
 
 class _Made:
@@ -120,7 +121,7 @@ class _Made:
 
 def _check(server: TackerServer, name: str) -> None:
     """Servers without a monitor of VIMs leave them PENDING."""
-    shown = things.every(server.cloud, kinds.VIM, name)
+    shown = operations.every(server.cloud, Kind.VIM, name)
     if not shown:
         raise EnvironmentLacks(
             f"Tacker registered the VIM {name}, but does not show it to this user, who can neither "

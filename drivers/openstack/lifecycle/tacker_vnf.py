@@ -11,17 +11,18 @@ from collections.abc import Sequence
 from functools import partial
 
 from sfcperf.drivers.base import Resource
-from sfcperf.drivers.openstack import kinds, things
-from sfcperf.drivers.openstack.cloud import Cloud
-from sfcperf.drivers.openstack.flavors import Flavors
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.parallel import each
+from sfcperf.drivers.openstack.api.tacker_server import TackerServer
+from sfcperf.drivers.openstack.compute.flavors import Flavors
+from sfcperf.drivers.openstack.compute.placement import placement
 from sfcperf.drivers.openstack.lifecycle import nova, tacker_vim, tacker_vnfd
 from sfcperf.drivers.openstack.lifecycle.base import Ground, Machine, Workshop
 from sfcperf.drivers.openstack.lifecycle.tacker_machine import FRESH, TackerFailed, machine
-from sfcperf.drivers.openstack.lifecycle.tacker_server import TackerServer
-from sfcperf.drivers.openstack.lifecycle.tacker_things import Found, found
-from sfcperf.drivers.openstack.parallel import each
-from sfcperf.drivers.openstack.placement import placement
-from sfcperf.drivers.openstack.plan import MachinePlan
+from sfcperf.drivers.openstack.model.specs import MachinePlan
+from sfcperf.drivers.openstack.resources import operations
+from sfcperf.drivers.openstack.resources.resource_kinds import Kind
+from sfcperf.drivers.openstack.resources.tacker_objects import Found, found
 
 REMOVAL_TIMEOUT_S = 300.0
 
@@ -51,9 +52,9 @@ class LegacyVnfs:
     def resources(self, plan: MachinePlan) -> list[Resource]:
         """What a machine is made of, in Tacker and, by way of heat, in the cloud."""
         cloud = self.workshop.cloud
-        own = (kinds.VNF, kinds.VNFD, kinds.STACK)
+        own = (Kind.VNF, Kind.VNFD, Kind.STACK)
         return [
-            *(things.resource(cloud, kind, plan.name) for kind in own),
+            *(operations.resource(cloud, kind, plan.name) for kind in own),
             *nova.resources(cloud, plan),
         ]
 
@@ -66,7 +67,7 @@ class LegacyVnfs:
         started = time.monotonic()
         for attempt in range(FRESH + 1):
             vnfd = self._vnfd(name, descriptor)
-            things.ensure(cloud, kinds.VNF, name, partial(self._create_vnf, name, vnfd, vim))
+            operations.ensure(cloud, Kind.VNF, name, partial(self._create_vnf, name, vnfd, vim))
             try:
                 self._wait(name)
                 break
@@ -74,7 +75,7 @@ class LegacyVnfs:
                 if attempt == FRESH:
                     raise
                 self.workshop.log(f"openstack: {error.message}; making a new one")
-                remove(cloud, kinds.VNF, name, REMOVAL_TIMEOUT_S)
+                remove(cloud, Kind.VNF, name, REMOVAL_TIMEOUT_S)
         return machine(cloud, plan, time.monotonic() - started)
 
     def _vnfd(self, name: str, descriptor: tacker_vnfd.Template) -> str:
@@ -83,7 +84,7 @@ class LegacyVnfs:
         def make() -> Found:
             return self.server.once(lambda client: found(client.create_vnfd(body)["vnfd"]))
 
-        return things.identity(things.ensure(self.workshop.cloud, kinds.VNFD, name, make))
+        return operations.identity(operations.ensure(self.workshop.cloud, Kind.VNFD, name, make))
 
     def _create_vnf(self, name: str, vnfd: str, vim: str) -> Found:
         """Its stack gets the same name, so that it is found when Tacker forgets it."""
@@ -96,7 +97,7 @@ class LegacyVnfs:
         timeout_s = self.workshop.config.boot_timeout_s
 
         def look() -> bool | None:
-            vnf = next(iter(things.thing(kinds.VNF).every(self.workshop.cloud, name)), None)
+            vnf = next(iter(operations.thing(Kind.VNF).every(self.workshop.cloud, name)), None)
             if vnf is None:
                 raise TackerFailed(f"VNF {name} is gone while it was waited for")
             if vnf.status in ("ERROR", "DEAD"):
@@ -118,9 +119,9 @@ def remove(cloud: Cloud, kind: str, name: str, timeout_s: float) -> None:
     """Remove what Tacker has under this name, step by step, and return when it is gone."""
 
     def look() -> bool | None:
-        there = list(things.thing(kind).every(cloud, name))
+        there = list(operations.thing(kind).every(cloud, name))
         for thing in there:
-            things.thing(kind).delete(cloud, thing)
+            operations.thing(kind).delete(cloud, thing)
         return None if there else True
 
     cloud.wait(f"deleting {kind} {name}", look, timeout_s)

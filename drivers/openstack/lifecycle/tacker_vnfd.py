@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sfcperf.drivers.openstack import ports
+from sfcperf.drivers.openstack.compute.placement import Placement
 from sfcperf.drivers.openstack.lifecycle.base import Ground
-from sfcperf.drivers.openstack.placement import Placement
-from sfcperf.drivers.openstack.plan import MANAGEMENT, MachinePlan
-from sfcperf.drivers.openstack.user_data import joined
+from sfcperf.drivers.openstack.model.specs import MANAGEMENT, MachinePlan
+from sfcperf.drivers.openstack.model.user_data import joined
+from sfcperf.drivers.openstack.network import ports
 from sfcperf.errors import InputError
 from sfcperf.workflow.vnfd import VDU_TYPES
 

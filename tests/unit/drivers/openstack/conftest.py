@@ -11,12 +11,14 @@ import pytest
 from support.broken_api import BrokenApi, Fault
 
 from sfcperf.drivers.journal import FileJournal
-from sfcperf.drivers.openstack import demolition, patience, removal, servers
-from sfcperf.drivers.openstack.cloud import Cloud
-from sfcperf.drivers.openstack.config import PARAMETERS, Config
+from sfcperf.drivers.openstack.api import retry
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.cleanup import journal_cleanup, removal
+from sfcperf.drivers.openstack.compute import servers
 from sfcperf.drivers.openstack.lifecycle.base import Ground, Workshop
-from sfcperf.drivers.openstack.names import Names
-from sfcperf.drivers.openstack.plan import MachinePlan, Shape
+from sfcperf.drivers.openstack.model.config import PARAMETERS, Config
+from sfcperf.drivers.openstack.model.names import Names
+from sfcperf.drivers.openstack.model.specs import MachinePlan, Shape
 from sfcperf.workflow.defaults import with_defaults
 
 GROUND = Ground("data", "data-subnet", "management", "sfcperf-abc123", "#!/bin/sh\n")
@@ -62,11 +64,11 @@ Start = Callable[..., Bench]
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is tested is what happens, not how long it is waited."""
-    monkeypatch.setattr(patience, "FIRST_PAUSE_S", 0.02)
-    monkeypatch.setattr(patience, "LONGEST_PAUSE_S", 0.1)
+    monkeypatch.setattr(retry, "FIRST_PAUSE_S", 0.02)
+    monkeypatch.setattr(retry, "LONGEST_PAUSE_S", 0.1)
     monkeypatch.setattr(removal, "LOOK_EVERY_S", 0.02)
     monkeypatch.setattr(removal, "ASK_AGAIN_S", 0.1)
-    monkeypatch.setattr(demolition, "LATE_S", 0.02)
+    monkeypatch.setattr(journal_cleanup, "LATE_S", 0.02)
     monkeypatch.setattr(servers, "LOOK_EVERY_S", 0.02)
 
 

@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 from support.broken_api import BrokenApi, Fault
 
-from sfcperf.drivers.openstack import kinds, patience, things
-from sfcperf.drivers.openstack.cloud import AT_ONCE, Cloud
-from sfcperf.drivers.openstack.failures import CloudError
-from sfcperf.drivers.openstack.parallel import each, outcomes
+from sfcperf.drivers.openstack.api import retry
+from sfcperf.drivers.openstack.api.cloud import AT_ONCE, Cloud
+from sfcperf.drivers.openstack.api.errors import CloudError
+from sfcperf.drivers.openstack.api.parallel import each, outcomes
+from sfcperf.drivers.openstack.resources import operations
+from sfcperf.drivers.openstack.resources.resource_kinds import Kind
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 from sfcperf.hosts.abandon import pause
 
@@ -25,8 +27,8 @@ Start = Callable[..., "tuple[BrokenApi, Cloud, list[str]]"]
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is tested is what happens, not how long it is waited."""
-    monkeypatch.setattr(patience, "FIRST_PAUSE_S", 0.02)
-    monkeypatch.setattr(patience, "LONGEST_PAUSE_S", 0.1)
+    monkeypatch.setattr(retry, "FIRST_PAUSE_S", 0.02)
+    monkeypatch.setattr(retry, "LONGEST_PAUSE_S", 0.1)
 
 
 @pytest.fixture
@@ -55,7 +57,7 @@ def networks(cloud: Cloud) -> list[str]:
 
 def make(cloud: Cloud, name: str = "n") -> str:
     network = cloud.connection.network
-    made = things.ensure(cloud, kinds.NETWORK, name, lambda: network.create_network(name=name))
+    made = operations.ensure(cloud, Kind.NETWORK, name, lambda: network.create_network(name=name))
     return str(made.id)
 
 
@@ -99,7 +101,7 @@ class TestReading:
 
     def test_retry_after_is_kept(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
         paused: list[float] = []
-        monkeypatch.setattr("sfcperf.drivers.openstack.cloud.pause", paused.append)
+        monkeypatch.setattr("sfcperf.drivers.openstack.api.cloud.pause", paused.append)
         _, cloud, _ = start(Fault("GET", "/networks", status=429, headers={"Retry-After": "3"}))
         networks(cloud)
         assert paused == [3.0]
@@ -201,7 +203,7 @@ class TestMaking:
                 api.add("networks", "n")
             return network.create_network(name="n")
 
-        made = things.ensure(cloud, kinds.NETWORK, "n", ask)
+        made = operations.ensure(cloud, Kind.NETWORK, "n", ask)
         assert list(api.things["networks"]) == [made.id]  # type: ignore[attr-defined]
         assert any("made twice" in line for line in said)
 
@@ -216,7 +218,7 @@ class TestMaking:
                 api.faults.append(Fault("POST", "/networks", status=400))
             return network.create_network(name="n")
 
-        made = things.ensure(cloud, kinds.NETWORK, "n", ask)
+        made = operations.ensure(cloud, Kind.NETWORK, "n", ask)
         assert list(api.things["networks"]) == [made.id]  # type: ignore[attr-defined]
 
     def test_a_request_that_is_wrong_fails_at_once(self, start: Start) -> None:

@@ -12,9 +12,11 @@ import pytest
 from support.broken_api import Fault
 
 from sfcperf.drivers.base import Resource
-from sfcperf.drivers.openstack import demolition, kinds, patience, removal, workdirs
-from sfcperf.drivers.openstack.demolition import demolish, remove
-from sfcperf.drivers.openstack.endpoint_options import Standing
+from sfcperf.drivers.openstack.api import retry
+from sfcperf.drivers.openstack.cleanup import journal_cleanup, removal, workdirs
+from sfcperf.drivers.openstack.cleanup.journal_cleanup import demolish, remove
+from sfcperf.drivers.openstack.planning.endpoint_options import Standing
+from sfcperf.drivers.openstack.resources.resource_kinds import Kind
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.ssh_keys import make_key
 
@@ -28,11 +30,11 @@ def journal(*entries: tuple[str, str], project: str | None = "p" * 32) -> list[R
 
 
 MACHINE = [
-    (kinds.PORT, f"{FWD}-in"),
-    (kinds.PORT, f"{FWD}-out"),
-    (kinds.SERVER, FWD),
-    (kinds.PAIR, FWD),
-    (kinds.PAIR_GROUP, FWD),
+    (Kind.PORT, f"{FWD}-in"),
+    (Kind.PORT, f"{FWD}-out"),
+    (Kind.SERVER, FWD),
+    (Kind.PAIR, FWD),
+    (Kind.PAIR_GROUP, FWD),
 ]
 
 
@@ -51,11 +53,11 @@ def build(api: Any) -> None:
 
 ALL = [
     *MACHINE,
-    (kinds.CLASSIFIER, RUN),
-    (kinds.CHAIN, RUN),
-    (kinds.NETWORK, f"{RUN}-data"),
-    (kinds.SUBNET, f"{RUN}-data"),
-    (kinds.KEYPAIR, RUN),
+    (Kind.CLASSIFIER, RUN),
+    (Kind.CHAIN, RUN),
+    (Kind.NETWORK, f"{RUN}-data"),
+    (Kind.SUBNET, f"{RUN}-data"),
+    (Kind.KEYPAIR, RUN),
 ]
 COLLECTIONS = (
     *("networks", "subnets", "ports", "servers", "os-keypairs"),
@@ -105,7 +107,7 @@ class TestWhatGoes:
         names = [f"sfcperf-{tag}-{n:02d}-fwd" for tag in ("abc123", "xyz789") for n in range(12)]
         for name in names:
             api.add("servers", name, status="ACTIVE")
-        assert len(demolish(journal(*((kinds.SERVER, name) for name in names)))) == 24
+        assert len(demolish(journal(*((Kind.SERVER, name) for name in names)))) == 24
         assert left(api) == {}
 
     def test_again_finds_nothing(self, bench: Start) -> None:
@@ -127,16 +129,16 @@ class TestWhatGoes:
         api = bench().api
         for _ in range(3):
             api.add("networks", f"{RUN}-data")
-        assert len(demolish(journal((kinds.NETWORK, f"{RUN}-data")))) == 3
+        assert len(demolish(journal((Kind.NETWORK, f"{RUN}-data")))) == 3
         assert left(api) == {}
 
     def test_what_comes_late_is_seen(self, bench: Start, monkeypatch: pytest.MonkeyPatch) -> None:
         """A request that was under way when sfcperf was killed."""
-        monkeypatch.setattr(demolition, "LATE_S", 2.0)
+        monkeypatch.setattr(journal_cleanup, "LATE_S", 2.0)
         api = bench().api
         api.late_s = 0.3
         api.later("networks", {"name": f"{RUN}-data"})
-        assert len(demolish(journal((kinds.NETWORK, f"{RUN}-data")))) == 1
+        assert len(demolish(journal((Kind.NETWORK, f"{RUN}-data")))) == 1
         assert left(api) == {}
 
     def test_pieces_of_chains_with_names_of_others_hang_on_our_ports(self, bench: Start) -> None:
@@ -146,7 +148,7 @@ class TestWhatGoes:
         group = api.add("sfc/port_pair_groups", "stack-group-x7", port_pairs=[pair])
         fc = api.add("sfc/flow_classifiers", "stack-fc-x7", logical_source_port=into)
         api.add("sfc/port_chains", "x7", port_pair_groups=[group], flow_classifiers=[fc])
-        demolish(journal((kinds.PORT, f"{FWD}-in")))
+        demolish(journal((Kind.PORT, f"{FWD}-in")))
         assert left(api) == {}
 
     def test_ports_of_others_in_our_network_go_with_it(self, bench: Start) -> None:
@@ -154,7 +156,7 @@ class TestWhatGoes:
         net = api.add("networks", f"{RUN}-data")
         api.add("ports", "made-by-a-stack", network_id=net, device_owner="compute:nova")
         api.add("ports", "dhcp", network_id=net, device_owner="network:dhcp")
-        demolish(journal((kinds.NETWORK, f"{RUN}-data")))
+        demolish(journal((Kind.NETWORK, f"{RUN}-data")))
         assert left(api) == {"ports": ["dhcp"]}
 
     def test_servers_are_gone_before_ports_are_asked_to_go(self, bench: Start) -> None:
@@ -193,14 +195,20 @@ class TestWhatStays:
         api.add("networks", f"{RUN}-data")
         for collection in ("networks", "servers", "os-keypairs"):
             api.add(collection, neighbour, status="ACTIVE")
-        demolish(journal((kinds.NETWORK, f"{RUN}-data"), (kinds.SERVER, FWD), (kinds.KEYPAIR, "k")))
+        demolish(
+            journal(
+                (Kind.NETWORK, f"{RUN}-data"),
+                (Kind.SERVER, FWD),
+                (Kind.KEYPAIR, "k"),
+            )
+        )
         assert left(api) == {n: [neighbour] for n in ("networks", "servers", "os-keypairs")}
 
     def test_the_same_name_in_another_project(self, bench: Start) -> None:
         """An administrator sees it."""
         api = bench().api
         api.add("networks", f"{RUN}-data", project_id="q" * 32)
-        demolish(journal((kinds.NETWORK, f"{RUN}-data")))
+        demolish(journal((Kind.NETWORK, f"{RUN}-data")))
         assert left(api) == {"networks": [f"{RUN}-data"]}
 
     def test_chains_through_ports_of_others(self, bench: Start) -> None:
@@ -209,7 +217,7 @@ class TestWhatStays:
         other = api.add("ports", "theirs")
         pair = api.add("sfc/port_pairs", "theirs", ingress=other, egress=other)
         api.add("sfc/port_pair_groups", "theirs", port_pairs=[pair])
-        demolish(journal((kinds.PORT, f"{FWD}-in")))
+        demolish(journal((Kind.PORT, f"{FWD}-in")))
         assert left(api) == {
             "ports": ["theirs"],
             "sfc/port_pairs": ["theirs"],
@@ -239,7 +247,7 @@ class TestTrouble:
         self, bench: Start, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(removal, "GONE_S", 0.3)
-        monkeypatch.setattr(patience, "IN_USE_S", 0.1)
+        monkeypatch.setattr(retry, "IN_USE_S", 0.1)
         body = {"NeutronError": {"message": "the port is locked by a customer"}}
         api = bench(Fault("DELETE", "/ports/", status=409, body=body, times=-1), patience_s=0.2).api
         build(api)
@@ -255,9 +263,9 @@ class TestTrouble:
         api = bench().api
         build(api)
         api.faults.append(Fault("GET", "/network/", "lost before", times=-1))
-        patient = partial(demolition.Cloud, patience_s=1.0)
+        patient = partial(journal_cleanup.Cloud, patience_s=1.0)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(demolition, "Cloud", patient)
+            patch.setattr(journal_cleanup, "Cloud", patient)
             with pytest.raises(DeploymentError) as caught:
                 demolish(journal(*ALL))
         words = str(caught.value)
@@ -294,7 +302,7 @@ class TestTrouble:
     def test_an_orderly_removal_looks_twice_only_after_a_lost_answer(
         self, bench: Start, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(demolition, "LATE_S", 2.0)
+        monkeypatch.setattr(journal_cleanup, "LATE_S", 2.0)
         workplace = bench()
         api, cloud = workplace.api, workplace.cloud
         for doubtful in (False, True):
@@ -302,7 +310,7 @@ class TestTrouble:
             api.late_s = 1.0
             api.later("networks", {"name": f"{RUN}-data"})
             cloud.doubtful = doubtful
-            lines = remove(cloud, journal((kinds.NETWORK, f"{RUN}-data")))
+            lines = remove(cloud, journal((Kind.NETWORK, f"{RUN}-data")))
             assert bool(lines) == doubtful
             for timer in api._timers:
                 timer.join()

@@ -15,11 +15,11 @@ import pytest
 from support.broken_api import BrokenApi, Fault
 from support.scenarios import scenario
 
-from sfcperf.drivers.openstack import diagnostics
-from sfcperf.drivers.openstack.cloud import Cloud
-from sfcperf.drivers.openstack.config import PARAMETERS, Config
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.compute import diagnostics
 from sfcperf.drivers.openstack.lifecycle.base import Machine, Port
-from sfcperf.drivers.openstack.plan import EGRESS, INGRESS, MANAGEMENT, MachinePlan, Shape
+from sfcperf.drivers.openstack.model.config import PARAMETERS, Config
+from sfcperf.drivers.openstack.model.specs import EGRESS, INGRESS, MANAGEMENT, MachinePlan, Shape
 from sfcperf.errors import EnvironmentLacks, MeasurementError
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.model import MonitorSpec

@@ -18,9 +18,9 @@ from keystoneauth1.exceptions import (
 )
 from openstack.exceptions import ConfigException, SDKException, raise_from_response
 
-from sfcperf.drivers.openstack import patience
-from sfcperf.drivers.openstack.failures import CloudError, Failure, Verdict, diagnose
-from sfcperf.drivers.openstack.patience import PATIENCE_S, Turns
+from sfcperf.drivers.openstack.api import retry
+from sfcperf.drivers.openstack.api.errors import CloudError, Failure, Verdict, diagnose
+from sfcperf.drivers.openstack.api.retry import PATIENCE_S, Turns
 
 
 def answered(status: int, text: str = "{}", **headers: str) -> Exception:
@@ -97,7 +97,7 @@ class TestTurns:
         """However long each request takes, and whatever the cloud asks for."""
         now = 0.0
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(patience, "time", SimpleNamespace(monotonic=lambda: now))
+            patch.setattr(retry, "time", SimpleNamespace(monotonic=lambda: now))
             turns = Turns()
             first = None
             for verdict, retry_after_s, took_s in tries:
@@ -118,8 +118,8 @@ class TestTurns:
             return [turns.pause_s(failure) or 0 for _ in range(8)]
 
         assert pauses() != pauses()
-        assert pauses()[0] <= patience.FIRST_PAUSE_S * 1.5
-        assert pauses()[7] >= patience.LONGEST_PAUSE_S * 0.5
+        assert pauses()[0] <= retry.FIRST_PAUSE_S * 1.5
+        assert pauses()[7] >= retry.LONGEST_PAUSE_S * 0.5
 
     def test_a_wrong_password_is_tried_three_times(self) -> None:
         turns = Turns()

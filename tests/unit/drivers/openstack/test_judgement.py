@@ -13,8 +13,8 @@ from scapy.layers.l2 import CookedLinuxV2, Ether
 from scapy.packet import Packet
 from scapy.utils import PcapWriter
 
-from sfcperf.drivers.openstack.judgement import Stop, Way, judge
-from sfcperf.drivers.openstack.sightings import Sighting, sightings
+from sfcperf.drivers.openstack.traversal.evaluation import Stop, Way, judge
+from sfcperf.drivers.openstack.traversal.observations import Sighting, sightings
 from sfcperf.errors import MeasurementError
 from sfcperf.packets.marked import Side, mark_of, marked_packet, sides
 from sfcperf.workflow.model import Match

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from sfcperf.drivers.openstack.admission import admit, data_prefix
-from sfcperf.drivers.openstack.config import PARAMETERS, Config
-from sfcperf.drivers.openstack.shapes import most, needs
+from sfcperf.drivers.openstack.model.config import PARAMETERS, Config
+from sfcperf.drivers.openstack.planning.machine_specs import most, needs
+from sfcperf.drivers.openstack.planning.validation import admit, data_prefix
 from sfcperf.errors import WorkflowError
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.load import load_document

@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from support.broken_api import Fault
 
-from sfcperf.drivers.openstack import chaining, kinds, networks
-from sfcperf.drivers.openstack.flavors import Flavors
+from sfcperf.drivers.openstack.compute.flavors import Flavors
+from sfcperf.drivers.openstack.lifecycle import chaining
 from sfcperf.drivers.openstack.lifecycle.base import Machine, Port
 from sfcperf.drivers.openstack.lifecycle.nova import NovaLifecycle
-from sfcperf.drivers.openstack.plan import ChainPlan
+from sfcperf.drivers.openstack.model.specs import ChainPlan
+from sfcperf.drivers.openstack.network import networks
+from sfcperf.drivers.openstack.resources.resource_kinds import Kind
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 from sfcperf.workflow.model import Match
 
@@ -37,8 +39,14 @@ class TestMachines:
         assert [net["port"] for net in asked["networks"]] == [p.id for p in second.ports.values()]
         assert asked["metadata"] == {"sfcperf-run": "abc123"}
         assert asked["config_drive"] is True and asked["key_name"] == "sfcperf-abc123"
-        assert {(kinds.SERVER, fwd.name), (kinds.PORT, f"{fwd.name}-out")} <= b.journaled
-        assert {(kinds.PAIR, fwd.name), (kinds.PAIR_GROUP, fwd.name)} <= b.journaled
+        assert {
+            (Kind.SERVER, fwd.name),
+            (Kind.PORT, f"{fwd.name}-out"),
+        } <= b.journaled
+        assert {
+            (Kind.PAIR, fwd.name),
+            (Kind.PAIR_GROUP, fwd.name),
+        } <= b.journaled
 
     def test_a_second_call_makes_nothing(self, bench: Start) -> None:
         b = bench()
@@ -133,7 +141,7 @@ class TestFlavors:
         b = bench()
         NovaLifecycle(b.workshop).make([b.function(1, vcpus=4)], GROUND)
         assert "sfcperf-abc123-4c256m1g" in b.api.names("flavors")
-        assert (kinds.FLAVOR, "sfcperf-abc123-4c256m1g") in b.journaled
+        assert (Kind.FLAVOR, "sfcperf-abc123-4c256m1g") in b.journaled
 
     def test_else_those_that_there_are_are_told_and_nothing_is_made(self, bench: Start) -> None:
         b = bench(Fault("POST", "/flavors", status=403, times=-1))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, cast
 
-from sfcperf.drivers.openstack.guest import Guest
+from sfcperf.drivers.openstack.compute.guest import Guest
+from sfcperf.drivers.openstack.compute.machine_pool import Pool
 from sfcperf.drivers.openstack.lifecycle.base import Machine
-from sfcperf.drivers.openstack.names import Names
-from sfcperf.drivers.openstack.plan import MachinePlan, Shape
-from sfcperf.drivers.openstack.pool import Pool
+from sfcperf.drivers.openstack.model.names import Names
+from sfcperf.drivers.openstack.model.specs import MachinePlan, Shape
 
 FORWARDER = Shape("function", "fwd", "forwarder", "guest", None, 1, 256, None, None)
 CLIENT = Shape("endpoint", "client", "endpoint", "guest", None, 1, 256, None, None)

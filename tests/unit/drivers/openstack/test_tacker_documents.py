@@ -15,16 +15,17 @@ from hypothesis import strategies as st
 from toscaparser.tosca_template import ToscaTemplate
 
 from sfcperf import plugins
-from sfcperf.drivers.openstack import chaining, ports
+from sfcperf.drivers.openstack.compute.placement import Placement
 from sfcperf.drivers.openstack.lifecycle import (
+    chaining,
     heat_template,
     tacker_package,
     tacker_vnfd,
     tacker_vnffgd,
 )
 from sfcperf.drivers.openstack.lifecycle.base import Ground, Port
-from sfcperf.drivers.openstack.placement import Placement
-from sfcperf.drivers.openstack.plan import EGRESS, INGRESS, MANAGEMENT, MachinePlan, Shape
+from sfcperf.drivers.openstack.model.specs import EGRESS, INGRESS, MANAGEMENT, MachinePlan, Shape
+from sfcperf.drivers.openstack.network import ports
 from sfcperf.errors import InputError
 from sfcperf.hosts.ssh_pins import USER_DATA
 from sfcperf.workflow.model import Match

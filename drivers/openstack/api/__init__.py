@@ -1,0 +1,1 @@
+"""Calls of the cloud's APIs."""
