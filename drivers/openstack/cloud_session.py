@@ -1,4 +1,4 @@
-"""Region: the cloud as one run uses it: ground, life cycle, and the pool of guests."""
+"""CloudSession: what one run has in a cloud: networks, machines, and the chain."""
 
 from __future__ import annotations
 
@@ -9,177 +9,187 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.drivers.base import DriverContext
-from sfcperf.drivers.openstack.api.cloud import Cloud
-from sfcperf.drivers.openstack.api.parallel import outcomes
-from sfcperf.drivers.openstack.cleanup import journal_cleanup, workdirs
-from sfcperf.drivers.openstack.compute import diagnostics
-from sfcperf.drivers.openstack.compute.flavors import Flavors
-from sfcperf.drivers.openstack.compute.guest import Guest, connect, management_address, reach
-from sfcperf.drivers.openstack.compute.machine_pool import Pool
-from sfcperf.drivers.openstack.description import Diagnostics
-from sfcperf.drivers.openstack.lifecycle import lifecycle
-from sfcperf.drivers.openstack.lifecycle.base import Ground, Machine, Workshop
-from sfcperf.drivers.openstack.model.config import Config
-from sfcperf.drivers.openstack.model.names import Names
-from sfcperf.drivers.openstack.model.specs import DATA, PREFIX_LENGTH, ChainPlan, MachinePlan, Shape
-from sfcperf.drivers.openstack.network import floating, networks
-from sfcperf.drivers.openstack.planning.endpoint_options import Standing
-from sfcperf.drivers.openstack.planning.machine_specs import needs
-from sfcperf.drivers.openstack.planning.validation import addresses, data_prefix
-from sfcperf.drivers.openstack.resources.resource_kinds import Kind
-from sfcperf.drivers.openstack.scenario_deployment import Site
+from sfcperf.drivers.openstack.api import Cloud, outcomes
+from sfcperf.drivers.openstack.cleanup import remove_journaled, workdirs
+from sfcperf.drivers.openstack.compute import (
+    Diagnostics,
+    Flavors,
+    Guest,
+    Machine,
+    MachinePool,
+    connect,
+    connect_existing,
+    diagnostics,
+)
+from sfcperf.drivers.openstack.lifecycle import LIFECYCLES
+from sfcperf.drivers.openstack.model import (
+    DATA,
+    MANAGEMENT,
+    PREFIX_LENGTH,
+    ChainPlan,
+    Config,
+    ExistingMachine,
+    MachinePlan,
+    MachineSpec,
+    Names,
+)
+from sfcperf.drivers.openstack.network import RunNetworks, ensure_floating_ip, prepare_networks
+from sfcperf.drivers.openstack.planning import addresses, data_prefix, scenario_machines
+from sfcperf.drivers.openstack.resources import Kind, LifecycleContext
+from sfcperf.drivers.openstack.scenario_deployment import ScenarioDeployment
 from sfcperf.errors import SfcperfError
 from sfcperf.hosts.ssh_keys import make_key
 from sfcperf.hosts.ssh_pins import USER_DATA
 from sfcperf.workflow.model import Scenario
 
 
-class Region:
+class CloudSession:
     """Everything that a run has in one cloud."""
 
     def __init__(self, context: DriverContext, config: Config) -> None:
-        self._context = context
+        self._state_dir, self._tag = context.state_dir, context.tag
         self._config = config
         self.cloud = Cloud(config.cloud, context.log)
-        names = Names(context.tag)
-        self._teller = diagnostics.teller(self.cloud, config)
-        self._workshop = Workshop(self.cloud, config, names, context.journal, context.log)
-        self._lifecycle = lifecycle(config.lifecycle)(self._workshop)
+        self._telemetry = diagnostics.open_telemetry(self.cloud, config)
+        self._context = LifecycleContext(self.cloud, config, Names(context.tag), context.journal)
+        self._lifecycle = LIFECYCLES[config.lifecycle](self._context)
         self._flavors = Flavors(self.cloud)
-        self._pool = Pool(names)
-        self._ground: Ground | None = None
-        self._gate: Guest | None = None
-        self._standing: dict[Standing, Guest] = {}
+        self._pool = MachinePool(self._context.names)
+        self._networks: RunNetworks | None = None
+        self._jump_host: Guest | None = None
+        self._existing: dict[ExistingMachine, Guest] = {}
 
-    def site(self, scenario: Scenario, outputs: Path) -> Site:
-        """Guests for a scenario: those that stand where they fit, new ones for the rest."""
-        wanted = needs(scenario, self._config)
-        ends = (wanted.client, wanted.server)
-        standing = [self._reach(end) if isinstance(end, Standing) else None for end in ends]
-        asked: list[tuple[Shape, str | None]] = [
-            # In a network that was there before, the cloud knows which addresses are free.
-            (end, None if any(standing) else address)
-            for end, address in zip(ends, addresses(scenario, self._context.tag), strict=True)
-            if isinstance(end, Shape)
+    def deploy(self, scenario: Scenario, outputs: Path) -> ScenarioDeployment:
+        """Guests for a scenario: running ones if they match, new ones for the rest."""
+        needed = scenario_machines(scenario, self._config)
+        ends = (needed.client, needed.server)
+        existing = [
+            self._connect_existing(end) if isinstance(end, ExistingMachine) else None
+            for end in ends
         ]
-        asked += [(shape, None) for shape in wanted.functions]
-        self._free_addresses(asked)
-        chosen, plans = self._pool.assign(asked)
+        requests: list[tuple[MachineSpec, str | None]] = [
+            # In a network that the run did not make, the cloud knows which addresses are free.
+            (end, None if any(existing) else address)
+            for end, address in zip(ends, addresses(scenario, self._tag), strict=True)
+            if isinstance(end, MachineSpec)
+        ]
+        requests += [(spec, None) for spec in needed.functions]
+        self._free_addresses(requests)
+        chosen, plans = self._pool.assign(requests)
         made = {guest.name: guest for guest in self._make(plans, scenario)}
         guests = iter([each if isinstance(each, Guest) else made[each.name] for each in chosen])
-        client, server = (there or next(guests) for there in standing)
+        client, server = (guest or next(guests) for guest in existing)
         functions = {spec.name: next(guests) for spec in scenario.chain.functions}
-        length = PREFIX_LENGTH if self._ground is None else self._ground.data_prefix_length
-        site = Site(scenario, client, server, functions, self._config, outputs, length)
-        site.images = {shape.image: self._image(shape.image) for shape in wanted.machines}
-        return site
+        length = PREFIX_LENGTH if self._networks is None else self._networks.data_prefix_length
+        images = {spec.image: self._image(spec.image) for spec in needed.specs}
+        return ScenarioDeployment(
+            scenario, client, server, functions, self._config, outputs, length, images
+        )
 
-    def chain(self, site: Site) -> None:
-        """Lead packets through the site's functions."""
-        if not site.functions:
+    def chain(self, deployment: ScenarioDeployment) -> None:
+        """Send packets through the deployment's functions."""
+        if not deployment.functions:
             return
-        chain = site.scenario.chain
+        chain = deployment.scenario.chain
         plan = ChainPlan(
-            client=site.client.name,
-            server=site.server.name,
-            functions=tuple(guest.name for guest in site.functions.values()),
+            client=deployment.client.name,
+            server=deployment.server.name,
+            functions=tuple(guest.name for guest in deployment.functions.values()),
             match=chain.match,
             symmetric=chain.reverse == "symmetric",
         )
-        machines = {guest.name: guest.machine for guest in site.guests.values()}
-        site.chain = self._lifecycle.chain(plan, machines)
+        machines = {guest.name: guest.machine for guest in deployment.guests.values()}
+        deployment.chain = self._lifecycle.chain(plan, machines)
 
     def unchain(self) -> None:
         """Packets go straight from client to server."""
         self._lifecycle.unchain()
 
-    def diagnostics(self, site: Site) -> Diagnostics:
-        """What the cloud itself can say of the machines."""
-        machines = {name: guest.machine for name, guest in site.guests.items() if guest.made}
-        return diagnostics.of(self._teller, machines)
-
-    def _image(self, name: str) -> Mapping[str, str | None]:
-        """What the name stood for at the time."""
-        image = self._flavors.image(name)
-        digest = f"{image.hash_algo}:{image.hash_value}" if image.hash_value else image.checksum
-        return {"id": image.id, "hash": digest}
+    def diagnostics(self, deployment: ScenarioDeployment) -> Diagnostics:
+        """What the cloud measures of the machines."""
+        guests = deployment.guests.items()
+        machines = {name: guest.machine for name, guest in guests if guest.made}
+        return diagnostics.of(self._telemetry, machines)
 
     def facts(self) -> Mapping[str, Any]:
         """For the run's manifest."""
         return {"lifecycle": self._config.lifecycle, **self.cloud.facts()}
 
-    def discard(self, site: Site) -> None:
-        """Machines that packets did not cross as they should: the next try has new ones."""
-        self._replace([guest for guest in site.guests.values() if guest.made])
-
-    def _replace(self, guests: Sequence[Guest]) -> None:
-        if self._gate is not None and self._gate in guests:
-            # All others are reached through it.
-            guests, self._gate = self._pool.guests, None
-        for guest in guests:
-            guest.host.close()
-        self._context.log(f"openstack: replacing {', '.join(guest.name for guest in guests)}")
-        self._remove([guest.machine for guest in guests])
+    def discard(self, deployment: ScenarioDeployment) -> None:
+        """Remove machines that may be at fault: the next try gets new ones."""
+        self._replace([guest for guest in deployment.guests.values() if guest.made])
 
     def close(self) -> None:
         """Remove all that the run has in the cloud, by the journal."""
-        for guest in (*self._pool.guests, *self._standing.values()):
+        for guest in (*self._pool.guests, *self._existing.values()):
             guest.host.close()
             self._pool.drop(guest.name)
-        self._standing.clear()
-        left = self._context.journal.outstanding()
-        with closing(self._teller), closing(self.cloud):
-            journal_cleanup.remove(self.cloud, left)
-            self._context.journal.removed(left)
-        self._ground = self._gate = None
+        self._existing.clear()
+        with closing(self._telemetry), closing(self.cloud):
+            remove_journaled(self._context, self._context.journal.outstanding())
+        self._networks = self._jump_host = None
+
+    def _image(self, name: str) -> Mapping[str, str | None]:
+        """Which image the name means at this time."""
+        image = self._flavors.image(name)
+        digest = f"{image.hash_algo}:{image.hash_value}" if image.hash_value else image.checksum
+        return {"id": image.id, "hash": digest}
 
     def _make(self, plans: Sequence[MachinePlan], scenario: Scenario) -> list[Guest]:
-        """At the same time. What answers stays in the pool even when others fail."""
+        """At the same time. Those that answer stay in the pool even if others fail."""
         if not plans:
             return []
-        key, public = make_key(self._context.state_dir)
-        if self._ground is None:
-            network = next((g.port(DATA).network_id for g in self._standing.values()), None)
-            self._ground = networks.prepare_ground(
-                self._workshop, USER_DATA, public, data_prefix(scenario, self._context.tag), network
-            )
+        key, public = make_key(self._state_dir)
+        if self._networks is None:
+            existing = next((g.port(DATA).network_id for g in self._existing.values()), None)
+            prefix = data_prefix(scenario, self._tag)
+            self._networks = prepare_networks(self._context, USER_DATA, public, prefix, existing)
         try:
-            machines = self._lifecycle.make(plans, self._ground)
-            self._open_gate(machines, key)
+            machines = self._lifecycle.make(plans, self._networks)
+            self._connect_jump_host(machines, key)
         except SfcperfError:
-            # What did not come up in time is not waited for again: the next try is a fresh one.
+            # What did not come up in time gets no second chance: the next try is a fresh one.
             with suppress(SfcperfError):
-                self._abandon(plans)
+                self._remove_planned(plans)
             raise
         jobs = outcomes(*(partial(self._connect, machine, key) for machine in machines))
-        for job in jobs:
+        failed = []
+        for machine, job in zip(machines, jobs, strict=True):
             if job.exception() is None:
                 self._pool.add(job.result())
-        failed = [m for m, job in zip(machines, jobs, strict=True) if job.exception() is not None]
+            else:
+                failed.append(machine)
         if failed:
-            # A machine that does not answer is not tried again: the next one is new.
             self._remove(failed)
         return [job.result() for job in jobs]
 
-    def _free_addresses(self, asked: Sequence[tuple[Shape, str | None]]) -> None:
-        """An endpoint's address is held by the machine of an earlier scenario that has another
-        shape: there is room for one of them only."""
-        wanted = {address: shape for shape, address in asked if address is not None}
+    def _free_addresses(self, requests: Sequence[tuple[MachineSpec, str | None]]) -> None:
+        """Remove machines of an earlier scenario that have an endpoint's address, but another
+        spec."""
+        needed = {address: spec for spec, address in requests if address is not None}
         for guest in self._pool.guests:
             plan = guest.machine.plan
-            if plan.address in wanted and plan.shape != wanted[plan.address]:
+            if plan.address in needed and plan.spec != needed[plan.address]:
                 self._replace([guest])
 
-    def _abandon(self, plans: Sequence[MachinePlan]) -> None:
-        """Remove what has come of them, by the journal."""
-        names = tuple(plan.name for plan in plans)
+    def _replace(self, guests: Sequence[Guest]) -> None:
+        if self._jump_host is not None and self._jump_host in guests:
+            # All others are reached through it.
+            guests, self._jump_host = self._pool.guests, None
+        for guest in guests:
+            guest.host.close()
+        self.cloud.log(f"openstack: replacing {', '.join(guest.name for guest in guests)}")
+        self._remove([guest.machine for guest in guests])
+
+    def _remove_planned(self, plans: Sequence[MachinePlan]) -> None:
+        """Remove what was made of them, by the journal."""
+        names = {plan.name for plan in plans}
+        prefixes = tuple(f"{name}-" for name in names)
+        outstanding = self._context.journal.outstanding()
         made = [
-            each
-            for each in self._context.journal.outstanding()
-            if each.name in names or each.name.startswith(tuple(f"{name}-" for name in names))
+            each for each in outstanding if each.name in names or each.name.startswith(prefixes)
         ]
-        journal_cleanup.remove(self.cloud, made)
-        self._context.journal.removed(made)
+        remove_journaled(self._context, made)
         for name in names:
             self._pool.drop(name)
 
@@ -187,35 +197,31 @@ class Region:
         names = {machine.plan.name for machine in machines}
         for name in names:
             self._pool.drop(name)
-        left = self._context.journal.outstanding()
-        gates = [r for r in left if r.kind == Kind.FLOATING_IP and r.name in names]
-        if gates:
-            # It would outlive the machine, and the next gate takes another one.
-            journal_cleanup.remove(self.cloud, gates)
-            self._context.journal.removed(gates)
+        outstanding = self._context.journal.outstanding()
+        # A floating IP would outlive the machine, and the next jump host takes another one.
+        floating = [r for r in outstanding if r.kind == Kind.FLOATING_IP and r.name in names]
+        remove_journaled(self._context, floating)
         self._lifecycle.remove(machines)
 
-    def _reach(self, standing: Standing) -> Guest:
-        if standing not in self._standing:
-            workdir = workdirs.folder(self._workshop.names.of(standing.name))
-            self._context.journal.intend([workdirs.resource(standing, workdir)])
-            self._standing[standing] = reach(self._workshop, standing, workdir)
-        return self._standing[standing]
+    def _connect_existing(self, machine: ExistingMachine) -> Guest:
+        if machine not in self._existing:
+            workdir = workdirs.folder(self._context.names.of(machine.name))
+            self._context.journal.intend([workdirs.resource(machine, workdir)])
+            self._existing[machine] = connect_existing(self._context, machine, workdir)
+        return self._existing[machine]
 
-    def _open_gate(self, machines: Sequence[Machine], key: Path) -> None:
-        """Without a management network that we are in ourselves, the first client is the way to
-        all other machines; the client is among the first that are made."""
-        if self._config.external_network is None or self._gate is not None:
+    def _connect_jump_host(self, machines: Sequence[Machine], key: Path) -> None:
+        """With an external network, all other machines are reached through the first client, which
+        has the floating IP."""
+        if self._config.external_network is None or self._jump_host is not None:
             return
-        # Any will do; the client is among them unless it is a machine that stood already.
-        client = min(machines, key=lambda machine: machine.plan.shape.vnf != "client")
-        address = floating.address(self._workshop, client)
-        self._gate = connect(self._workshop, client, key, address=address, jump=None)
+        # Any will do; the client is among them unless it is an existing machine.
+        client = min(machines, key=lambda machine: machine.plan.spec.vnf != "client")
+        address = ensure_floating_ip(self._context, client.plan.name, client.ports[MANAGEMENT])
+        self._jump_host = connect(self._context, client, key, address=address)
 
     def _connect(self, machine: Machine, key: Path) -> Guest:
-        gate = self._gate
-        if gate is not None and gate.name == machine.plan.name:
-            return gate
-        jump = None if gate is None else gate.host
-        address = management_address(machine)
-        return connect(self._workshop, machine, key, address=address, jump=jump)
+        jump = self._jump_host
+        if jump is not None and jump.name == machine.plan.name:
+            return jump
+        return connect(self._context, machine, key, jump=None if jump is None else jump.host)

@@ -1,4 +1,4 @@
-"""Site: one scenario on guests that stand: endpoints made ready, functions started."""
+"""ScenarioDeployment: one scenario on running guests: endpoints set up, functions started."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf import plugins
-from sfcperf.drivers.openstack.api.parallel import each, outcomes
-from sfcperf.drivers.openstack.compute.guest import COMMAND_TIMEOUT_S, Guest
-from sfcperf.drivers.openstack.model.config import Config
-from sfcperf.drivers.openstack.model.specs import DATA, EGRESS, INGRESS
+from sfcperf.drivers.openstack.api import each, outcomes
+from sfcperf.drivers.openstack.compute import COMMAND_TIMEOUT_S, Guest
+from sfcperf.drivers.openstack.model import DATA, EGRESS, INGRESS, Config
 from sfcperf.errors import DeploymentError, MeasurementError, SfcperfError
 from sfcperf.hosts.carry import equip
 from sfcperf.hosts.provision import install
@@ -20,20 +19,20 @@ from sfcperf.workflow.model import FunctionSpec, Scenario
 
 OWN_TOOLS = ("ip", "tcpdump", "ping", "sysctl")
 """What the driver itself calls in guests."""
-_ROOM = ("net.core.rmem_max=4194304", "net.core.wmem_max=4194304")
-"""Room in sockets, as on a machine that was set up for runs: with less, a receiver of UDP loses
-datagrams that the chain has delivered."""
+_BUFFERS = ("net.core.rmem_max=4194304", "net.core.wmem_max=4194304")
+"""Limits of socket buffers, as on a host that is set up for runs: with less, a receiver of UDP
+loses datagrams that the chain has delivered."""
 
 _EMPTY = """
 for each in "$1"/*; do
 	case ${each##*/} in bin|carried|programs) ;; *) rm -rf "$each" ;; esac
 done
 """
-"""Files of an earlier scenario go; tools that were carried stay."""
+"""Removes files of an earlier scenario, except copied tools."""
 
 
-class Site:
-    """What stands of a scenario; `stop` gives the guests back."""
+class ScenarioDeployment:
+    """Guests and functions of a scenario; after `stop` the guests are free again."""
 
     def __init__(
         self,
@@ -44,8 +43,10 @@ class Site:
         config: Config,
         outputs: Path,
         prefix_length: int,
+        images: Mapping[str, Mapping[str, str | None]],
     ) -> None:
-        """`functions` by instance, in forward order; `prefix_length` of the data network."""
+        """`functions`: by instance, in forward order; `prefix_length`: of the data network;
+        `images`: name -> id, and digest of the content if the cloud tells it."""
         self.scenario = scenario
         self.client = client
         self.server = server
@@ -55,12 +56,11 @@ class Site:
         self._provision = config.provision
         self.running: dict[str, RunningFunction] = {}
         self.chain: Mapping[str, Any] = {}
-        self.images: Mapping[str, Mapping[str, str | None]] = {}
-        """Name -> id, and digest of the content where the cloud tells it."""
+        self.images = images
         self.carried: dict[str, list[str]] = {}
-        """Instance -> tools that it lacked."""
+        """Instance -> tools that it lacked, and got."""
         self.ready = False
-        """Whether `prepare` has done all."""
+        """Whether `prepare` has succeeded."""
         self._outputs = outputs
 
     @property
@@ -81,7 +81,7 @@ class Site:
         self.ready = True
 
     def stop(self) -> None:
-        """End functions, and whatever else runs in the guests; the guests stand."""
+        """End functions, and whatever else runs in the guests; the guests keep running."""
         errors = []
         while self.running:
             _, running = self.running.popitem()
@@ -89,11 +89,11 @@ class Site:
                 running.stop()
             except SfcperfError as error:
                 errors.append(error)
-        # Those that others are reached through come last.
-        jumps = {id(guest.host.jump) for guest in self.guests.values()}
-        others = [guest for guest in self.guests.values() if id(guest.host) not in jumps]
-        gates = [guest for guest in self.guests.values() if id(guest.host) in jumps]
-        for some in (others, gates):
+        # Jump hosts last: others are reached through them.
+        guests = self.guests.values()
+        jump_hosts = {id(guest.host.jump) for guest in guests}
+        for last in (False, True):
+            some = [guest for guest in guests if (id(guest.host) in jump_hosts) == last]
             closed = outcomes(*(guest.host.close for guest in some))
             errors += [e for job in closed if isinstance(e := job.exception(), SfcperfError)]
         if errors:
@@ -107,13 +107,13 @@ class Site:
         lines = (
             f"link set dev {interface} mtu {self.mtu} up",
             f"address replace {own}/{self._prefix_length} dev {interface}",
-            # No ARP while it is measured.
+            # No ARP during measurements.
             f"neighbour replace {other.port(DATA).address} lladdr {other.port(DATA).mac} nud "
             f"permanent dev {interface}",
         )
         batch = ("\n".join(lines) + "\n").encode()
         guest.host.run(["ip", "-batch", "-"], stdin=batch, timeout_s=COMMAND_TIMEOUT_S)
-        guest.host.run(["sysctl", "-q", "-w", *_ROOM], timeout_s=COMMAND_TIMEOUT_S)
+        guest.host.run(["sysctl", "-q", "-w", *_BUFFERS], timeout_s=COMMAND_TIMEOUT_S)
 
     def _function(self, spec: FunctionSpec) -> None:
         guest = self.functions[spec.name]

@@ -1,7 +1,9 @@
-"""What went wrong in a call of the cloud: its own words, and whether asking again may help."""
+"""Errors of calls to the cloud: its own message, and whether a retry may help."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from enum import Enum
@@ -14,16 +16,16 @@ TOO_EARLY, TOO_LARGE, TOO_MANY = 425, 413, 429
 _BUSY = {408, TOO_EARLY, TOO_MANY, 500, 502, 503, 504}
 
 
-class Verdict(Enum):
-    """Whether the same request may do better later."""
+class FailureKind(Enum):
+    """Whether the same request may succeed later."""
 
-    AGAIN = "again"
-    """No whole answer, or one of a cloud that is overloaded; what was asked may have happened."""
-    IN_USE = "in use"
+    TRANSIENT = "transient"
+    """No complete answer, or the cloud is overloaded; the request may have had its effect."""
+    CONFLICT = "conflict"
     """409: something else must go or settle first."""
-    REFUSED = "refused"
-    """401, with a fresh token: credentials are wrong, or what checks them is unwell."""
-    NEVER = "never"
+    UNAUTHORIZED = "unauthorized"
+    """401 with a fresh token: the credentials are wrong, or keystone has a fault."""
+    PERMANENT = "permanent"
     """The request itself is wrong, or not allowed."""
 
 
@@ -31,23 +33,23 @@ class Verdict(Enum):
 class Failure:
     """One call that failed."""
 
-    words: str
-    """The cloud's own, with HTTP status."""
-    verdict: Verdict
+    message: str
+    """The cloud's own, with the HTTP status."""
+    kind: FailureKind
     status: int | None
-    """HTTP status; None: there was no answer."""
+    """HTTP status; None if there was no answer."""
     request_id: str | None
-    """By which the cloud's operator finds it in the logs."""
+    """For the cloud's operator, who finds it in the logs."""
     retry_after_s: float | None
-    """How long the cloud asks to be left alone."""
+    """The pause that the cloud asks for."""
 
     @property
     def hint(self) -> str | None:
-        """What a person can do."""
-        words = self.words.lower()
-        if "quota" in words or "overlimit" in words:
+        """What the user can do."""
+        message = self.message.lower()
+        if "quota" in message or "overlimit" in message:
             return "free something in the project, or ask the cloud's operator for a larger quota"
-        if "conflicts with flow classifier" in words:
+        if "conflicts with flow classifier" in message:
             return (
                 "another chain of the project takes packets of the same addresses, and "
                 "networking-sfc allows one: wait for the other run, or give the endpoints other "
@@ -55,29 +57,51 @@ class Failure:
             )
         if self.status == 403:
             return "this needs the rights of an administrator, or a role that the cloud names"
-        if self.verdict is Verdict.REFUSED:
+        if self.kind is FailureKind.UNAUTHORIZED:
             return "check user, password and project of the cloud in clouds.yaml or OS_*"
-        if self.verdict is Verdict.AGAIN:
-            return "the cloud did not recover while sfcperf waited: try again when it is well"
+        if self.kind is FailureKind.TRANSIENT:
+            return "the cloud did not recover while sfcperf waited; try again later"
         return None
 
 
 class CloudError(DeploymentError):
-    """A call of the cloud that failed for good."""
+    """A call to the cloud that failed for good."""
 
     def __init__(self, what: str, failure: Failure) -> None:
         request = f", request {failure.request_id}" if failure.request_id else ""
-        super().__init__(f"{what}: {failure.words}{request}", hint=failure.hint)
+        super().__init__(f"{what}: {failure.message}{request}", hint=failure.hint)
         self.failure = failure
 
     @property
     def status(self) -> int | None:
-        """HTTP status; None: there was no answer."""
+        """HTTP status; None if there was no answer."""
         return self.failure.status
 
+    @property
+    def is_transient(self) -> bool:
+        """Whether the service gave no usable answer until the retries were over."""
+        return self.failure.kind is FailureKind.TRANSIENT
 
-def kinds() -> tuple[type[Exception], ...]:
-    """Exceptions that are failures of a call, for `except`."""
+
+@contextmanager
+def cloud_errors(what: str) -> Iterator[None]:
+    """For one call without retries: its failure becomes a CloudError that names `what`."""
+    try:
+        yield
+    except call_errors() as error:
+        raise CloudError(what, diagnose(error)) from error
+
+
+def json_of(response: Any) -> Any:
+    """The body of an answer to openstacksdk's adapter, which raises nothing by itself."""
+    from openstack.exceptions import raise_from_response
+
+    raise_from_response(response)
+    return response.json()
+
+
+def call_errors() -> tuple[type[Exception], ...]:
+    """Exceptions of a call that failed, for `except`."""
     from keystoneauth1.exceptions import ClientException
     from openstack.exceptions import SDKException
     from requests import RequestException
@@ -86,20 +110,21 @@ def kinds() -> tuple[type[Exception], ...]:
 
 
 def diagnose(error: Exception) -> Failure:
-    """What an exception of `kinds()` says."""
+    """What an exception of `call_errors()` means."""
     status = _status(error)
-    words = _words(error, status)
+    message = _message(error, status)
+    retry_after_s = _retry_after_s(error)
     return Failure(
-        words,
-        _verdict(error, status, words),
+        message,
+        _without_answer(error) if status is None else _kind(status, message, retry_after_s),
         status,
         getattr(error, "request_id", None),
-        _retry_after(error),
+        retry_after_s,
     )
 
 
 def _status(error: Exception) -> int | None:
-    # `status_code` is openstacksdk's word, `http_status` keystoneauth's, whose connection errors
+    # openstacksdk has `status_code`, keystoneauth `http_status`; the latter's connection errors
     # claim 500 or nothing.
     for name in ("status_code", "http_status"):
         status = getattr(error, name, None)
@@ -108,62 +133,49 @@ def _status(error: Exception) -> int | None:
     return None
 
 
-def _verdict(error: Exception, status: int | None, words: str) -> Verdict:
-    if status is None:
-        return _without_answer(error)
-    if status in _BUSY or (status == TOO_LARGE and _retry_after(error) is not None):
-        return Verdict.AGAIN
+def _kind(status: int, message: str, retry_after_s: float | None) -> FailureKind:
+    if status in _BUSY or (status == TOO_LARGE and retry_after_s is not None):
+        return FailureKind.TRANSIENT
     if status == 401:
-        return Verdict.REFUSED
-    if status == 409 and not _is_quota(words):
-        return Verdict.IN_USE
-    return Verdict.NEVER
+        return FailureKind.UNAUTHORIZED
+    # Neutron answers 409 also when a quota is used up, or when a subnet has no address left.
+    used_up = "quota" in message.lower() or "no more ip addresses" in message.lower()
+    return FailureKind.CONFLICT if status == 409 and not used_up else FailureKind.PERMANENT
 
 
-def _is_quota(words: str) -> bool:
-    """Neutron answers 409 to what goes beyond a quota, or when a subnet has no address left."""
-    lower = words.lower()
-    return "quota" in lower or "no more ip addresses" in lower
-
-
-def _without_answer(error: Exception) -> Verdict:
-    """Broken connections heal; so does a service that does not tell its version. What the
-    configuration says does not."""
+def _without_answer(error: Exception) -> FailureKind:
+    """Broken connections recover, and so do services that do not tell their version; a wrong
+    configuration does not."""
     from keystoneauth1 import exceptions as keystone
     from openstack import exceptions as sdk
     from requests import RequestException
 
-    heal = (
+    transient = (
         keystone.ConnectionError,
         keystone.DiscoveryFailure,
         keystone.InvalidResponse,
         sdk.ServiceDiscoveryException,
         RequestException,
     )
-    if isinstance(error, keystone.SSLError | sdk.ConfigException):
-        return Verdict.NEVER
-    return Verdict.AGAIN if isinstance(error, heal) else Verdict.NEVER
+    if isinstance(error, transient) and not isinstance(error, keystone.SSLError):
+        return FailureKind.TRANSIENT
+    return FailureKind.PERMANENT
 
 
-def _words(error: Exception, status: int | None) -> str:
-    told = getattr(error, "details", None) or getattr(error, "message", None) or str(error)
-    text = " ".join(str(told).split()) or type(error).__name__
-    return (
-        f"{text} (HTTP {status})" if status is not None and f"HTTP {status}" not in text else text
-    )
+def _message(error: Exception, status: int | None) -> str:
+    given = getattr(error, "details", None) or getattr(error, "message", None) or str(error)
+    text = " ".join(str(given).split()) or type(error).__name__
+    return text if status is None or f"HTTP {status}" in text else f"{text} (HTTP {status})"
 
 
-def _retry_after(error: Exception) -> float | None:
-    """Seconds from now, of a header that has seconds or a date (RFC 9110, 10.2.3)."""
+def _retry_after_s(error: Exception) -> float | None:
+    """From now, of a header with seconds or a date (RFC 9110, 10.2.3)."""
     headers: Any = getattr(getattr(error, "response", None), "headers", None) or {}
     value = headers.get("Retry-After")
     if value is None:
         return None
-    try:
+    with suppress(ValueError):
         return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
+    with suppress(ValueError):
         return max(0.0, parsedate_to_datetime(value).timestamp() - time())
-    except ValueError:
-        return None
+    return None

@@ -1,4 +1,4 @@
-"""Several things of the cloud at the same time."""
+"""Several calls to the cloud at the same time."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from sfcperf.hosts.abandon import abandonable
 
 
 def each(*actions: Callable[[], Any]) -> list[Any]:
-    """Do all of them; what they give, in their order.
+    """Run all of them; gives their results in order.
 
-    When one fails, or the caller is interrupted, those that wait give up, and requests that are
-    under way are waited for: nothing is made behind the back of the tear-down that follows. Raises
-    the first error.
+    If one fails, or the caller is interrupted, those that wait give up, and requests under way are
+    awaited, so that nothing is created during the tear-down that follows. Raises the first error.
     """
     with _started(actions) as jobs:
         done, _ = wait(jobs, return_when=FIRST_EXCEPTION)
@@ -26,7 +25,7 @@ def each(*actions: Callable[[], Any]) -> list[Any]:
 
 
 def outcomes(*actions: Callable[[], Any]) -> list[Future[Any]]:
-    """The same, but one that fails does not end the others: each with its result or its error."""
+    """The same, but a failure does not end the others: each with its result or its error."""
     with _started(actions) as jobs:
         wait(jobs)
         return jobs
@@ -34,7 +33,7 @@ def outcomes(*actions: Callable[[], Any]) -> list[Future[Any]]:
 
 @contextmanager
 def _started(actions: Sequence[Callable[[], Any]]) -> Iterator[list[Future[Any]]]:
-    """All of them, in threads: `Cloud` sees to it that requests are not too many at a time."""
+    """All of them in threads: `Cloud` limits the number of requests."""
     given_up = Event()
     with ThreadPoolExecutor(max(1, len(actions))) as pool:
         with abandonable(given_up):

@@ -1,72 +1,57 @@
-"""Pieces of chains that hang on the ports of a run, whoever made them and whatever their names.
+"""Parts of chains that use the ports of a run, whatever their names.
 
-A life cycle of its own (heat, Tacker) that was stopped midway leaves port pairs, groups,
-classifiers and chains under names of its own choice; neutron keeps the ports as long as they are
-there. They use ports that carry the run's name, so they are the run's.
+heat and Tacker leave port pairs, groups, classifiers and chains with names of their own choice if
+they are stopped midway, and neutron keeps the ports as long as they are there. What uses ports with
+the run's names belongs to the run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
 
-from sfcperf.drivers.openstack.api.cloud import Cloud
-from sfcperf.drivers.openstack.api.errors import CloudError
-from sfcperf.drivers.openstack.cleanup.removal import Found
-from sfcperf.drivers.openstack.resources import operations
-from sfcperf.drivers.openstack.resources.resource_kinds import Kind
+from sfcperf.drivers.openstack.api import Cloud, CloudError
+from sfcperf.drivers.openstack.cleanup.removal import FoundResource
+from sfcperf.drivers.openstack.resources import Kind, find_named, id_of
 
 
-def dependents(cloud: Cloud, names: Mapping[str, Collection[str]]) -> list[Found]:
-    """In the order of removal. `names`: kind -> names in the journal."""
+def chain_parts(cloud: Cloud, names: Mapping[Kind, Collection[str]]) -> list[FoundResource]:
+    """In the order of removal. `names`: those in the journal."""
     own = names.get(Kind.PORT)
-    ports = (
-        {operations.identity(port) for _, port in operations.among(cloud, Kind.PORT, own)}
-        if own
-        else set()
-    )
+    ports = {id_of(port) for _, port in find_named(cloud, Kind.PORT, own)} if own else set()
     if not ports:
         return []
     try:
         return _of_ports(cloud, ports)
     except CloudError as error:
-        # A neutron without networking-sfc has no such things.
+        # A neutron without networking-sfc has none.
         if error.status == 404:
             return []
         raise
 
 
-def _of_ports(cloud: Cloud, ports: set[str]) -> list[Found]:
-    pairs = [p for p in _all(cloud, "sfc_port_pairs") if ports & {p.ingress, p.egress}]
+def _of_ports(cloud: Cloud, ports: set[str]) -> list[FoundResource]:
+    pairs = [p for p in cloud.list_own("sfc_port_pairs") if ports & {p.ingress, p.egress}]
     pair_ids = {pair.id for pair in pairs}
-    groups = [g for g in _all(cloud, "sfc_port_pair_groups") if pair_ids & set(g.port_pairs or ())]
+    groups = [
+        g for g in cloud.list_own("sfc_port_pair_groups") if pair_ids & set(g.port_pairs or ())
+    ]
     group_ids = {group.id for group in groups}
     classifiers = [
         c
-        for c in _all(cloud, "sfc_flow_classifiers")
+        for c in cloud.list_own("sfc_flow_classifiers")
         if ports & {c.logical_source_port, c.logical_destination_port}
     ]
     classifier_ids = {classifier.id for classifier in classifiers}
     chains = [
         c
-        for c in _all(cloud, "sfc_port_chains")
+        for c in cloud.list_own("sfc_port_chains")
         if group_ids & set(c.port_pair_groups or ())
         or classifier_ids & set(c.flow_classifiers or ())
     ]
-    return [
-        *(Found(Kind.CHAIN, chain.name, chain) for chain in chains),
-        *(Found(Kind.CLASSIFIER, each.name, each) for each in classifiers),
-        *(Found(Kind.PAIR_GROUP, group.name, group) for group in groups),
-        *(Found(Kind.PAIR, pair.name, pair) for pair in pairs),
-    ]
-
-
-def _all(cloud: Cloud, listing: str) -> list[Any]:
-    """Of the project."""
-    connection = cloud.connection
-    project = connection.current_project_id
-
-    def read() -> list[Any]:
-        return list(getattr(connection.network, listing)(project_id=project))
-
-    return cloud.call(f"listing {listing.replace('_', ' ')}", read)
+    parts = {
+        Kind.CHAIN: chains,
+        Kind.CLASSIFIER: classifiers,
+        Kind.PAIR_GROUP: groups,
+        Kind.PAIR: pairs,
+    }
+    return [FoundResource(kind, part.name, part) for kind, found in parts.items() for part in found]

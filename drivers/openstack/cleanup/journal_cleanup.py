@@ -1,9 +1,8 @@
-"""Taking down what a run made in clouds, and on machines that stood before, from the journal alone.
+"""Removal of what the journal names, after a run or after a process that was killed.
 
-The same code serves the orderly tear-down and the remains of a killed run. Things are found by
-their exact names, all doubles of them; with ports go the pieces of chains that hang on them,
-whoever made those. It is looked again after the end, since a request that was under way when
-sfcperf was killed may take effect late.
+Resources are found by their exact names, duplicates too. Parts of chains that use the run's ports
+go with them, whoever made them. Cleanup looks again at the end, because a request that was under
+way when sfcperf was killed may take effect late.
 """
 
 from __future__ import annotations
@@ -12,154 +11,146 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from sfcperf.drivers.base import Resource
-from sfcperf.drivers.openstack.api.cloud import Cloud
-from sfcperf.drivers.openstack.api.errors import CloudError
-from sfcperf.drivers.openstack.api.parallel import each
+from sfcperf.drivers.openstack.api import DEFAULT, Cloud, CloudError, RetryPolicy, each
 from sfcperf.drivers.openstack.cleanup import workdirs
-from sfcperf.drivers.openstack.cleanup.chain_parts import dependents
-from sfcperf.drivers.openstack.cleanup.removal import Found, Stuck, clear, present
-from sfcperf.drivers.openstack.resources import operations
-from sfcperf.drivers.openstack.resources.resource_kinds import Kind
+from sfcperf.drivers.openstack.cleanup.chain_parts import chain_parts
+from sfcperf.drivers.openstack.cleanup.removal import FoundResource, RemovalFailure, clear, present
+from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, delete
 from sfcperf.errors import DeploymentError, SfcperfError
 from sfcperf.hosts.abandon import pause
 
-LATE_S = 3.0
-"""After which it is looked again for what came late."""
 LATE_LOOKS = 3
-"""At most; one that finds nothing is the last."""
+"""For what appears late; one that finds nothing is the last."""
+
+Names = Mapping[Kind, Sequence[str]]
+"""In the order of removal."""
+Failures = list[RemovalFailure]
 
 
-def demolish(resources: Sequence[Resource], *, dry_run: bool = False) -> list[str]:
-    """Remove what a dead run left; gives a line for each thing that was (or would be) removed.
+def clean_up(
+    resources: Sequence[Resource], *, dry_run: bool = False, retry: RetryPolicy = DEFAULT
+) -> list[str]:
+    """Remove what a dead run left; gives a line for each resource that was (or would be) removed.
 
-    `detail` of each resource says in which cloud. Raises DeploymentError that names each thing
-    that could not be removed, and why; the others are removed all the same.
+    `detail` of each resource names its cloud. Raises DeploymentError that names each resource that
+    could not be removed, and why; the others are removed all the same.
     """
     lines: list[str] = []
-    stuck: list[Stuck] = []
-    folders, rest = _apart(resources)
-    for (name, project, region), own in _by_cloud(rest).items():
-        cloud = Cloud(name, log=lambda text: None, region=region)
+    failures: Failures = []
+    folders, others = _split(resources)
+    for (name, project, region), own in _by_cloud(others).items():
+        cloud = Cloud(name, region=region, retry=retry)
         try:
             _check_project(cloud, project)
             if dry_run:
-                lines += [found.line for found in _there(cloud, own)]
+                lines += [found.line for found in _present(cloud, _by_kind(own))]
             else:
-                lines += _until_nothing_comes(cloud, own, stuck)
+                lines += _remove_late_too(cloud, own, failures)
         except SfcperfError as error:
-            stuck += [Stuck.of(f"{r.kind} {r.name}", error) for r in own]
+            failures += [RemovalFailure.of(f"{r.kind} {r.name}", error) for r in own]
         finally:
             cloud.close()
-    lines += workdirs.clear(folders, stuck, dry_run=dry_run)
-    _raise_if(stuck)
+    lines += workdirs.clear(folders, failures, dry_run=dry_run)
+    _raise_if(failures)
     return list(dict.fromkeys(lines))
 
 
 def remove(cloud: Cloud, resources: Sequence[Resource]) -> list[str]:
-    """Remove them in an orderly tear-down; gives a line for each thing that was there. It is looked
-    again only when an answer was lost. Raises DeploymentError for what stays."""
-    stuck: list[Stuck] = []
-    take = _until_nothing_comes if cloud.doubtful else _remove
-    folders, rest = _apart(resources)
-    lines = take(cloud, rest, stuck)
-    lines += workdirs.clear(folders, stuck, dry_run=False)
-    _raise_if(stuck)
+    """Remove them during a run; gives a line for each resource that was there. Looks again only if
+    an answer was lost. Raises DeploymentError for what stays."""
+    failures: Failures = []
+    folders, others = _split(resources)
+    lines = (_remove_late_too if cloud.lost_answer else _remove)(cloud, others, failures)
+    lines += workdirs.clear(folders, failures, dry_run=False)
+    _raise_if(failures)
     return lines
 
 
-def _until_nothing_comes(
-    cloud: Cloud, resources: Sequence[Resource], stuck: list[Stuck]
-) -> list[str]:
-    lines = _remove(cloud, resources, stuck)
+def remove_journaled(context: LifecycleContext, resources: Sequence[Resource]) -> None:
+    """`remove`, and note it in the journal."""
+    if resources:
+        remove(context.cloud, resources)
+        context.journal.removed(resources)
+
+
+def _remove_late_too(cloud: Cloud, resources: Sequence[Resource], failures: Failures) -> list[str]:
+    lines = _remove(cloud, resources, failures)
     for _ in range(LATE_LOOKS):
-        if stuck:
+        if failures:
             break
-        pause(LATE_S)
-        late = _remove(cloud, resources, stuck)
+        pause(cloud.retry.late_check_s)
+        late = _remove(cloud, resources, failures)
         if not late:
             break
         lines += late
     return lines
 
 
-def _remove(cloud: Cloud, resources: Sequence[Resource], stuck: list[Stuck]) -> list[str]:
-    """Once through all kinds: servers are gone before their ports are asked to go. Of a service
-    that does not answer nothing more is asked: each call would wait as long again."""
+def _remove(cloud: Cloud, resources: Sequence[Resource], failures: Failures) -> list[str]:
+    """Once through all kinds. A service that does not answer gets no further requests: each would
+    wait as long again."""
     names = _by_kind(resources)
-    lines, silent = _remove_dependents(cloud, names, stuck)
+    lines, silent = _remove_chain_parts(cloud, names, failures)
     for kind, own in names.items():
-        needed = _SERVICES.get(kind, (NEUTRON,))
-        absent = [service for service in needed if service in silent]
-        if absent:
-            stuck += [Stuck(f"{kind} {name}", f"{absent[0]} does not answer") for name in own]
+        services = _SERVICES.get(kind, (NEUTRON,))
+        absent = next((service for service in services if service in silent), None)
+        if absent is not None:
+            why = f"{absent} does not answer"
+            failures += [RemovalFailure(f"{kind} {name}", why) for name in own]
             continue
-        before = len(stuck)
-        lines += [found.line for found in clear(cloud, kind, own, stuck)]
-        if any(one.silent for one in stuck[before:]):
-            silent.add(needed[0])
+        before = len(failures)
+        lines += [found.line for found in clear(cloud, kind, own, failures)]
+        if any(failure.no_answer for failure in failures[before:]):
+            silent.add(services[0])
     return lines
 
 
 NEUTRON = "neutron"
-_SERVICES: Mapping[str, tuple[str, ...]] = {
+_SERVICES: Mapping[Kind, tuple[str, ...]] = {
+    **dict.fromkeys((kind for kind in Kind if kind.startswith(("vnf", "vim"))), ("Tacker",)),
+    Kind.STACK: ("heat",),
     # A server that nova deletes without neutron ends in ERROR.
     Kind.SERVER: ("nova", NEUTRON),
     Kind.KEYPAIR: ("nova",),
     Kind.FLAVOR: ("nova",),
-    Kind.STACK: ("heat",),
-    **dict.fromkeys(
-        (
-            Kind.VNFFG,
-            Kind.VNFFGD,
-            Kind.VNF,
-            Kind.VNFD,
-            Kind.VNF_INSTANCE,
-            Kind.VNF_PACKAGE,
-            Kind.VIM,
-        ),
-        ("Tacker",),
-    ),
 }
-"""Services that the removal of a kind needs, its own first; of the others it is neutron."""
+"""Services that the removal of a kind needs, its own first; of other kinds it is neutron."""
 
 
-def _remove_dependents(
-    cloud: Cloud, names: Mapping[str, Sequence[str]], stuck: list[Stuck]
+def _remove_chain_parts(
+    cloud: Cloud, names: Names, failures: Failures
 ) -> tuple[list[str], set[str]]:
-    """Kind by kind; those of one kind at the same time. Gives lines, and services that are
-    silent."""
+    """Kind by kind, and all of one kind at the same time. Gives lines, and services that do not
+    answer."""
 
-    def delete(one: Found) -> str | Stuck:
+    def remove_part(part: FoundResource) -> str | RemovalFailure:
         try:
-            operations.delete(cloud, one.kind, one.name, one.raw)
+            delete(cloud, part.kind, part.name, part.raw)
         except SfcperfError as error:
-            return Stuck.of(one.line, error)
-        return one.line
+            return RemovalFailure.of(part.line, error)
+        return part.line
 
+    results: list[str | RemovalFailure] = []
     try:
-        found = dependents(cloud, names)
+        for _, parts in groupby(chain_parts(cloud, names), lambda part: part.kind):
+            results += each(*(lambda p=part: remove_part(p) for part in parts))
     except CloudError as error:
-        stuck.append(Stuck.of("what hangs on the run's ports", error))
-        return [], {NEUTRON} if stuck[-1].silent else set()
-    ended: list[str | Stuck] = []
-    for _, alike in groupby(found, lambda one: one.kind):
-        ended += each(*(lambda o=one: delete(o) for one in alike))
-    stayed = [one for one in ended if isinstance(one, Stuck)]
-    stuck += stayed
-    silent = {NEUTRON} if any(one.silent for one in stayed) else set()
-    return [one for one in ended if isinstance(one, str)], silent
+        results.append(RemovalFailure.of("parts of chains at the run's ports", error))
+    failed = [result for result in results if isinstance(result, RemovalFailure)]
+    failures += failed
+    silent = {NEUTRON} if any(failure.no_answer for failure in failed) else set()
+    return [result for result in results if isinstance(result, str)], silent
 
 
-def _there(cloud: Cloud, resources: Sequence[Resource]) -> list[Found]:
-    names = _by_kind(resources)
-    found = dependents(cloud, names)
+def _present(cloud: Cloud, names: Names) -> list[FoundResource]:
+    found = chain_parts(cloud, names)
     for kind, own in names.items():
         found += present(cloud, kind, own)
     return found
 
 
-def _apart(resources: Sequence[Resource]) -> tuple[list[Resource], list[Resource]]:
-    """Folders of machines that stood before, and what is in the cloud."""
+def _split(resources: Sequence[Resource]) -> tuple[list[Resource], list[Resource]]:
+    """Folders on existing machines, and what is in clouds."""
     folders = [each for each in resources if each.kind == Kind.WORKDIR]
     return folders, [each for each in resources if each.kind != Kind.WORKDIR]
 
@@ -177,13 +168,13 @@ def _by_cloud(resources: Sequence[Resource]) -> dict[_Place, list[Resource]]:
     return found
 
 
-def _by_kind(resources: Sequence[Resource]) -> dict[str, list[str]]:
-    """Kind -> names, in the order of removal. Raises DeploymentError for an unknown kind."""
-    strange = {resource.kind for resource in resources} - set(Kind)
-    if strange:
+def _by_kind(resources: Sequence[Resource]) -> Names:
+    """Raises DeploymentError for an unknown kind."""
+    unknown = {resource.kind for resource in resources} - set(Kind)
+    if unknown:
         raise DeploymentError(
-            f"the journal names things of a kind that is not known: {', '.join(sorted(strange))}",
-            hint="it is of another version of sfcperf: clean with that one",
+            f"the journal has resources of unknown kinds: {', '.join(sorted(unknown))}",
+            hint="another version of sfcperf wrote it: use that version to clean up",
         )
     return {
         kind: names
@@ -193,22 +184,22 @@ def _by_kind(resources: Sequence[Resource]) -> dict[str, list[str]]:
 
 
 def _check_project(cloud: Cloud, project: str | None) -> None:
-    """In another project the names are not found, and would be taken for gone."""
+    """In another project the names would not be found, and look as if they were gone."""
     here = cloud.connection.current_project_id
     if project is not None and project != here:
         raise DeploymentError(
-            f"the run was in project {project} of the cloud, and the credentials now lead to "
+            f"the run was in project {project} of the cloud, but the credentials now lead to "
             f"project {here}",
             hint="name the same cloud in OS_CLOUD, or set its OS_* variables, as for the run",
         )
 
 
-def _raise_if(stuck: Sequence[Stuck]) -> None:
-    if not stuck:
+def _raise_if(failures: Failures) -> None:
+    if not failures:
         return
-    reasons = dict.fromkeys(f"{one.what}: {one.why}" for one in stuck)
-    hints = dict.fromkeys(one.hint for one in stuck if one.hint)
+    reasons = dict.fromkeys(f"{failure.what}: {failure.why}" for failure in failures)
+    hints = dict.fromkeys(failure.hint for failure in failures if failure.hint)
     raise DeploymentError(
         "could not be removed: " + "; ".join(reasons),
-        hint="; ".join(hints) or "run `sfcperf clean` again, or remove them by `openstack`",
+        hint="; ".join(hints) or "run `sfcperf clean` again, or remove them with `openstack`",
     )

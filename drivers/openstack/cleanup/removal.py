@@ -1,4 +1,4 @@
-"""Removal of things of some kinds until none of them is left, or patience is over."""
+"""Removal of all resources of one kind, until none is left or time is over."""
 
 from __future__ import annotations
 
@@ -7,114 +7,111 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
-from sfcperf.drivers.openstack.api.cloud import Cloud
-from sfcperf.drivers.openstack.api.errors import CloudError, Verdict
-from sfcperf.drivers.openstack.api.parallel import each
-from sfcperf.drivers.openstack.resources import operations
+from sfcperf.drivers.openstack.api import Cloud, CloudError, each
+from sfcperf.drivers.openstack.resources import Kind, delete, find_named, id_of
 from sfcperf.errors import SfcperfError
 from sfcperf.hosts.abandon import pause
 
-GONE_S = 120.0
-"""How long things of one kind may take to go."""
-LOOK_EVERY_S = 0.5
-ASK_AGAIN_S = 8.0
-"""A removal that has no effect is asked for again: the one that was to do it may have died."""
-
 
 @dataclass(frozen=True)
-class Found:
-    """A thing that is there."""
+class FoundResource:
+    """A resource that is there."""
 
-    kind: str
+    kind: Kind
     name: str
     raw: Any
 
     @property
     def line(self) -> str:
-        """For people."""
-        id_ = operations.identity(self.raw)
+        """For the user."""
+        id_ = id_of(self.raw)
         return f"{self.kind} {self.name}" + ("" if id_ == self.name else f" ({id_})")
 
 
 @dataclass(frozen=True)
-class Stuck:
-    """A thing that could not be removed."""
+class RemovalFailure:
+    """A resource that could not be removed."""
 
     what: str
     why: str
     hint: str | None = None
-    silent: bool = False
-    """The service did not answer for as long as one waits."""
+    no_answer: bool = False
+    """The service gave no usable answer until the retries were over."""
 
     @classmethod
     def of(cls, what: str, error: SfcperfError) -> Self:
-        """What an error says of it."""
-        silent = isinstance(error, CloudError) and error.failure.verdict is Verdict.AGAIN
-        return cls(what, error.message, error.hint, silent)
+        """From the error of the removal."""
+        no_answer = isinstance(error, CloudError) and error.is_transient
+        return cls(what, error.message, error.hint, no_answer)
 
 
-def present(cloud: Cloud, kind: str, names: Collection[str]) -> list[Found]:
-    """All things of these names, their doubles too. Raises CloudError."""
-    return [Found(kind, name, raw) for name, raw in operations.among(cloud, kind, names)]
+def present(cloud: Cloud, kind: Kind, names: Collection[str]) -> list[FoundResource]:
+    """All resources of these names, duplicates too. Raises CloudError."""
+    return [FoundResource(kind, name, raw) for name, raw in find_named(cloud, kind, names)]
 
 
-def clear(cloud: Cloud, kind: str, names: Iterable[str], stuck: list[Stuck]) -> list[Found]:
+def clear(
+    cloud: Cloud, kind: Kind, names: Iterable[str], failures: list[RemovalFailure]
+) -> list[FoundResource]:
     """Remove them all and wait until they are gone; gives those that were there. What stays is
-    added to `stuck`, and nothing is raised."""
+    added to `failures`, and nothing is raised."""
     names = list(dict.fromkeys(names))
     removal = _Removal(cloud, kind)
-    end = time.monotonic() + GONE_S
+    end = time.monotonic() + cloud.retry.removal_timeout_s
     try:
-        while there := present(cloud, kind, names):
-            removal.ask(there)
-            if removal.is_silent or time.monotonic() > end:
-                stuck += [removal.stuck(found) for found in there]
+        while left := present(cloud, kind, names):
+            removal.request(left)
+            if removal.no_answer or time.monotonic() > end:
+                failures += [removal.failure(found) for found in left]
                 break
-            pause(LOOK_EVERY_S)
+            pause(cloud.retry.removal_poll_s)
     except SfcperfError as error:
-        stuck += [Stuck.of(f"{kind} {name}", error) for name in names]
+        failures += [RemovalFailure.of(f"{kind} {name}", error) for name in names]
     return list(removal.seen.values())
 
 
 class _Removal:
-    """Requests to remove things of one kind."""
+    """Requests to delete resources of one kind."""
 
-    def __init__(self, cloud: Cloud, kind: str) -> None:
+    def __init__(self, cloud: Cloud, kind: Kind) -> None:
         self.cloud = cloud
         self.kind = kind
-        self.seen: dict[str, Found] = {}
-        self._asked_at: dict[str, float] = {}
-        self._refused: dict[str, CloudError] = {}
+        self.seen: dict[str, FoundResource] = {}
+        self._requested_at: dict[str, float] = {}
+        self._errors: dict[str, CloudError] = {}
 
-    def ask(self, there: Iterable[Found]) -> None:
-        """All of them at the same time; those that were asked a moment ago are left alone."""
-        now = time.monotonic()
+    def request(self, left: Iterable[FoundResource]) -> None:
+        """All at the same time, except those that were requested a moment ago."""
+        again_s, now = self.cloud.retry.delete_again_s, time.monotonic()
         due = []
-        for found in there:
-            id_ = operations.identity(found.raw)
+        for found in left:
+            id_ = id_of(found.raw)
             self.seen.setdefault(id_, found)
-            if now - self._asked_at.get(id_, -ASK_AGAIN_S) >= ASK_AGAIN_S:
-                self._asked_at[id_] = now
+            if now - self._requested_at.get(id_, -again_s) >= again_s:
+                self._requested_at[id_] = now
                 due.append(found)
         each(*(lambda f=found: self._delete(f) for found in due))
 
     @property
-    def is_silent(self) -> bool:
-        """Whether a request was given up because there was no answer."""
-        return any(e.failure.verdict is Verdict.AGAIN for e in self._refused.values())
+    def no_answer(self) -> bool:
+        """Whether retries of a request ended without an answer."""
+        return any(error.is_transient for error in self._errors.values())
 
-    def stuck(self, found: Found) -> Stuck:
+    def failure(self, found: FoundResource) -> RemovalFailure:
         """Why it is still there."""
-        error = self._refused.get(operations.identity(found.raw))
+        error = self._errors.get(id_of(found.raw))
         if error is None:
-            return Stuck(found.line, f"it is still there {GONE_S:g} s after it was deleted")
-        return Stuck.of(found.line, error)
+            timeout_s = self.cloud.retry.removal_timeout_s
+            return RemovalFailure(
+                found.line, f"it is still there {timeout_s:g} s after it was deleted"
+            )
+        return RemovalFailure.of(found.line, error)
 
-    def _delete(self, found: Found) -> None:
-        id_ = operations.identity(found.raw)
+    def _delete(self, found: FoundResource) -> None:
+        id_ = id_of(found.raw)
         try:
-            operations.delete(self.cloud, self.kind, found.name, found.raw)
-            self._refused.pop(id_, None)
+            delete(self.cloud, self.kind, found.name, found.raw)
+            self._errors.pop(id_, None)
         except CloudError as error:
             if error.status != 404:
-                self._refused[id_] = error
+                self._errors[id_] = error

@@ -1,29 +1,27 @@
-"""What the cloud says of a VM from outside: nova's server diagnostics, else Gnocchi's measures.
+"""Diagnostics of a VM from outside: nova's server diagnostics, or else Gnocchi's measures.
 
-nova answers from the hypervisor, now, and lets administrators only (policy
-`os_compute_api:os-server-diagnostics`) unless the cloud's operator decided otherwise. Gnocchi,
-where Ceilometer fills one, answers a project's own users with what was polled minutes ago.
+nova asks the hypervisor at that moment, and by default allows only administrators (policy
+`os_compute_api:os-server-diagnostics`). Gnocchi, if Ceilometer fills it, answers a project's own
+users with what was polled minutes ago.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sfcperf.drivers.openstack.api.asking import ask, content
-from sfcperf.drivers.openstack.api.cloud import Cloud
-from sfcperf.drivers.openstack.api.errors import CloudError
+from sfcperf.drivers.openstack.api import INTERACTIVE, Cloud, CloudError, cloud_errors, json_of
 from sfcperf.drivers.openstack.compute import gnocchi
+from sfcperf.drivers.openstack.compute.servers import Machine
+from sfcperf.drivers.openstack.model import Config
 from sfcperf.errors import EnvironmentLacks, MeasurementError
 from sfcperf.plugins import Requirement
-
-if TYPE_CHECKING:
-    from sfcperf.drivers.openstack.lifecycle.base import Machine
-    from sfcperf.drivers.openstack.model.config import Config
-    from sfcperf.workflow.model import Scenario
+from sfcperf.workflow.model import Scenario
 
 Values = Mapping[str, float]
+Diagnostics = Mapping[str, Callable[[], Values]]
+"""`Deployment.diagnostics`: by instance."""
 
 MONITOR = "diagnostics"
 POLICY = "os_compute_api:os-server-diagnostics"
@@ -32,8 +30,8 @@ REMEDY = (
     f"clouds.yaml), or ask the cloud's operator to open the policy {POLICY} to the project"
 )
 _NOBODY = "00000000-0000-0000-0000-000000000000"
-_HYPERVISORS_OWN = "2.1"
-"""Before 2.48 each hypervisor's answer has a form of its own; libvirt's has the memory."""
+_HYPERVISOR_SPECIFIC = "2.1"
+"""Before 2.48 the answer depends on the hypervisor; libvirt's has the memory."""
 _FORBIDDEN, _NOT_FOUND = 403, 404
 _NS_PER_S = 1_000_000_000
 _BYTES_PER_KIB, _BYTES_PER_MIB = 1 << 10, 1 << 20
@@ -47,37 +45,37 @@ _DISK = {
 _NIC = {"octets": "bytes", "packets": "packets", "errors": "errors", "drop": "drops"}
 
 
-def of(cloud: Cloud, machines: Mapping[str, Machine]) -> Mapping[str, Callable[[], Values]]:
-    """`Deployment.diagnostics` of machines by instance; ports are named by their part (`in`)."""
+def of(cloud: Cloud, machines: Mapping[str, Machine]) -> Diagnostics:
+    """By instance; values of a port have its name in front (`in/rx_bytes`)."""
     return {instance: _Source(cloud, machine) for instance, machine in machines.items()}
 
 
 def requirements(config: Config) -> list[Requirement]:
-    """What is checked without a workflow: the user that is named for the monitor alone."""
+    """What is checked without a workflow: the user who is named only for the monitor."""
     if config.telemetry_cloud is None:
         return []
-    with closing(Cloud(config.telemetry_cloud, lambda text: None, patience_s=10.0)) as cloud:
+    with closing(Cloud(config.telemetry_cloud, retry=INTERACTIVE)) as cloud:
         return [requirement(cloud)]
 
 
-def teller(cloud: Cloud, config: Config) -> Cloud:
-    """The cloud as the user who may ask: `telemetry_cloud`, or the run's own."""
+def open_telemetry(cloud: Cloud, config: Config) -> Cloud:
+    """The cloud as the user who may read diagnostics: `telemetry_cloud`, or the run's own."""
     name = config.telemetry_cloud
-    return cloud if name is None else Cloud(name, cloud.log)
+    return cloud if name is None else Cloud(name, cloud.log, retry=cloud.retry)
 
 
 def check(cloud: Cloud, config: Config, scenarios: Sequence[Scenario]) -> None:
-    """Raises EnvironmentLacks when the monitor is asked for and nobody would answer it."""
+    """Raises EnvironmentLacks if the monitor is used but would get no answer."""
     if any(spec.monitor == MONITOR for scenario in scenarios for spec in scenario.monitors):
-        with closing(teller(cloud, config)) as asked:
-            need = requirement(asked)
+        with closing(open_telemetry(cloud, config)) as telemetry:
+            need = requirement(telemetry)
         if not need.met:
             raise EnvironmentLacks(f"{need.name}: {need.detail}", hint=need.remedy or None)
 
 
 def requirement(cloud: Cloud) -> Requirement:
-    """Whether the user may ask nova, or there is a Gnocchi. Of a nova that looks for the server
-    before it looks at rights, only the roles are known."""
+    """Whether the user may read nova's diagnostics, or there is a Gnocchi. If nova looks for the
+    server before it checks rights, only the user's roles are known."""
     name = f"server diagnostics (monitor `{MONITOR}`)"
     try:
         if cloud.offers(gnocchi.SERVICE):
@@ -85,10 +83,11 @@ def requirement(cloud: Cloud) -> Requirement:
     except EnvironmentLacks as error:
         return Requirement(name, False, error.message, error.hint or "")
     try:
-        ask("asking for diagnostics of no server", lambda: _nova(cloud, _NOBODY))
+        with cloud_errors("asking for diagnostics of no server"):
+            _nova(cloud, _NOBODY)
     except CloudError as error:
         if error.status == _FORBIDDEN:
-            return Requirement(name, False, f"not allowed: {error.failure.words}", REMEDY)
+            return Requirement(name, False, f"not allowed: {error.failure.message}", REMEDY)
         if error.status != _NOT_FOUND:
             return Requirement(name, False, error.message, error.hint or "")
     session: Any = cloud.connection.session
@@ -97,39 +96,38 @@ def requirement(cloud: Cloud) -> Requirement:
 
 
 class _Source:
-    """Asks nova as long as nova answers."""
+    """Uses nova until nova refuses, then Gnocchi."""
 
     def __init__(self, cloud: Cloud, machine: Machine) -> None:
         self._cloud = cloud
         self._server = machine.server_id
         self._name = machine.plan.name
-        self._ports = {port.mac.lower(): role for role, port in machine.ports.items()}
-        taps = {gnocchi.tap(port.id): role for role, port in machine.ports.items()}
+        self._ports = {port.mac: name for name, port in machine.ports.items()}
+        taps = {gnocchi.tap(port.id): name for name, port in machine.ports.items()}
         self._measures = gnocchi.Measures(cloud, machine.server_id, taps)
-        self._forbidden: CloudError | None = None
+        self._nova_refuses = False
 
     def __call__(self) -> Values:
         """Raises MeasurementError."""
         try:
-            if self._forbidden is None:
-                return self._diagnostics()
-            return self._measures()
+            return self._measures() if self._nova_refuses else self._diagnostics()
         except CloudError as error:
             raise MeasurementError(error.message, hint=error.hint) from error
 
     def _diagnostics(self) -> Values:
         what = f"asking nova for diagnostics of {self._name}"
         try:
-            answer = ask(what, lambda: _nova(self._cloud, self._server))
+            with cloud_errors(what):
+                answer = _nova(self._cloud, self._server)
         except CloudError as error:
             if error.status != _FORBIDDEN:
                 raise
             if not self._cloud.offers(gnocchi.SERVICE):
                 raise MeasurementError(
-                    f"{error.message}: nova lets administrators only by default (policy {POLICY})",
+                    f"{error.message}: nova allows only administrators by default ({POLICY})",
                     hint=REMEDY,
                 ) from error
-            self._forbidden = error
+            self._nova_refuses = True
             return self._measures()
         if answer.cpu_details is None:
             raise MeasurementError(
@@ -138,7 +136,8 @@ class _Source:
             )
         values = dict(_standard(answer, self._ports))
         if answer.driver == "libvirt":
-            values |= ask(what, lambda: _libvirt_memory(self._cloud, self._server))
+            with cloud_errors(what):
+                values |= _libvirt_memory(self._cloud, self._server)
         return values
 
 
@@ -148,13 +147,13 @@ def _nova(cloud: Cloud, server: str) -> Any:
 
 
 def _standard(answer: Any, ports: Mapping[str, str]) -> Iterator[tuple[str, float]]:
-    """What hypervisors have in common; what this one does not know is None, or negative."""
+    """What hypervisors have in common; values unknown to this one are None, or negative."""
     cpus = [cpu["time"] for cpu in answer.cpu_details if cpu.get("time") is not None]
     if cpus:
         yield "cpu_s", sum(cpus) / _NS_PER_S
     for key, name in _DISK.items():
-        told = [disk.get(key) for disk in answer.disk_details or ()]
-        counts = [count for count in told if count is not None and count >= 0]
+        counts = [disk.get(key) for disk in answer.disk_details or ()]
+        counts = [count for count in counts if count is not None and count >= 0]
         if counts:
             yield name, sum(counts)
     for nic in answer.nic_details or ():
@@ -173,9 +172,9 @@ def _standard(answer: Any, ports: Mapping[str, str]) -> Iterator[tuple[str, floa
 
 
 def _libvirt_memory(cloud: Cloud, server: str) -> dict[str, float]:
-    """What the VM's process holds, and what the VM was given."""
+    """Resident memory of the VM's process, and the VM's limit."""
     compute = cloud.connection.compute
     path = f"/servers/{server}/diagnostics"
-    answer = content(compute.get(path, microversion=_HYPERVISORS_OWN))
+    answer = json_of(compute.get(path, microversion=_HYPERVISOR_SPECIFIC))
     names = {"memory-rss": "memory_bytes", "memory": "memory_limit_bytes"}
     return {name: answer[key] * _BYTES_PER_KIB for key, name in names.items() if key in answer}

@@ -1,6 +1,6 @@
-"""Measures of a VM from Gnocchi, as Ceilometer's agents on the hypervisors put them there.
+"""Measures of a VM from Gnocchi, where Ceilometer's agents on the hypervisors store them.
 
-openstacksdk has no calls for Gnocchi, so that its session's adapter is used:
+openstacksdk has no calls for Gnocchi, so its session's adapter is used:
 https://gnocchi.osci.io/rest.html; what Ceilometer measures:
 https://docs.openstack.org/ceilometer/latest/admin/telemetry-measurements.html
 """
@@ -10,13 +10,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sfcperf.drivers.openstack.api.asking import ask, content
-from sfcperf.drivers.openstack.api.errors import CloudError
-
-if TYPE_CHECKING:
-    from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api import Cloud, CloudError, cloud_errors, json_of
 
 SERVICE = "metric"
 """Type in the catalogue."""
@@ -25,11 +21,11 @@ AGE = "measure_age_s"
 _NOT_FOUND = 404
 _LOOK_BACK = timedelta(hours=1)
 _TAP_NAME_LENGTH = 14
-"""nova names the tap device of a port `tap` and as much of its id as fits."""
+"""nova names the tap device of a port `tap` and the first characters of its id."""
 _BYTES_PER_MIB = 1 << 20
 
 _Known = tuple[str, str, float]
-"""Part with a slash behind, name, factor."""
+"""Prefix of the port with a slash or nothing, name, factor."""
 _INSTANCE = {"cpu": ("cpu_s", 1e-9), "memory.resident": ("memory_bytes", _BYTES_PER_MIB)}
 _DISK = {
     "disk.device.read.bytes": ("disk_read_bytes", 1.0),
@@ -55,10 +51,10 @@ def tap(port_id: str) -> str:
 
 
 class Measures:
-    """The last measures of one server. A VM that Ceilometer has not met yet has none."""
+    """The latest measures of one server; none until Ceilometer has polled it."""
 
     def __init__(self, cloud: Cloud, server: str, taps: Mapping[str, str]) -> None:
-        """`taps`: name of the tap device -> part of the instance (`in`)."""
+        """`taps`: name of the tap device -> name of the port (`in`)."""
         self._cloud = cloud
         self._server = server
         self._taps = taps
@@ -71,7 +67,7 @@ class Measures:
             last = self._last(metric)
             if last is not None:
                 time, value = last
-                # Disks are several, and their counts one.
+                # The counts of all disks are added up.
                 values[part + name] += value * factor
                 newest = time if newest is None else max(newest, time)
         if newest is not None:
@@ -79,7 +75,7 @@ class Measures:
         return dict(values)
 
     def _metrics(self) -> dict[str, _Known]:
-        """Metric's id -> what it is. Asked for each time: disks and interfaces come one by one."""
+        """Id of a metric -> what it is. Read each time: disks and interfaces appear one by one."""
         found: dict[str, _Known] = {}
         for resource in self._resources():
             kind = resource.get("type")
@@ -117,21 +113,17 @@ class Measures:
 
     def _search(self, kind: str) -> list[dict[str, Any]]:
         query = {"=": {"instance_id": self._server}}
-
-        def search() -> list[dict[str, Any]]:
-            response = self._adapter().post(f"/v1/search/resource/{kind}", json=query)
-            found: list[dict[str, Any]] = content(response)
-            return found
-
-        return ask(f"asking Gnocchi for each {kind} of {self._server}", search)
+        with cloud_errors(f"asking Gnocchi for each {kind} of {self._server}"):
+            found: list[dict[str, Any]] = json_of(
+                self._adapter().post(f"/v1/search/resource/{kind}", json=query)
+            )
+        return found
 
     def _get(self, path: str, **parameters: str) -> Any:
-        """None where there is no such thing."""
+        """None if there is no such resource."""
         try:
-            return ask(
-                f"asking Gnocchi for {path}",
-                lambda: content(self._adapter().get(path, params=parameters)),
-            )
+            with cloud_errors(f"asking Gnocchi for {path}"):
+                return json_of(self._adapter().get(path, params=parameters))
         except CloudError as error:
             if error.status == _NOT_FOUND:
                 return None

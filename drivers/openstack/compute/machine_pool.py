@@ -1,67 +1,69 @@
-"""Machines that stand, lent to one scenario after the other."""
+"""MachinePool: machines of a run, used by one scenario after the other."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from sfcperf.drivers.openstack.compute.guest import Guest
-from sfcperf.drivers.openstack.model.names import Names
-from sfcperf.drivers.openstack.model.specs import MachinePlan, Shape
+from sfcperf.drivers.openstack.model import MachinePlan, MachineSpec, Names
+
+Request = tuple[MachineSpec, str | None]
+"""A machine that a scenario needs, with the address if it is an endpoint's."""
 
 
-class Pool:
-    """Guests by machine name; at most one scenario stands at a time, so all of them are free when
-    it begins."""
+class MachinePool:
+    """Guests by machine name. Scenarios are deployed one at a time, so all guests are free when
+    the next one begins."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
         self._guests: dict[str, Guest] = {}
         self._planned: dict[str, MachinePlan] = {}
-        """Not standing yet: what came of an earlier try to make them is found again by name."""
+        """Not running yet: what an earlier try made of them is found again by name."""
         self._made = 0
 
     def assign(
-        self, wanted: Sequence[tuple[Shape, str | None]]
+        self, requests: Sequence[Request]
     ) -> tuple[list[Guest | MachinePlan], list[MachinePlan]]:
-        """For each shape (with the address of an endpoint) a guest that stands, or the plan of one
-        to be made; and those plans once more."""
+        """For each request a running guest, or the plan of a machine to be made; and all those
+        plans."""
         free = dict(self._guests)
         planned = dict(self._planned)
         chosen: list[Guest | MachinePlan] = []
-        for shape, address in wanted:
-            found = next((g for g in free.values() if _fits(g.machine.plan, shape, address)), None)
+        for spec, address in requests:
+            found = next((g for g in free.values() if _fits(g.machine.plan, spec, address)), None)
             if found is not None:
                 del free[found.name]
                 chosen.append(found)
                 continue
-            plan = next((p for p in planned.values() if _fits(p, shape, address)), None)
+            plan = next((p for p in planned.values() if _fits(p, spec, address)), None)
             if plan is None:
-                plan = self._plan(shape, address)
+                plan = self._plan(spec, address)
             planned.pop(plan.name, None)
             chosen.append(plan)
         return chosen, [each for each in chosen if isinstance(each, MachinePlan)]
 
-    def _plan(self, shape: Shape, address: str | None) -> MachinePlan:
+    def _plan(self, spec: MachineSpec, address: str | None) -> MachinePlan:
         self._made += 1
-        plan = MachinePlan(self._names.machine(self._made, shape.vnf), shape, address)
+        plan = MachinePlan(self._names.machine(self._made, spec.vnf), spec, address)
         self._planned[plan.name] = plan
         return plan
 
     def add(self, guest: Guest) -> None:
-        """It may be lent from now on."""
+        """Scenarios may use it from now on."""
         self._planned.pop(guest.name, None)
         self._guests[guest.name] = guest
 
     def drop(self, name: str) -> None:
-        """A machine of this name is lent no more, nor made."""
+        """Forget the machine of this name, running or planned."""
         self._planned.pop(name, None)
         self._guests.pop(name, None)
 
     @property
     def guests(self) -> list[Guest]:
-        """All that stand."""
+        """All that run."""
         return list(self._guests.values())
 
 
-def _fits(plan: MachinePlan, shape: Shape, address: str | None) -> bool:
-    return plan.shape == shape and plan.address == address
+def _fits(plan: MachinePlan, spec: MachineSpec, address: str | None) -> bool:
+    return plan.spec == spec and plan.address == address

@@ -1,31 +1,42 @@
-"""Servers: requests that make them at the same time, and one look for all that boot."""
+"""Servers: created at the same time, and watched by one request while they boot."""
 
 from __future__ import annotations
 
 import time
-from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sfcperf.drivers.openstack.api.cloud import Cloud
-from sfcperf.drivers.openstack.api.parallel import each
-from sfcperf.drivers.openstack.lifecycle.base import Workshop
-from sfcperf.drivers.openstack.model.specs import MachinePlan
-from sfcperf.drivers.openstack.network.ports import port_name, roles
-from sfcperf.drivers.openstack.resources import operations
-from sfcperf.drivers.openstack.resources.resource_kinds import Kind
+from sfcperf.drivers.openstack.api import Cloud, each
+from sfcperf.drivers.openstack.model import MachinePlan
+from sfcperf.drivers.openstack.network import Port
+from sfcperf.drivers.openstack.resources import (
+    Kind,
+    LifecycleContext,
+    delete,
+    ensure,
+    find,
+    first,
+)
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.abandon import pause
 
-__all__ = ["Boots", "console", "encoded", "port_name", "remove_server", "roles"]
-
-LOOK_EVERY_S = 0.7
-"""Between two looks at servers that boot: one request for all of them."""
-FRESH_SERVERS = 1
-"""How often a server that ends in ERROR is made anew."""
+REPLACEMENTS = 1
+"""How often a server that ends in ERROR is replaced."""
 METADATA = "sfcperf-run"
-"""Key under which a server says whose it is."""
+"""Key in a server's metadata for the run's tag."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine that the cloud calls ACTIVE; its guest may still be booting."""
+
+    plan: MachinePlan
+    server_id: str
+    ports: Mapping[str, Port]
+    """By `model.MANAGEMENT`, `DATA`, `INGRESS`, `EGRESS`."""
+    made_s: float
+    """From the request until ACTIVE, seconds, as the caller saw it."""
 
 
 def console(cloud: Cloud, server_id: str) -> str:
@@ -39,122 +50,100 @@ def console(cloud: Cloud, server_id: str) -> str:
 
 
 @dataclass
-class Boots:
+class BootingServers:
     """Servers on their way to ACTIVE."""
 
-    workshop: Workshop
+    context: LifecycleContext
     request: Callable[[MachinePlan], dict[str, Any]]
-    """Body of the request that makes a machine's server; makes what that needs (ports)."""
-    asked_at: dict[str, float] = field(default_factory=dict)
-    """Machine -> when it was asked for, by time.monotonic."""
+    """Body of the request that makes a machine's server; first makes what that needs (ports)."""
     made_s: dict[str, float] = field(default_factory=dict)
     """Machine -> from the request until ACTIVE."""
-    _tries: dict[str, int] = field(default_factory=dict)
+    _requested_at: dict[str, float] = field(default_factory=dict)
+    _failures: dict[str, int] = field(default_factory=dict)
 
-    def start(self, plans: Sequence[MachinePlan]) -> None:
-        """Ask for all of them at the same time; those that are there are taken."""
-        each(*(lambda plan=plan: self._ask(plan) for plan in plans))
-
-    def wait(self, plans: Sequence[MachinePlan]) -> dict[str, str]:
-        """Until all are ACTIVE; machine -> id of its server. Raises DeploymentError."""
-        timeout_s = self.workshop.config.boot_timeout_s
+    def boot(self, plans: Sequence[MachinePlan]) -> dict[str, str]:
+        """Create those that are missing, all at the same time, and return when all are ACTIVE;
+        machine -> id of its server. Raises DeploymentError."""
+        each(*(lambda plan=plan: self._create(plan) for plan in plans))
+        timeout_s = self.context.config.boot_timeout_s
         end = time.monotonic() + timeout_s
         ready: dict[str, str] = {}
         while True:
-            seen = self._look()
+            seen = self._servers()
             for plan in plans:
                 server = seen.get(plan.name)
                 if server is None or plan.name in ready:
                     continue
                 if server.status == "ACTIVE":
                     ready[plan.name] = server.id
-                    self.made_s[plan.name] = time.monotonic() - self.asked_at[plan.name]
+                    self.made_s[plan.name] = time.monotonic() - self._requested_at[plan.name]
                 elif server.status == "ERROR":
-                    self._again(plan, server.id, end)
+                    self._replace(plan, server.id, end)
             if len(ready) == len(plans):
                 return ready
             if time.monotonic() > end:
-                raise self._late(plans, ready, seen, timeout_s)
-            pause(LOOK_EVERY_S)
+                missing = [plan.name for plan in plans if plan.name not in ready]
+                raise _timed_out(missing, seen, timeout_s)
+            pause(self.context.cloud.retry.servers_poll_s)
 
-    def _ask(self, plan: MachinePlan) -> None:
-        compute = self.workshop.cloud.connection.compute
-        body = self.request(plan)
-        self.asked_at.setdefault(plan.name, time.monotonic())
-        operations.ensure(
-            self.workshop.cloud,
-            Kind.SERVER,
-            plan.name,
-            lambda: compute.create_server(**body),
-        )
+    def _create(self, plan: MachinePlan) -> None:
+        cloud, body = self.context.cloud, self.request(plan)
+        self._requested_at.setdefault(plan.name, time.monotonic())
+        create = cloud.connection.compute.create_server
+        ensure(cloud, Kind.SERVER, plan.name, lambda: create(**body))
 
-    def _look(self) -> dict[str, Any]:
-        compute, prefix = self.workshop.cloud.connection.compute, self.workshop.names.run
-        listed = self.workshop.cloud.call(
-            "looking at the servers", lambda: list(compute.servers(details=True, name=prefix))
+    def _servers(self) -> dict[str, Any]:
+        cloud, prefix = self.context.cloud, self.context.names.run
+        listed = cloud.call(
+            "looking at the servers",
+            lambda: list(cloud.connection.compute.servers(details=True, name=prefix)),
         )
         return {server.name: server for server in listed if server.status != "DELETED"}
 
-    def _again(self, plan: MachinePlan, server_id: str, end: float) -> None:
-        """A fresh server in place of one in ERROR, once: the next one may find a better place."""
-        words = self._fault(server_id)
-        self._tries[plan.name] = self._tries.get(plan.name, 0) + 1
-        if self._tries[plan.name] > FRESH_SERVERS:
+    def _replace(self, plan: MachinePlan, server_id: str, end: float) -> None:
+        """The cloud may find a better place for the next one."""
+        cloud, fault = self.context.cloud, self._fault(server_id)
+        self._failures[plan.name] = self._failures.get(plan.name, 0) + 1
+        if self._failures[plan.name] > REPLACEMENTS:
             raise DeploymentError(
-                f"the cloud could not make the server {plan.name}: {words}",
-                hint=_advice(words),
+                f"the cloud could not make the server {plan.name}: {fault}", hint=_hint(fault)
             )
-        self.workshop.log(f"openstack: server {plan.name} is in ERROR ({words}); making a new one")
-        gone_by_s = max(10.0, end - time.monotonic())
-        remove_server(self.workshop.cloud, plan.name, gone_by_s)
-        self._ask(plan)
+        cloud.log(f"openstack: server {plan.name} is in ERROR ({fault}); making a new one")
+        for found in find(cloud, Kind.SERVER, plan.name):
+            delete(cloud, Kind.SERVER, plan.name, found)
+        cloud.wait(
+            f"waiting until server {plan.name} is gone",
+            lambda: True if first(cloud, Kind.SERVER, plan.name) is None else None,
+            max(10.0, end - time.monotonic()),
+        )
+        self._create(plan)
 
     def _fault(self, server_id: str) -> str:
-        compute = self.workshop.cloud.connection.compute
+        compute = self.context.cloud.connection.compute
 
         def read() -> str:
             server = compute.find_server(server_id, ignore_missing=True)
-            return str(((server and server.fault) or {}).get("message") or "it does not say why")
+            return str(((server and server.fault) or {}).get("message") or "it gives no reason")
 
-        return self.workshop.cloud.call(f"reading the fault of server {server_id}", read)
-
-    def _late(
-        self,
-        plans: Sequence[MachinePlan],
-        ready: Mapping[str, str],
-        seen: Mapping[str, Any],
-        timeout_s: float,
-    ) -> DeploymentError:
-        states = []
-        for plan in plans:
-            if plan.name not in ready:
-                server = seen.get(plan.name)
-                state = "not there" if server is None else f"{server.status}, {server.task_state}"
-                states.append(f"{plan.name} ({state})")
-        return DeploymentError(
-            f"not ACTIVE within {timeout_s:g} s: {', '.join(states)}",
-            hint="raise infrastructure.config.boot_timeout_s, or see what the hypervisors do",
-        )
+        return self.context.cloud.call(f"reading the fault of server {server_id}", read)
 
 
-def remove_server(cloud: Cloud, name: str, timeout_s: float) -> None:
-    """Delete by name, and wait until it is gone."""
-    for found in operations.every(cloud, Kind.SERVER, name):
-        operations.delete(cloud, Kind.SERVER, name, found)
-
-    def gone() -> bool | None:
-        return None if list(operations.thing(Kind.SERVER).every(cloud, name)) else True
-
-    cloud.wait(f"waiting until server {name} is gone", gone, timeout_s)
-
-
-def encoded(user_data: str) -> str:
-    """As nova wants it."""
-    return b64encode(user_data.encode()).decode()
+def _timed_out(
+    missing: Sequence[str], seen: Mapping[str, Any], timeout_s: float
+) -> DeploymentError:
+    states = []
+    for name in missing:
+        server = seen.get(name)
+        state = "not there" if server is None else f"{server.status}, {server.task_state}"
+        states.append(f"{name} ({state})")
+    return DeploymentError(
+        f"not ACTIVE within {timeout_s:g} s: {', '.join(states)}",
+        hint="raise infrastructure.config.boot_timeout_s, or look at the hypervisors",
+    )
 
 
-def _advice(words: str) -> str | None:
-    if "no valid host" in words.lower():
+def _hint(fault: str) -> str | None:
+    if "no valid host" in fault.lower():
         return (
             "no hypervisor has room for it, or the one that `hosts` names is full or unknown: "
             "choose smaller resources, or another place"

@@ -1,26 +1,32 @@
 """Chains by networking-sfc: port pairs, port pair groups, flow classifier, port chain.
 
 Each function's machine has one port pair in one group, which stay as long as the machine. Chain and
-classifier are made anew for each scenario, also where a standing chain could be led through other
-groups: no visit of a scenario inherits flows of the one before, and some releases keep the old
-order of groups that were in the chain already.
+classifier are made for each scenario, even if an existing chain could be led through other groups:
+no scenario inherits flows of the one before, and some releases keep the old order of groups that
+were in the chain already.
 
-networking-sfc says nothing of when switches have the flows: that a chain is crossed is proven by
-packets (traversal), not here.
+networking-sfc does not tell when switches have the flows: the traversal proof, with packets, does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from ipaddress import IPv4Network
 from typing import Any
 
-from sfcperf.drivers.openstack.api.cloud import Cloud
-from sfcperf.drivers.openstack.api.parallel import each
-from sfcperf.drivers.openstack.lifecycle.base import Machine, Port, Workshop
-from sfcperf.drivers.openstack.model.specs import DATA, EGRESS, INGRESS, PREFIX_LENGTH, ChainPlan
-from sfcperf.drivers.openstack.resources import operations
-from sfcperf.drivers.openstack.resources.resource_kinds import Kind
+from sfcperf.drivers.openstack.api import Cloud, each
+from sfcperf.drivers.openstack.compute import Machine
+from sfcperf.drivers.openstack.model import DATA, EGRESS, INGRESS, PREFIX_LENGTH, ChainPlan
+from sfcperf.drivers.openstack.network import Port
+from sfcperf.drivers.openstack.resources import (
+    Kind,
+    LifecycleContext,
+    NamedResource,
+    create,
+    delete,
+    find,
+    id_of,
+)
 from sfcperf.plugins import Requirement
 from sfcperf.workflow.model import Match
 
@@ -29,28 +35,25 @@ EXTENSIONS = ("sfc", "flow_classifier")
 
 def requirements(cloud: Cloud) -> list[Requirement]:
     """networking-sfc's extensions of neutron."""
-    network = cloud.connection.network
-    there = cloud.call(
-        "listing neutron's extensions", lambda: {each.alias for each in network.extensions()}
-    )
+    offered = cloud.network_extensions()
     return [
         Requirement(
             f"neutron extension {alias}",
-            alias in there,
-            "is there" if alias in there else "the cloud's neutron does not offer it",
-            "" if alias in there else "networking-sfc must be installed beside the cloud's neutron",
+            alias in offered,
+            "is there" if alias in offered else "the cloud's neutron does not offer it",
+            "" if alias in offered else "install networking-sfc beside the cloud's neutron",
         )
         for alias in EXTENSIONS
     ]
 
 
 def classifier(match: Match, source: Port, destination: Port, *, symmetric: bool) -> dict[str, Any]:
-    """What the chain takes, in the words of networking-sfc's API (heat's are the same).
+    """Which packets the chain takes, by the names of networking-sfc's API (heat's are the same).
 
-    Packets enter by the port that they come from; replies, in a symmetric chain, by that of their
-    sender. Where the workflow says no source, the endpoints' network is matched: networking-sfc
-    compares the classifiers of a project's chains by addresses, not by ports, and would let no
-    other run beside this one. The destination may be a virtual address, of a load balancer.
+    Packets enter at the port that they come from; replies, in a symmetric chain, at that of their
+    sender. If the workflow names no source, the endpoints' network is matched: networking-sfc
+    compares the classifiers of a project's chains by addresses, not by ports, and would allow no
+    other run at the same time. The destination may be the virtual address of a load balancer.
     """
     fields: dict[str, Any] = {
         "ethertype": "IPv4",
@@ -77,72 +80,60 @@ def classifier_of(plan: ChainPlan, machines: Mapping[str, Machine]) -> dict[str,
     return classifier(plan.match, source, destination, symmetric=plan.symmetric)
 
 
-def chain(workshop: Workshop, plan: ChainPlan, machines: Mapping[str, Machine]) -> dict[str, Any]:
-    """Make the chain, in place of one that is there; gives facts for the results."""
-    run = workshop.names.run
-    ours = [
-        operations.resource(workshop.cloud, kind, run) for kind in (Kind.CLASSIFIER, Kind.CHAIN)
-    ]
-    workshop.journal.intend(ours)
-    groups = each(*(lambda n=name: _group(workshop.cloud, machines[n]) for name in plan.functions))
-    fields = classifier_of(plan, machines)
-    unchain(workshop)
-    made = _new(workshop.cloud, run, fields, groups, plan.symmetric)
+def chain_resources(context: LifecycleContext) -> list[NamedResource]:
+    """Chain and classifier of the run."""
+    return [(kind, context.names.run) for kind in (Kind.CHAIN, Kind.CLASSIFIER)]
+
+
+def facts(
+    chain_id: str, chained_by: str, correlation: Any, symmetric: bool, fields: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Of a chain, for the results. `fields`: its classifier."""
     return {
-        "chain": operations.identity(made),
-        "chained_by": "networking-sfc",
-        "correlation": dict(made.chain_parameters or {}).get("correlation", "mpls"),
-        "symmetric": plan.symmetric,
+        "chain": chain_id,
+        "chained_by": chained_by,
+        "correlation": correlation,
+        "symmetric": symmetric,
         "classifier": {k: v for k, v in fields.items() if not k.startswith("logical_")},
     }
 
 
-def unchain(workshop: Workshop) -> None:
+def chain(
+    context: LifecycleContext, plan: ChainPlan, machines: Mapping[str, Machine]
+) -> dict[str, Any]:
+    """Make the chain, in place of an earlier one; gives facts for the results."""
+    cloud = context.cloud
+    context.intend(chain_resources(context))
+    groups = each(*(lambda n=name: _group(cloud, machines[n]) for name in plan.functions))
+    fields = classifier_of(plan, machines)
+    unchain(context)
+    network, run = cloud.connection.network, context.names.run
+    matching = create(cloud, Kind.CLASSIFIER, run, network.create_sfc_flow_classifier, **fields)
+    made = create(
+        cloud,
+        Kind.CHAIN,
+        run,
+        network.create_sfc_port_chain,
+        port_pair_groups=groups,
+        flow_classifiers=[matching.id],
+        chain_parameters={"correlation": "mpls", "symmetric": plan.symmetric},
+    )
+    correlation = dict(made.chain_parameters or {}).get("correlation", "mpls")
+    return facts(id_of(made), "networking-sfc", correlation, plan.symmetric, fields)
+
+
+def unchain(context: LifecycleContext) -> None:
     """Remove chain and classifier; pairs and groups stay with their machines."""
-    cloud, run = workshop.cloud, workshop.names.run
-    for kind in (Kind.CHAIN, Kind.CLASSIFIER):
-        for found in operations.every(cloud, kind, run):
-            operations.delete(cloud, kind, run, found)
+    for kind, name in chain_resources(context):
+        for found in find(context.cloud, kind, name):
+            delete(context.cloud, kind, name, found)
 
 
 def _group(cloud: Cloud, machine: Machine) -> str:
     """Id of the group of a function's port pair."""
     network, name = cloud.connection.network, machine.plan.name
-    pair = operations.ensure(
-        cloud,
-        Kind.PAIR,
-        name,
-        lambda: network.create_sfc_port_pair(
-            name=name, ingress=machine.ports[INGRESS].id, egress=machine.ports[EGRESS].id
-        ),
-    )
-    group = operations.ensure(
-        cloud,
-        Kind.PAIR_GROUP,
-        name,
-        lambda: network.create_sfc_port_pair_group(name=name, port_pairs=[pair.id]),
-    )
-    return operations.identity(group)
-
-
-def _new(
-    cloud: Cloud, run: str, fields: Mapping[str, Any], groups: Sequence[str], symmetric: bool
-) -> Any:
-    network = cloud.connection.network
-    matching = operations.ensure(
-        cloud,
-        Kind.CLASSIFIER,
-        run,
-        lambda: network.create_sfc_flow_classifier(name=run, **fields),
-    )
-    return operations.ensure(
-        cloud,
-        Kind.CHAIN,
-        run,
-        lambda: network.create_sfc_port_chain(
-            name=run,
-            port_pair_groups=list(groups),
-            flow_classifiers=[matching.id],
-            chain_parameters={"correlation": "mpls", "symmetric": symmetric},
-        ),
-    )
+    ingress, egress = machine.ports[INGRESS].id, machine.ports[EGRESS].id
+    make_pair, make_group = network.create_sfc_port_pair, network.create_sfc_port_pair_group
+    pair = create(cloud, Kind.PAIR, name, make_pair, ingress=ingress, egress=egress)
+    group = create(cloud, Kind.PAIR_GROUP, name, make_group, port_pairs=[pair.id])
+    return id_of(group)

@@ -1,8 +1,8 @@
 """VNF packages (ETSI GS NFV-SOL 004) for Tacker's `vnflcm`: a descriptor and a heat template.
 
-Tacker's convention: `BaseHOT/FLAVOUR/*.yaml` is what it hands to heat, and the resources there have
-the names of the descriptor's nodes. Of SOL001's types we define what a function of one virtual
-machine needs, so that a package stands alone.
+Tacker's convention: it gives `BaseHOT/FLAVOUR/*.yaml` to heat, and the resources there have the
+names of the descriptor's nodes. The package defines those of SOL001's types that a function of one
+virtual machine needs, so that it depends on no other file.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def _base_hot(hot: heat_template.Template) -> Template:
 
 
 def descriptor(name: str, ports: Sequence[str], flavor: str) -> Template:
-    """VNFD of a function with one VDU, called as the server in its heat template is. `flavor`:
-    nova's, which SOL001 has no better place for than an additional capability."""
+    """VNFD of a function with one VDU, which has the name of the server in its heat template.
+    nova's `flavor` is an additional capability, because SOL001 has no better place for it."""
     identity: Template = {
         "descriptor_id": vnfd_id(name),
         "provider": "SFCPerf",
@@ -153,7 +153,7 @@ def _types(identity: Template) -> Template:
         },
         "node_types": {
             "tosca.nodes.nfv.VNF": {"derived_from": "tosca.nodes.Root", "properties": properties},
-            # Tacker reads the properties of the type that is used, not of that which it is from.
+            # Tacker reads the properties of the type itself, not those that it inherits.
             "sfcperf.VNF": {"derived_from": "tosca.nodes.nfv.VNF", "properties": properties},
             "tosca.nodes.nfv.Vdu.Compute": {
                 "derived_from": "tosca.nodes.Root",

@@ -28,13 +28,13 @@ PARAMETERS: Mapping[str, Any] = {
         },
         "flavor": {
             "description": "Flavor of all VMs, name or id. Absent: for each VM the smallest that "
-            "has the vCPUs and the memory that the workflow or the VNF's descriptor wants.",
+            "has the vCPUs and the memory that the workflow or the VNF's descriptor asks for.",
             "type": "string",
             "minLength": 1,
         },
         "management_network": {
-            "description": "Network by which sfcperf reaches the VMs by SSH, name or id. Absent: "
-            "one is made, and `external_network` leads to it.",
+            "description": "Network through which sfcperf reaches the VMs by SSH, name or id. "
+            "Absent: one is made, and `external_network` leads to it.",
             "type": "string",
             "minLength": 1,
         },
@@ -46,33 +46,33 @@ PARAMETERS: Mapping[str, Any] = {
         },
         "dns_servers": {
             "description": "IPv4 addresses of name servers for the VMs, in the management network "
-            "that is made behind `external_network`: without, they have none of the cloud.",
+            "that is made behind `external_network`. Absent: the cloud sets none.",
             "type": "array",
             "items": {"type": "string", "format": "ipv4"},
             "maxItems": 3,
         },
         "ssh_user": {
-            "description": "User of the VMs by SSH; one that is not root needs sudo without a "
+            "description": "SSH user of the VMs; one other than root needs sudo without a "
             "password.",
             "type": "string",
             "pattern": "^[a-z_][a-z0-9_-]{0,31}$",
             "default": "root",
         },
         "lifecycle": {
-            "description": "Who makes VNFs and chain: `nova` and neutron one by one, `heat` as "
-            "stacks, `tacker` as VNFs and a VNF forwarding graph.",
+            "description": "What makes VNFs and chain: `nova` with neutron, one by one; `heat`, as "
+            "stacks; `tacker`, as VNFs and a VNF forwarding graph.",
             "enum": list(LIFECYCLES),
             "default": "nova",
         },
         "telemetry_cloud": {
-            "description": "Name in clouds.yaml by which the monitor `diagnostics` asks, where the "
-            "user of `cloud` may not: nova lets administrators only by default.",
+            "description": "Name in clouds.yaml whose user the monitor `diagnostics` acts as, if "
+            "that of `cloud` may not read diagnostics: nova allows only administrators by default.",
             "type": "string",
             "minLength": 1,
         },
         "hosts": {
             "description": "Node of the topology -> hypervisor, by availability zone (needs the "
-            "rights of an administrator). Absent: the cloud places VMs as it likes.",
+            "rights of an administrator). Absent: the cloud places VMs.",
             "type": "object",
             "additionalProperties": {"type": "string", "minLength": 1},
         },
@@ -85,7 +85,7 @@ PARAMETERS: Mapping[str, Any] = {
             "default": 1400,
         },
         "provision": {
-            "description": "How tools that a VM lacks get there: `carry` copies those of this "
+            "description": "How a VM gets tools that it lacks: `carry` copies those of this "
             "machine, `ansible` installs packages.",
             "enum": ["carry", "ansible"],
             "default": "carry",

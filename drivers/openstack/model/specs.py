@@ -1,4 +1,4 @@
-"""What a scenario needs of a cloud, before anything is made: machines, and a chain through them."""
+"""Specifications: the machines of a run, and a chain through them, before anything is made."""
 
 from __future__ import annotations
 
@@ -9,19 +9,40 @@ from typing import Literal
 from sfcperf.workflow.model import Match
 
 MANAGEMENT = "management"
-"""Port by which a machine is reached."""
+"""Port for SSH."""
 DATA = "data"
 """An endpoint's port in the data network."""
-PREFIX_LENGTH = 24
-"""Of the data network that a run makes, which holds both endpoints and all functions."""
 INGRESS, EGRESS = "in", "out"
 """A function's ports in the data network: its port pair."""
+PREFIX_LENGTH = 24
+"""Of a run's own data network, which holds both endpoints and all functions."""
+
+
+class Names:
+    """Names of a run's resources: each carries the run's tag, 6 characters of [0-9a-z]."""
+
+    def __init__(self, tag: str) -> None:
+        self.tag = tag
+        self.run = f"sfcperf-{tag}"
+        """Of what a run has only one of: key pair, chain, security group."""
+
+    def of(self, what: str) -> str:
+        """`sfcperf-TAG-WHAT`."""
+        return f"{self.run}-{what}"
+
+    def machine(self, number: int, vnf: str) -> str:
+        """`sfcperf-TAG-01-fwd`: the number is unique in the run."""
+        return self.of(f"{number:02d}-{vnf}")
+
+    def owns(self, name: str) -> bool:
+        """Whether a resource of this name belongs to the run."""
+        return name == self.run or name.startswith(f"{self.run}-")
 
 
 @dataclass(frozen=True)
-class Shape:
-    """What one machine must have to stand in for another: machines of the same shape are reused
-    between scenarios, because booting one costs more than a trial."""
+class MachineSpec:
+    """What a machine must have. Scenarios share machines of the same spec, because booting one
+    costs more than a trial."""
 
     role: Literal["endpoint", "function"]
     vnf: str
@@ -34,18 +55,18 @@ class Shape:
     """Name or id; None: the smallest that has the next two."""
     vcpus: int
     memory_mib: int
-    """At least; 0 each where a flavor is named and the workflow asks for no size."""
+    """Minimum; both are 0 if a flavor is named and the workflow sets no size."""
     hypervisor: str | None
-    """Host of the cloud; None: wherever it likes."""
+    """None: the cloud chooses."""
     vnfd: Path | None
-    """TOSCA descriptor, for Tacker; None: of an endpoint."""
+    """TOSCA descriptor, for Tacker; None for an endpoint."""
     user_data: str | None = None
     """The descriptor's own, for cloud-init."""
 
     @property
     def ports(self) -> tuple[str, ...]:
-        """Ports beside the management port, in the order of the machine's interfaces."""
-        return (INGRESS, EGRESS) if self.role == "function" else (DATA,)
+        """Ports, in the order of the machine's interfaces."""
+        return (MANAGEMENT, *((INGRESS, EGRESS) if self.role == "function" else (DATA,)))
 
 
 @dataclass(frozen=True)
@@ -54,9 +75,29 @@ class MachinePlan:
 
     name: str
     """Unique in the cloud, carries the run's tag: `sfcperf-TAG-01-fwd`."""
-    shape: Shape
+    spec: MachineSpec
     address: str | None
     """IPv4 address of an endpoint's data port; None: the cloud chooses."""
+
+    def port_name(self, port: str) -> str:
+        """Name in neutron of one of `spec.ports`."""
+        return f"{self.name}-{port}"
+
+
+@dataclass(frozen=True)
+class ExistingMachine:
+    """A machine that the run uses but did not make."""
+
+    name: str
+    """`client`, `server`."""
+    address: str
+    ssh_port: int
+    ssh_user: str
+    host_key: str
+    key_file: Path
+    interface: str
+    port: str
+    """Neutron port, name or id."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +105,10 @@ class ChainPlan:
     """The SFP in terms of machines."""
 
     client: str
-    """Names of the machines, or ids of neutron ports for endpoints that were there before."""
+    """Name of the machine."""
     server: str
     functions: tuple[str, ...]
     """Names of the machines, in forward order; at least one."""
     match: Match
     symmetric: bool
-    """Replies cross the same functions in reversed order."""
+    """Replies cross the same functions in reverse order."""

@@ -1,4 +1,4 @@
-"""User data of a machine: what sfcperf has it do, and what its VNF descriptor has it do."""
+"""User data of a machine: sfcperf's own script, and that of the VNF descriptor."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ _SHELLS = ("sh", "ash", "dash", "bash")
 
 
 def joined(ours: str, own: str | None) -> str:
-    """Both of them. `ours` is a script for `/bin/sh`.
+    """Join `ours`, a script for `/bin/sh`, with the descriptor's `own`, which has a
+    `mime_subtype`.
 
-    Two scripts for a shell become one, which guests without cloud-init can run too; what speaks to
-    cloud-init otherwise (`#cloud-config`, another interpreter) is packed beside ours, as
-    multipart (cloud-init, "User data formats"). `own` has a `subtype`.
+    Two shell scripts become one, which guests without cloud-init can run too. Other formats
+    (`#cloud-config`, another interpreter) go beside ours as multipart (cloud-init, "User data
+    formats").
     """
     if own is None:
         return ours
@@ -25,12 +26,12 @@ def joined(ours: str, own: str | None) -> str:
         return "\n".join([first, *ours.splitlines()[1:], *options, body])
     parts = MIMEMultipart(boundary="==sfcperf==")
     for part in (ours, own):
-        parts.attach(MIMEText(part, str(subtype(part))))
+        parts.attach(MIMEText(part, str(mime_subtype(part))))
     return parts.as_string()
 
 
 def _shell(head: str) -> tuple[str | None, list[str]]:
-    """Name of the shell that a first line calls, and its options as commands; None: no shell."""
+    """The shell that a first line names, and its options as commands; None for no shell."""
     words = head.removeprefix("#!").split()
     if not head.startswith("#!") or not words:
         return None, []
@@ -39,8 +40,8 @@ def _shell(head: str) -> tuple[str | None, list[str]]:
     return (name, [f"set {each}" for each in options]) if name in _SHELLS else (None, [])
 
 
-def subtype(text: str) -> str | None:
-    """MIME subtype of user data; None: of none that can be joined with ours."""
+def mime_subtype(text: str) -> str | None:
+    """MIME subtype of user data; None for a format that cannot be joined with ours."""
     if text.startswith("#!"):
         return "x-shellscript"
     return "cloud-config" if text.split("\n", 1)[0].strip() == "#cloud-config" else None

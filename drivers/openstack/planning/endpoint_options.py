@@ -1,7 +1,7 @@
-"""`endpoints.NAME.options` of the OpenStack driver: another image, or a machine that is there.
+"""`endpoints.NAME.options` of the OpenStack driver: another image, or an existing machine.
 
-The paper's endpoints may be physical machines (section IV): one that stands already is reached by
-SSH, and its packets enter the cloud by a neutron port that somebody bound to it.
+The paper's endpoints may be physical machines (section IV). An existing machine is reached by SSH,
+and its packets enter the cloud by a neutron port that somebody bound to it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sfcperf.drivers.openstack.model import ExistingMachine
 from sfcperf.errors import WorkflowError
 from sfcperf.workflow import pointer
 from sfcperf.workflow.model import EndpointSpec
@@ -24,13 +25,12 @@ SCHEMA: Mapping[str, Any] = {
         "image": {**_NAME, "description": "Image of the endpoint's VM, name or id."},
         "flavor": {**_NAME, "description": "Flavor of the endpoint's VM, name or id."},
         "machine": {
-            "description": "A machine that is there already takes the place of a VM; it is used "
-            "as it is.",
+            "description": "An existing machine instead of a VM; it is used as it is.",
             "type": "object",
             "additionalProperties": False,
             "required": ["address", "host_key", "key_file", "interface", "port"],
             "properties": {
-                "address": {**_NAME, "description": "Where it is reached by SSH."},
+                "address": {**_NAME, "description": "Its address for SSH."},
                 "ssh_port": {
                     "type": "integer",
                     "minimum": 1,
@@ -41,11 +41,11 @@ SCHEMA: Mapping[str, Any] = {
                 "ssh_user": {
                     **_NAME,
                     "default": "root",
-                    "description": "User; one that is not root needs sudo without a password.",
+                    "description": "User; one other than root needs sudo without a password.",
                 },
                 "host_key": {
                     **_NAME,
-                    "description": "Its public SSH host key, `ssh-ed25519 AAAA...`; another one "
+                    "description": "Its public SSH host key, `ssh-ed25519 AAAA...`; any other "
                     "is refused.",
                 },
                 "key_file": {
@@ -59,8 +59,8 @@ SCHEMA: Mapping[str, Any] = {
                 },
                 "port": {
                     **_NAME,
-                    "description": "Neutron port, name or id, by which this interface is in the "
-                    "cloud's network; the chain is made in that network.",
+                    "description": "Neutron port, name or id, of this interface; the chain is "
+                    "made in the port's network.",
                 },
             },
         },
@@ -70,32 +70,16 @@ SCHEMA: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Standing:
-    """A machine that is there already."""
-
-    name: str
-    """`client`, `server`."""
-    address: str
-    ssh_port: int
-    ssh_user: str
-    host_key: str
-    key_file: Path
-    interface: str
-    port: str
-    """Neutron port, name or id."""
-
-
-@dataclass(frozen=True)
 class EndpointOptions:
-    """What the workflow says of an endpoint to this driver."""
+    """The options of one endpoint."""
 
     image: str | None
     flavor: str | None
-    machine: Standing | None
+    machine: ExistingMachine | None
 
 
 def options_of(spec: EndpointSpec) -> EndpointOptions:
-    """Raises WorkflowError for what does not fit SCHEMA, or resources of a standing machine."""
+    """Raises WorkflowError if they do not match SCHEMA, or an existing machine has resources."""
     where = f"/endpoints/{spec.name}/options"
     for misfit in misfits(SCHEMA, dict(spec.options)):
         raise WorkflowError(
@@ -108,19 +92,19 @@ def options_of(spec: EndpointSpec) -> EndpointOptions:
     return EndpointOptions(
         spec.options.get("image"),
         spec.options.get("flavor"),
-        None if given is None else _standing(spec, given),
+        None if given is None else _existing(spec, given),
     )
 
 
-def _standing(spec: EndpointSpec, given: Mapping[str, Any]) -> Standing:
+def _existing(spec: EndpointSpec, given: Mapping[str, Any]) -> ExistingMachine:
     for name, value in (("resources", spec.resources), ("address", spec.address)):
         if value is not None:
             raise WorkflowError(
-                f"the {spec.name} is a machine that is there already, with what it has",
+                f"the {spec.name} is an existing machine, which is used as it is",
                 where=f"/endpoints/{spec.name}/{name}",
                 hint="leave it out",
             )
-    return Standing(
+    return ExistingMachine(
         name=spec.name,
         address=given["address"],
         ssh_port=given.get("ssh_port", 22),

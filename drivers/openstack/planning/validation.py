@@ -1,4 +1,4 @@
-"""What the OpenStack driver refuses before the cloud is asked for anything."""
+"""What the OpenStack driver refuses in a workflow, before it asks the cloud for anything."""
 
 from __future__ import annotations
 
@@ -7,38 +7,43 @@ import ipaddress
 from collections.abc import Sequence
 
 from sfcperf import plugins
-from sfcperf.drivers.openstack.model.config import Config
-from sfcperf.drivers.openstack.model.specs import PREFIX_LENGTH
+from sfcperf.drivers.openstack.model import PREFIX_LENGTH, Config
 from sfcperf.drivers.openstack.planning.endpoint_options import options_of
-from sfcperf.drivers.openstack.planning.machine_specs import needs
+from sfcperf.drivers.openstack.planning.machine_specs import scenario_machines
 from sfcperf.errors import WorkflowError
 from sfcperf.vnfs.base import NetworkFunction
 from sfcperf.workflow.model import FunctionSpec, Resources, Scenario
 
 
-def admit(scenarios: Sequence[Scenario], config: Config) -> None:
+def validate(scenarios: Sequence[Scenario], config: Config) -> None:
     """Raises WorkflowError."""
     if (config.management_network is None) == (config.external_network is None):
         raise WorkflowError(
-            "it takes one way to the VMs, by SSH",
+            "exactly one network for SSH to the VMs is needed",
             where="/infrastructure/config",
             allowed='either "management_network", a network that this machine is in, or '
             '"external_network", from which the client\'s VM gets a floating IP',
         )
     if config.dns_servers and config.external_network is None:
         raise WorkflowError(
-            "the management network is not the run's own: it has the name servers that it has",
+            "sfcperf cannot set the name servers of a management network that it does not make",
             where="/infrastructure/config/dns_servers",
             hint='leave it out, or set "external_network"',
         )
     for scenario in scenarios:
-        _admit(scenario, config)
+        scenario_machines(scenario, config)
+        _check_encapsulation(scenario)
+        _check_endpoints(scenario)
+        _check_topology(scenario)
+        _check_hosts(scenario, config)
+        for spec in scenario.chain.functions:
+            _check_function(spec)
     _check_places(scenarios, config)
     _check_sizes(scenarios, config)
     prefixes = {data_prefix(scenario) for scenario in scenarios}
     if len(prefixes) > 1:
         raise WorkflowError(
-            "the endpoints of all scenarios share one data network, and their addresses are in "
+            "the endpoints of all scenarios share one data network, but their addresses are in "
             + " and ".join(sorted(prefixes)),
             where="/endpoints",
             allowed=f"addresses in one network of /{PREFIX_LENGTH}, or none at all",
@@ -46,28 +51,19 @@ def admit(scenarios: Sequence[Scenario], config: Config) -> None:
 
 
 def data_prefix(scenario: Scenario, tag: str = "") -> str:
-    """IPv4 prefix of the data network: the one that the client is in."""
+    """IPv4 prefix of the data network: the client's."""
     client = ipaddress.IPv4Interface(f"{addresses(scenario, tag)[0]}/{PREFIX_LENGTH}")
     return str(client.network)
-
-
-def _admit(scenario: Scenario, config: Config) -> None:
-    needs(scenario, config)
-    _check_encapsulation(scenario)
-    _check_endpoints(scenario)
-    _check_topology(scenario, config)
-    for spec in scenario.chain.functions:
-        _check_function(spec)
 
 
 def _check_encapsulation(scenario: Scenario) -> None:
     asked = scenario.chain.encapsulation
     if asked != "auto":
         raise WorkflowError(
-            f"there is no {asked} with this driver: it chains by networking-sfc, which carries "
-            "packets by MPLS between its switches and gives functions plain IP",
+            f"this driver has no {asked}: networking-sfc carries packets by MPLS between switches, "
+            "and gives functions plain IP",
             where="/chain/encapsulation",
-            allowed='"auto": the infrastructure\'s own chaining, recorded in the results',
+            allowed='"auto": the infrastructure\'s own chaining, which the results record',
         )
 
 
@@ -90,8 +86,8 @@ def _check_endpoints(scenario: Scenario) -> None:
     for end in (scenario.client, scenario.server):
         if end.address and ipaddress.IPv4Address(end.address) in pool:
             raise WorkflowError(
-                f"the {end.name}'s address {end.address} is in the half of its network from which "
-                "the cloud gives functions theirs",
+                f"the {end.name}'s address {end.address} is in the half of its network that is "
+                "reserved for functions",
                 where=f"/endpoints/{end.name}/address",
                 allowed=f"an address in {next(network.subnets())}",
             )
@@ -100,20 +96,20 @@ def _check_endpoints(scenario: Scenario) -> None:
 def addresses(scenario: Scenario, tag: str = "") -> tuple[str, str]:
     """IPv4 addresses of client and server in the data network of the run with this tag.
 
-    Where the workflow names none, each run has its own: networking-sfc holds the flow classifiers
-    of all chains of a project against each other by prefix and protocol alone, not by network or
-    port, so that two runs at once would be in each other's way.
+    If the workflow sets none, each run has its own: networking-sfc compares the flow classifiers of
+    all chains of a project by prefix and protocol alone, not by network or port, so that two runs
+    at the same time would conflict.
     """
     number = int.from_bytes(hashlib.sha256(tag.encode()).digest()[:2], "big") % (64 * 256)
     own = f"10.{64 + number // 256}.{number % 256}"
     return scenario.client.address or f"{own}.1", scenario.server.address or f"{own}.2"
 
 
-def _check_topology(scenario: Scenario, config: Config) -> None:
+def _check_topology(scenario: Scenario) -> None:
     for number, link in enumerate(scenario.topology.links):
         if link.rate_bps is not None:
             raise WorkflowError(
-                "links between hypervisors are the cloud's own: this driver does not shape them",
+                "this driver does not shape the links between hypervisors",
                 where=f"/topology/links/{number}/rate_bps",
                 hint="leave it out, or use the local driver",
             )
@@ -121,12 +117,10 @@ def _check_topology(scenario: Scenario, config: Config) -> None:
         for name, value in (("vcpus", node.vcpus), ("memory_mib", node.memory_mib)):
             if value is not None:
                 raise WorkflowError(
-                    "hypervisors have the CPUs and the memory that they have: a node takes no size "
-                    "here",
+                    "a node takes no size: the driver does not change hypervisors",
                     where=f"/topology/nodes/{node.name}/{name}",
                     hint="leave it out; VMs get theirs by `resources`",
                 )
-    _check_hosts(scenario, config)
 
 
 def _check_hosts(scenario: Scenario, config: Config) -> None:
@@ -136,26 +130,26 @@ def _check_hosts(scenario: Scenario, config: Config) -> None:
     used.update(spec.node for spec in scenario.chain.functions)
     for node in sorted(used - set(config.hosts)):
         raise WorkflowError(
-            f"no hypervisor is named for the node {node}, but for others",
+            f"`hosts` names no hypervisor for the node {node}, but for others",
             where="/infrastructure/config/hosts",
             hint=f'add "{node}", or leave `hosts` out and the cloud places all VMs',
         )
 
 
 def _check_places(scenarios: Sequence[Scenario], config: Config) -> None:
-    """Levels that would be built alike must not be compared."""
+    """Scenarios that would be built alike must not be compared."""
     if not config.hosts and len({_places(scenario) for scenario in scenarios}) > 1:
         raise WorkflowError(
-            "the scenarios differ in where their parts are, and no hypervisors are named: the "
-            "cloud would place all of them as it likes",
+            "the scenarios differ in where their parts are, but no hypervisors are named: the "
+            "cloud would place all of them",
             where="/infrastructure/config/hosts",
-            hint="name a hypervisor for each node (needs the rights of an administrator), or keep "
-            "to one topology",
+            hint="name a hypervisor for each node (needs the rights of an administrator), or use "
+            "one topology",
         )
 
 
 def _check_sizes(scenarios: Sequence[Scenario], config: Config) -> None:
-    """Nor levels that one flavor would make alike."""
+    """Nor scenarios that one flavor would make alike."""
     sizes: dict[str, set[Resources | None]] = {}
     for scenario in scenarios:
         for end in (scenario.client, scenario.server):
@@ -167,16 +161,16 @@ def _check_sizes(scenarios: Sequence[Scenario], config: Config) -> None:
     for name, wanted in sizes.items():
         if len(wanted) > 1:
             raise WorkflowError(
-                f"the scenarios differ in the resources of {name}, and a flavor is named: all its "
+                f"the scenarios differ in the resources of {name}, but with a named flavor all its "
                 "VMs would be alike",
                 where="/infrastructure/config/flavor",
-                hint="name none, here and in the endpoints' options: for each size the smallest "
-                "that suffices is taken",
+                hint="name none, here and in the endpoints' options: each size then gets the "
+                "smallest flavor that suffices",
             )
 
 
 def _places(scenario: Scenario) -> tuple[str, ...]:
-    """Which of its nodes is used for what."""
+    """Nodes of client, server and chain."""
     chain = sorted({spec.node for spec in scenario.chain.functions})
     chain = chain or [scenario.topology.placement.get("chain", scenario.client.node)]
     return (scenario.client.node, scenario.server.node, *chain)
@@ -186,7 +180,7 @@ def _check_function(spec: FunctionSpec) -> None:
     kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
     if not kind.takes_plain_ip():
         raise WorkflowError(
-            f"a {spec.type} works on NSH only, and this cloud gives its functions plain IP",
+            f"a {spec.type} needs NSH, but this cloud gives its functions plain IP",
             where=f"/vnfs/{spec.vnf}/type",
-            hint="choose a type that is NSH-unaware, or the local driver",
+            hint="use an NSH-unaware type, or the local driver",
         )

@@ -1,9 +1,9 @@
-"""What is in a Tacker server: found by exact name, removed; for the life cycle and demolition.
+"""How objects of a Tacker server are found by name, and deleted.
 
-Tacker has its ways of not deleting. A VNF that is being made cannot be deleted, unless its stack
-goes first (Tacker then calls it ERROR); one in PENDING_DELETE whose Tacker was restarted stays so,
-unless an administrator forces it; a failed operation of `vnflcm` must be rolled back.
-Each `delete` does the next step that helps, and is called until the thing is gone.
+Tacker cannot always delete. A VNF that is being made must lose its stack first (Tacker then calls
+it ERROR); a VNF in PENDING_DELETE whose Tacker was restarted stays so, unless an administrator
+forces its deletion; a failed operation of `vnflcm` must be rolled back. Each `delete` takes the
+next step that helps, and is called until the object is gone.
 """
 
 from __future__ import annotations
@@ -11,62 +11,59 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
-from sfcperf.drivers.openstack.api.tacker_server import TackerServer
-from sfcperf.drivers.openstack.resources.operations import Thing
+from sfcperf.drivers.openstack.api import Cloud, TackerServer
 from sfcperf.drivers.openstack.resources.resource_kinds import Kind
-
-if TYPE_CHECKING:
-    from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.resources.resource_types import ResourceType, one_by_one
 
 PENDING_CREATE, PENDING_DELETE = "PENDING_CREATE", "PENDING_DELETE"
 NOT_INSTANTIATED, INSTANTIATED = "NOT_INSTANTIATED", "INSTANTIATED"
 
 PACKAGE_NAME = "sfcperf"
-"""Key of a package's user data that has its name: packages have none of their own."""
+"""Key in a package's user data for its name: packages have no name of their own."""
 
 
 @dataclass(frozen=True)
-class Found:
-    """A thing in Tacker."""
+class TackerObject:
+    """An object in Tacker."""
 
     id: str
     name: str
-    status: str
-    """Of what has one; else empty."""
-    reason: str
-    """Why it is in ERROR, in Tacker's words; as far as its list tells."""
+    status: str = ""
+    """Empty if it has none."""
+    reason: str = ""
+    """Why it is in ERROR, in Tacker's words, which lists may cut off."""
     stack: str | None = None
     """Id of a VNF's stack in heat."""
 
-
-def found(body: Mapping[str, Any]) -> Found:
-    """From what the legacy API tells of a thing."""
-    return Found(
-        body["id"],
-        body.get("name") or "",
-        body.get("status") or "",
-        " ".join((body.get("error_reason") or "").split()),
-        body.get("instance_id"),
-    )
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> Self:
+        """From the legacy API."""
+        return cls(
+            body["id"],
+            body.get("name") or "",
+            body.get("status") or "",
+            " ".join((body.get("error_reason") or "").split()),
+            body.get("instance_id"),
+        )
 
 
 def _legacy(
-    kind: str, plural: str, delete: Callable[[Cloud, Found], object] | None = None
-) -> Thing:
-    """By the names of tackerclient's calls."""
+    kind: str, delete: Callable[[Cloud, TackerObject], object] | None = None
+) -> ResourceType:
+    """By tackerclient's calls `list_KINDs` and `delete_KIND`."""
 
-    def every(cloud: Cloud, name: str) -> Iterable[Found]:
+    def listing(cloud: Cloud, name: str) -> Iterable[TackerObject]:
         bodies = TackerServer(cloud).once(
-            lambda client: getattr(client, f"list_{plural}")(name=name)[plural]
+            lambda client: getattr(client, f"list_{kind}s")(name=name)[f"{kind}s"]
         )
-        return [found(body) for body in bodies if body.get("name") == name]
+        return [TackerObject.of(body) for body in bodies if body.get("name") == name]
 
-    def ask(cloud: Cloud, thing: Found) -> None:
-        _unless_gone(cloud, lambda client: getattr(client, f"delete_{kind}")(thing.id))
+    def default(cloud: Cloud, found: TackerObject) -> None:
+        _unless_gone(cloud, lambda client: getattr(client, f"delete_{kind}")(found.id))
 
-    return Thing(every, delete or ask)
+    return one_by_one(listing, delete or default)
 
 
 def _unless_gone(cloud: Cloud, action: Callable[[Any], object]) -> None:
@@ -76,7 +73,7 @@ def _unless_gone(cloud: Cloud, action: Callable[[Any], object]) -> None:
         TackerServer(cloud).once(action)
 
 
-def _delete_vnf(cloud: Cloud, vnf: Found) -> None:
+def _delete_vnf(cloud: Cloud, vnf: TackerObject) -> None:
     if vnf.status == PENDING_CREATE:
         _delete_stack(cloud, vnf)
     elif vnf.status == PENDING_DELETE:
@@ -86,8 +83,8 @@ def _delete_vnf(cloud: Cloud, vnf: Found) -> None:
         _unless_gone(cloud, lambda client: client.delete_vnf(vnf.id))
 
 
-def _force(cloud: Cloud, vnf: Found) -> None:
-    """An administrator's right: others wait whether Tacker comes to its senses."""
+def _force(cloud: Cloud, vnf: TackerObject) -> None:
+    """Only administrators may; others wait for Tacker to recover."""
     from openstack.exceptions import HttpException
 
     body = {"vnf": {"attributes": {"force": True}}}
@@ -95,47 +92,52 @@ def _force(cloud: Cloud, vnf: Found) -> None:
         TackerServer(cloud).once(lambda client: client.delete_vnf(vnf.id, body=body))
 
 
-def _stack(cloud: Cloud, vnf: Found) -> Any | None:
+def _stack(cloud: Cloud, vnf: TackerObject) -> Any | None:
     """The VNF's stack in heat: the run's VNFs have stacks of the same name."""
     return cloud.connection.orchestration.find_stack(vnf.stack or vnf.name, ignore_missing=True)
 
 
-def _has_stack(cloud: Cloud, vnf: Found) -> bool:
+def _has_stack(cloud: Cloud, vnf: TackerObject) -> bool:
     stack = _stack(cloud, vnf)
     return stack is not None and stack.status != "DELETE_COMPLETE"
 
 
-def _delete_stack(cloud: Cloud, vnf: Found) -> None:
+def _delete_stack(cloud: Cloud, vnf: TackerObject) -> None:
     stack = _stack(cloud, vnf)
     if stack is not None and not stack.status.startswith("DELETE_"):
         cloud.connection.orchestration.delete_stack(stack, ignore_missing=True)
 
 
-def instances(cloud: Cloud, name: str) -> list[Found]:
+def _listed(bodies: Any, key: str) -> list[Mapping[str, Any]]:
+    """tackerclient gives some lists bare, and some in a mapping."""
+    listed: list[Mapping[str, Any]] = bodies[key] if isinstance(bodies, dict) else bodies
+    return listed
+
+
+def _instances(cloud: Cloud, name: str) -> list[TackerObject]:
     """Instances of `vnflcm` with exactly this name."""
     bodies = TackerServer(cloud).once(
         lambda client: client.list_vnf_instances(filter=f"(eq,vnfInstanceName,{name})")
     )
-    listed = bodies["vnf_instances"] if isinstance(bodies, dict) else bodies
     return [
-        Found(body["id"], name, body["instantiationState"], "")
-        for body in listed
+        TackerObject(body["id"], name, body["instantiationState"])
+        for body in _listed(bodies, "vnf_instances")
         if body.get("vnfInstanceName") == name
     ]
 
 
-def operations(cloud: Cloud, instance_id: str) -> list[Mapping[str, Any]]:
-    """What `vnflcm` did with an instance, in the order in which it began."""
-    bodies: Any = TackerServer(cloud).once(
+def lcm_operations(cloud: Cloud, instance_id: str) -> list[Mapping[str, Any]]:
+    """What `vnflcm` did with an instance, oldest first."""
+    bodies = TackerServer(cloud).once(
         lambda client: client.list_vnf_lcm_op_occs(filter=f"(eq,vnfInstanceId,{instance_id})")
     )
-    listed = bodies["vnf_lcm_op_occs"] if isinstance(bodies, dict) else bodies
-    mine = [body for body in listed if body.get("vnfInstanceId") == instance_id]
+    occurrences = _listed(bodies, "vnf_lcm_op_occs")
+    mine = [body for body in occurrences if body.get("vnfInstanceId") == instance_id]
     return sorted(mine, key=lambda body: str(body.get("startTime") or ""))
 
 
-def _delete_instance(cloud: Cloud, instance: Found) -> None:
-    last = next(reversed(operations(cloud, instance.id)), None)
+def _delete_instance(cloud: Cloud, instance: TackerObject) -> None:
+    last = next(reversed(lcm_operations(cloud, instance.id)), None)
     state = last["operationState"] if last is not None else ""
     if state in ("STARTING", "PROCESSING", "ROLLING_BACK"):
         return
@@ -150,17 +152,17 @@ def _delete_instance(cloud: Cloud, instance: Found) -> None:
         _unless_gone(cloud, lambda client: client.delete_vnf_instance(instance.id))
 
 
-def packages(cloud: Cloud, name: str) -> list[Found]:
-    """VNF packages whose user data bear exactly this name."""
+def _packages(cloud: Cloud, name: str) -> list[TackerObject]:
+    """VNF packages with exactly this name in their user data."""
     bodies = TackerServer(cloud).once(lambda client: client.list_vnf_packages(all_fields=None))
     return [
-        Found(body["id"], name, body["onboardingState"], "")
+        TackerObject(body["id"], name, body["onboardingState"])
         for body in bodies["vnf_packages"]
         if (body.get("userDefinedData") or {}).get(PACKAGE_NAME) == name
     ]
 
 
-def _delete_package(cloud: Cloud, package: Found) -> None:
+def _delete_package(cloud: Cloud, package: TackerObject) -> None:
     """Only a package that is disabled can be deleted."""
     if package.status == "ONBOARDED":
         from openstack.exceptions import HttpException
@@ -171,13 +173,12 @@ def _delete_package(cloud: Cloud, package: Found) -> None:
     _unless_gone(cloud, lambda client: client.delete_vnf_package(package.id))
 
 
-THINGS: Mapping[str, Thing] = {
-    Kind.VNFFG: _legacy("vnffg", "vnffgs"),
-    Kind.VNFFGD: _legacy("vnffgd", "vnffgds"),
-    Kind.VNF: _legacy("vnf", "vnfs", _delete_vnf),
-    Kind.VNFD: _legacy("vnfd", "vnfds"),
-    Kind.VIM: _legacy("vim", "vims"),
-    Kind.VNF_INSTANCE: Thing(instances, _delete_instance),
-    Kind.VNF_PACKAGE: Thing(packages, _delete_package),
+TYPES: Mapping[Kind, ResourceType] = {
+    Kind.VNFFG: _legacy("vnffg"),
+    Kind.VNFFGD: _legacy("vnffgd"),
+    Kind.VNF: _legacy("vnf", _delete_vnf),
+    Kind.VNFD: _legacy("vnfd"),
+    Kind.VIM: _legacy("vim"),
+    Kind.VNF_INSTANCE: one_by_one(_instances, _delete_instance),
+    Kind.VNF_PACKAGE: one_by_one(_packages, _delete_package),
 }
-"""For `things` and demolition."""

@@ -1,6 +1,6 @@
-"""Posts: where marked packets are looked for, on hosts that may be other machines.
+"""Captures of marked packets, on hosts that may be other machines.
 
-One tcpdump on each host sees all of its interfaces; what it writes comes here as it is written.
+One tcpdump on each host sees all of its interfaces; its output arrives here while it is written.
 """
 
 from __future__ import annotations
@@ -19,12 +19,8 @@ from sfcperf.packets import tcpdump_output
 from sfcperf.plugins import Requirement
 
 SNAPLEN = 192
-"""The cooked header, and of the packet more than IPv4 and TCP options and the mark need."""
+"""The cooked header, and enough of the packet for IPv4 and TCP options and the mark."""
 LINK_TYPE = "LINUX_SLL2"
-_TOO_OLD = (
-    "its libpcap is older than 1.10 (2020): take a newer image, or one without tcpdump, to which "
-    "this machine's is carried"
-)
 START_TIMEOUT_S = 30.0
 _COMMAND_TIMEOUT_S = 30.0
 _POLL_S = 0.02
@@ -32,8 +28,8 @@ _LINK = re.compile(r"^(\d+): ([^:@\s]+)[:@]", re.MULTILINE | re.ASCII)
 
 
 @dataclass(frozen=True)
-class Place:
-    """Something with interfaces, of which is told what crosses them."""
+class CapturePoint:
+    """A host whose interfaces are watched."""
 
     name: str
     """The instance: `client`, `fwd-1`."""
@@ -42,41 +38,42 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Post:
-    """A place that is watched."""
+class Capture:
+    """A capture point with its tcpdump."""
 
-    place: Place
+    point: CapturePoint
     names: Mapping[int, str]
-    """Index -> name of the place's interfaces."""
+    """Index -> name of the interfaces."""
     process: Process
     pcap: Path
     """Grows; link type LINUX_SLL2."""
-    said: Path
-    """What tcpdump prints on stderr."""
+    stderr: Path
 
     @property
-    def listens(self) -> bool:
-        """Whether packets are captured from now on. Raises MeasurementError when they never
-        will be."""
-        said = self._said()
+    def is_listening(self) -> bool:
+        """Whether packets are captured from now on. Raises MeasurementError if tcpdump ended."""
+        output = self._stderr_text()
         if self.process.poll() is not None:
             raise MeasurementError(
-                f"tcpdump does not capture at {self.place.name}: {said or 'it is silent'}",
-                hint=_TOO_OLD if LINK_TYPE in said else None,
+                f"tcpdump does not capture at {self.point.name}: {output or 'no message'}",
+                hint="its libpcap is older than 1.10 (2020): use a newer image, or one without "
+                "tcpdump, to which this machine's is copied"
+                if LINK_TYPE in output
+                else None,
             )
-        return tcpdump_output.listening(said)
+        return tcpdump_output.listening(output)
 
-    def flaw(self) -> str | None:
-        """What was wrong with the capture, once it has ended; None: it has all packets."""
-        said = self._said()
+    def problem(self) -> str | None:
+        """What was wrong with the capture, once it has ended; None if it has all packets."""
+        output = self._stderr_text()
         try:
-            dropped = tcpdump_output.parse(said).dropped
+            dropped = tcpdump_output.parse(output).dropped
         except MeasurementError:
-            return f"the capture at {self.place.name} ended early: {said or 'it is silent'}"
-        return f"the capture at {self.place.name} missed {dropped} packets" if dropped else None
+            return f"the capture at {self.point.name} ended early: {output or 'no message'}"
+        return f"the capture at {self.point.name} missed {dropped} packets" if dropped else None
 
-    def _said(self) -> str:
-        return self.said.read_text(errors="replace").strip() if self.said.exists() else ""
+    def _stderr_text(self) -> str:
+        return self.stderr.read_text(errors="replace").strip() if self.stderr.exists() else ""
 
 
 def requirements() -> list[Requirement]:
@@ -87,44 +84,47 @@ def requirements() -> list[Requirement]:
 
 
 @contextmanager
-def watched(places: Sequence[Place], expression: str, folder: Path) -> Iterator[list[Post]]:
-    """Capture at all places what a filter of pcap-filter(7) lets through; files `PLACE.pcap` in
-    the folder. Inside, all of them listen. Raises MeasurementError."""
-    posts: list[Post] = []
+def capturing(
+    points: Sequence[CapturePoint], expression: str, folder: Path
+) -> Iterator[list[Capture]]:
+    """Capture at all points the packets that a filter of pcap-filter(7) selects, into files
+    `POINT.pcap` in the folder. Inside, all of them listen. Raises MeasurementError."""
+    captures: list[Capture] = []
 
-    def start(place: Place) -> None:
-        posts.append(_start(place, expression, folder))
+    def start(point: CapturePoint) -> None:
+        captures.append(_start(point, expression, folder))
 
-    with ThreadPoolExecutor(len(places)) as pool:
+    with ThreadPoolExecutor(len(points)) as pool:
         try:
-            jobs = [pool.submit(start, place) for place in places]
-            # All of them, also when one fails: what was started is in `posts` then, to be ended.
+            jobs = [pool.submit(start, point) for point in points]
+            # Even if one fails: all that were started are in `captures` then, and get stopped.
             wait(jobs)
             for job in jobs:
                 job.result()
-            posts.sort(key=lambda post: places.index(post.place))
-            _await(posts)
-            yield posts
+            captures.sort(key=lambda capture: points.index(capture.point))
+            _await_listening(captures)
+            yield captures
         finally:
-            for ended in [pool.submit(post.process.stop) for post in posts]:
-                ended.result()
+            for stopped in [pool.submit(capture.process.stop) for capture in captures]:
+                stopped.result()
 
 
-def _start(place: Place, expression: str, folder: Path) -> Post:
-    pcap, said = folder / f"{place.name}.pcap", folder / f"{place.name}.txt"
-    for path in (pcap, said):
+def _start(point: CapturePoint, expression: str, folder: Path) -> Capture:
+    pcap, stderr = folder / f"{point.name}.pcap", folder / f"{point.name}.txt"
+    for path in (pcap, stderr):
         path.unlink(missing_ok=True)
-    # Not promiscuous: what a switch floods to a port that is not meant is not asked for. And as
-    # root to the end, because a small guest has no user for tcpdump to become.
+    # Not promiscuous: what a switch floods to other ports is of no interest. And root to the end,
+    # because a small guest has no user for tcpdump to become.
     argv = ["tcpdump", "-i", "any", "-y", LINK_TYPE, "-p", "-n", "-Z", "root"]
     argv += ["-s", str(SNAPLEN), "--immediate-mode", "-U", "-w", "-", expression]
-    names = _interfaces(place)
-    return Post(place, names, place.host.spawn(argv, stdout=pcap, stderr=said), pcap, said)
+    names = _interfaces(point)
+    process = point.host.spawn(argv, stdout=pcap, stderr=stderr)
+    return Capture(point, names, process, pcap, stderr)
 
 
-def _await(posts: Sequence[Post]) -> None:
+def _await_listening(captures: Sequence[Capture]) -> None:
     deadline = time.monotonic() + START_TIMEOUT_S
-    while silent := [post.place.name for post in posts if not post.listens]:
+    while silent := [capture.point.name for capture in captures if not capture.is_listening]:
         if time.monotonic() > deadline:
             raise MeasurementError(
                 f"tcpdump does not listen within {START_TIMEOUT_S:g} s at {', '.join(silent)}"
@@ -132,13 +132,13 @@ def _await(posts: Sequence[Post]) -> None:
         time.sleep(_POLL_S)
 
 
-def _interfaces(place: Place) -> dict[int, str]:
-    # /sys would show those of another namespace, and only `ip` of the others is in busybox too.
-    links = place.host.run(["ip", "-o", "link"], timeout_s=_COMMAND_TIMEOUT_S).text
+def _interfaces(point: CapturePoint) -> dict[int, str]:
+    # /sys would show those of another namespace; `ip` is in busybox too.
+    links = point.host.run(["ip", "-o", "link"], timeout_s=_COMMAND_TIMEOUT_S).text
     indexes = {name: int(index) for index, name in _LINK.findall(links)}
-    missing = [name for name in place.interfaces if name not in indexes]
+    missing = [name for name in point.interfaces if name not in indexes]
     if missing:
         raise MeasurementError(
-            f"{place.name} has no interface {missing[0]}", allowed=", ".join(indexes)
+            f"{point.name} has no interface {missing[0]}", allowed=", ".join(indexes)
         )
-    return {indexes[name]: name for name in place.interfaces}
+    return {indexes[name]: name for name in point.interfaces}

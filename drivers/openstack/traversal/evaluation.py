@@ -1,9 +1,8 @@
-"""Judgement: whether marked packets crossed the functions as asked, from where they were seen.
+"""Evaluation: whether marked packets took the expected path, from where they were observed.
 
-Clocks of VMs differ, so that time stamps of two of them say nothing of what was first. The TTL
-does: each function forwards by IP and lowers it, nothing between them does. So a function got its
-packets from the one before it, and from nobody else, when they came with the TTL with which that
-one let them go.
+Clocks of VMs differ, so time stamps of two of them cannot be compared. The TTL can: each function
+forwards by IP and decrements it, and nothing between them does. A function got its packets directly
+from the one before it if they came with the TTL with which that one sent them.
 """
 
 from __future__ import annotations
@@ -12,14 +11,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sfcperf.drivers.openstack.traversal.observations import Seen, Sighting
+from sfcperf.drivers.openstack.traversal.observations import Observation, Observations
 from sfcperf.management.deployment import HopObservation
 from sfcperf.packets.marked import TTL
 
 
 @dataclass(frozen=True)
-class Stop:
-    """A function on the way, and the interfaces by which it is to be crossed."""
+class PathStep:
+    """A function, and the interfaces by which packets should enter and leave it."""
 
     function: str
     entry: str
@@ -27,30 +26,30 @@ class Stop:
 
 
 @dataclass(frozen=True)
-class Way:
+class ExpectedPath:
     """One direction of the traffic, and the packets that were sent to prove it."""
 
     source: tuple[str, str]
     """Endpoint and its interface."""
     destination: tuple[str, str]
-    stops: tuple[Stop, ...]
-    """Functions in the asked order; none where packets should bypass them."""
+    steps: tuple[PathStep, ...]
+    """In the expected order; empty if packets should bypass the functions."""
     marks: tuple[bytes, ...]
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         """`from client to server`."""
         return f"from {self.source[0]} to {self.destination[0]}"
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What was seen of one direction."""
+class PathEvaluation:
+    """What was observed of one direction."""
 
     observed: tuple[HopObservation, ...]
     """In the order in which packets crossed."""
     problems: tuple[str, ...]
-    """What contradicts the asked way; empty when it was taken."""
+    """What contradicts the expected path; empty if packets took it."""
 
 
 @dataclass(frozen=True)
@@ -61,88 +60,84 @@ class _Crossing:
     ttl_after: int
 
 
-def judge(way: Way, functions: Sequence[str], seen: Mapping[str, Seen]) -> Verdict:
-    """`functions` are all of the chain, `seen` is by instance: endpoints and functions."""
-    complaints: Counter[str] = Counter()
-    crossed: dict[str, list[_Crossing]] = {stop.function: [] for stop in way.stops}
-    for mark in way.marks:
-        complaints.update(_follow(way, mark, seen, crossed))
-        complaints.update(_strays(way, functions, mark, seen))
-    observed = [_observation(name, crossings) for name, crossings in crossed.items()]
+def evaluate(
+    path: ExpectedPath, functions: Sequence[str], seen: Mapping[str, Observations]
+) -> PathEvaluation:
+    """`functions`: all of the chain; `seen`: by instance, those of endpoints too."""
+    problems: Counter[str] = Counter()
+    crossed: dict[str, list[_Crossing]] = {step.function: [] for step in path.steps}
+    bypassed = [name for name in functions if name not in crossed]
+    for mark in path.marks:
+        problems.update(_follow(path, mark, seen, crossed))
+        problems.update(
+            f"{name} was crossed by a packet that should bypass the chain"
+            for name in bypassed
+            if seen[name][mark]
+        )
+    observed = [_hop(name, crossings) for name, crossings in crossed.items()]
     observed.sort(key=lambda hop: -1 if hop.ttl is None else hop.ttl, reverse=True)
-    number = len(way.marks)
-    return Verdict(
+    sent = len(path.marks)
+    return PathEvaluation(
         tuple(observed),
-        tuple(f"{text} ({n} of {number} packets {way.words})" for text, n in complaints.items()),
+        tuple(f"{text} ({n} of {sent} packets {path.label})" for text, n in problems.items()),
     )
 
 
 def _follow(
-    way: Way, mark: bytes, seen: Mapping[str, Seen], crossed: Mapping[str, list[_Crossing]]
+    path: ExpectedPath,
+    mark: bytes,
+    seen: Mapping[str, Observations],
+    crossed: Mapping[str, list[_Crossing]],
 ) -> list[str]:
-    """Complaints about one packet, along its way."""
-    source, interface = way.source
-    left = [s for s in seen[source][mark] if s.outgoing and s.interface == interface]
+    """Problems of one packet; `crossed` gets its crossings."""
+    source, interface = path.source
+    left = [o for o in seen[source][mark] if o.outgoing and o.interface == interface]
     if len(left) != 1:
         return [f"the {source} sent the packet {_times(len(left))}"]
-    complaints: list[str] = []
+    problems: list[str] = []
     before, ttl = f"the {source}", TTL
-    for stop in way.stops:
-        found = _cross(stop, seen[stop.function][mark])
-        if isinstance(found, str):
-            return [*complaints, found]
-        crossed[stop.function].append(found)
-        if found.ttl != ttl:
-            complaints.append(_not_directly(stop.function, "got it", found.ttl, ttl, before))
-        if found.ttl_after >= found.ttl:
-            complaints.append(f"{stop.function} does not lower the TTL, by which the order is told")
-        before, ttl = stop.function, found.ttl_after
-    return [*complaints, *_arrive(way, mark, seen, before, ttl)]
+    for step in path.steps:
+        crossing = _cross(step, seen[step.function][mark])
+        if isinstance(crossing, str):
+            return [*problems, crossing]
+        crossed[step.function].append(crossing)
+        problems += _indirect(step.function, crossing.ttl, ttl, before)
+        if crossing.ttl_after >= crossing.ttl:
+            problems.append(f"{step.function} does not lower the TTL, which shows the order")
+        before, ttl = step.function, crossing.ttl_after
+    destination, interface = path.destination
+    arrived = [o for o in seen[destination][mark] if not o.outgoing and o.interface == interface]
+    if len(arrived) != 1:
+        return [*problems, f"the {destination} got the packet {_times(len(arrived))}"]
+    return [*problems, *_indirect(f"the {destination}", arrived[0].ttl, ttl, before)]
 
 
-def _cross(stop: Stop, seen: Sequence[Sighting]) -> _Crossing | str:
-    """How a function was crossed, or in words what is wrong."""
-    entries = [s for s in seen if not s.outgoing]
-    exits = [s for s in seen if s.outgoing]
+def _cross(step: PathStep, seen: Sequence[Observation]) -> _Crossing | str:
+    """How the packet crossed a function, or what is wrong."""
+    entries = [o for o in seen if not o.outgoing]
+    exits = [o for o in seen if o.outgoing]
     if len(entries) != 1:
-        return f"{stop.function} was entered {_times(len(entries))}"
-    if entries[0].interface != stop.entry:
-        return f"{stop.function} was entered by {entries[0].interface} instead of {stop.entry}"
+        return f"{step.function} was entered {_times(len(entries))}"
+    if entries[0].interface != step.entry:
+        return f"{step.function} was entered by {entries[0].interface} instead of {step.entry}"
     if len(exits) != 1:
-        return f"{stop.function} was left {_times(len(exits))}"
-    if exits[0].interface != stop.exit:
-        return f"{stop.function} was left by {exits[0].interface} instead of {stop.exit}"
+        return f"{step.function} was left {_times(len(exits))}"
+    if exits[0].interface != step.exit:
+        return f"{step.function} was left by {exits[0].interface} instead of {step.exit}"
     return _Crossing(entries[0].ttl, exits[0].ttl)
 
 
-def _arrive(way: Way, mark: bytes, seen: Mapping[str, Seen], before: str, ttl: int) -> list[str]:
-    destination, interface = way.destination
-    arrived = [s for s in seen[destination][mark] if not s.outgoing and s.interface == interface]
-    if len(arrived) != 1:
-        return [f"the {destination} got the packet {_times(len(arrived))}"]
-    if arrived[0].ttl != ttl:
-        return [_not_directly(f"the {destination}", "got it", arrived[0].ttl, ttl, before)]
-    return []
-
-
-def _strays(way: Way, functions: Sequence[str], mark: bytes, seen: Mapping[str, Seen]) -> list[str]:
-    wanted = {stop.function for stop in way.stops}
-    return [
-        f"{name} was crossed by a packet that should bypass the chain"
-        for name in functions
-        if name not in wanted and seen[name][mark]
-    ]
-
-
-def _not_directly(who: str, got: str, ttl: int, due: int, before: str) -> str:
-    return f"{who} {got} with TTL {ttl}, not {due}: it did not come directly from {before}"
+def _indirect(who: str, ttl: int, expected: int, before: str) -> list[str]:
+    if ttl == expected:
+        return []
+    return [f"{who} got it with TTL {ttl}, not {expected}: it did not come directly from {before}"]
 
 
 def _times(number: int) -> str:
     return {0: "not at all", 1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
-def _observation(name: str, crossings: Sequence[_Crossing]) -> HopObservation:
+def _hop(name: str, crossings: Sequence[_Crossing]) -> HopObservation:
     if not crossings:
         return HopObservation(name, None, None, None, 0)
     first = crossings[0]

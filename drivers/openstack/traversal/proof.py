@@ -1,9 +1,9 @@
-"""Traversal proof where the infrastructure chains by itself: marked packets are seen in each
+"""Traversal proof if the infrastructure makes the chain: marked packets are captured in each
 function, going in and coming out, and at both endpoints.
 
-Nothing of the chaining is seen from inside VMs (MPLS between switches), so that there is no SPI
-and no SI to check: that each function is crossed once, by the right interfaces and in the asked
-order, is proven by captures in the functions and by the TTL (`judgement`).
+VMs see nothing of the chaining (MPLS between switches), so there is no SPI and no SI to check.
+Captures in the functions and the TTL (`evaluation`) prove that packets crossed each function once,
+by the right interfaces and in the right order.
 """
 
 from __future__ import annotations
@@ -15,10 +15,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfcperf.drivers.openstack.traversal.captures import Place, Post, watched
-from sfcperf.drivers.openstack.traversal.captures import requirements as post_requirements
-from sfcperf.drivers.openstack.traversal.evaluation import Stop, Verdict, Way, judge
-from sfcperf.drivers.openstack.traversal.observations import Seen, sightings
+from sfcperf.drivers.openstack.traversal import captures
+from sfcperf.drivers.openstack.traversal.captures import Capture, CapturePoint, capturing
+from sfcperf.drivers.openstack.traversal.evaluation import (
+    ExpectedPath,
+    PathEvaluation,
+    PathStep,
+    evaluate,
+)
+from sfcperf.drivers.openstack.traversal.observations import Observations, observe
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.management.deployment import Endpoint, ServiceFunction, TraversalProof
 from sfcperf.packets.marked import MarkedPacket, Side, marked_packet, sides
@@ -30,11 +35,10 @@ SENDER = "sfc-send"
 PACKETS = 3
 """Marked packets each way."""
 SETTLE_S = 20.0
-"""How long a chain may take until it steers: neutron says that a chain is there before switches
-have it."""
-PATIENCE_S = 3.0
-"""How long packets may be on their way, and their captures on the way here."""
-_DOUBLES_S = 0.3
+"""How long a chain may take until it steers: neutron reports a chain before switches have it."""
+ARRIVAL_TIMEOUT_S = 3.0
+"""For packets to arrive, and for their captures."""
+_DUPLICATES_S = 0.3
 """How much longer a second copy of a packet may take."""
 _POLL_S = 0.05
 _SEND_TIMEOUT_S = 30.0
@@ -44,17 +48,17 @@ _SEND_TIMEOUT_S = 30.0
 class _Attempt:
     """Packets that were sent once, both ways."""
 
-    ways: tuple[Way, Way]
-    verdicts: tuple[Verdict, Verdict]
+    paths: tuple[ExpectedPath, ExpectedPath]
+    evaluations: tuple[PathEvaluation, PathEvaluation]
 
     @property
     def good(self) -> bool:
-        return not any(verdict.problems for verdict in self.verdicts)
+        return not any(evaluation.problems for evaluation in self.evaluations)
 
 
 def requirements() -> list[Requirement]:
-    """What a proof needs of this machine, from which it is carried to the hosts."""
-    return [*post_requirements(), binaries.requirement(SENDER)]
+    """What a proof needs on this machine, which copies it to the hosts."""
+    return [*captures.requirements(), binaries.requirement(SENDER)]
 
 
 def prove(
@@ -66,30 +70,30 @@ def prove(
     folder: Path,
     *,
     settle_s: float = SETTLE_S,
-    patience_s: float = PATIENCE_S,
+    arrival_timeout_s: float = ARRIVAL_TIMEOUT_S,
 ) -> TraversalProof:
-    """Send marked packets both ways and judge where they were seen.
+    """Send marked packets both ways and evaluate where they were captured.
 
-    `macs` has by name of the endpoint the MAC addresses of its data interface; a frame goes to
-    that of the other endpoint. Packets are sent anew until all went as asked, or for `settle_s`;
-    what is then told is of the last ones. `folder`, below the driver's raw folder, gets a capture
-    of each place and the marks.
+    `macs`: name of the endpoint -> MAC addresses of its data interface; a frame goes to the first
+    of the other endpoint. Packets are sent again until all took the expected path, or for
+    `settle_s`; the proof is about the last ones. `folder`, below the driver's raw folder, gets a
+    capture of each point and the marks.
 
-    Raises DeploymentError when packets cannot be sent or watched.
+    Raises DeploymentError if packets cannot be sent or captured.
     """
     folder.mkdir(parents=True, exist_ok=True)
     prover = _Prover(client, server, functions, macs, scenario)
     try:
-        with watched(prover.places, prover.filter, folder) as posts:
+        with capturing(prover.points, prover.filter, folder) as running:
             started = time.monotonic()
-            number, attempt = 1, prover.attempt(posts, patience_s)
+            number, attempt = 1, prover.attempt(running, arrival_timeout_s)
             while not attempt.good and time.monotonic() - started < settle_s:
-                number, attempt = number + 1, prover.attempt(posts, patience_s)
+                number, attempt = number + 1, prover.attempt(running, arrival_timeout_s)
             after_s = time.monotonic() - started
             if attempt.good:
-                time.sleep(_DOUBLES_S)
-        # What is written last is read last: the captures are over now.
-        attempt = prover.judged(attempt.ways, posts)
+                time.sleep(_DUPLICATES_S)
+        # Only now are the captures complete.
+        attempt = prover.evaluated(attempt.paths, running)
     except MeasurementError as error:
         raise DeploymentError(
             f"the traversal of the chain cannot be observed: {error.message}",
@@ -97,11 +101,11 @@ def prove(
             allowed=error.allowed,
             hint=error.hint,
         ) from error
-    return _proof(attempt, posts, folder, f"attempt {number}, {after_s:.1f} s after the first")
+    return _proof(attempt, running, folder, f"attempt {number}, {after_s:.1f} s after the first")
 
 
 class _Prover:
-    """Knows the way that packets should take, and sends them."""
+    """Sends packets, and knows the path that they should take."""
 
     def __init__(
         self,
@@ -111,73 +115,69 @@ class _Prover:
         macs: Mapping[str, tuple[str, ...]],
         scenario: Scenario,
     ) -> None:
-        self._client, self._server = client, server
+        self._ends = (client, server)
         self._functions = tuple(function.name for function in functions)
         self._match: Match = scenario.chain.match
-        self._sides = sides(self._match, _side(client, macs), _side(server, macs))
+        here, there = (Side(macs[end.name][0], end.address, 0) for end in self._ends)
+        self._sides = sides(self._match, here, there)
         forward = tuple(
-            Stop(function.name, function.interfaces[0], function.interfaces[-1])
+            PathStep(function.name, function.interfaces[0], function.interfaces[-1])
             for function in functions
         )
         bypass = scenario.chain.reverse == "bypass"
-        back = () if bypass else tuple(Stop(s.function, s.exit, s.entry) for s in forward[::-1])
-        self._stops = (forward, back)
-        self.places = [
-            *(Place(e.name, e.host, (e.interface,)) for e in (client, server)),
-            *(Place(f.name, f.host, f.interfaces) for f in functions),
+        back = () if bypass else tuple(PathStep(s.function, s.exit, s.entry) for s in forward[::-1])
+        self._steps = (forward, back)
+        self.points = [
+            *(CapturePoint(end.name, end.host, (end.interface,)) for end in self._ends),
+            *(CapturePoint(f.name, f.host, f.interfaces) for f in functions),
         ]
 
     @property
     def filter(self) -> str:
-        """By what stays as it is on the whole way: protocol and length."""
+        """By what stays the same on the whole path: protocol and length."""
         packet = marked_packet(self._match, *self._sides)
         return f"ip proto {packet.protocol} and ip[2:2] = {packet.ip_bytes}"
 
-    def attempt(self, posts: Sequence[Post], patience_s: float) -> _Attempt:
-        """Send once each way and look until all is well, or patience is over."""
-        here, there = self._sides
-        there_and_back = ((self._client, here, there), (self._server, there, here))
-        packets = [
-            [marked_packet(self._match, source, destination) for _ in range(PACKETS)]
-            for _, source, destination in there_and_back
-        ]
-        ways = (
-            self._way(self._client, self._server, self._stops[0], packets[0]),
-            self._way(self._server, self._client, self._stops[1], packets[1]),
+    def attempt(self, running: Sequence[Capture], timeout_s: float) -> _Attempt:
+        """Send once each way and look until all packets took the expected path, or time is over."""
+        (client, server), (here, there) = self._ends, self._sides
+        forward = [marked_packet(self._match, here, there) for _ in range(PACKETS)]
+        reverse = [marked_packet(self._match, there, here) for _ in range(PACKETS)]
+        paths = (
+            _expected(client, server, self._steps[0], forward),
+            _expected(server, client, self._steps[1], reverse),
         )
-        for (endpoint, _, _), burst in zip(there_and_back, packets, strict=True):
-            _send(endpoint, burst)
-        deadline = time.monotonic() + patience_s
-        while not (attempt := self.judged(ways, posts)).good and time.monotonic() < deadline:
+        _send(client, forward)
+        _send(server, reverse)
+        deadline = time.monotonic() + timeout_s
+        while not (attempt := self.evaluated(paths, running)).good and time.monotonic() < deadline:
             time.sleep(_POLL_S)
         return attempt
 
-    def judged(self, ways: tuple[Way, Way], posts: Sequence[Post]) -> _Attempt:
-        """What the captures say by now."""
-        marks = [mark for way in ways for mark in way.marks]
-        seen: dict[str, Seen] = {
-            post.place.name: sightings(post.pcap, post.names, marks) for post in posts
+    def evaluated(
+        self, paths: tuple[ExpectedPath, ExpectedPath], running: Sequence[Capture]
+    ) -> _Attempt:
+        """What the captures show by now."""
+        marks = [mark for path in paths for mark in path.marks]
+        seen: dict[str, Observations] = {
+            capture.point.name: observe(capture.pcap, capture.names, marks) for capture in running
         }
-        forward, reverse = (judge(way, self._functions, seen) for way in ways)
-        return _Attempt(ways, (forward, reverse))
-
-    @staticmethod
-    def _way(
-        source: Endpoint,
-        destination: Endpoint,
-        stops: tuple[Stop, ...],
-        packets: Sequence[MarkedPacket],
-    ) -> Way:
-        return Way(
-            (source.name, source.interface),
-            (destination.name, destination.interface),
-            stops,
-            tuple(packet.mark for packet in packets),
-        )
+        forward, reverse = (evaluate(path, self._functions, seen) for path in paths)
+        return _Attempt(paths, (forward, reverse))
 
 
-def _side(endpoint: Endpoint, macs: Mapping[str, tuple[str, ...]]) -> Side:
-    return Side(macs[endpoint.name][0], endpoint.address, 0)
+def _expected(
+    source: Endpoint,
+    destination: Endpoint,
+    steps: tuple[PathStep, ...],
+    packets: Sequence[MarkedPacket],
+) -> ExpectedPath:
+    return ExpectedPath(
+        (source.name, source.interface),
+        (destination.name, destination.interface),
+        steps,
+        tuple(packet.mark for packet in packets),
+    )
 
 
 def _send(endpoint: Endpoint, packets: Sequence[MarkedPacket]) -> None:
@@ -186,13 +186,15 @@ def _send(endpoint: Endpoint, packets: Sequence[MarkedPacket]) -> None:
     endpoint.host.run(argv, stdin=frames, timeout_s=_SEND_TIMEOUT_S)
 
 
-def _proof(attempt: _Attempt, posts: Sequence[Post], folder: Path, attempts: str) -> TraversalProof:
-    forward, reverse = attempt.verdicts
+def _proof(
+    attempt: _Attempt, ended: Sequence[Capture], folder: Path, attempts: str
+) -> TraversalProof:
+    forward, reverse = attempt.evaluations
     problems = [*forward.problems, *reverse.problems]
     if problems:
-        problems += [flaw for post in posts if (flaw := post.flaw()) is not None]
+        problems += [p for capture in ended if (p := capture.problem()) is not None]
     marks = folder / "marks.json"
-    sent = {way.words: [mark.hex() for mark in way.marks] for way in attempt.ways}
+    sent = {path.label: [mark.hex() for mark in path.marks] for path in attempt.paths}
     marks.write_text(json.dumps(sent, indent=2) + "\n")
     return TraversalProof(
         proven=not problems,
@@ -202,6 +204,7 @@ def _proof(attempt: _Attempt, posts: Sequence[Post], folder: Path, attempts: str
         reverse=reverse.observed,
         problems=tuple(problems),
         evidence=tuple(
-            str(path.relative_to(folder.parent)) for path in (*(p.pcap for p in posts), marks)
+            str(path.relative_to(folder.parent))
+            for path in (*(capture.pcap for capture in ended), marks)
         ),
     )

@@ -14,7 +14,7 @@ from support.scenarios import scenario
 from support.steered import Flow, Steered
 from support.wires import Lab
 
-from sfcperf.drivers.openstack.traversal.proof import prove, requirements
+from sfcperf.drivers.openstack.traversal import prove, requirements
 from sfcperf.errors import DeploymentError
 from sfcperf.management.deployment import TraversalProof
 from sfcperf.workflow.model import Match
@@ -60,7 +60,7 @@ def proof(steered: Steered, tmp_path: Path) -> Prove:
             asked,
             folder,
             settle_s=settle_s,
-            patience_s=0.6,
+            arrival_timeout_s=0.6,
         )
 
     return proven

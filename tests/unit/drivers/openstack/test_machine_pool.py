@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, cast
 
-from sfcperf.drivers.openstack.compute.guest import Guest
-from sfcperf.drivers.openstack.compute.machine_pool import Pool
-from sfcperf.drivers.openstack.lifecycle.base import Machine
-from sfcperf.drivers.openstack.model.names import Names
-from sfcperf.drivers.openstack.model.specs import MachinePlan, Shape
+from sfcperf.drivers.openstack.compute import Guest, Machine, MachinePool
+from sfcperf.drivers.openstack.model import MachinePlan, MachineSpec, Names
 
-FORWARDER = Shape("function", "fwd", "forwarder", "guest", None, 1, 256, None, None)
-CLIENT = Shape("endpoint", "client", "endpoint", "guest", None, 1, 256, None, None)
+FORWARDER = MachineSpec("function", "fwd", "forwarder", "guest", None, 1, 256, None, None)
+CLIENT = MachineSpec("endpoint", "client", "endpoint", "guest", None, 1, 256, None, None)
 
 
 def standing(plan: MachinePlan) -> Guest:
@@ -21,8 +18,8 @@ def standing(plan: MachinePlan) -> Guest:
     return Guest(machine, nobody, nobody, {}, 0.0, vcpus=1, memory_mib=200)
 
 
-def pool() -> Pool:
-    return Pool(Names("abc123"))
+def pool() -> MachinePool:
+    return MachinePool(Names("abc123"))
 
 
 def test_names_tell_the_run_and_the_vnf() -> None:
@@ -58,7 +55,7 @@ def test_another_shape_or_address_is_another_machine() -> None:
 
 def test_plans_of_a_try_that_failed_are_found_again() -> None:
     machines = pool()
-    wanted: list[tuple[Shape, str | None]] = [(CLIENT, "10.0.0.1"), (FORWARDER, None)]
+    wanted: list[tuple[MachineSpec, str | None]] = [(CLIENT, "10.0.0.1"), (FORWARDER, None)]
     _, first = machines.assign(wanted)
     _, again = machines.assign(wanted)
     assert first == again

@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.drivers.journal import FileJournal
-from sfcperf.drivers.openstack.api.cloud import Cloud
-from sfcperf.drivers.openstack.lifecycle.base import Workshop
-from sfcperf.drivers.openstack.model.config import PARAMETERS, Config
-from sfcperf.drivers.openstack.model.names import Names
-from sfcperf.drivers.openstack.model.specs import MachinePlan, Shape
+from sfcperf.drivers.openstack.api import Cloud
+from sfcperf.drivers.openstack.model import PARAMETERS, Config, MachinePlan, MachineSpec, Names
+from sfcperf.drivers.openstack.resources import LifecycleContext
 from sfcperf.workflow.defaults import with_defaults
 
 MANAGEMENT_NETWORK = "management"
@@ -20,7 +18,7 @@ IMAGE, FLAVOR = "sfcperf-tiny", "sfcperf.micro"
 USER_DATA = "#!/bin/sh\necho sfcperf-test: user data ran >/dev/console\n"
 
 
-def workshop(folder: Path, settings: Mapping[str, Any] | None = None) -> Workshop:
+def lifecycle_context(folder: Path, settings: Mapping[str, Any] | None = None) -> LifecycleContext:
     """With a tag of its own; the journal is in `folder`. What is said is printed."""
     given = {"image": IMAGE, "management_network": MANAGEMENT_NETWORK, **(settings or {})}
     wanted = {key: value for key, value in given.items() if value is not None}
@@ -28,7 +26,7 @@ def workshop(folder: Path, settings: Mapping[str, Any] | None = None) -> Worksho
     names = Names(secrets.token_hex(3))
     cloud = Cloud(config.cloud, print)
     journal = FileJournal(folder / f"journal-{names.tag}.jsonl").of(0)
-    return Workshop(cloud, config, names, journal, print)
+    return LifecycleContext(cloud, config, names, journal, print)
 
 
 def public_key() -> str:
@@ -42,11 +40,11 @@ def public_key() -> str:
 
 def endpoint(names: Names, number: int, name: str, address: str | None) -> MachinePlan:
     """A small machine at an end of the chain."""
-    shape = Shape("endpoint", name, "endpoint", IMAGE, FLAVOR, 1, 128, None, None)
-    return MachinePlan(names.machine(number, name), shape, address)
+    spec = MachineSpec("endpoint", name, "endpoint", IMAGE, FLAVOR, 1, 128, None, None)
+    return MachinePlan(names.machine(number, name), spec, address)
 
 
 def function(names: Names, number: int, vnf: str = "fwd") -> MachinePlan:
     """A small machine with a port pair."""
-    shape = Shape("function", vnf, "forwarder", IMAGE, FLAVOR, 1, 128, None, None)
-    return MachinePlan(names.machine(number, vnf), shape, None)
+    spec = MachineSpec("function", vnf, "forwarder", IMAGE, FLAVOR, 1, 128, None, None)
+    return MachinePlan(names.machine(number, vnf), spec, None)

@@ -1,4 +1,4 @@
-"""Judgement over sightings that are made up, sightings over captures that scapy made."""
+"""Evaluation of made-up observations, and observations in captures that scapy wrote."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from scapy.layers.l2 import CookedLinuxV2, Ether
 from scapy.packet import Packet
 from scapy.utils import PcapWriter
 
-from sfcperf.drivers.openstack.traversal.evaluation import Stop, Way, judge
-from sfcperf.drivers.openstack.traversal.observations import Sighting, sightings
+from sfcperf.drivers.openstack.traversal.evaluation import ExpectedPath, PathStep, evaluate
+from sfcperf.drivers.openstack.traversal.observations import Observation, observe
 from sfcperf.errors import MeasurementError
 from sfcperf.packets.marked import Side, mark_of, marked_packet, sides
 from sfcperf.workflow.model import Match
@@ -25,22 +25,22 @@ SERVER = Side("02:00:00:00:00:02", "10.0.0.2", 0)
 NAMES = ("a", "b", "c", "d")
 
 
-def way(names: Sequence[str], marks: tuple[bytes, ...] = (MARK,)) -> Way:
-    stops = tuple(Stop(name, "eth1", "eth2") for name in names)
-    return Way(("client", "eth1"), ("server", "eth1"), stops, marks)
+def way(names: Sequence[str], marks: tuple[bytes, ...] = (MARK,)) -> ExpectedPath:
+    steps = tuple(PathStep(name, "eth1", "eth2") for name in names)
+    return ExpectedPath(("client", "eth1"), ("server", "eth1"), steps, marks)
 
 
-def walk(names: Sequence[str], ttl: int = 64) -> dict[str, dict[bytes, tuple[Sighting, ...]]]:
+def walk(names: Sequence[str], ttl: int = 64) -> dict[str, dict[bytes, tuple[Observation, ...]]]:
     """What is seen of a packet that takes a way, at all places."""
-    seen: dict[str, dict[bytes, tuple[Sighting, ...]]] = {
+    seen: dict[str, dict[bytes, tuple[Observation, ...]]] = {
         place: {MARK: ()} for place in ("client", "server", *NAMES)
     }
-    seen["client"][MARK] = (Sighting("eth1", True, ttl),)
+    seen["client"][MARK] = (Observation("eth1", True, ttl),)
     for name in names:
-        crossing = (Sighting("eth1", False, ttl), Sighting("eth2", True, ttl - 1))
+        crossing = (Observation("eth1", False, ttl), Observation("eth2", True, ttl - 1))
         seen[name][MARK] += crossing
         ttl -= 1
-    seen["server"][MARK] = (Sighting("eth1", False, ttl),)
+    seen["server"][MARK] = (Observation("eth1", False, ttl),)
     return seen
 
 
@@ -53,8 +53,8 @@ asked_orders = st.permutations(NAMES).flatmap(
 @given(asked=asked_orders, taken=orders)
 def test_only_the_asked_way_is_good(asked: tuple[str, ...], taken: list[str]) -> None:
     """Whatever way packets take, it is found out when it is another one."""
-    verdict = judge(way(asked), NAMES, walk(taken))
-    assert (not verdict.problems) == (tuple(taken) == asked)
+    evaluation = evaluate(way(asked), NAMES, walk(taken))
+    assert (not evaluation.problems) == (tuple(taken) == asked)
 
 
 @given(asked=asked_orders, unseen=st.sampled_from(NAMES), at=st.integers(0, 4))
@@ -65,14 +65,14 @@ def test_a_function_that_nobody_watches_is_found_by_the_ttl(
     taken = [*names[:at], unseen, *names[at:]]
     seen = walk(taken)
     watched = [name for name in NAMES if name != unseen]
-    assert judge(way(names), watched, seen).problems
+    assert evaluate(way(names), watched, seen).problems
 
 
 def test_a_bridge_does_not_lower_the_ttl() -> None:
     seen = walk(["a"])
-    seen["a"][MARK] = (Sighting("eth1", False, 64), Sighting("eth2", True, 64))
-    seen["server"][MARK] = (Sighting("eth1", False, 64),)
-    (problem,) = judge(way(["a"]), NAMES, seen).problems
+    seen["a"][MARK] = (Observation("eth1", False, 64), Observation("eth2", True, 64))
+    seen["server"][MARK] = (Observation("eth1", False, 64),)
+    (problem,) = evaluate(way(["a"]), NAMES, seen).problems
     assert problem.startswith("a does not lower the TTL")
 
 
@@ -81,44 +81,44 @@ def test_a_bridge_does_not_lower_the_ttl() -> None:
     [
         ("client", (), "the client sent the packet not at all"),
         ("server", (), "the server got the packet not at all"),
-        ("server", (Sighting("eth1", False, 63),) * 2, "the server got the packet twice"),
-        ("server", (Sighting("eth0", False, 63),), "the server got the packet not at all"),
+        ("server", (Observation("eth1", False, 63),) * 2, "the server got the packet twice"),
+        ("server", (Observation("eth0", False, 63),), "the server got the packet not at all"),
         ("a", (), "a was entered not at all"),
-        ("a", (Sighting("eth1", False, 64),), "a was left not at all"),
+        ("a", (Observation("eth1", False, 64),), "a was left not at all"),
         (
             "a",
-            (Sighting("eth1", False, 64), Sighting("eth1", True, 63)),
+            (Observation("eth1", False, 64), Observation("eth1", True, 63)),
             "a was left by eth1 instead of eth2",
         ),
         (
             "a",
-            (Sighting("eth2", False, 64), Sighting("eth1", True, 63)),
+            (Observation("eth2", False, 64), Observation("eth1", True, 63)),
             "a was entered by eth2 instead of eth1",
         ),
         (
             "a",
-            (Sighting("eth1", False, 64), *(Sighting("eth2", True, 63),) * 3),
+            (Observation("eth1", False, 64), *(Observation("eth2", True, 63),) * 3),
             "a was left 3 times",
         ),
     ],
 )
-def test_what_is_wrong_is_said(place: str, seen: tuple[Sighting, ...], words: str) -> None:
+def test_what_is_wrong_is_said(place: str, seen: tuple[Observation, ...], words: str) -> None:
     all_seen = walk(["a"])
     all_seen[place][MARK] = seen
-    assert judge(way(["a"]), NAMES, all_seen).problems == (
+    assert evaluate(way(["a"]), NAMES, all_seen).problems == (
         f"{words} (1 of 1 packets from client to server)",
     )
 
 
 def test_packets_are_counted_together() -> None:
-    seen: Mapping[str, Mapping[bytes, tuple[Sighting, ...]]] = {
+    seen: Mapping[str, Mapping[bytes, tuple[Observation, ...]]] = {
         place: {**marks, OTHER: marks[MARK]} for place, marks in walk(["b"]).items()
     }
-    verdict = judge(way(["a"], (MARK, OTHER)), NAMES, seen)
-    assert "a was entered not at all (2 of 2 packets from client to server)" in verdict.problems
+    evaluation = evaluate(way(["a"], (MARK, OTHER)), NAMES, seen)
+    assert "a was entered not at all (2 of 2 packets from client to server)" in evaluation.problems
 
 
-class TestSightings:
+class TestObservations:
     INTERFACES: Mapping[int, str] = {2: "eth1", 3: "eth2"}
 
     def packet(self, index: int, kind: int, inner: Packet) -> Packet:
@@ -150,23 +150,23 @@ class TestSightings:
                 CookedLinuxV2(proto=0x86DD, ifindex=2, pkttype=0) / bytes(inner),
             ],
         )
-        assert sightings(path, self.INTERFACES, [made.mark]) == {
-            made.mark: (Sighting("eth1", False, 60), Sighting("eth2", True, 60))
+        assert observe(path, self.INTERFACES, [made.mark]) == {
+            made.mark: (Observation("eth1", False, 60), Observation("eth2", True, 60))
         }
 
     def test_a_file_that_begins_to_grow_is_empty(self, tmp_path: Path) -> None:
         path = tmp_path / "x.pcap"
-        assert sightings(path, self.INTERFACES, [MARK]) == {MARK: ()}
+        assert observe(path, self.INTERFACES, [MARK]) == {MARK: ()}
         whole = self.write(path, [self.packet(2, 0, IP() / UDP())]).read_bytes()
         for length in range(len(whole)):
             path.write_bytes(whole[:length])
-            assert sightings(path, self.INTERFACES, [MARK]) == {MARK: ()}
+            assert observe(path, self.INTERFACES, [MARK]) == {MARK: ()}
 
     def test_another_link_type_is_refused(self, tmp_path: Path) -> None:
         with PcapWriter(str(tmp_path / "x.pcap"), linktype=1) as writer:
             writer.write(Ether() / IP())
         with pytest.raises(MeasurementError, match="link type 1, not 276"):
-            sightings(tmp_path / "x.pcap", self.INTERFACES, [MARK])
+            observe(tmp_path / "x.pcap", self.INTERFACES, [MARK])
 
 
 class TestMarks:

@@ -7,9 +7,13 @@ from typing import Any
 
 import pytest
 
-from sfcperf.drivers.openstack.model.config import PARAMETERS, Config
-from sfcperf.drivers.openstack.planning.machine_specs import most, needs
-from sfcperf.drivers.openstack.planning.validation import admit, data_prefix
+from sfcperf.drivers.openstack.model import PARAMETERS, Config
+from sfcperf.drivers.openstack.planning import (
+    data_prefix,
+    most_machines,
+    scenario_machines,
+    validate,
+)
 from sfcperf.errors import WorkflowError
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.load import load_document
@@ -45,7 +49,7 @@ def scenarios(tmp_path: Any, **changes: Any) -> tuple[Scenario, ...]:
 
 def refused(tmp_path: Any, settings: Mapping[str, Any], **changes: Any) -> WorkflowError:
     with pytest.raises(WorkflowError) as caught:
-        admit(scenarios(tmp_path, **changes), config(**settings))
+        validate(scenarios(tmp_path, **changes), config(**settings))
     return caught.value
 
 
@@ -66,13 +70,13 @@ topology_template:
 """
 
 
-class TestShapes:
+class TestMachineSpecs:
     def test_functions_have_what_the_workflow_gives_them(self, tmp_path: Any) -> None:
         short, _ = scenarios(tmp_path)
-        forwarder, firewall = needs(short, config()).functions
+        forwarder, firewall = scenario_machines(short, config()).functions
         assert (forwarder.vcpus, forwarder.memory_mib) == (1, 128)
         assert (forwarder.vnf, forwarder.type, forwarder.image) == ("fwd", "forwarder", "guest")
-        assert forwarder.ports == ("in", "out")
+        assert forwarder.ports == ("management", "in", "out")
         assert forwarder.vnfd is not None and forwarder.vnfd.name == "vnfd.yaml"
         assert firewall.type == "firewall"
 
@@ -84,31 +88,31 @@ class TestShapes:
                 "server": {"options": {"image": "ends", "flavor": "large"}},
             },
         )
-        wanted = needs(short, config(image=None))
+        wanted = scenario_machines(short, config(image=None))
         assert wanted.functions[0].image == "debian-12-genericcloud-amd64"
         assert (wanted.client.image, wanted.client.flavor) == ("ends", None)
         assert wanted.server.flavor == "large"
-        assert wanted.client.ports == ("data",)
+        assert wanted.client.ports == ("management", "data")
 
     def test_a_run_has_as_many_machines_as_its_largest_scenario(self, tmp_path: Any) -> None:
-        each = [needs(scenario, config()) for scenario in scenarios(tmp_path)]
-        counts = {shape.vnf: count for shape, count in most(each).items()}
+        each = [scenario_machines(scenario, config()) for scenario in scenarios(tmp_path)]
+        counts = {spec.vnf: count for spec, count in most_machines(each).items()}
         assert counts == {"client": 1, "server": 1, "fwd": 3, "fw": 1}
 
     def test_endpoints_of_each_address_are_kept(self, tmp_path: Any) -> None:
         ends = {"client": {"address": "${a}"}, "server": {"address": "10.1.0.9"}}
         factors = {"length": [1], "a": ["10.1.0.5", "10.1.0.6"]}
         each = [
-            needs(scenario, config())
+            scenario_machines(scenario, config())
             for scenario in scenarios(tmp_path, endpoints=ends, factors=factors)
         ]
-        counts = {shape.vnf: count for shape, count in most(each).items()}
+        counts = {spec.vnf: count for spec, count in most_machines(each).items()}
         assert counts == {"client": 2, "server": 1, "fwd": 1, "fw": 1}
 
     def test_a_named_flavor_has_the_size_that_it_has(self, tmp_path: Any) -> None:
         """Unless the workflow asks for one: then the flavor must have it."""
         short, _ = scenarios(tmp_path)
-        wanted = needs(short, config(flavor="all"))
+        wanted = scenario_machines(short, config(flavor="all"))
         forwarder, firewall = wanted.functions
         assert (forwarder.vcpus, forwarder.memory_mib) == (1, 128)
         assert (firewall.vcpus, firewall.memory_mib) == (0, 0)
@@ -117,7 +121,7 @@ class TestShapes:
     def test_nodes_are_hypervisors(self, tmp_path: Any) -> None:
         hosts = {"node1": "compute-a", "node2": "compute-b", "node3": "compute-c"}
         short, _ = scenarios(tmp_path, topology="T3")
-        wanted = needs(short, config(hosts=hosts))
+        wanted = scenario_machines(short, config(hosts=hosts))
         assert wanted.client.hypervisor == "compute-a"
         assert wanted.functions[0].hypervisor == "compute-b"
         assert wanted.server.hypervisor == "compute-c"
@@ -128,16 +132,16 @@ class TestShapes:
         short, _ = scenarios(tmp_path, vnfs=own)
         ends = {end: {"options": {"image": "ends"}} for end in ("client", "server")}
         alone, _ = scenarios(tmp_path, vnfs=own, endpoints=ends)
-        shape = needs(alone, config(image=None)).functions[0]
-        assert (shape.image, shape.flavor, shape.user_data) == ("acme-1.2", "m1.acme", SCRIPT)
+        spec = scenario_machines(alone, config(image=None)).functions[0]
+        assert (spec.image, spec.flavor, spec.user_data) == ("acme-1.2", "m1.acme", SCRIPT)
         own["fwd"]["resources"] = {"vcpus": 2}  # type: ignore[assignment]
         larger, _ = scenarios(tmp_path, vnfs=own)
-        assert needs(larger, config()).functions[0].flavor is None
-        shape = needs(short, config(flavor="all")).functions[0]
-        assert (shape.image, shape.flavor) == ("guest", "all")
+        assert scenario_machines(larger, config()).functions[0].flavor is None
+        spec = scenario_machines(short, config(flavor="all")).functions[0]
+        assert (spec.image, spec.flavor) == ("guest", "all")
 
 
-class TestAdmission:
+class TestValidation:
     def test_what_a_descriptor_leaves_open(self, tmp_path: Any) -> None:
         """It matters only where it is wanted."""
         text = TACKER_VNFD.replace("m1.acme", "{get_input: size}")
@@ -146,7 +150,7 @@ class TestAdmission:
         own = {"fwd": {"type": "forwarder", "vnfd": "own.yaml"}, "fw": {"type": "firewall"}}
         error = refused(tmp_path, {}, vnfs=own)
         assert "leaves its flavor open" in error.message
-        admit(scenarios(tmp_path, vnfs=own), config(flavor="large"))
+        validate(scenarios(tmp_path, vnfs=own), config(flavor="large"))
 
     def test_user_data_that_nobody_would_run(self, tmp_path: Any) -> None:
         text = TACKER_VNFD.replace("#!/bin/sh", "packages: []")
@@ -163,7 +167,7 @@ class TestAdmission:
         assert error.allowed == "an address in 10.1.1.0/25"
 
     def test_what_can_be_built_is_admitted(self, tmp_path: Any) -> None:
-        admit(scenarios(tmp_path), config())
+        validate(scenarios(tmp_path), config())
 
     @pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
     def test_nsh_is_refused_with_the_reason(self, tmp_path: Any, encapsulation: str) -> None:
@@ -182,7 +186,7 @@ class TestAdmission:
     ) -> None:
         settings = dict(zip(("management_network", "external_network"), networks, strict=True))
         if fine:
-            admit(scenarios(tmp_path), config(**settings))
+            validate(scenarios(tmp_path), config(**settings))
         else:
             assert refused(tmp_path, settings).where == "/infrastructure/config"
 
@@ -219,18 +223,18 @@ class TestAdmission:
         assert refused(tmp_path, {}, endpoints=ends).where == "/endpoints/server/address"
         near = {"client": {"address": "10.1.0.5"}, "server": {"address": "10.1.0.6"}}
         scenario = scenarios(tmp_path, endpoints=near)[0]
-        admit([scenario], config())
+        validate([scenario], config())
         assert data_prefix(scenario) == "10.1.0.0/24"
 
     def test_endpoints_of_all_scenarios_share_a_network(self, tmp_path: Any) -> None:
         ends = {"client": {"address": "${a}"}, "server": {"address": "${b}"}}
         factors = {"length": [1], "a": ["10.1.0.5"], "b": ["10.1.0.6"]}
-        admit(scenarios(tmp_path, endpoints=ends, factors=factors), config())
+        validate(scenarios(tmp_path, endpoints=ends, factors=factors), config())
         one = scenarios(tmp_path, endpoints=ends, factors=factors)
         factors = {"length": [1], "a": ["10.9.0.5"], "b": ["10.9.0.6"]}
         other = scenarios(tmp_path, endpoints=ends, factors=factors)
         with pytest.raises(WorkflowError, match="share one data network"):
-            admit([*one, *other], config())
+            validate([*one, *other], config())
 
     @pytest.mark.parametrize("whose", ["fwd", "client"])
     def test_sizes_are_not_compared_with_one_flavor(self, tmp_path: Any, whose: str) -> None:
@@ -243,7 +247,7 @@ class TestAdmission:
         error = refused(tmp_path, {"flavor": "all"}, **changes)
         assert error.where == "/infrastructure/config/flavor"
         assert f"resources of {whose}" in error.message
-        admit(scenarios(tmp_path, **changes), config())
+        validate(scenarios(tmp_path, **changes), config())
 
     def test_name_servers_of_a_network_that_is_there(self, tmp_path: Any) -> None:
         error = refused(tmp_path, {"dns_servers": ["192.0.2.53"]})
@@ -254,5 +258,5 @@ class TestAdmission:
         error = refused(tmp_path, {}, topology="${where}", factors=factors)
         assert error.where == "/infrastructure/config/hosts"
         hosts = {"node1": "a", "node2": "b", "node3": "c"}
-        admit(scenarios(tmp_path, topology="${where}", factors=factors), config(hosts=hosts))
-        admit(scenarios(tmp_path, topology="T3", factors={"length": [0, 1]}), config())
+        validate(scenarios(tmp_path, topology="${where}", factors=factors), config(hosts=hosts))
+        validate(scenarios(tmp_path, topology="T3", factors={"length": [0, 1]}), config())

@@ -1,9 +1,10 @@
-"""Demolition: by exact names, all doubles, what comes late, and nothing else."""
+"""Cleanup: by exact names, all duplicates, what comes late, and nothing else."""
 
 from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,17 @@ import pytest
 from support.broken_api import Fault
 
 from sfcperf.drivers.base import Resource
-from sfcperf.drivers.openstack.api import retry
-from sfcperf.drivers.openstack.cleanup import journal_cleanup, removal, workdirs
-from sfcperf.drivers.openstack.cleanup.journal_cleanup import demolish, remove
-from sfcperf.drivers.openstack.planning.endpoint_options import Standing
-from sfcperf.drivers.openstack.resources.resource_kinds import Kind
+from sfcperf.drivers.openstack import cleanup
+from sfcperf.drivers.openstack.cleanup import journal_cleanup, remove, workdirs
+from sfcperf.drivers.openstack.model import ExistingMachine
+from sfcperf.drivers.openstack.resources import Kind
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.ssh_keys import make_key
 
+from .conftest import FAST
+
 Start = Callable[..., Any]
+clean_up = partial(cleanup.clean_up, retry=FAST)
 RUN = "sfcperf-abc123"
 FWD = f"{RUN}-01-fwd"
 
@@ -69,7 +72,19 @@ def left(api: Any) -> dict[str, list[str]]:
     return {name: names for name in COLLECTIONS if (names := api.names(name))}
 
 
-class TestMachinesThatStood:
+def late_network(api: Any) -> Callable[[float], None]:
+    """A pause at the end of which a network of the run appears, once."""
+    paused: list[float] = []
+
+    def pause(seconds: float) -> None:
+        if not paused:
+            api.add("networks", f"{RUN}-data")
+        paused.append(seconds)
+
+    return pause
+
+
+class TestExistingMachines:
     def test_one_that_is_away_keeps_nothing_else(self, bench: Start, tmp_path: Path) -> None:
         """Its folder is told; the cloud's things go."""
         api = bench().api
@@ -77,17 +92,17 @@ class TestMachinesThatStood:
         key, public = make_key(tmp_path)
         with socket.create_server(("127.0.0.1", 0)) as nobody:
             port = nobody.getsockname()[1]
-        away = Standing(
+        away = ExistingMachine(
             *("client", "127.0.0.1", port, "lab", public.split(" sfcperf")[0], key), "eth1", "port"
         )
         folder = workdirs.resource(away, Path("/tmp/sfcperf-abc123-client"))
         assert (folder.detail or {})["key_file"] == str(key.absolute())
         left_behind = [folder, *journal(*ALL)]
-        assert folder.name in " ".join(demolish(left_behind, dry_run=True))
+        assert folder.name in " ".join(clean_up(left_behind, dry_run=True))
         with pytest.raises(
             DeploymentError, match=r"folder /tmp/.*-client of 127\.0\.0\.1"
         ) as error:
-            demolish(left_behind)
+            clean_up(left_behind)
         assert "Connection refused" in error.value.message
         assert left(api) == {}
 
@@ -96,7 +111,7 @@ class TestWhatGoes:
     def test_everything_in_the_journal(self, bench: Start) -> None:
         api = bench().api
         build(api)
-        lines = demolish(journal(*ALL))
+        lines = clean_up(journal(*ALL))
         assert left(api) == {}
         assert len(lines) == len(set(lines)) == len(ALL)
         assert any(line.startswith(f"server {FWD} (") for line in lines)
@@ -107,38 +122,36 @@ class TestWhatGoes:
         names = [f"sfcperf-{tag}-{n:02d}-fwd" for tag in ("abc123", "xyz789") for n in range(12)]
         for name in names:
             api.add("servers", name, status="ACTIVE")
-        assert len(demolish(journal(*((Kind.SERVER, name) for name in names)))) == 24
+        assert len(clean_up(journal(*((Kind.SERVER, name) for name in names)))) == 24
         assert left(api) == {}
 
     def test_again_finds_nothing(self, bench: Start) -> None:
         api = bench().api
         build(api)
-        demolish(journal(*ALL))
-        assert demolish(journal(*ALL)) == []
+        clean_up(journal(*ALL))
+        assert clean_up(journal(*ALL)) == []
 
     def test_a_dry_run_says_the_same_and_changes_nothing(self, bench: Start) -> None:
         api = bench().api
         build(api)
         before = left(api)
-        would = demolish(journal(*ALL), dry_run=True)
+        would = clean_up(journal(*ALL), dry_run=True)
         assert left(api) == before
         assert not any(method == "DELETE" for method, _ in api.requests)
-        assert set(would) == set(demolish(journal(*ALL)))
+        assert set(would) == set(clean_up(journal(*ALL)))
 
     def test_doubles_go_too(self, bench: Start) -> None:
         api = bench().api
         for _ in range(3):
             api.add("networks", f"{RUN}-data")
-        assert len(demolish(journal((Kind.NETWORK, f"{RUN}-data")))) == 3
+        assert len(clean_up(journal((Kind.NETWORK, f"{RUN}-data")))) == 3
         assert left(api) == {}
 
     def test_what_comes_late_is_seen(self, bench: Start, monkeypatch: pytest.MonkeyPatch) -> None:
         """A request that was under way when sfcperf was killed."""
-        monkeypatch.setattr(journal_cleanup, "LATE_S", 2.0)
         api = bench().api
-        api.late_s = 0.3
-        api.later("networks", {"name": f"{RUN}-data"})
-        assert len(demolish(journal((Kind.NETWORK, f"{RUN}-data")))) == 1
+        monkeypatch.setattr(journal_cleanup, "pause", late_network(api))
+        assert len(clean_up(journal((Kind.NETWORK, f"{RUN}-data")))) == 1
         assert left(api) == {}
 
     def test_pieces_of_chains_with_names_of_others_hang_on_our_ports(self, bench: Start) -> None:
@@ -148,7 +161,7 @@ class TestWhatGoes:
         group = api.add("sfc/port_pair_groups", "stack-group-x7", port_pairs=[pair])
         fc = api.add("sfc/flow_classifiers", "stack-fc-x7", logical_source_port=into)
         api.add("sfc/port_chains", "x7", port_pair_groups=[group], flow_classifiers=[fc])
-        demolish(journal((Kind.PORT, f"{FWD}-in")))
+        clean_up(journal((Kind.PORT, f"{FWD}-in")))
         assert left(api) == {}
 
     def test_ports_of_others_in_our_network_go_with_it(self, bench: Start) -> None:
@@ -156,14 +169,14 @@ class TestWhatGoes:
         net = api.add("networks", f"{RUN}-data")
         api.add("ports", "made-by-a-stack", network_id=net, device_owner="compute:nova")
         api.add("ports", "dhcp", network_id=net, device_owner="network:dhcp")
-        demolish(journal((Kind.NETWORK, f"{RUN}-data")))
+        clean_up(journal((Kind.NETWORK, f"{RUN}-data")))
         assert left(api) == {"ports": ["dhcp"]}
 
     def test_servers_are_gone_before_ports_are_asked_to_go(self, bench: Start) -> None:
         api = bench().api
         api.deaths = 5
         build(api)
-        demolish(journal(*ALL))
+        clean_up(journal(*ALL))
         deletions = [path for method, path in api.requests if method == "DELETE"]
         last_look = max(
             number
@@ -195,7 +208,7 @@ class TestWhatStays:
         api.add("networks", f"{RUN}-data")
         for collection in ("networks", "servers", "os-keypairs"):
             api.add(collection, neighbour, status="ACTIVE")
-        demolish(
+        clean_up(
             journal(
                 (Kind.NETWORK, f"{RUN}-data"),
                 (Kind.SERVER, FWD),
@@ -208,7 +221,7 @@ class TestWhatStays:
         """An administrator sees it."""
         api = bench().api
         api.add("networks", f"{RUN}-data", project_id="q" * 32)
-        demolish(journal((Kind.NETWORK, f"{RUN}-data")))
+        clean_up(journal((Kind.NETWORK, f"{RUN}-data")))
         assert left(api) == {"networks": [f"{RUN}-data"]}
 
     def test_chains_through_ports_of_others(self, bench: Start) -> None:
@@ -217,7 +230,7 @@ class TestWhatStays:
         other = api.add("ports", "theirs")
         pair = api.add("sfc/port_pairs", "theirs", ingress=other, egress=other)
         api.add("sfc/port_pair_groups", "theirs", port_pairs=[pair])
-        demolish(journal((Kind.PORT, f"{FWD}-in")))
+        clean_up(journal((Kind.PORT, f"{FWD}-in")))
         assert left(api) == {
             "ports": ["theirs"],
             "sfc/port_pairs": ["theirs"],
@@ -231,7 +244,7 @@ class TestTrouble:
     def test_lost_answers(self, bench: Start, path: str, how: Any) -> None:
         api = bench(Fault("DELETE", path, how)).api
         build(api)
-        demolish(journal(*ALL))
+        clean_up(journal(*ALL))
         assert left(api) == {}
 
     @pytest.mark.parametrize("status", [401, 404, 409, 429, 500, 503])
@@ -239,20 +252,17 @@ class TestTrouble:
         fault = Fault("DELETE", "/(ports|servers|networks)/", status=status, times=3)
         api = bench(fault).api
         build(api)
-        demolish(journal(*ALL))
+        clean_up(journal(*ALL))
         assert left(api) == {}
         assert fault.times == 0
 
-    def test_what_stays_is_named_with_the_reason_and_the_rest_goes(
-        self, bench: Start, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(removal, "GONE_S", 0.3)
-        monkeypatch.setattr(retry, "IN_USE_S", 0.1)
+    def test_what_stays_is_named_with_the_reason_and_the_rest_goes(self, bench: Start) -> None:
         body = {"NeutronError": {"message": "the port is locked by a customer"}}
-        api = bench(Fault("DELETE", "/ports/", status=409, body=body, times=-1), patience_s=0.2).api
+        api = bench(Fault("DELETE", "/ports/", status=409, body=body, times=-1)).api
+        impatient = replace(FAST, timeout_s=0.2, conflict_timeout_s=0.1, removal_timeout_s=0.3)
         build(api)
         with pytest.raises(DeploymentError) as caught:
-            demolish(journal(*ALL))
+            clean_up(journal(*ALL), retry=impatient)
         words = str(caught.value)
         assert f"port {FWD}-in (" in words and f"port {FWD}-out (" in words
         assert "the port is locked by a customer (HTTP 409)" in words
@@ -263,11 +273,8 @@ class TestTrouble:
         api = bench().api
         build(api)
         api.faults.append(Fault("GET", "/network/", "lost before", times=-1))
-        patient = partial(journal_cleanup.Cloud, patience_s=1.0)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(journal_cleanup, "Cloud", patient)
-            with pytest.raises(DeploymentError) as caught:
-                demolish(journal(*ALL))
+        with pytest.raises(DeploymentError) as caught:
+            clean_up(journal(*ALL), retry=replace(FAST, timeout_s=0.3))
         words = str(caught.value)
         assert f"network {RUN}-data: neutron does not answer" in words
         assert f"server {FWD}: neutron does not answer" in words
@@ -276,7 +283,7 @@ class TestTrouble:
         asked = {path.partition("?")[0] for _, path in api.requests if "/network/" in path}
         assert asked == {"/network/v2.0/ports"}
         api.faults.clear()
-        demolish(journal(*ALL))
+        clean_up(journal(*ALL))
         assert left(api) == {}
 
     def test_without_the_cloud_each_thing_is_named(
@@ -285,33 +292,28 @@ class TestTrouble:
         (tmp_path / "none.yaml").write_text("clouds: {}\n")
         monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(tmp_path / "none.yaml"))
         with pytest.raises(DeploymentError, match=f"server {FWD}: no OpenStack cloud") as caught:
-            demolish(journal(*ALL))
+            clean_up(journal(*ALL))
         assert f"port {FWD}-in" in str(caught.value)
 
     def test_another_project_is_not_taken_for_an_empty_one(self, bench: Start) -> None:
         api = bench().api
         build(api)
         with pytest.raises(DeploymentError, match="the run was in project qqq"):
-            demolish(journal(*ALL, project="q" * 32))
+            clean_up(journal(*ALL, project="q" * 32))
 
     def test_a_kind_of_another_version(self, bench: Start) -> None:
         bench()
         with pytest.raises(DeploymentError, match="satellite"):
-            demolish(journal(("satellite", "s")))
+            clean_up(journal(("satellite", "s")))
 
     def test_an_orderly_removal_looks_twice_only_after_a_lost_answer(
         self, bench: Start, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(journal_cleanup, "LATE_S", 2.0)
         workplace = bench()
         api, cloud = workplace.api, workplace.cloud
-        for doubtful in (False, True):
-            _ = cloud.connection
-            api.late_s = 1.0
-            api.later("networks", {"name": f"{RUN}-data"})
-            cloud.doubtful = doubtful
+        for lost_answer in (False, True):
+            monkeypatch.setattr(journal_cleanup, "pause", late_network(api))
+            cloud.lost_answer = lost_answer
             lines = remove(cloud, journal((Kind.NETWORK, f"{RUN}-data")))
-            assert bool(lines) == doubtful
-            for timer in api._timers:
-                timer.join()
-            api.things["networks"].clear()
+            assert bool(lines) == lost_answer
+            assert left(api) == {}
