@@ -65,11 +65,7 @@ class OpenStackDriver(Driver):
         from sfcperf.drivers.openstack.cleanup import workdirs
         from sfcperf.drivers.openstack.compute import diagnostics
         from sfcperf.drivers.openstack.network import bound_port
-        from sfcperf.drivers.openstack.planning import (
-            check_quota,
-            most_machines,
-            scenario_machines,
-        )
+        from sfcperf.drivers.openstack.planning import check_quota, most_machines, scenario_machines
 
         needed = [scenario_machines(scenario, self.config) for scenario in scenarios]
         existing = {machine for machines in needed for machine in machines.existing}

@@ -14,19 +14,12 @@ from collections.abc import Mapping
 from ipaddress import IPv4Network
 from typing import Any
 
+from sfcperf.drivers.openstack import resources
 from sfcperf.drivers.openstack.api import Cloud, each
 from sfcperf.drivers.openstack.compute import Machine
 from sfcperf.drivers.openstack.model import DATA, EGRESS, INGRESS, PREFIX_LENGTH, ChainPlan
 from sfcperf.drivers.openstack.network import Port
-from sfcperf.drivers.openstack.resources import (
-    Kind,
-    LifecycleContext,
-    NamedResource,
-    create,
-    delete,
-    find,
-    id_of,
-)
+from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, NamedResource
 from sfcperf.plugins import Requirement
 from sfcperf.workflow.model import Match
 
@@ -108,8 +101,10 @@ def chain(
     fields = classifier_of(plan, machines)
     unchain(context)
     network, run = cloud.connection.network, context.names.run
-    matching = create(cloud, Kind.CLASSIFIER, run, network.create_sfc_flow_classifier, **fields)
-    made = create(
+    matching = resources.create(
+        cloud, Kind.CLASSIFIER, run, network.create_sfc_flow_classifier, **fields
+    )
+    made = resources.create(
         cloud,
         Kind.CHAIN,
         run,
@@ -119,14 +114,14 @@ def chain(
         chain_parameters={"correlation": "mpls", "symmetric": plan.symmetric},
     )
     correlation = dict(made.chain_parameters or {}).get("correlation", "mpls")
-    return facts(id_of(made), "networking-sfc", correlation, plan.symmetric, fields)
+    return facts(resources.id_of(made), "networking-sfc", correlation, plan.symmetric, fields)
 
 
 def unchain(context: LifecycleContext) -> None:
     """Remove chain and classifier; pairs and groups stay with their machines."""
     for kind, name in chain_resources(context):
-        for found in find(context.cloud, kind, name):
-            delete(context.cloud, kind, name, found)
+        for found in resources.find(context.cloud, kind, name):
+            resources.delete(context.cloud, kind, name, found)
 
 
 def _group(cloud: Cloud, machine: Machine) -> str:
@@ -134,6 +129,6 @@ def _group(cloud: Cloud, machine: Machine) -> str:
     network, name = cloud.connection.network, machine.plan.name
     ingress, egress = machine.ports[INGRESS].id, machine.ports[EGRESS].id
     make_pair, make_group = network.create_sfc_port_pair, network.create_sfc_port_pair_group
-    pair = create(cloud, Kind.PAIR, name, make_pair, ingress=ingress, egress=egress)
-    group = create(cloud, Kind.PAIR_GROUP, name, make_group, port_pairs=[pair.id])
-    return id_of(group)
+    pair = resources.create(cloud, Kind.PAIR, name, make_pair, ingress=ingress, egress=egress)
+    group = resources.create(cloud, Kind.PAIR_GROUP, name, make_group, port_pairs=[pair.id])
+    return resources.id_of(group)

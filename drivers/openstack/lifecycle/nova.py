@@ -8,13 +8,7 @@ from typing import Any
 
 from sfcperf.drivers.openstack.api import Cloud
 from sfcperf.drivers.openstack.cleanup import remove_journaled
-from sfcperf.drivers.openstack.compute import (
-    METADATA,
-    BootingServers,
-    Flavors,
-    Machine,
-    placement,
-)
+from sfcperf.drivers.openstack.compute import METADATA, BootingServers, Flavors, Machine, placement
 from sfcperf.drivers.openstack.lifecycle import chaining
 from sfcperf.drivers.openstack.lifecycle.base import Lifecycle, machine_resources
 from sfcperf.drivers.openstack.model import ChainPlan, Config, MachinePlan, joined

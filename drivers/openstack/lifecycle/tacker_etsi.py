@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sfcperf.drivers.openstack import resources
 from sfcperf.drivers.openstack.compute import Placement
 from sfcperf.drivers.openstack.lifecycle import heat_template, tacker_package
 from sfcperf.drivers.openstack.lifecycle.base import machine_resources
@@ -20,9 +21,6 @@ from sfcperf.drivers.openstack.resources import (
     Kind,
     NamedResource,
     TackerObject,
-    ensure,
-    find,
-    lcm_operations,
 )
 
 ONBOARDING_TIMEOUT_S = 120.0
@@ -41,7 +39,7 @@ class EtsiVnfs(TackerVnfs):
 
     def made_resources(self, plan: MachinePlan) -> list[NamedResource]:
         """See TackerVnfs.made_resources: the names of stacks are Tacker's choice."""
-        instances = find(self.context.cloud, Kind.VNF_INSTANCE, plan.name)
+        instances = resources.find(self.context.cloud, Kind.VNF_INSTANCE, plan.name)
         return [*self.resources(plan), *(_stack(instance.id) for instance in instances)]
 
     def document(self, plan: MachinePlan, networks: RunNetworks, place: Placement) -> bytes:
@@ -59,7 +57,7 @@ class EtsiVnfs(TackerVnfs):
             made = self.server.once(lambda client: client.create_vnf_package(body))
             return TackerObject(made["id"], name, made["onboardingState"])
 
-        made = ensure(cloud, Kind.VNF_PACKAGE, name, make)
+        made = resources.ensure(cloud, Kind.VNF_PACKAGE, name, make)
         if made.status == "CREATED":
             self.server.call(
                 f"uploading VNF package {name}",
@@ -87,7 +85,7 @@ class EtsiVnfs(TackerVnfs):
             made = self.server.once(lambda client: client.create_vnf_instance(body))
             return TackerObject(made["id"], name, made["instantiationState"])
 
-        instance = ensure(cloud, Kind.VNF_INSTANCE, name, make)
+        instance = resources.ensure(cloud, Kind.VNF_INSTANCE, name, make)
         # A Tacker that forgets the instance leaves its stack.
         self.context.intend([_stack(instance.id)])
         what = f"instantiating VNF {name}"
@@ -97,7 +95,7 @@ class EtsiVnfs(TackerVnfs):
         }
 
         def requested() -> bool | None:
-            return True if lcm_operations(cloud, instance.id) else None
+            return True if resources.lcm_operations(cloud, instance.id) else None
 
         def request_it() -> bool:
             self.server.once(lambda client: client.instantiate_vnf_instance(instance.id, request))
@@ -107,7 +105,7 @@ class EtsiVnfs(TackerVnfs):
             shown = self.server.once(lambda client: client.show_vnf_instance(instance.id))
             if shown["instantiationState"] == INSTANTIATED:
                 return True
-            last = next(reversed(lcm_operations(cloud, instance.id)), None)
+            last = next(reversed(resources.lcm_operations(cloud, instance.id)), None)
             if last is None or not last["operationState"].startswith(("FAILED", "ROLLED")):
                 return None
             occurrence = self.server.once(lambda client: client.show_vnf_lcm_op_occs(last["id"]))

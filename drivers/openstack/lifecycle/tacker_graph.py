@@ -12,20 +12,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfcperf.drivers.base import Resource
+from sfcperf.drivers.openstack import resources
 from sfcperf.drivers.openstack.api import Cloud, TackerServer
 from sfcperf.drivers.openstack.cleanup import remove_journaled
 from sfcperf.drivers.openstack.compute import Machine
 from sfcperf.drivers.openstack.lifecycle import chaining, tacker_vnffgd
 from sfcperf.drivers.openstack.lifecycle.tacker_vnfs import TackerFailed, await_active
 from sfcperf.drivers.openstack.model import ChainPlan
-from sfcperf.drivers.openstack.resources import (
-    Kind,
-    LifecycleContext,
-    NamedResource,
-    TackerObject,
-    ensure,
-    find,
-)
+from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, NamedResource, TackerObject
 
 TIMEOUT_S = 120.0
 
@@ -109,7 +103,7 @@ class ForwardingGraph:
                 lambda client: TackerObject.of(getattr(client, f"create_{kind}")(body)[kind])
             )
 
-        return ensure(self.context.cloud, kind, name, make)
+        return resources.ensure(self.context.cloud, kind, name, make)
 
     def _facts(
         self, name: str, plan: ChainPlan, classifier: Mapping[str, Any]
@@ -131,7 +125,7 @@ class ForwardingGraph:
 
 
 def _first(cloud: Cloud, kind: Kind, name: str) -> Any:
-    found = find(cloud, kind, name)
+    found = resources.find(cloud, kind, name)
     if not found:
         raise TackerFailed(f"there is no {kind} {name}")
     return found[0]

@@ -7,15 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from sfcperf.drivers.openstack import resources
 from sfcperf.drivers.openstack.api import Cloud, TackerServer
-from sfcperf.drivers.openstack.resources import (
-    Kind,
-    LifecycleContext,
-    TackerObject,
-    ensure,
-    find,
-    id_of,
-)
+from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, TackerObject
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 
 _UNUSABLE = ("UNREACHABLE", "ERROR")
@@ -106,19 +100,19 @@ def ensure_vim(server: TackerServer, context: LifecycleContext) -> str:
     context.intend([(Kind.VIM, name)])
     server.cloud.log(f"openstack: registering the VIM {name} with Tacker, which keeps the password")
     body = _registration(name, project)
-    made = ensure(
+    made = resources.ensure(
         server.cloud,
         Kind.VIM,
         name,
         lambda: server.once(lambda client: TackerObject.of(client.create_vim(body)["vim"])),
     )
     _check(server.cloud, name)
-    return id_of(made)
+    return resources.id_of(made)
 
 
 def _check(cloud: Cloud, name: str) -> None:
     """A VIM may stay PENDING: some servers do not monitor VIMs."""
-    shown = find(cloud, Kind.VIM, name)
+    shown = resources.find(cloud, Kind.VIM, name)
     if not shown:
         raise EnvironmentLacks(
             f"Tacker registered the VIM {name}, but hides it from this user, who can neither use "
@@ -150,9 +144,6 @@ def _registration(name: str, project: Project) -> dict[str, Any]:
                 "user_domain_name": project.user_domain,
                 "cert_verify": str(project.verify),
             },
-            "vim_project": {
-                "name": project.project,
-                "project_domain_name": project.project_domain,
-            },
+            "vim_project": {"name": project.project, "project_domain_name": project.project_domain},
         }
     }

@@ -135,10 +135,7 @@ def _connection_point(
     return {
         "type": "tosca.nodes.nfv.CP.Tacker",
         "properties": properties,
-        "requirements": [
-            {"virtualLink": {"node": link}},
-            {"virtualBinding": {"node": vdu}},
-        ],
+        "requirements": [{"virtualLink": {"node": link}}, {"virtualBinding": {"node": vdu}}],
     }
 
 

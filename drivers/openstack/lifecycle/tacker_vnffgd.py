@@ -58,11 +58,7 @@ def descriptor(
         "topology_template": {
             "node_templates": {_PATH: {"type": "tosca.nodes.nfv.FP.TackerV2", "properties": path}},
             "groups": {
-                _GROUP: {
-                    "type": "tosca.groups.nfv.VNFFG",
-                    "properties": group,
-                    "members": [_PATH],
-                }
+                _GROUP: {"type": "tosca.groups.nfv.VNFFG", "properties": group, "members": [_PATH]}
             },
         },
     }

@@ -8,20 +8,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
 
+from sfcperf.drivers.openstack import resources
 from sfcperf.drivers.openstack.api import Cloud, TackerServer, each
 from sfcperf.drivers.openstack.compute import Flavors, Machine, Placement, placement
 from sfcperf.drivers.openstack.lifecycle import tacker_vim
 from sfcperf.drivers.openstack.model import MachinePlan
 from sfcperf.drivers.openstack.network import RunNetworks, port_of
-from sfcperf.drivers.openstack.resources import (
-    Kind,
-    LifecycleContext,
-    NamedResource,
-    TackerObject,
-    await_removal,
-    find,
-    first,
-)
+from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, NamedResource, TackerObject
 from sfcperf.errors import DeploymentError
 
 REPLACEMENTS = 1
@@ -88,7 +81,7 @@ class TackerVnfs(ABC):
                 if attempt == REPLACEMENTS:
                     raise
                 cloud.log(f"openstack: {error.message}; making a new one")
-                await_removal(cloud, self.kind, name, REMOVAL_TIMEOUT_S)
+                resources.await_removal(cloud, self.kind, name, REMOVAL_TIMEOUT_S)
         made_s = time.monotonic() - started
         ports = {
             port: port_of(_only(cloud, Kind.PORT, plan.port_name(port))) for port in plan.spec.ports
@@ -103,7 +96,7 @@ def await_active(
     what = f"{kind.upper()} {name}"
 
     def look() -> bool | None:
-        found = first(server.cloud, kind, name)
+        found = resources.first(server.cloud, kind, name)
         if found is None:
             raise TackerFailed(f"{what} disappeared while sfcperf waited for it")
         if found.status in ("ERROR", "DEAD"):
@@ -120,7 +113,7 @@ def await_active(
 
 
 def _only(cloud: Cloud, kind: Kind, name: str) -> Any:
-    found = find(cloud, kind, name)
+    found = resources.find(cloud, kind, name)
     if len(found) != 1:
         raise TackerFailed(
             f"Tacker calls the VNF active, but the cloud has {len(found)} of {kind} {name}",

@@ -10,6 +10,7 @@ LIFECYCLES = ("nova", "heat", "tacker")
 _MAY_LACK = ("hosts", "dns_servers")
 """Empty, not None."""
 
+_NAME = {"type": "string", "minLength": 1}
 PARAMETERS: Mapping[str, Any] = {
     "type": "object",
     "additionalProperties": False,
@@ -17,32 +18,27 @@ PARAMETERS: Mapping[str, Any] = {
         "cloud": {
             "description": "Name of the cloud in clouds.yaml. Absent: OS_CLOUD, or the OS_* "
             "variables of the environment.",
-            "type": "string",
-            "minLength": 1,
+            **_NAME,
         },
         "image": {
             "description": "Image of all VMs, name or id. Absent: that of each VNF's descriptor; "
             "the endpoints then need one of their own, by their options.",
-            "type": "string",
-            "minLength": 1,
+            **_NAME,
         },
         "flavor": {
             "description": "Flavor of all VMs, name or id. Absent: for each VM the smallest that "
             "has the vCPUs and the memory that the workflow or the VNF's descriptor asks for.",
-            "type": "string",
-            "minLength": 1,
+            **_NAME,
         },
         "management_network": {
             "description": "Network through which sfcperf reaches the VMs by SSH, name or id. "
             "Absent: one is made, and `external_network` leads to it.",
-            "type": "string",
-            "minLength": 1,
+            **_NAME,
         },
         "external_network": {
             "description": "External network, name or id, from which the client's VM gets a "
             "floating IP; the other VMs are reached through it. Only without `management_network`.",
-            "type": "string",
-            "minLength": 1,
+            **_NAME,
         },
         "dns_servers": {
             "description": "IPv4 addresses of name servers for the VMs, in the management network "
@@ -67,8 +63,7 @@ PARAMETERS: Mapping[str, Any] = {
         "telemetry_cloud": {
             "description": "Name in clouds.yaml whose user the monitor `diagnostics` acts as, if "
             "that of `cloud` may not read diagnostics: nova allows only administrators by default.",
-            "type": "string",
-            "minLength": 1,
+            **_NAME,
         },
         "hosts": {
             "description": "Node of the topology -> hypervisor, by availability zone (needs the "

@@ -1,10 +1,6 @@
 """Networks, ports and addresses of a run, by neutron."""
 
-from sfcperf.drivers.openstack.network.networks import (
-    RunNetworks,
-    find_network,
-    prepare_networks,
-)
+from sfcperf.drivers.openstack.network.networks import RunNetworks, find_network, prepare_networks
 from sfcperf.drivers.openstack.network.ports import (
     Port,
     bound_port,
