@@ -101,8 +101,8 @@ def _reason(cloud: Cloud, stack: Any) -> str:
         for each in resources
         if each.status.endswith("_FAILED") and each.status_reason
     ]
-    told = " ".join((stack.status_reason or "heat gives no reason").split())
-    return "; ".join(reasons[:_MOST_REASONS]) or told
+    own = " ".join((stack.status_reason or "heat gives no reason").split())
+    return "; ".join(reasons[:_MOST_REASONS]) or own
 
 
 def _outputs(stack: Any) -> Outputs:

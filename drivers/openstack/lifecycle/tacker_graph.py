@@ -19,7 +19,7 @@ from sfcperf.drivers.openstack.compute import Machine
 from sfcperf.drivers.openstack.lifecycle import chaining, tacker_vnffgd
 from sfcperf.drivers.openstack.lifecycle.tacker_vnfs import TackerFailed, await_active
 from sfcperf.drivers.openstack.model import ChainPlan
-from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, NamedResource, TackerObject
+from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, NamedResource
 
 TIMEOUT_S = 120.0
 
@@ -89,21 +89,12 @@ class ForwardingGraph:
     def _make(self, name: str, descriptor: dict[str, Any], plan: ChainPlan) -> None:
         cloud = self.context.cloud
         vnfs = {function: _first(cloud, Kind.VNF, function).id for function in plan.functions}
-        vnffgd = self._created(Kind.VNFFGD, name, {"template": {"vnffgd": descriptor}})
+        template = {"vnffgd": descriptor}
+        vnffgd = resources.create_in_tacker(self.server, Kind.VNFFGD, name, template=template)
         fields = {"vnffgd_id": vnffgd.id, "vnf_mapping": vnfs, "symmetrical": plan.symmetric}
-        self._created(Kind.VNFFG, name, fields)
+        resources.create_in_tacker(self.server, Kind.VNFFG, name, **fields)
         no_reason = "Tacker gives no reason; its server's log does"
         await_active(self.server, Kind.VNFFG, name, TIMEOUT_S, no_reason)
-
-    def _created(self, kind: Kind, name: str, fields: Mapping[str, Any]) -> TackerObject:
-        body = {str(kind): {"name": name, **fields}}
-
-        def make() -> TackerObject:
-            return self.server.once(
-                lambda client: TackerObject.of(getattr(client, f"create_{kind}")(body)[kind])
-            )
-
-        return resources.ensure(self.context.cloud, kind, name, make)
 
     def _facts(
         self, name: str, plan: ChainPlan, classifier: Mapping[str, Any]

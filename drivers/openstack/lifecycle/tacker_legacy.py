@@ -12,7 +12,7 @@ from sfcperf.drivers.openstack.lifecycle.base import machine_resources
 from sfcperf.drivers.openstack.lifecycle.tacker_vnfs import TackerVnfs, await_active
 from sfcperf.drivers.openstack.model import MachinePlan
 from sfcperf.drivers.openstack.network import RunNetworks
-from sfcperf.drivers.openstack.resources import Kind, NamedResource, TackerObject, ensure, id_of
+from sfcperf.drivers.openstack.resources import Kind, NamedResource, create_in_tacker
 
 
 class LegacyVnfs(TackerVnfs):
@@ -33,23 +33,12 @@ class LegacyVnfs(TackerVnfs):
 
     def onboard(self, name: str, document: tacker_vnfd.Template) -> str:
         """See TackerVnfs.onboard."""
-        body = {"vnfd": {"name": name, "attributes": {"vnfd": document}}}
-
-        def make() -> TackerObject:
-            return self.server.once(
-                lambda client: TackerObject.of(client.create_vnfd(body)["vnfd"])
-            )
-
-        return id_of(ensure(self.context.cloud, Kind.VNFD, name, make))
+        attributes = {"vnfd": document}
+        return create_in_tacker(self.server, Kind.VNFD, name, attributes=attributes).id
 
     def instantiate(self, name: str, descriptor: str, vim: str) -> None:
         """See TackerVnfs.instantiate."""
         fields = {"vnfd_id": descriptor, "vim_id": vim, "attributes": {"stack_name": name}}
-        body = {"vnf": {"name": name, **fields}}
-
-        def make() -> TackerObject:
-            return self.server.once(lambda client: TackerObject.of(client.create_vnf(body)["vnf"]))
-
-        ensure(self.context.cloud, Kind.VNF, name, make)
+        create_in_tacker(self.server, Kind.VNF, name, **fields)
         timeout_s = self.context.config.boot_timeout_s
         await_active(self.server, Kind.VNF, name, timeout_s, "Tacker gives no reason")

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from sfcperf.drivers.openstack import resources
 from sfcperf.drivers.openstack.api import Cloud, TackerServer
-from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, TackerObject
+from sfcperf.drivers.openstack.resources import Kind, LifecycleContext
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 
 _UNUSABLE = ("UNREACHABLE", "ERROR")
@@ -99,15 +99,9 @@ def ensure_vim(server: TackerServer, context: LifecycleContext) -> str:
     name = context.names.of("vim")
     context.intend([(Kind.VIM, name)])
     server.cloud.log(f"openstack: registering the VIM {name} with Tacker, which keeps the password")
-    body = _registration(name, project)
-    made = resources.ensure(
-        server.cloud,
-        Kind.VIM,
-        name,
-        lambda: server.once(lambda client: TackerObject.of(client.create_vim(body)["vim"])),
-    )
+    made = resources.create_in_tacker(server, Kind.VIM, name, **_registration(project))
     _check(server.cloud, name)
-    return resources.id_of(made)
+    return made.id
 
 
 def _check(cloud: Cloud, name: str) -> None:
@@ -130,20 +124,17 @@ def _check(cloud: Cloud, name: str) -> None:
             )
 
 
-def _registration(name: str, project: Project) -> dict[str, Any]:
+def _registration(project: Project) -> dict[str, Any]:
     return {
-        "vim": {
-            "name": name,
-            "description": "sfcperf, for one run",
-            "type": "openstack",
-            "is_default": False,
-            "auth_url": project.auth_url,
-            "auth_cred": {
-                "username": project.username,
-                "password": project.password,
-                "user_domain_name": project.user_domain,
-                "cert_verify": str(project.verify),
-            },
-            "vim_project": {"name": project.project, "project_domain_name": project.project_domain},
-        }
+        "description": "sfcperf, for one run",
+        "type": "openstack",
+        "is_default": False,
+        "auth_url": project.auth_url,
+        "auth_cred": {
+            "username": project.username,
+            "password": project.password,
+            "user_domain_name": project.user_domain,
+            "cert_verify": str(project.verify),
+        },
+        "vim_project": {"name": project.project, "project_domain_name": project.project_domain},
     }

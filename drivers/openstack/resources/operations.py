@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
-from sfcperf.drivers.openstack.api import Cloud
+from sfcperf.drivers.openstack.api import Cloud, TackerServer
 from sfcperf.drivers.openstack.resources import resource_types, tacker_objects
 from sfcperf.drivers.openstack.resources.resource_kinds import Kind
 from sfcperf.drivers.openstack.resources.resource_types import ResourceType, id_of
+from sfcperf.drivers.openstack.resources.tacker_objects import TackerObject
 
 T = TypeVar("T")
 
@@ -54,6 +55,18 @@ def ensure(cloud: Cloud, kind: Kind, name: str, make: Callable[[], T]) -> T:
 def create(cloud: Cloud, kind: Kind, name: str, call: Callable[..., T], **fields: Any) -> T:
     """The resource of this name, made by `call(name=name, **fields)` if it is not there."""
     return ensure(cloud, kind, name, lambda: call(name=name, **fields))
+
+
+def create_in_tacker(server: TackerServer, kind: Kind, name: str, **fields: Any) -> TackerObject:
+    """The object of Tacker's legacy API of this name, made with these fields if it is not there."""
+    body = {str(kind): {"name": name, **fields}}
+
+    def make() -> TackerObject:
+        return server.once(
+            lambda client: TackerObject.of(getattr(client, f"create_{kind}")(body)[kind])
+        )
+
+    return ensure(server.cloud, kind, name, make)
 
 
 def delete(cloud: Cloud, kind: Kind, name: str, found: Any) -> None:
