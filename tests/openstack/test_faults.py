@@ -134,7 +134,7 @@ def context() -> LifecycleContext:
     }
     config = Config.of({**defaults, **given})
     names = Names(f"f{os.getpid():05d}"[-6:])
-    return LifecycleContext(Cloud(NAME, print), config, names, ListJournal(), print)
+    return LifecycleContext(Cloud(NAME, print), config, names, ListJournal())
 
 
 def test_requests_that_come_late_make_no_doubles(

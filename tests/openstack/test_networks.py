@@ -1,4 +1,4 @@
-"""RunNetworks of a run on the real cloud: a management network of its own, behind a router."""
+"""Networks of a run on the real cloud: a management network of its own, behind a router."""
 
 from __future__ import annotations
 

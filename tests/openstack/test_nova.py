@@ -181,7 +181,7 @@ def test_a_hypervisor_is_known_to_an_administrator(context: LifecycleContext, ad
 def test_quota(context: LifecycleContext) -> None:
     spec = function(context.names, 1).spec
     check_quota(context.cloud, {spec: 3}, context.config)
-    with pytest.raises(EnvironmentLacks, match="VMs: 100000 wanted") as caught:
+    with pytest.raises(EnvironmentLacks, match="VMs: 100000 needed") as caught:
         check_quota(context.cloud, {spec: 100000}, context.config)
     for what in ("vCPUs", "MiB of memory", "ports", "port pairs", "port pair groups"):
         assert f"{what}: " in caught.value.message

@@ -26,7 +26,7 @@ def lifecycle_context(folder: Path, settings: Mapping[str, Any] | None = None) -
     names = Names(secrets.token_hex(3))
     cloud = Cloud(config.cloud, print)
     journal = FileJournal(folder / f"journal-{names.tag}.jsonl").of(0)
-    return LifecycleContext(cloud, config, names, journal, print)
+    return LifecycleContext(cloud, config, names, journal)
 
 
 def public_key() -> str:

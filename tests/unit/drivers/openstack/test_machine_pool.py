@@ -12,7 +12,7 @@ FORWARDER = MachineSpec("function", "fwd", "forwarder", "guest", None, 1, 256, N
 CLIENT = MachineSpec("endpoint", "client", "endpoint", "guest", None, 1, 256, None, None)
 
 
-def standing(plan: MachinePlan) -> Guest:
+def running(plan: MachinePlan) -> Guest:
     machine = Machine(plan, "id", {}, 0.0)
     nobody = cast(Any, None)
     return Guest(machine, nobody, nobody, {}, 0.0, vcpus=1, memory_mib=200)
@@ -35,7 +35,7 @@ def test_names_tell_the_run_and_the_vnf() -> None:
 def test_who_stands_is_lent_again_and_the_rest_is_made() -> None:
     machines = pool()
     _, plans = machines.assign([(CLIENT, "10.0.0.1"), (FORWARDER, None)])
-    guests = [standing(plan) for plan in plans]
+    guests = [running(plan) for plan in plans]
     for guest in guests:
         machines.add(guest)
     chosen, plans = machines.assign([(CLIENT, "10.0.0.1"), (FORWARDER, None), (FORWARDER, None)])
@@ -46,8 +46,8 @@ def test_who_stands_is_lent_again_and_the_rest_is_made() -> None:
 def test_another_shape_or_address_is_another_machine() -> None:
     machines = pool()
     _, (plan, other) = machines.assign([(CLIENT, "10.0.0.1"), (FORWARDER, None)])
-    machines.add(standing(plan))
-    machines.add(standing(other))
+    machines.add(running(plan))
+    machines.add(running(other))
     larger = replace(FORWARDER, vcpus=2)
     _, plans = machines.assign([(CLIENT, "10.0.0.9"), (larger, None)])
     assert len(plans) == 2

@@ -290,7 +290,7 @@ class TestClassifier:
         }
 
 
-class TestGround:
+class TestRunNetworks:
     KEY = "ssh-ed25519 AAAA test"
 
     def _ready(self, bench: Start, *faults: Fault, **settings: Any) -> Any:
