@@ -8,15 +8,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfcperf.drivers.base import Driver, DriverContext, Resource
-from sfcperf.drivers.openstack.config import PARAMETERS, Config
+from sfcperf.drivers.openstack.model import PARAMETERS, Config
 from sfcperf.errors import SfcperfError
 from sfcperf.management.deployment import Deployment, TraversalProof
 from sfcperf.plugins import Requirement
 from sfcperf.workflow.model import Scenario
 
 if TYPE_CHECKING:
-    from sfcperf.drivers.openstack.region import Region
-    from sfcperf.drivers.openstack.site import Site
+    from sfcperf.drivers.openstack.cloud_session import CloudSession
+    from sfcperf.drivers.openstack.scenario_deployment import ScenarioDeployment
 
 PING_TIMEOUT_S = 5
 
@@ -24,7 +24,7 @@ PING_TIMEOUT_S = 5
 class OpenStackDriver(Driver):
     """Endpoints and functions are VMs, kept from one scenario to the next; the cloud chains them.
 
-    openstacksdk takes half a second to import: it comes with the first use of the cloud.
+    Other modules are imported when they are used, so that commands without a cloud start fast.
     """
 
     name = "openstack"
@@ -35,84 +35,87 @@ class OpenStackDriver(Driver):
     def __init__(self, context: DriverContext) -> None:
         super().__init__(context)
         self.config = Config.of(context.config)
-        self._sites: dict[str, Site] = {}
-        self._doubted: set[str] = set()
-        """Deployments whose machines may be ill."""
+        self._deployments: dict[str, ScenarioDeployment] = {}
+        self._suspect: set[str] = set()
+        """Deployments whose machines may be at fault."""
         self._deployed = 0
 
     @classmethod
     def requirements(cls, config: Mapping[str, Any]) -> list[Requirement]:
         """See Driver.requirements."""
-        from sfcperf.drivers.openstack import checks, diagnostics, traversal
+        from sfcperf.drivers.openstack import planning, traversal
+        from sfcperf.drivers.openstack.compute import diagnostics
 
         ours = Config.of(config)
         return [
-            *checks.requirements(ours),
+            *planning.requirements(ours),
             *diagnostics.requirements(ours),
             *traversal.requirements(),
         ]
 
     def admit(self, scenarios: Sequence[Scenario]) -> None:
         """See Driver.admit."""
-        from sfcperf.drivers.openstack.admission import admit
+        from sfcperf.drivers.openstack.planning import validate
 
-        admit(scenarios, self.config)
+        validate(scenarios, self.config)
 
     def afford(self, scenarios: Sequence[Scenario]) -> None:
         """See Driver.afford."""
-        from sfcperf.drivers.openstack import checks, diagnostics, ports, workdirs
-        from sfcperf.drivers.openstack.cloud import Cloud
-        from sfcperf.drivers.openstack.shapes import most, needs
+        from sfcperf.drivers.openstack.api import Cloud
+        from sfcperf.drivers.openstack.cleanup import workdirs
+        from sfcperf.drivers.openstack.compute import diagnostics
+        from sfcperf.drivers.openstack.network import bound_port
+        from sfcperf.drivers.openstack.planning import check_quota, most_machines, scenario_machines
 
-        asked = [needs(scenario, self.config) for scenario in scenarios]
-        standing = {one for each in asked for one in each.standing}
+        needed = [scenario_machines(scenario, self.config) for scenario in scenarios]
+        existing = {machine for machines in needed for machine in machines.existing}
         with closing(Cloud(self.config.cloud, self.context.log)) as cloud:
-            checks.check_quota(cloud, checks.needs_of(most(asked), self.config))
+            check_quota(cloud, most_machines(needed), self.config)
             diagnostics.check(cloud, self.config, scenarios)
-            for one in standing:
-                ports.bound_port(cloud, one.port)
-        for one in standing:
-            workdirs.check(one)
+            for machine in existing:
+                bound_port(cloud, machine.port)
+        for machine in existing:
+            workdirs.check(machine)
 
     def deploy(self, scenario: Scenario) -> Deployment:
         """See Driver.deploy."""
-        from sfcperf.drivers.openstack.describe import describe
+        from sfcperf.drivers.openstack.description import describe
 
-        # What an earlier tear-down could not end is in the way of the next scenario.
-        for identity in list(self._sites):
+        # What an earlier tear-down could not end would disturb the next scenario.
+        for identity in list(self._deployments):
             self._remove(identity)
         self._deployed += 1
         identity = f"d{self._deployed:04d}-{scenario.id}"
-        site = self._region.site(scenario, self.context.state_dir / "outputs" / identity)
-        self._sites[identity] = site
+        deployed = self._session.deploy(scenario, self.context.state_dir / "outputs" / identity)
+        self._deployments[identity] = deployed
         try:
-            site.prepare()
-            self._region.chain(site)
+            deployed.prepare()
+            self._session.chain(deployed)
         except BaseException as error:
-            if isinstance(error, SfcperfError) and not site.ready:
-                self._doubted.add(identity)
-            # What cannot be removed now is tried again before the next one; why it failed counts.
+            if isinstance(error, SfcperfError) and not deployed.ready:
+                self._suspect.add(identity)
+            # What cannot be removed now is tried again before the next one; the first error counts.
             with suppress(SfcperfError):
                 self._remove(identity)
             raise
-        return describe(identity, site, self._region.diagnostics(site))
+        return describe(identity, deployed, self._session.diagnostics(deployed))
 
     def prove_traversal(self, deployment: Deployment, scenario: Scenario) -> TraversalProof:
         """See Driver.prove_traversal."""
-        from sfcperf.drivers.openstack.plan import DATA
+        from sfcperf.drivers.openstack.model import DATA
         from sfcperf.drivers.openstack.traversal import prove
 
-        site = self._sites[deployment.id]
+        deployed = self._deployments[deployment.id]
         macs = {
-            "client": (site.client.port(DATA).mac,),
-            "server": (site.server.port(DATA).mac,),
+            "client": (deployed.client.port(DATA).mac,),
+            "server": (deployed.server.port(DATA).mac,),
         }
         folder = self.context.raw_dir / f"traversal-{deployment.id}"
         proof = prove(
             deployment.client, deployment.server, deployment.functions, macs, scenario, folder
         )
         if not proof.proven:
-            self._doubted.add(deployment.id)
+            self._suspect.add(deployment.id)
         return proof
 
     def problems(self, deployment: Deployment) -> list[str]:
@@ -124,60 +127,60 @@ class OpenStackDriver(Driver):
         ]
         if not found:
             server = deployment.server.address
-            # Until the first reply: a single lost packet is no illness.
+            # Until the first reply: a single lost packet is no problem.
             argv = ["ping", "-n", "-c", "1", "-i", "0.2", "-w", str(PING_TIMEOUT_S), server]
             host = deployment.client.host
             pinged = host.run(argv, timeout_s=PING_TIMEOUT_S + 30, check=False)
             if pinged.returncode != 0:
-                found.append(f"the client does not reach the server at {server} by ping")
+                found.append(f"the client cannot ping the server at {server}")
         if found:
-            self._doubted.add(deployment.id)
+            self._suspect.add(deployment.id)
         return found
 
     def teardown(self, deployment: Deployment) -> None:
-        """The chain goes, functions end; VMs stand for the next scenario."""
+        """Removes the chain and ends functions; VMs run on for the next scenario."""
         self._remove(deployment.id)
 
     def close(self) -> None:
         """See Driver.close."""
-        for identity in list(self._sites):
-            # What does not end goes with the VM that it is in.
+        for identity in list(self._deployments):
+            # What does not end goes with its VM.
             with suppress(SfcperfError):
                 self._remove(identity)
-        self._sites.clear()
-        if "_region" in vars(self):
-            self._region.close()
+        self._deployments.clear()
+        if "_session" in vars(self):
+            self._session.close()
 
     def facts(self) -> Mapping[str, Any]:
         """See Driver.facts."""
-        return self._region.facts()
+        return self._session.facts()
 
     @classmethod
     def undo(cls, resources: Sequence[Resource], *, dry_run: bool) -> list[str]:
         """See Driver.undo."""
-        from sfcperf.drivers.openstack.demolition import demolish
+        from sfcperf.drivers.openstack.cleanup import clean_up
 
-        return demolish(resources, dry_run=dry_run)
+        return clean_up(resources, dry_run=dry_run)
 
     @cached_property
-    def _region(self) -> Region:
-        from sfcperf.drivers.openstack.region import Region
+    def _session(self) -> CloudSession:
+        from sfcperf.drivers.openstack.cloud_session import CloudSession
 
-        return Region(self.context, self.config)
+        return CloudSession(self.context, self.config)
 
     def _remove(self, identity: str) -> None:
-        site = self._sites.get(identity)
-        if site is None:
+        deployed = self._deployments.get(identity)
+        if deployed is None:
             return
         try:
-            self._region.unchain()
+            self._session.unchain()
         finally:
             try:
-                site.stop()
+                deployed.stop()
             except SfcperfError:
-                # What is left of a function would meet the next one.
-                self._doubted.add(identity)
-        if identity in self._doubted:
-            self._region.discard(site)
-            self._doubted.remove(identity)
-        del self._sites[identity]
+                # What is left of a function would disturb the next one.
+                self._suspect.add(identity)
+        if identity in self._suspect:
+            self._session.discard(deployed)
+            self._suspect.remove(identity)
+        del self._deployments[identity]

@@ -18,10 +18,10 @@ from support.openstack_project import inventory, settled
 from support.scenarios import scenario
 
 from sfcperf.drivers.base import DriverContext
-from sfcperf.drivers.openstack import diagnostics
-from sfcperf.drivers.openstack.cloud import Cloud
+from sfcperf.drivers.openstack.api import Cloud
+from sfcperf.drivers.openstack.compute import diagnostics
 from sfcperf.drivers.openstack.driver import OpenStackDriver
-from sfcperf.drivers.openstack.plan import DATA
+from sfcperf.drivers.openstack.model import DATA
 from sfcperf.drivers.openstack.traversal import prove
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.procfs import interface_counters
@@ -123,7 +123,7 @@ def test_the_monitor_writes_telemetry(deployment: Deployment, tmp_path: Path) ->
 def test_an_ordinary_user_is_told_what_is_missing(
     driver: OpenStackDriver, deployment: Deployment
 ) -> None:
-    machines = {"client": driver._sites[deployment.id].client.machine}
+    machines = {"client": driver._deployments[deployment.id].client.machine}
     ordinary = Cloud(driver.config.cloud, print)
     with pytest.raises(MeasurementError) as caught:
         diagnostics.of(ordinary, machines)["client"]()
@@ -152,7 +152,7 @@ def test_without_its_chain_the_function_is_passed_by(
     driver: OpenStackDriver, deployment: Deployment, tmp_path: Path
 ) -> None:
     """The last test: nothing leads through the function any more."""
-    driver._region.unchain()
+    driver._session.unchain()
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         proof = proven_at_once(driver, deployment, tmp_path, length=1)
@@ -166,10 +166,10 @@ def test_without_its_chain_the_function_is_passed_by(
 def proven_at_once(
     driver: OpenStackDriver, deployment: Deployment, folder: Path, length: int
 ) -> TraversalProof:
-    site = driver._sites[deployment.id]
+    deployed = driver._deployments[deployment.id]
     macs = {
-        "client": (site.client.port(DATA).mac,),
-        "server": (site.server.port(DATA).mac,),
+        "client": (deployed.client.port(DATA).mac,),
+        "server": (deployed.server.port(DATA).mac,),
     }
     ends = (deployment.client, deployment.server)
     functions = deployment.functions[:length]

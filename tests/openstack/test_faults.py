@@ -22,12 +22,11 @@ from support.faulty_cloud.rules import Rule
 from support.faulty_cloud.troubles import MAKING, OF_LIFECYCLE, READING, REMOVING
 from support.local import ListJournal
 
-from sfcperf.drivers.openstack.cloud import Cloud
-from sfcperf.drivers.openstack.config import Config
-from sfcperf.drivers.openstack.demolition import demolish
-from sfcperf.drivers.openstack.lifecycle.base import Workshop
-from sfcperf.drivers.openstack.names import Names
-from sfcperf.drivers.openstack.networks import prepare_ground
+from sfcperf.drivers.openstack.api import Cloud
+from sfcperf.drivers.openstack.cleanup import clean_up
+from sfcperf.drivers.openstack.model import Config, Names
+from sfcperf.drivers.openstack.network import prepare_networks
+from sfcperf.drivers.openstack.resources import LifecycleContext
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.ssh_keys import make_key
 from sfcperf.plugins import load
@@ -125,7 +124,7 @@ def test_networks_that_are_never_made(
 
 
 @pytest.fixture
-def workshop() -> Workshop:
+def context() -> LifecycleContext:
     """Of a run of its own, without a run around it."""
     given = {"cloud": NAME, "management_network": "management"}
     defaults = {
@@ -135,11 +134,11 @@ def workshop() -> Workshop:
     }
     config = Config.of({**defaults, **given})
     names = Names(f"f{os.getpid():05d}"[-6:])
-    return Workshop(Cloud(NAME, print), config, names, ListJournal(), print)
+    return LifecycleContext(Cloud(NAME, print), config, names, ListJournal())
 
 
 def test_requests_that_come_late_make_no_doubles(
-    workshop: Workshop, proxy: Proxy, tmp_path: Path, leftovers: None
+    context: LifecycleContext, proxy: Proxy, tmp_path: Path, leftovers: None
 ) -> None:
     """They were given up and made again, and are heard when others already remove."""
     late = [
@@ -147,20 +146,20 @@ def test_requests_that_come_late_make_no_doubles(
         Rule(Straggle(2), "compute", "POST", r"/os-keypairs$"),
     ]
     with proxy.failing(*late) as script:
-        prepare_ground(workshop, "#!/bin/sh\n", make_key(tmp_path)[1])
-        removed = demolish(workshop.journal.outstanding())
+        prepare_networks(context, "#!/bin/sh\n", make_key(tmp_path)[1])
+        removed = clean_up(context.journal.outstanding())
     assert script.silent == []
     assert sum(line.startswith("network ") for line in removed) == 2, removed
 
 
 def test_what_cannot_be_removed_is_named(
-    workshop: Workshop, proxy: Proxy, tmp_path: Path, leftovers: None
+    context: LifecycleContext, proxy: Proxy, tmp_path: Path, leftovers: None
 ) -> None:
-    prepare_ground(workshop, "#!/bin/sh\n", make_key(tmp_path)[1])
+    prepare_networks(context, "#!/bin/sh\n", make_key(tmp_path)[1])
     with (
         proxy.failing(Rule(Answer(503), "network", "DELETE", r"/networks/", times=None)),
-        pytest.raises(DeploymentError, match=f"network {workshop.names.of('data')}.*503"),
+        pytest.raises(DeploymentError, match=f"network {context.names.of('data')}.*503"),
     ):
-        demolish(workshop.journal.outstanding())
-    removed = demolish(workshop.journal.outstanding())
+        clean_up(context.journal.outstanding())
+    removed = clean_up(context.journal.outstanding())
     assert [line.split()[0] for line in removed] == ["network"]

@@ -7,34 +7,35 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.openstack_workshop import USER_DATA, endpoint, function, public_key, workshop
+from support.openstack_context import USER_DATA, endpoint, function, lifecycle_context, public_key
 
-from sfcperf.drivers.openstack import demolition, networks
-from sfcperf.drivers.openstack.lifecycle.base import Workshop
-from sfcperf.drivers.openstack.lifecycle.heat import HeatLifecycle
-from sfcperf.drivers.openstack.plan import ChainPlan
+from sfcperf.drivers.openstack.cleanup import clean_up
+from sfcperf.drivers.openstack.lifecycle import HeatLifecycle
+from sfcperf.drivers.openstack.model import ChainPlan
+from sfcperf.drivers.openstack.network import prepare_networks
+from sfcperf.drivers.openstack.resources import LifecycleContext
 from sfcperf.workflow.model import Match
 
 pytestmark = pytest.mark.exhaustive
 
 
 @pytest.fixture
-def place(cloud: Any, leftovers: None, tmp_path: Path) -> Iterator[Workshop]:
-    made = workshop(tmp_path)
+def context(cloud: Any, leftovers: None, tmp_path: Path) -> Iterator[LifecycleContext]:
+    made = lifecycle_context(tmp_path)
     yield made
     made.cloud.close()
-    demolition.demolish(made.journal.outstanding())
+    clean_up(made.journal.outstanding())
 
 
-def test_machines_and_chains_are_stacks(place: Workshop, cloud: Any) -> None:
-    life = HeatLifecycle(place)
-    assert all(need.met for need in life.requirements(place.cloud, place.config))
-    ground = networks.prepare_ground(place, USER_DATA, public_key(), "10.31.9.0/24")
-    names = place.names
+def test_machines_and_chains_are_stacks(context: LifecycleContext, cloud: Any) -> None:
+    life = HeatLifecycle(context)
+    assert all(need.met for need in life.requirements(context.cloud, context.config))
+    run_networks = prepare_networks(context, USER_DATA, public_key(), "10.31.9.0/24")
+    names = context.names
     plans = [endpoint(names, 1, "client", "10.31.9.1"), function(names, 2), function(names, 3)]
 
-    machines = life.make(plans, ground)
-    assert [m.server_id for m in life.make(plans, ground)] == [m.server_id for m in machines]
+    machines = life.make(plans, run_networks)
+    assert [m.server_id for m in life.make(plans, run_networks)] == [m.server_id for m in machines]
     assert machines[0].ports["data"].address == "10.31.9.1"
     by_name = {machine.plan.name: machine for machine in machines}
     client, first, second = (plan.name for plan in plans)

@@ -1,4 +1,4 @@
-"""Ground of a run on the real cloud: a management network of its own, behind a router."""
+"""Networks of a run on the real cloud: a management network of its own, behind a router."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 from support.cloud_runs import PLANNED, CloudLab, workflow
-from support.openstack_workshop import USER_DATA, endpoint, public_key, workshop
+from support.openstack_context import USER_DATA, endpoint, lifecycle_context, public_key
 
-from sfcperf.drivers.openstack import demolition, floating, networks, ports
-from sfcperf.drivers.openstack.lifecycle.base import Machine
-from sfcperf.drivers.openstack.lifecycle.nova import resources
+from sfcperf.drivers.openstack.cleanup import clean_up
+from sfcperf.drivers.openstack.compute import Machine
+from sfcperf.drivers.openstack.lifecycle.base import machine_resources
+from sfcperf.drivers.openstack.network import ensure_floating_ip, ensure_ports, prepare_networks
 
 EXTERNAL_NETWORK = "external"
 
@@ -24,31 +25,31 @@ def test_a_way_in_from_outside_is_made_once_and_goes(
 ) -> None:
     """A floating IP of the port of a machine to come: nothing boots."""
     external = {"management_network": None, "external_network": EXTERNAL_NETWORK}
-    place = workshop(tmp_path, {**external, "dns_servers": ["192.0.2.53"]})
+    context = lifecycle_context(tmp_path, {**external, "dns_servers": ["192.0.2.53"]})
     try:
         key = public_key()
-        ground = networks.prepare_ground(place, USER_DATA, key, "192.168.213.0/24")
-        again = networks.prepare_ground(place, USER_DATA, key, "192.168.213.0/24")
-        assert again == ground
-        assert ground.guards == {}
+        run_networks = prepare_networks(context, USER_DATA, key, "192.168.213.0/24")
+        again = prepare_networks(context, USER_DATA, key, "192.168.213.0/24")
+        assert again == run_networks
+        assert run_networks.security_groups == {}
         told = [
             subnet.dns_nameservers
-            for network_id in (ground.data_network_id, ground.management_network_id)
+            for network_id in (run_networks.data_id, run_networks.management_id)
             for subnet in cloud.network.subnets(network_id=network_id)
         ]
         assert told == [[], ["192.0.2.53"]]
-        plan = endpoint(place.names, 1, "client", "192.168.213.1")
-        place.journal.intend(resources(place.cloud, plan))
-        machine = Machine(plan, "", ports.ensure_ports(place, plan, ground), 0.0)
+        plan = endpoint(context.names, 1, "client", "192.168.213.1")
+        context.intend(machine_resources(plan))
+        machine = Machine(plan, "", ensure_ports(context, plan, run_networks), 0.0)
         # Not the network of the endpoints, whatever that is.
         assert not machine.ports["management"].address.startswith("192.168.213.")
-        address = floating.address(place, machine)
-        assert floating.address(place, machine) == address
+        address = ensure_floating_ip(context, plan.name, machine.ports["management"])
+        assert ensure_floating_ip(context, plan.name, machine.ports["management"]) == address
         [found] = cloud.network.ips(floating_ip_address=address)
         assert found.port_id == machine.ports["management"].id
     finally:
-        place.cloud.close()
-        lines = demolition.demolish(place.journal.outstanding())
+        context.cloud.close()
+        lines = clean_up(context.journal.outstanding())
     assert {line.split()[0] for line in lines} == {
         *("floating-ip", "router", "port", "subnet", "network", "keypair"),
     }

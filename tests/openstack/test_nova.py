@@ -9,42 +9,47 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.openstack_workshop import USER_DATA, endpoint, function, public_key, workshop
+from support.openstack_context import USER_DATA, endpoint, function, lifecycle_context, public_key
 
-from sfcperf.drivers.openstack import checks, demolition, networks, ports, servers
-from sfcperf.drivers.openstack.failures import CloudError
-from sfcperf.drivers.openstack.flavors import Flavors, flavor_id
-from sfcperf.drivers.openstack.lifecycle.base import Ground, Workshop
-from sfcperf.drivers.openstack.lifecycle.nova import NovaLifecycle, resources
-from sfcperf.drivers.openstack.plan import ChainPlan
+from sfcperf.drivers.openstack.api import CloudError
+from sfcperf.drivers.openstack.cleanup import clean_up
+from sfcperf.drivers.openstack.compute import Flavors, console, placement
+from sfcperf.drivers.openstack.lifecycle import NovaLifecycle
+from sfcperf.drivers.openstack.lifecycle.base import machine_resources
+from sfcperf.drivers.openstack.model import ChainPlan
+from sfcperf.drivers.openstack.network import RunNetworks, ensure_ports, prepare_networks
+from sfcperf.drivers.openstack.planning import check_quota, requirements
+from sfcperf.drivers.openstack.resources import LifecycleContext
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.workflow.model import Match
 
 
 @pytest.fixture
-def place(cloud: Any, leftovers: None, tmp_path: Path) -> Iterator[Workshop]:
+def context(cloud: Any, leftovers: None, tmp_path: Path) -> Iterator[LifecycleContext]:
     """What is left of it in the journal is removed, and what remains fails the test."""
-    made = workshop(tmp_path)
+    made = lifecycle_context(tmp_path)
     yield made
     made.cloud.close()
-    demolition.demolish(made.journal.outstanding())
+    clean_up(made.journal.outstanding())
 
 
 @pytest.fixture
-def ground(place: Workshop) -> Ground:
-    return networks.prepare_ground(place, USER_DATA, public_key(), "10.31.7.0/24")
+def run_networks(context: LifecycleContext) -> RunNetworks:
+    return prepare_networks(context, USER_DATA, public_key(), "10.31.7.0/24")
 
 
-def test_a_chain_from_nothing_to_nothing(place: Workshop, ground: Ground, cloud: Any) -> None:
+def test_a_chain_from_nothing_to_nothing(
+    context: LifecycleContext, run_networks: RunNetworks, cloud: Any
+) -> None:
     """One boot for all of it: VMs are slow here."""
-    names = place.names
+    names = context.names
     client = endpoint(names, 1, "client", "10.31.7.1")
     server = endpoint(names, 2, "server", "10.31.7.2")
     fwd = function(names, 3)
     own = "#!/bin/sh\necho 'sfcperf-test: so did its own' >/dev/console\n"
-    fwd = replace(fwd, shape=replace(fwd.shape, user_data=own))
-    life = NovaLifecycle(place)
-    machines = life.make([client, server, fwd], ground)
+    fwd = replace(fwd, spec=replace(fwd.spec, user_data=own))
+    life = NovaLifecycle(context)
+    machines = life.make([client, server, fwd], run_networks)
 
     by_name = {machine.plan.name: machine for machine in machines}
     assert machines[0].ports["data"].address == "10.31.7.1"
@@ -54,7 +59,7 @@ def test_a_chain_from_nothing_to_nothing(place: Workshop, ground: Ground, cloud:
         assert found.metadata["sfcperf-run"] == names.tag
         for port in machine.ports.values():
             assert cloud.network.get_port(port.id).device_id == machine.server_id
-    assert [m.server_id for m in life.make([client, server, fwd], ground)] == [
+    assert [m.server_id for m in life.make([client, server, fwd], run_networks)] == [
         m.server_id for m in machines
     ]
 
@@ -70,110 +75,120 @@ def test_a_chain_from_nothing_to_nothing(place: Workshop, ground: Ground, cloud:
     assert one_way["chain"] != both_ways["chain"]
     assert [c.id for c in cloud.network.sfc_port_chains(name=names.run)] == [one_way["chain"]]
 
-    end = time.monotonic() + place.config.boot_timeout_s
+    end = time.monotonic() + context.config.boot_timeout_s
     wanted = {"sfcperf-test: user data ran", "sfcperf-test: so did its own"}
     while missing := {
         words
         for words in wanted
-        if words not in servers.console(place.cloud, by_name[fwd.name].server_id)
+        if words not in console(context.cloud, by_name[fwd.name].server_id)
     }:
         assert time.monotonic() < end, f"the guest did not print {missing}"
         time.sleep(1)
 
     life.unchain()
     life.remove([by_name[fwd.name]])
-    assert not list(cloud.network.ports(name=ports.port_name(fwd.name, "in")))
+    assert not list(cloud.network.ports(name=fwd.port_name("in")))
     assert not list(cloud.network.sfc_port_pairs(name=fwd.name))
 
 
-def test_ports_of_a_machine_are_made_once(place: Workshop, ground: Ground, cloud: Any) -> None:
-    plan = function(place.names, 1)
-    place.journal.intend(resources(place.cloud, plan))
-    made = ports.ensure_ports(place, plan, ground)
-    assert ports.ensure_ports(place, plan, ground) == made
-    assert len(list(cloud.network.ports(network_id=ground.data_network_id))) == 2
+def test_ports_of_a_machine_are_made_once(
+    context: LifecycleContext, run_networks: RunNetworks, cloud: Any
+) -> None:
+    plan = function(context.names, 1)
+    context.intend(machine_resources(plan))
+    made = ensure_ports(context, plan, run_networks)
+    assert ensure_ports(context, plan, run_networks) == made
+    assert len(list(cloud.network.ports(network_id=run_networks.data_id))) == 2
     security = cloud.network.get_port(made["in"].id)
     assert security.is_port_security_enabled is False
     management = cloud.network.get_port(made["management"].id)
-    assert list(ground.guards) == [ground.management_network_id]
-    assert management.security_group_ids == [ground.guards[ground.management_network_id]]
+    assert list(run_networks.security_groups) == [run_networks.management_id]
+    assert management.security_group_ids == [
+        run_networks.security_groups[run_networks.management_id]
+    ]
 
 
 def test_neighbours_with_similar_names_stay(
-    place: Workshop, ground: Ground, cloud: Any, request: pytest.FixtureRequest
+    context: LifecycleContext, run_networks: RunNetworks, cloud: Any, request: pytest.FixtureRequest
 ) -> None:
     """A dry run first, which changes nothing."""
-    for name in (f"{place.names.run}-data2", f"{place.names.run}x-data"):
+    for name in (f"{context.names.run}-data2", f"{context.names.run}x-data"):
         made = cloud.network.create_network(name=name)
         request.addfinalizer(lambda id_=made.id: cloud.network.delete_network(id_))
-    outstanding = place.journal.outstanding()
-    would = demolition.demolish(outstanding, dry_run=True)
-    assert cloud.network.get_network(ground.data_network_id).name == f"{place.names.run}-data"
-    assert set(demolition.demolish(outstanding)) == set(would)
+    outstanding = context.journal.outstanding()
+    would = clean_up(outstanding, dry_run=True)
+    assert cloud.network.get_network(run_networks.data_id).name == f"{context.names.run}-data"
+    assert set(clean_up(outstanding)) == set(would)
     left = {net.name for net in cloud.network.networks(project_id=cloud.current_project_id)}
-    assert {n for n in left if n.startswith(place.names.run)} == {
-        f"{place.names.run}-data2",
-        f"{place.names.run}x-data",
+    assert {n for n in left if n.startswith(context.names.run)} == {
+        f"{context.names.run}-data2",
+        f"{context.names.run}x-data",
     }
 
 
-def test_pieces_of_a_chain_that_others_named(place: Workshop, ground: Ground, cloud: Any) -> None:
+def test_pieces_of_a_chain_that_others_named(
+    context: LifecycleContext, run_networks: RunNetworks, cloud: Any
+) -> None:
     """They hang on our ports; the classifier too."""
     network = cloud.network
-    plan = function(place.names, 1)
-    place.journal.intend(resources(place.cloud, plan))
-    made = ports.ensure_ports(place, plan, ground)
+    plan = function(context.names, 1)
+    context.intend(machine_resources(plan))
+    made = ensure_ports(context, plan, run_networks)
     network.create_sfc_flow_classifier(
         name="x7", ethertype="IPv4", logical_source_port=made["in"].id
     )
-    demolition.demolish(place.journal.outstanding())
+    clean_up(context.journal.outstanding())
     assert not list(network.sfc_flow_classifiers(name="x7"))
 
 
-def test_who_may_not_make_flavors_learns_which_there_are(place: Workshop) -> None:
-    shape = replace(function(place.names, 1).shape, vcpus=64, flavor=None)
+def test_who_may_not_make_flavors_learns_which_there_are(context: LifecycleContext) -> None:
+    spec = replace(function(context.names, 1).spec, vcpus=64, flavor=None)
     with pytest.raises(EnvironmentLacks, match="no flavor of the cloud") as caught:
-        flavor_id(place, Flavors(place.cloud), shape)
+        placement(context, Flavors(context.cloud), spec)
     assert "sfcperf.large (2 vCPU, 1024 MiB)" in (caught.value.allowed or "")
 
 
-def test_who_may_not_choose_hypervisors_learns_it(place: Workshop) -> None:
-    config = replace(place.config, hosts={"node1": "sfcperf-node"})
-    found = {r.name: r for r in checks.requirements(config)}
+def test_who_may_not_choose_hypervisors_learns_it(context: LifecycleContext) -> None:
+    config = replace(context.config, hosts={"node1": "sfcperf-node"})
+    found = {r.name: r for r in requirements(config)}
     placement = found["placement on hypervisors"]
     assert not placement.met and "administrator" in placement.remedy
 
 
-def test_the_cloud_offers_what_is_needed(place: Workshop) -> None:
-    found = checks.requirements(place.config)
+def test_the_cloud_offers_what_is_needed(context: LifecycleContext) -> None:
+    found = requirements(context.config)
     assert [r for r in found if not r.met] == []
     assert {"nova", "neutron", "glance", "neutron extension sfc"} <= {r.name for r in found}
 
 
-def test_what_is_not_there_is_named(place: Workshop) -> None:
-    config = replace(place.config, image="nothing", flavor="nothing", management_network="nothing")
-    missing = {r.name for r in checks.requirements(config) if not r.met}
+def test_what_is_not_there_is_named(context: LifecycleContext) -> None:
+    config = replace(
+        context.config, image="nothing", flavor="nothing", management_network="nothing"
+    )
+    missing = {r.name for r in requirements(config) if not r.met}
     assert missing == {"image nothing", "flavor nothing", "network nothing"}
 
 
-def test_a_hypervisor_is_known_to_an_administrator(place: Workshop, admin: Any) -> None:
-    config = replace(place.config, cloud=admin.config.name, hosts={"a": "sfcperf-node", "b": "no"})
-    found = {r.name: r for r in checks.requirements(config)}
+def test_a_hypervisor_is_known_to_an_administrator(context: LifecycleContext, admin: Any) -> None:
+    config = replace(
+        context.config, cloud=admin.config.name, hosts={"a": "sfcperf-node", "b": "no"}
+    )
+    found = {r.name: r for r in requirements(config)}
     assert found["hypervisor sfcperf-node"].met
     assert not found["hypervisor no"].met and "sfcperf-node" in found["hypervisor no"].detail
 
 
-def test_quota(place: Workshop) -> None:
-    shape = function(place.names, 1).shape
-    checks.check_quota(place.cloud, checks.needs_of({shape: 3}, place.config))
-    with pytest.raises(EnvironmentLacks, match="VMs: 100000 wanted") as caught:
-        checks.check_quota(place.cloud, checks.needs_of({shape: 100000}, place.config))
+def test_quota(context: LifecycleContext) -> None:
+    spec = function(context.names, 1).spec
+    check_quota(context.cloud, {spec: 3}, context.config)
+    with pytest.raises(EnvironmentLacks, match="VMs: 100000 needed") as caught:
+        check_quota(context.cloud, {spec: 100000}, context.config)
     for what in ("vCPUs", "MiB of memory", "ports", "port pairs", "port pair groups"):
         assert f"{what}: " in caught.value.message
     assert "port chains" not in caught.value.message
 
 
-def test_console_of_nothing(place: Workshop) -> None:
+def test_console_of_nothing(context: LifecycleContext) -> None:
     with pytest.raises(CloudError, match="reading the console of server nothing") as caught:
-        servers.console(place.cloud, "nothing")
+        console(context.cloud, "nothing")
     assert caught.value.status == 404

@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.openstack_workshop import endpoint, function, public_key, workshop
+from support.openstack_context import endpoint, function, lifecycle_context, public_key
 
 from sfcperf import plugins
-from sfcperf.drivers.openstack import demolition, networks, servers
-from sfcperf.drivers.openstack.lifecycle.base import Machine, Workshop
-from sfcperf.drivers.openstack.lifecycle.tacker import TackerLifecycle
-from sfcperf.drivers.openstack.lifecycle.tacker_server import Dialect
-from sfcperf.drivers.openstack.plan import ChainPlan, MachinePlan
+from sfcperf.drivers.openstack.api.tacker_server import TackerApi
+from sfcperf.drivers.openstack.cleanup import clean_up
+from sfcperf.drivers.openstack.compute import Machine, console
+from sfcperf.drivers.openstack.lifecycle import TackerLifecycle
+from sfcperf.drivers.openstack.model import ChainPlan, MachinePlan
+from sfcperf.drivers.openstack.network import prepare_networks
+from sfcperf.drivers.openstack.resources import LifecycleContext
 from sfcperf.workflow.model import Match
 
 pytestmark = pytest.mark.exhaustive
@@ -49,27 +51,27 @@ MANY = 8
 
 
 @pytest.fixture
-def place(cloud: Any, leftovers: None, tmp_path: Path) -> Iterator[Workshop]:
-    made = workshop(tmp_path)
+def context(cloud: Any, leftovers: None, tmp_path: Path) -> Iterator[LifecycleContext]:
+    made = lifecycle_context(tmp_path)
     yield made
     made.cloud.close()
-    demolition.demolish(made.journal.outstanding())
+    clean_up(made.journal.outstanding())
 
 
-def functions_plan(place: Workshop, number: int) -> MachinePlan:
-    plan = function(place.names, number)
+def functions_plan(context: LifecycleContext, number: int) -> MachinePlan:
+    plan = function(context.names, number)
     vnfd = plugins.load("vnf", "forwarder").folder / "vnfd.yaml"
-    return replace(plan, shape=replace(plan.shape, vnfd=vnfd))
+    return replace(plan, spec=replace(plan.spec, vnfd=vnfd))
 
 
-def said(place: Workshop, machine: Machine) -> list[str]:
-    text = servers.console(place.cloud, machine.server_id)
+def said(context: LifecycleContext, machine: Machine) -> list[str]:
+    text = console(context.cloud, machine.server_id)
     return [line.strip() for line in text.splitlines() if "proof: " in line]
 
 
-def counted(place: Workshop, machine: Machine) -> tuple[int, int]:
+def counted(context: LifecycleContext, machine: Machine) -> tuple[int, int]:
     """Packets in and out of the function, as it says itself; zeros before it says any."""
-    numbers = [re.search(r"in (\d+) out (\d+)", line) for line in said(place, machine)]
+    numbers = [re.search(r"in (\d+) out (\d+)", line) for line in said(context, machine)]
     last = next((found for found in reversed(numbers) if found), None)
     return (int(last[1]), int(last[2])) if last else (0, 0)
 
@@ -81,36 +83,38 @@ def until(condition: Any, what: str) -> None:
         time.sleep(1)
 
 
-@pytest.mark.parametrize("dialect", ["legacy", "etsi"])
-def test_packets_cross_a_chain_of_tacker(place: Workshop, cloud: Any, dialect: Dialect) -> None:
+@pytest.mark.parametrize("api", ["legacy", "etsi"])
+def test_packets_cross_a_chain_of_tacker(
+    context: LifecycleContext, cloud: Any, api: TackerApi
+) -> None:
     """By a VNFFG; and with instances of `vnflcm` as on servers that have no VNFFG."""
-    life = TackerLifecycle(place, dialect)
-    assert all(need.met for need in life.requirements(place.cloud, place.config))
-    ground = networks.prepare_ground(place, FORWARDING, public_key(), "10.31.8.0/24")
-    client = endpoint(place.names, 1, "client", "10.31.8.1")
-    server = endpoint(place.names, 2, "server", "10.31.8.2")
-    fwd = functions_plan(place, 3)
+    life = TackerLifecycle(context, api)
+    assert all(need.met for need in life.requirements(context.cloud, context.config))
+    run_networks = prepare_networks(context, FORWARDING, public_key(), "10.31.8.0/24")
+    client = endpoint(context.names, 1, "client", "10.31.8.1")
+    server = endpoint(context.names, 2, "server", "10.31.8.2")
+    fwd = functions_plan(context, 3)
     plans = [client, server, fwd]
 
-    machines = life.make(plans, ground)
-    again = life.make(plans, ground)
+    machines = life.make(plans, run_networks)
+    again = life.make(plans, run_networks)
     assert [m.server_id for m in again] == [m.server_id for m in machines]
     made = cloud.compute.get_server(machines[2].server_id)
     assert made.name == fwd.name
     if made.user_data is not None:
         assert base64.b64decode(made.user_data).decode() == FORWARDING
-    until(lambda: "answered" in " ".join(said(place, machines[0])), "a ping without a chain")
-    until(lambda: counted(place, machines[2]) != (0, 0), "counters of the function")
+    until(lambda: "answered" in " ".join(said(context, machines[0])), "a ping without a chain")
+    until(lambda: counted(context, machines[2]) != (0, 0), "counters of the function")
 
-    before = counted(place, machines[2])
+    before = counted(context, machines[2])
     chain = ChainPlan(client.name, server.name, (fwd.name,), Match("icmp"), False)
     facts = life.chain(chain, {machine.plan.name: machine for machine in machines})
-    assert facts["tacker_api"] == dialect
-    assert ("vnffg" in facts) is (dialect == "legacy")
+    assert facts["tacker_api"] == api
+    assert ("vnffg" in facts) is (api == "legacy")
     assert cloud.network.get_sfc_port_chain(facts["chain"]).port_pair_groups
 
     def crossed() -> bool:
-        now = counted(place, machines[2])
+        now = counted(context, machines[2])
         return all(new >= old + MANY for new, old in zip(now, before, strict=True))
 
     until(crossed, "pings that cross the function")
@@ -118,6 +122,6 @@ def test_packets_cross_a_chain_of_tacker(place: Workshop, cloud: Any, dialect: D
     life.unchain()
     assert not list(cloud.network.sfc_port_chains())
     life.remove(machines)
-    kinds = {resource.kind for resource in place.journal.outstanding()}
+    kinds = {resource.kind for resource in context.journal.outstanding()}
     assert "server" not in kinds
     assert not kinds & {"vnf", "vnffg", "vnf-instance", "port-chain", "stack"}

@@ -1,18 +1,17 @@
-"""How VMs and chains come into being on OpenStack: by nova, heat or Tacker."""
+"""Life cycles: how machines and chains are made on OpenStack: by nova, heat or Tacker."""
 
-from __future__ import annotations
+from collections.abc import Mapping
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+from sfcperf.drivers.openstack.lifecycle.base import Lifecycle
+from sfcperf.drivers.openstack.lifecycle.heat import HeatLifecycle
+from sfcperf.drivers.openstack.lifecycle.nova import NovaLifecycle
+from sfcperf.drivers.openstack.lifecycle.tacker import TackerLifecycle
 
-if TYPE_CHECKING:
-    from sfcperf.drivers.openstack.lifecycle.base import Lifecycle
+LIFECYCLES: Mapping[str, type[Lifecycle]] = {
+    "nova": NovaLifecycle,
+    "heat": HeatLifecycle,
+    "tacker": TackerLifecycle,
+}
+"""By `infrastructure.config.lifecycle`."""
 
-_CLASSES = {"nova": "NovaLifecycle", "heat": "HeatLifecycle", "tacker": "TackerLifecycle"}
-
-
-def lifecycle(name: str) -> type[Lifecycle]:
-    """The class of `infrastructure.config.lifecycle`; its clients are imported now."""
-    module = import_module(f"sfcperf.drivers.openstack.lifecycle.{name}")
-    found: type[Lifecycle] = getattr(module, _CLASSES[name])
-    return found
+__all__ = ["LIFECYCLES", "HeatLifecycle", "Lifecycle", "NovaLifecycle", "TackerLifecycle"]

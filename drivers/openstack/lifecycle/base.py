@@ -1,84 +1,29 @@
-"""Lifecycle: who makes machines and chains, and what a driver may ask of it."""
+"""Lifecycle: what makes machines and chains."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from sfcperf.drivers.base import Journal
-from sfcperf.drivers.openstack.config import Config
-from sfcperf.drivers.openstack.names import Names
-from sfcperf.drivers.openstack.plan import PREFIX_LENGTH, ChainPlan, MachinePlan
+from sfcperf.drivers.openstack.api import Cloud
+from sfcperf.drivers.openstack.compute import Machine
+from sfcperf.drivers.openstack.model import ChainPlan, Config, MachinePlan
+from sfcperf.drivers.openstack.network import RunNetworks
+from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, NamedResource
 from sfcperf.plugins import Requirement
-
-if TYPE_CHECKING:
-    from sfcperf.drivers.openstack.cloud import Cloud
-
-
-@dataclass(frozen=True)
-class Port:
-    """A neutron port of a machine."""
-
-    id: str
-    mac: str
-    """Lower case, with colons: by it the interface in the guest is found."""
-    address: str
-    """IPv4."""
-    network_id: str = ""
-
-
-@dataclass(frozen=True)
-class Machine:
-    """A machine that the cloud calls ACTIVE; its guest may still be booting."""
-
-    plan: MachinePlan
-    server_id: str
-    ports: Mapping[str, Port]
-    """By `plan.MANAGEMENT`, `DATA`, `INGRESS`, `EGRESS`."""
-    made_s: float
-    """From the request until ACTIVE, seconds, as the caller saw it."""
-
-
-@dataclass(frozen=True)
-class Ground:
-    """What machines stand on; made once per run, before any of them."""
-
-    data_network_id: str
-    data_subnet_id: str
-    management_network_id: str
-    key_name: str
-    user_data: str
-    """A `#!/bin/sh` script for all machines: it tells the console the host's SSH keys."""
-    data_prefix_length: int = PREFIX_LENGTH
-    """Of the data subnet."""
-    guards: Mapping[str, str] = field(default_factory=dict)
-    """Id of a network with port security -> id of the security group for ports in it; those of
-    functions must besides be allowed to send packets of others."""
-
-
-@dataclass(frozen=True)
-class Workshop:
-    """What a life cycle works with."""
-
-    cloud: Cloud
-    config: Config
-    names: Names
-    journal: Journal
-    log: Callable[[str], None]
 
 
 class Lifecycle(ABC):
-    """Makes and removes machines and the chain. Whatever it makes is in the journal before, under
-    a kind that `demolition` can remove, with a name that carries the run's tag.
+    """Makes and removes machines and the chain. Each resource is journaled before it is made, under
+    a `Kind`, with a name that carries the run's tag.
 
-    All methods may be called again after they failed: they find what is there and go on, so that a
-    request whose answer was lost makes nothing twice.
+    All methods may be called again after they failed: they find what is there and continue, so that
+    a request whose answer was lost makes nothing twice.
     """
 
-    def __init__(self, workshop: Workshop) -> None:
-        self.workshop = workshop
+    def __init__(self, context: LifecycleContext) -> None:
+        self.context = context
 
     @classmethod
     @abstractmethod
@@ -86,20 +31,29 @@ class Lifecycle(ABC):
         """Services and extensions that the cloud must offer for this life cycle."""
 
     @abstractmethod
-    def make(self, plans: Sequence[MachinePlan], ground: Ground) -> list[Machine]:
+    def make(self, plans: Sequence[MachinePlan], networks: RunNetworks) -> list[Machine]:
         """Make all of them at the same time, and return when the cloud calls them ACTIVE; in the
         order of `plans`. Raises DeploymentError; what came up stays, for the next call."""
 
     @abstractmethod
     def chain(self, plan: ChainPlan, machines: Mapping[str, Machine]) -> Mapping[str, Any]:
-        """Lead the client's packets through these machines (by name), and return when the cloud
-        says that it does. Gives facts for the results: chain id, encapsulation between switches,
-        parameters. There is one chain at a time; a standing one is replaced."""
+        """Send the client's packets through these machines (by name), and return when the cloud
+        says that the chain is made. Gives facts for the results: chain id, encapsulation between
+        switches, parameters. There is one chain at a time: an earlier one is replaced."""
 
     @abstractmethod
     def unchain(self) -> None:
-        """Remove the chain; harmless when there is none."""
+        """Remove the chain; harmless if there is none."""
 
     @abstractmethod
     def remove(self, machines: Sequence[Machine]) -> None:
         """Remove machines with their ports. Harmless for those that are gone."""
+
+
+def machine_resources(plan: MachinePlan) -> list[NamedResource]:
+    """All resources of a machine, its part in chains too."""
+    resources = [(Kind.PORT, plan.port_name(port)) for port in plan.spec.ports]
+    resources.append((Kind.SERVER, plan.name))
+    if plan.spec.role == "function":
+        resources += [(Kind.PAIR, plan.name), (Kind.PAIR_GROUP, plan.name)]
+    return resources

@@ -1,7 +1,7 @@
-"""Life cycle by heat: each machine is a stack, and so is the chain.
+"""HeatLifecycle: each machine is a stack of heat, and so is the chain.
 
-A stack per machine, so that machines are kept and removed one by one and a failure of one spoils no
-other.
+One stack per machine, so that machines are kept and removed one by one, and the failure of one
+affects no other.
 """
 
 from __future__ import annotations
@@ -9,22 +9,18 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sfcperf.drivers.base import Resource
-from sfcperf.drivers.openstack import chaining, demolition, kinds, ports, things
-from sfcperf.drivers.openstack.flavors import Flavors
-from sfcperf.drivers.openstack.lifecycle import heat_stack, heat_template, nova
-from sfcperf.drivers.openstack.lifecycle.base import Ground, Lifecycle, Machine, Port, Workshop
-from sfcperf.drivers.openstack.parallel import each
-from sfcperf.drivers.openstack.placement import Placement, placement
-from sfcperf.drivers.openstack.plan import EGRESS, INGRESS, ChainPlan, MachinePlan
+from sfcperf.drivers.openstack.api import Cloud, each, json_of
+from sfcperf.drivers.openstack.cleanup import remove_journaled
+from sfcperf.drivers.openstack.compute import Flavors, Machine, Placement, placement
+from sfcperf.drivers.openstack.lifecycle import chaining, heat_stack, heat_template
+from sfcperf.drivers.openstack.lifecycle.base import Lifecycle, machine_resources
+from sfcperf.drivers.openstack.model import EGRESS, INGRESS, ChainPlan, Config, MachinePlan
+from sfcperf.drivers.openstack.network import Port, RunNetworks
+from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, NamedResource
 from sfcperf.errors import DeploymentError
 from sfcperf.plugins import Requirement
-
-if TYPE_CHECKING:
-    from sfcperf.drivers.openstack.cloud import Cloud
-    from sfcperf.drivers.openstack.config import Config
 
 SERVICE = "orchestration"
 RESOURCE_TYPES = (
@@ -37,9 +33,6 @@ RESOURCE_TYPES = (
 )
 CHAIN_TIMEOUT_S = 120.0
 
-THINGS = {kinds.STACK: heat_stack.THING}
-"""For `things` and demolition."""
-
 
 class HeatLifecycle(Lifecycle):
     """Machines and chain as stacks, named `sfcperf-TAG-01-fwd` and `sfcperf-TAG-chain`."""
@@ -49,119 +42,106 @@ class HeatLifecycle(Lifecycle):
         """See Lifecycle.requirements."""
         if not cloud.offers(SERVICE):
             missing = f"no endpoint of type {SERVICE} in the cloud's catalogue"
-            remedy = "use the life cycle nova, which needs no heat"
-            return [Requirement("heat", False, missing, remedy)]
-        known = cloud.call("listing heat's resource types", lambda: _resource_types(cloud))
-        spoken = cloud.call("listing heat's versions", lambda: _template_versions(cloud))
-        if heat_template.VERSION not in spoken:
+            return [_unmet(missing, "use the life cycle nova, which needs no heat")]
+        known = cloud.call(
+            "listing heat's resource types", lambda: _listed(cloud, "resource_types")
+        )
+        versions = cloud.call("listing heat's versions", lambda: _template_versions(cloud))
+        if heat_template.VERSION not in versions:
             return [
-                Requirement(
-                    "heat",
-                    False,
-                    f"heat knows templates up to {max(spoken, default='none')}, and ours are of "
-                    f"{heat_template.VERSION}",
+                _unmet(
+                    f"heat knows templates up to {max(versions, default='none')}, but sfcperf "
+                    f"needs {heat_template.VERSION}",
                     "a cloud of Rocky (2018) or later, or the life cycle nova",
                 )
             ]
-        lacking = [name for name in RESOURCE_TYPES if name not in known]
-        if not lacking:
-            return [Requirement("heat", True, f"{len(known)} resource types, PortChain too")]
-        return [
-            Requirement(
-                "heat",
-                False,
-                f"heat offers this project no {', '.join(lacking)}",
-                "heat hides the types of services that the cloud lacks: networking-sfc has to be "
-                "there",
-            )
-        ]
+        missing = ", ".join(name for name in RESOURCE_TYPES if name not in known)
+        if missing:
+            return [
+                _unmet(
+                    f"heat offers this project no {missing}",
+                    "heat hides the types of services that the cloud lacks: it needs "
+                    "networking-sfc",
+                )
+            ]
+        return [Requirement("heat", True, f"{len(known)} resource types, PortChain too")]
 
-    def __init__(self, workshop: Workshop) -> None:
-        super().__init__(workshop)
-        self.flavors = Flavors(workshop.cloud)
+    def __init__(self, context: LifecycleContext) -> None:
+        super().__init__(context)
+        self.flavors = Flavors(context.cloud)
 
-    def make(self, plans: Sequence[MachinePlan], ground: Ground) -> list[Machine]:
+    def make(self, plans: Sequence[MachinePlan], networks: RunNetworks) -> list[Machine]:
         """See Lifecycle.make."""
-        places = {plan.name: placement(self.workshop, self.flavors, plan.shape) for plan in plans}
-        self.workshop.journal.intend([r for plan in plans for r in self._resources(plan)])
-        return each(*(partial(self._machine, plan, ground, places[plan.name]) for plan in plans))
+        places = {plan.name: placement(self.context, self.flavors, plan.spec) for plan in plans}
+        self.context.intend(resource for plan in plans for resource in _resources(plan))
+        return each(*(partial(self._make, plan, networks, places[plan.name]) for plan in plans))
 
     def chain(self, plan: ChainPlan, machines: Mapping[str, Machine]) -> Mapping[str, Any]:
         """See Lifecycle.chain."""
-        cloud, run = self.workshop.cloud, self.workshop.names.run
+        cloud = self.context.cloud
         classifier = chaining.classifier_of(plan, machines)
         functions = {
             name: (machines[name].ports[INGRESS].id, machines[name].ports[EGRESS].id)
             for name in plan.functions
         }
-        template = heat_template.chain(functions, classifier, symmetric=plan.symmetric, name=run)
-        self.workshop.journal.intend(self._chain_resources())
+        template = heat_template.chain(
+            functions, classifier, symmetric=plan.symmetric, name=self.context.names.run
+        )
+        self.context.intend(self._chain_resources())
         heat_stack.remove(cloud, self._chain_stack)
-        outputs = heat_stack.bring(cloud, self._chain_stack, template, CHAIN_TIMEOUT_S)
-        return {
-            "chain": str(outputs["chain"]),
-            "chained_by": "networking-sfc, by heat",
-            "correlation": "mpls",
-            "symmetric": plan.symmetric,
-            "classifier": {k: v for k, v in classifier.items() if not k.startswith("logical_")},
-        }
+        outputs = heat_stack.ensure_stack(cloud, self._chain_stack, template, CHAIN_TIMEOUT_S)
+        return chaining.facts(
+            str(outputs["chain"]), "networking-sfc, by heat", "mpls", plan.symmetric, classifier
+        )
 
     def unchain(self) -> None:
         """See Lifecycle.unchain."""
-        gone = self._chain_resources()
-        demolition.remove(self.workshop.cloud, gone)
-        self.workshop.journal.removed(gone)
+        remove_journaled(self.context, self.context.entries(self._chain_resources()))
 
     def remove(self, machines: Sequence[Machine]) -> None:
-        """See Lifecycle.remove. A chain through one of them goes first: it holds their ports."""
+        """See Lifecycle.remove. A chain goes first, because it holds their ports."""
         self.unchain()
-        gone = [r for machine in machines for r in self._resources(machine.plan)]
-        demolition.remove(self.workshop.cloud, gone)
-        self.workshop.journal.removed(gone)
+        gone = [resource for machine in machines for resource in _resources(machine.plan)]
+        remove_journaled(self.context, self.context.entries(gone))
 
     @property
     def _chain_stack(self) -> str:
-        return self.workshop.names.of("chain")
+        return self.context.names.of("chain")
 
-    def _resources(self, plan: MachinePlan) -> list[Resource]:
-        """The stack, and what is in it: a stack that breaks leaves things behind."""
-        cloud = self.workshop.cloud
-        return [things.resource(cloud, kinds.STACK, plan.name), *nova.resources(cloud, plan)]
+    def _chain_resources(self) -> list[NamedResource]:
+        return [(Kind.STACK, self._chain_stack), *chaining.chain_resources(self.context)]
 
-    def _chain_resources(self) -> list[Resource]:
-        cloud, run = self.workshop.cloud, self.workshop.names.run
-        return [
-            things.resource(cloud, kinds.STACK, self._chain_stack),
-            *(things.resource(cloud, kind, run) for kind in (kinds.CLASSIFIER, kinds.CHAIN)),
-        ]
-
-    def _machine(self, plan: MachinePlan, ground: Ground, place: Placement) -> Machine:
-        cloud, timeout_s = self.workshop.cloud, self.workshop.config.boot_timeout_s
-        template = heat_template.machine(plan, ground, place, self.workshop.names.tag)
+    def _make(self, plan: MachinePlan, networks: RunNetworks, place: Placement) -> Machine:
+        cloud, timeout_s = self.context.cloud, self.context.config.boot_timeout_s
+        template = heat_template.machine(plan, networks, place, self.context.names.tag)
         started = time.monotonic()
         try:
-            outputs = heat_stack.bring(cloud, plan.name, template, timeout_s)
+            outputs = heat_stack.ensure_stack(cloud, plan.name, template, timeout_s)
         except heat_stack.StackFailed as error:
-            # Another try may find another hypervisor.
-            self.workshop.log(f"openstack: {error.message}; a second try")
-            outputs = heat_stack.bring(cloud, plan.name, template, timeout_s)
-        own = {role: _port(plan, role, outputs[role]) for role in ports.roles(plan)}
-        return Machine(plan, outputs[heat_template.SERVER], own, time.monotonic() - started)
+            # The next try may find another hypervisor.
+            cloud.log(f"openstack: {error.message}; a second try")
+            outputs = heat_stack.ensure_stack(cloud, plan.name, template, timeout_s)
+        ports = {port: _port(plan, port, outputs[port]) for port in plan.spec.ports}
+        return Machine(plan, outputs[heat_template.SERVER], ports, time.monotonic() - started)
 
 
-def _port(plan: MachinePlan, role: str, told: Sequence[str]) -> Port:
-    identity, mac, address, network = told
+def _resources(plan: MachinePlan) -> list[NamedResource]:
+    """The stack, and what is in it: a stack that fails leaves resources behind."""
+    return [(Kind.STACK, plan.name), *machine_resources(plan)]
+
+
+def _port(plan: MachinePlan, port: str, output: Sequence[str]) -> Port:
+    identity, mac, address, network = output
     if not address:
         raise DeploymentError(
-            f"the cloud gave the port {ports.port_name(plan.name, role)} no address",
+            f"the cloud gave the port {plan.port_name(port)} no address",
             hint="does the network have an IPv4 subnet?",
         )
     return Port(identity, mac.lower(), address, network)
 
 
-def _resource_types(cloud: Cloud) -> set[str]:
-    """Names of the types that heat offers this project."""
-    return set(_listed(cloud, "resource_types"))
+def _unmet(detail: str, remedy: str) -> Requirement:
+    return Requirement("heat", False, detail, remedy)
 
 
 def _template_versions(cloud: Cloud) -> set[str]:
@@ -172,9 +152,5 @@ def _template_versions(cloud: Cloud) -> set[str]:
 
 def _listed(cloud: Cloud, what: str) -> list[Any]:
     """openstacksdk has no call for these."""
-    from openstack.exceptions import raise_from_response
-
-    answer: Any = cloud.connection.orchestration.get(f"/{what}")
-    raise_from_response(answer)
-    listed: list[Any] = answer.json()[what]
+    listed: list[Any] = json_of(cloud.connection.orchestration.get(f"/{what}"))[what]
     return listed

@@ -11,42 +11,40 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from sfcperf.drivers.openstack import ports, servers
-from sfcperf.drivers.openstack.lifecycle.base import Ground
-from sfcperf.drivers.openstack.placement import Placement
-from sfcperf.drivers.openstack.plan import MANAGEMENT, MachinePlan
-from sfcperf.drivers.openstack.user_data import joined
+from sfcperf.drivers.openstack.compute import METADATA, Placement
+from sfcperf.drivers.openstack.model import MachinePlan, joined
+from sfcperf.drivers.openstack.network import RunNetworks, port_body
 
 VERSION = "2018-08-31"
-"""Of the template language (Rocky): older than any cloud that is still in use."""
+"""Of the template language (Rocky, 2018)."""
 
 SERVER = "server"
-"""Name of the server's resource; ports have the names of `plan`."""
+"""Name of the server's resource; those of ports are in `MachineSpec.ports`."""
 REVISION = "revision"
-"""Output that says which template a stack stands for."""
+"""Output that tells from which template the stack was made."""
 
 Template = dict[str, Any]
 
 
-def machine(plan: MachinePlan, ground: Ground, place: Placement, run: str) -> Template:
-    """A server with its ports, and what they became as outputs: `server` its id, and of each port
+def machine(plan: MachinePlan, networks: RunNetworks, place: Placement, run: str) -> Template:
+    """A server with its ports. Outputs: the server's id as `server`, and for each port
     `[id, MAC address, IPv4 address, network's id]`. `run` is the run's tag."""
-    names = ports.roles(plan)
+    names = plan.spec.ports
     properties: Template = {
         "name": plan.name,
         "image": place.image_id,
         "flavor": place.flavor_id,
-        "key_name": ground.key_name,
+        "key_name": networks.key_name,
         "config_drive": True,
-        "user_data": joined(ground.user_data, plan.shape.user_data),
+        "user_data": joined(networks.user_data, plan.spec.user_data),
         "user_data_format": "RAW",
-        "metadata": {servers.METADATA: run},
+        "metadata": {METADATA: run},
         "networks": [{"port": {"get_resource": name}} for name in names],
     }
     if place.zone is not None:
         properties["availability_zone"] = place.zone
     resources: Template = {
-        name: {"type": "OS::Neutron::Port", "properties": _port(name, plan, ground)}
+        name: {"type": "OS::Neutron::Port", "properties": _port(port_body(plan, name, networks))}
         for name in names
     }
     resources[SERVER] = {"type": "OS::Nova::Server", "properties": properties}
@@ -55,22 +53,18 @@ def machine(plan: MachinePlan, ground: Ground, place: Placement, run: str) -> Te
     return _template(resources, outputs)
 
 
-def _port(name: str, plan: MachinePlan, ground: Ground) -> Template:
-    properties: Template = {"name": ports.port_name(plan.name, name)}
-    if name == MANAGEMENT:
-        properties["network"] = ground.management_network_id
-    else:
-        properties["network"] = ground.data_network_id
-        fixed: Template = {"subnet": ground.data_subnet_id}
-        if plan.address is not None:
-            fixed["ip_address"] = plan.address
-        properties["fixed_ips"] = [fixed]
-    guard = ground.guards.get(properties["network"])
-    if guard is not None:
-        properties["security_groups"] = [guard]
-        if name != MANAGEMENT:
-            # A function sends packets that bear the endpoints' addresses.
-            properties["allowed_address_pairs"] = [{"ip_address": "0.0.0.0/0"}]
+_HEAT_NAMES = {
+    "network_id": "network",
+    "subnet_id": "subnet",
+    "security_group_ids": "security_groups",
+}
+
+
+def _port(body: Template) -> Template:
+    """By the names of heat's properties."""
+    properties = {_HEAT_NAMES.get(key, key): value for key, value in body.items()}
+    if "fixed_ips" in body:
+        properties["fixed_ips"] = [_port(fixed) for fixed in body["fixed_ips"]]
     return properties
 
 
@@ -92,8 +86,8 @@ def chain(
 ) -> Template:
     """Port pairs, their groups, a classifier and the chain; the output `chain` is its id.
 
-    `functions`: machine -> ids of its ingress and egress port, in forward order; `classifier`: what
-    matches, in the words of networking-sfc's API, which are heat's too.
+    `functions`: machine -> ids of its ingress and egress port, in forward order; `classifier`: by
+    the names of networking-sfc's API, which are heat's too.
     """
     resources: Template = {
         "classifier": {
@@ -124,19 +118,16 @@ def chain(
 
 
 def revision_of(template: Template) -> str:
-    """What the stack's output `revision` says when it stands for this template."""
+    """The output `revision` of stacks that are made from this template."""
     revision: str = template["outputs"][REVISION]["value"]
     return revision
 
 
 def _template(resources: Template, outputs: Template) -> Template:
-    revision = _digest([resources, outputs])
+    content = json.dumps([resources, outputs], sort_keys=True)
+    revision = hashlib.sha256(content.encode()).hexdigest()[:16]
     return {
         "heat_template_version": VERSION,
         "resources": resources,
         "outputs": {**outputs, REVISION: {"value": revision}},
     }
-
-
-def _digest(content: Any) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]

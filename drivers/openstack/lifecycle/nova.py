@@ -2,87 +2,74 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sfcperf.drivers.base import Resource
-from sfcperf.drivers.openstack import chaining, demolition, kinds, ports, servers, things
-from sfcperf.drivers.openstack.config import Config
-from sfcperf.drivers.openstack.flavors import Flavors
-from sfcperf.drivers.openstack.lifecycle.base import Ground, Lifecycle, Machine, Port, Workshop
-from sfcperf.drivers.openstack.placement import placement
-from sfcperf.drivers.openstack.plan import ChainPlan, MachinePlan
-from sfcperf.drivers.openstack.user_data import joined
+from sfcperf.drivers.openstack.api import Cloud
+from sfcperf.drivers.openstack.cleanup import remove_journaled
+from sfcperf.drivers.openstack.compute import METADATA, BootingServers, Flavors, Machine, placement
+from sfcperf.drivers.openstack.lifecycle import chaining
+from sfcperf.drivers.openstack.lifecycle.base import Lifecycle, machine_resources
+from sfcperf.drivers.openstack.model import ChainPlan, Config, MachinePlan, joined
+from sfcperf.drivers.openstack.network import Port, RunNetworks, ensure_ports
+from sfcperf.drivers.openstack.resources import LifecycleContext
 from sfcperf.plugins import Requirement
-
-if TYPE_CHECKING:
-    from sfcperf.drivers.openstack.cloud import Cloud
 
 
 class NovaLifecycle(Lifecycle):
-    """Needs no service beside nova, neutron and glance, and no right beyond the project's."""
+    """Needs only nova, neutron and glance, and no rights beyond those of the project."""
 
-    def __init__(self, workshop: Workshop) -> None:
-        super().__init__(workshop)
-        self.flavors = Flavors(workshop.cloud)
+    def __init__(self, context: LifecycleContext) -> None:
+        super().__init__(context)
+        self.flavors = Flavors(context.cloud)
 
     @classmethod
     def requirements(cls, cloud: Cloud, config: Config) -> list[Requirement]:
         """See Lifecycle.requirements."""
         return chaining.requirements(cloud)
 
-    def make(self, plans: Sequence[MachinePlan], ground: Ground) -> list[Machine]:
+    def make(self, plans: Sequence[MachinePlan], networks: RunNetworks) -> list[Machine]:
         """See Lifecycle.make."""
-        workshop = self.workshop
-        # What is missing is found before anything is made.
-        placed = {plan.shape: placement(workshop, self.flavors, plan.shape) for plan in plans}
-        workshop.journal.intend([r for plan in plans for r in resources(workshop.cloud, plan)])
+        context = self.context
+        # Missing images and flavors are found before anything is made.
+        placed = {plan.spec: placement(context, self.flavors, plan.spec) for plan in plans}
+        context.intend(resource for plan in plans for resource in machine_resources(plan))
         made: dict[str, dict[str, Port]] = {}
 
         def request(plan: MachinePlan) -> dict[str, Any]:
-            made[plan.name] = ports.ensure_ports(workshop, plan, ground)
-            place = placed[plan.shape]
+            made[plan.name] = ensure_ports(context, plan, networks)
+            place = placed[plan.spec]
             zone = {} if place.zone is None else {"availability_zone": place.zone}
+            user_data = joined(networks.user_data, plan.spec.user_data)
             return {
                 "name": plan.name,
                 "image_id": place.image_id,
                 "flavor_id": place.flavor_id,
                 **zone,
-                "key_name": ground.key_name,
-                "user_data": servers.encoded(joined(ground.user_data, plan.shape.user_data)),
+                "key_name": networks.key_name,
+                "user_data": b64encode(user_data.encode()).decode(),
                 "config_drive": True,
-                "metadata": {servers.METADATA: workshop.names.tag},
+                "metadata": {METADATA: context.names.tag},
                 "networks": [{"port": port.id} for port in made[plan.name].values()],
             }
 
-        boots = servers.Boots(workshop, request)
-        boots.start(plans)
-        ids = boots.wait(plans)
+        booting = BootingServers(context, request)
+        ids = booting.boot(plans)
         return [
-            Machine(plan, ids[plan.name], made[plan.name], boots.made_s[plan.name])
+            Machine(plan, ids[plan.name], made[plan.name], booting.made_s[plan.name])
             for plan in plans
         ]
 
     def chain(self, plan: ChainPlan, machines: Mapping[str, Machine]) -> Mapping[str, Any]:
         """See Lifecycle.chain."""
-        return chaining.chain(self.workshop, plan, machines)
+        return chaining.chain(self.context, plan, machines)
 
     def unchain(self) -> None:
         """See Lifecycle.unchain."""
-        chaining.unchain(self.workshop)
+        chaining.unchain(self.context)
 
     def remove(self, machines: Sequence[Machine]) -> None:
         """See Lifecycle.remove."""
-        cloud = self.workshop.cloud
-        gone = [r for machine in machines for r in resources(cloud, machine.plan)]
-        demolition.remove(cloud, gone)
-        self.workshop.journal.removed(gone)
-
-
-def resources(cloud: Cloud, plan: MachinePlan) -> list[Resource]:
-    """All that a machine is made of, its part in chains too."""
-    names = [(kinds.PORT, ports.port_name(plan.name, role)) for role in ports.roles(plan)]
-    names.append((kinds.SERVER, plan.name))
-    if plan.shape.role == "function":
-        names += [(kinds.PAIR, plan.name), (kinds.PAIR_GROUP, plan.name)]
-    return [things.resource(cloud, kind, name) for kind, name in names]
+        gone = [resource for machine in machines for resource in machine_resources(machine.plan)]
+        remove_journaled(self.context, self.context.entries(gone))

@@ -1,85 +1,86 @@
-"""Life cycle by Tacker, the VNF manager and orchestrator of the paper's prototype (section V).
+"""TackerLifecycle: by the VNF manager and orchestrator of the paper's prototype (section V).
 
-Functions are VNFs of Tacker, from their TOSCA descriptors; the chain is a VNF forwarding graph
-where the server has those. Endpoints are no VNFs: nova makes them.
+Functions are VNFs of Tacker, from their TOSCA descriptors; the chain is a VNF forwarding graph if
+the server has those. Endpoints are no VNFs: nova makes them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
-from sfcperf.drivers.openstack import demolition
+from sfcperf.drivers.openstack.api import Cloud, TackerServer, each
+from sfcperf.drivers.openstack.api.tacker_server import TackerApi, TackerVersions
+from sfcperf.drivers.openstack.cleanup import remove_journaled
+from sfcperf.drivers.openstack.compute import Machine
 from sfcperf.drivers.openstack.lifecycle import tacker_vim
-from sfcperf.drivers.openstack.lifecycle.base import Ground, Lifecycle, Machine, Workshop
+from sfcperf.drivers.openstack.lifecycle.base import Lifecycle
 from sfcperf.drivers.openstack.lifecycle.nova import NovaLifecycle
 from sfcperf.drivers.openstack.lifecycle.tacker_etsi import EtsiVnfs
-from sfcperf.drivers.openstack.lifecycle.tacker_graph import Graph
-from sfcperf.drivers.openstack.lifecycle.tacker_server import Dialect, Speech, TackerServer
-from sfcperf.drivers.openstack.lifecycle.tacker_vnf import LegacyVnfs
-from sfcperf.drivers.openstack.parallel import each
-from sfcperf.drivers.openstack.plan import ChainPlan, MachinePlan
+from sfcperf.drivers.openstack.lifecycle.tacker_graph import ForwardingGraph
+from sfcperf.drivers.openstack.lifecycle.tacker_legacy import LegacyVnfs
+from sfcperf.drivers.openstack.lifecycle.tacker_vnfs import TackerVnfs
+from sfcperf.drivers.openstack.model import ChainPlan, Config, MachinePlan
+from sfcperf.drivers.openstack.network import RunNetworks
+from sfcperf.drivers.openstack.resources import LifecycleContext
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.plugins import Requirement
 
-if TYPE_CHECKING:
-    from sfcperf.drivers.openstack.cloud import Cloud
-    from sfcperf.drivers.openstack.config import Config
+NEEDED = "a Tacker with VNF forwarding graphs (up to 2023.2) or vnflcm 2 is needed"
 
 
 class TackerLifecycle(Lifecycle):
-    """Finds out what the server speaks: the legacy API with forwarding graphs, or ETSI's alone."""
+    """Uses the legacy API with forwarding graphs if the server has it, else ETSI's."""
 
-    def __init__(self, workshop: Workshop, dialect: Dialect | None = None) -> None:
-        """`dialect`: one that the server has is used; None: the better one."""
-        super().__init__(workshop)
-        self.server = TackerServer(workshop.cloud)
-        self.nova = NovaLifecycle(workshop)
-        self.graph = Graph(workshop)
-        self._dialect = dialect
-        self._speech: Speech | None = None
+    def __init__(self, context: LifecycleContext, api: TackerApi | None = None) -> None:
+        """`api`: one that the server has; None: the better one."""
+        super().__init__(context)
+        self.server = TackerServer(context.cloud)
+        self.nova = NovaLifecycle(context)
+        self.graph = ForwardingGraph(context)
+        self._api = api
 
     @classmethod
     def requirements(cls, cloud: Cloud, config: Config) -> list[Requirement]:
         """See Lifecycle.requirements."""
         server = TackerServer(cloud)
         try:
-            speech = server.speech()
+            versions = server.versions()
         except EnvironmentLacks as error:
             return [Requirement("tacker", False, error.message, error.hint or "")]
-        if speech.dialect is None:
-            remedy = "a Tacker with VNF forwarding graphs (up to 2023.2) or vnflcm 2 is needed"
-            return [Requirement("tacker", False, speech.words, remedy)]
+        if versions.best is None:
+            return [Requirement("tacker", False, str(versions), NEEDED)]
         return [
-            Requirement("tacker", True, speech.words),
+            Requirement("tacker", True, str(versions)),
             _vim_requirement(server),
             *NovaLifecycle.requirements(cloud, config),
         ]
 
-    def make(self, plans: Sequence[MachinePlan], ground: Ground) -> list[Machine]:
+    def make(self, plans: Sequence[MachinePlan], networks: RunNetworks) -> list[Machine]:
         """See Lifecycle.make."""
-        endpoints = [plan for plan in plans if plan.shape.role == "endpoint"]
-        functions = [plan for plan in plans if plan.shape.role == "function"]
+        endpoints = [plan for plan in plans if plan.spec.role == "endpoint"]
+        functions = [plan for plan in plans if plan.spec.role == "function"]
         actions = []
         if endpoints:
-            actions.append(lambda: self.nova.make(endpoints, ground))
+            actions.append(lambda: self.nova.make(endpoints, networks))
         if functions:
             vnfs = self._vnfs()
-            actions.append(lambda: vnfs.make(functions, ground))
+            actions.append(lambda: vnfs.make(functions, networks))
         made = {machine.plan.name: machine for part in each(*actions) for machine in part}
         return [made[plan.name] for plan in plans]
 
     def chain(self, plan: ChainPlan, machines: Mapping[str, Machine]) -> Mapping[str, Any]:
         """See Lifecycle.chain."""
-        if self.dialect == "legacy":
-            facts = self.graph.stand(plan, machines)
+        if self.api == "legacy":
+            facts = self.graph.create(plan, machines)
         else:
-            self.workshop.log(
-                "openstack: this Tacker has no VNF forwarding graphs; the chain is made by "
-                "networking-sfc without it"
+            self.context.cloud.log(
+                "openstack: this Tacker has no VNF forwarding graphs; networking-sfc makes the "
+                "chain without it"
             )
             facts = self.nova.chain(plan, machines)
-        return {**facts, "tacker": self.speech.words, "tacker_api": self.dialect}
+        return {**facts, "tacker": str(self.versions), "tacker_api": self.api}
 
     def unchain(self) -> None:
         """See Lifecycle.unchain."""
@@ -90,42 +91,38 @@ class TackerLifecycle(Lifecycle):
         """See Lifecycle.remove. A chain goes first: Tacker finds a graph's cloud by its VNFs."""
         self.unchain()
         vnfs = self._vnfs()
-        functions = [m.plan for m in machines if m.plan.shape.role == "function"]
-        gone = [resource for plan in functions for resource in vnfs.made(plan)]
-        demolition.remove(self.workshop.cloud, gone)
-        self.workshop.journal.removed(gone)
-        self.nova.remove([m for m in machines if m.plan.shape.role == "endpoint"])
+        functions = [m.plan for m in machines if m.plan.spec.role == "function"]
+        gone = [resource for plan in functions for resource in vnfs.made_resources(plan)]
+        remove_journaled(self.context, self.context.entries(gone))
+        self.nova.remove([m for m in machines if m.plan.spec.role == "endpoint"])
+
+    @cached_property
+    def versions(self) -> TackerVersions:
+        """The APIs of the server."""
+        versions = self.server.versions()
+        self.context.cloud.log(f"openstack: Tacker offers: {versions}")
+        return versions
 
     @property
-    def speech(self) -> Speech:
-        """What the server understands; asked once."""
-        if self._speech is None:
-            self._speech = self.server.speech()
-            self.workshop.log(f"openstack: Tacker speaks: {self._speech.words}")
-        return self._speech
-
-    @property
-    def dialect(self) -> Dialect:
-        """The API that is used. Raises EnvironmentLacks when the server has neither."""
-        if self._dialect is None:
-            self._dialect = self.speech.dialect
-        if self._dialect is None:
+    def api(self) -> TackerApi:
+        """The API that is used. Raises EnvironmentLacks if the server has neither."""
+        api = self._api or self.versions.best
+        if api is None:
             raise EnvironmentLacks(
-                f"this Tacker cannot be used: {self.speech.words}",
-                hint="a Tacker with VNF forwarding graphs (up to 2023.2) or vnflcm 2 is needed; "
-                "the life cycles nova and heat need none",
+                f"this Tacker cannot be used: {self.versions}",
+                hint=f"{NEEDED}; the life cycles nova and heat need none",
             )
-        return self._dialect
+        return api
 
-    def _vnfs(self) -> LegacyVnfs | EtsiVnfs:
-        kind = LegacyVnfs if self.dialect == "legacy" else EtsiVnfs
-        return kind(self.workshop, self.nova.flavors)
+    def _vnfs(self) -> TackerVnfs:
+        kind = LegacyVnfs if self.api == "legacy" else EtsiVnfs
+        return kind(self.context, self.nova.flavors)
 
 
 def _vim_requirement(server: TackerServer) -> Requirement:
     """A VIM for the project, or what is needed to register one."""
     project = tacker_vim.Project.of(server.cloud)
-    known = tacker_vim.standing(server, project)
+    known = tacker_vim.find_vim(server, project)
     if known is not None:
         return Requirement("tacker VIM", True, f"{known['name']}, {known.get('status')}")
     if project.password is not None:
@@ -134,5 +131,5 @@ def _vim_requirement(server: TackerServer) -> Requirement:
         "tacker VIM",
         False,
         f"none for the project {project.project}, and without a password none can be registered",
-        "have the cloud's operator register one, or sign in with a password",
+        "ask the cloud's operator to register one, or sign in with a password",
     )

@@ -1,171 +1,126 @@
 """VNFs by ETSI's interfaces (SOL003 and SOL005): a package and an instance for each machine.
 
-For Tacker servers without the legacy API. They have no forwarding graphs either: the chain is
-networking-sfc's, without Tacker.
+For Tacker servers without the legacy API. They have no forwarding graphs either, so the chain is
+made by networking-sfc, without Tacker.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
-from sfcperf.drivers.base import Resource
-from sfcperf.drivers.openstack import kinds, ports, things
-from sfcperf.drivers.openstack.cloud import Cloud
-from sfcperf.drivers.openstack.flavors import Flavors
-from sfcperf.drivers.openstack.lifecycle import (
-    heat_template,
-    nova,
-    tacker_package,
-    tacker_things,
-    tacker_vim,
+from sfcperf.drivers.openstack import resources
+from sfcperf.drivers.openstack.compute import Placement
+from sfcperf.drivers.openstack.lifecycle import heat_template, tacker_package
+from sfcperf.drivers.openstack.lifecycle.base import machine_resources
+from sfcperf.drivers.openstack.lifecycle.tacker_vnfs import TackerFailed, TackerVnfs
+from sfcperf.drivers.openstack.model import MachinePlan
+from sfcperf.drivers.openstack.network import RunNetworks
+from sfcperf.drivers.openstack.resources import (
+    INSTANTIATED,
+    PACKAGE_NAME,
+    Kind,
+    NamedResource,
+    TackerObject,
 )
-from sfcperf.drivers.openstack.lifecycle.base import Ground, Machine, Workshop
-from sfcperf.drivers.openstack.lifecycle.tacker_machine import FRESH, TackerFailed, machine
-from sfcperf.drivers.openstack.lifecycle.tacker_server import TackerServer
-from sfcperf.drivers.openstack.lifecycle.tacker_things import INSTANTIATED, Found
-from sfcperf.drivers.openstack.lifecycle.tacker_vnf import REMOVAL_TIMEOUT_S, remove
-from sfcperf.drivers.openstack.parallel import each
-from sfcperf.drivers.openstack.placement import placement
-from sfcperf.drivers.openstack.plan import MachinePlan
 
 ONBOARDING_TIMEOUT_S = 120.0
 VIM_TYPE = "ETSINFV.OPENSTACK_KEYSTONE.V_3"
 
 
-class EtsiVnfs:
-    """Functions of a run as instances of `vnflcm`; each has the name of its machine."""
+class EtsiVnfs(TackerVnfs):
+    """VNFs are instances of `vnflcm`."""
 
-    def __init__(self, workshop: Workshop, flavors: Flavors) -> None:
-        self.workshop = workshop
-        self.flavors = flavors
-        self.server = TackerServer(workshop.cloud)
+    kind = Kind.VNF_INSTANCE
 
-    def make(self, plans: Sequence[MachinePlan], ground: Ground) -> list[Machine]:
-        """All of them at the same time. Raises DeploymentError with Tacker's reason."""
-        packages = {plan.name: self._package(plan, ground) for plan in plans}
-        vim = tacker_vim.ensured(self.server, self.workshop)
-        self.workshop.journal.intend([r for plan in plans for r in self.resources(plan)])
-        return each(*(partial(self._make, plan, packages[plan.name], vim) for plan in plans))
+    def resources(self, plan: MachinePlan) -> list[NamedResource]:
+        """See TackerVnfs.resources."""
+        own = ((kind, plan.name) for kind in (Kind.VNF_INSTANCE, Kind.VNF_PACKAGE))
+        return [*own, *machine_resources(plan)]
 
-    def resources(self, plan: MachinePlan) -> list[Resource]:
-        """What a machine is made of, in Tacker and, by way of heat, in the cloud."""
-        cloud = self.workshop.cloud
-        own = (kinds.VNF_INSTANCE, kinds.VNF_PACKAGE)
-        return [
-            *(things.resource(cloud, kind, plan.name) for kind in own),
-            *nova.resources(cloud, plan),
-        ]
+    def made_resources(self, plan: MachinePlan) -> list[NamedResource]:
+        """See TackerVnfs.made_resources: the names of stacks are Tacker's choice."""
+        instances = resources.find(self.context.cloud, Kind.VNF_INSTANCE, plan.name)
+        return [*self.resources(plan), *(_stack(instance.id) for instance in instances)]
 
-    def made(self, plan: MachinePlan) -> list[Resource]:
-        """The same, with the stacks that have names of Tacker's choice."""
-        cloud = self.workshop.cloud
-        instances = things.every(cloud, kinds.VNF_INSTANCE, plan.name)
-        return [*self.resources(plan), *(_stack(cloud, each.id) for each in instances)]
+    def document(self, plan: MachinePlan, networks: RunNetworks, place: Placement) -> bytes:
+        """See TackerVnfs.document."""
+        hot = heat_template.machine(plan, networks, place, self.context.names.tag)
+        return tacker_package.package(plan.name, plan.spec.ports, hot)
 
-    def _package(self, plan: MachinePlan, ground: Ground) -> bytes:
-        place = placement(self.workshop, self.flavors, plan.shape)
-        hot = heat_template.machine(plan, ground, place, self.workshop.names.tag)
-        return tacker_package.package(plan.name, ports.roles(plan), hot)
+    def onboard(self, name: str, document: bytes) -> str:
+        """See TackerVnfs.onboard. A package that is there already has the same content: names are
+        of one run, and a machine is planned once."""
+        cloud = self.context.cloud
+        body = {"userDefinedData": {PACKAGE_NAME: name}}
 
-    def _make(self, plan: MachinePlan, package: bytes, vim: str) -> Machine:
-        cloud, name = self.workshop.cloud, plan.name
-        started = time.monotonic()
-        self._onboard(name, package)
-        for attempt in range(FRESH + 1):
-            instance = things.ensure(cloud, kinds.VNF_INSTANCE, name, partial(self._create, name))
-            # A Tacker that forgets the instance leaves its stack.
-            self.workshop.journal.intend([_stack(cloud, instance.id)])
-            try:
-                self._instantiate(instance, vim)
-                break
-            except TackerFailed as error:
-                if attempt == FRESH:
-                    raise
-                self.workshop.log(f"openstack: {error.message}; making a new one")
-                remove(cloud, kinds.VNF_INSTANCE, name, REMOVAL_TIMEOUT_S)
-        return machine(cloud, plan, time.monotonic() - started)
-
-    def _onboard(self, name: str, package: bytes) -> None:
-        """A package that is there already has the same content: names are of one run, and a
-        machine is planned once."""
-        cloud = self.workshop.cloud
-        body = {"userDefinedData": {tacker_things.PACKAGE_NAME: name}}
-
-        def make() -> Found:
+        def make() -> TackerObject:
             made = self.server.once(lambda client: client.create_vnf_package(body))
-            return Found(made["id"], name, made["onboardingState"], "")
+            return TackerObject(made["id"], name, made["onboardingState"])
 
-        made = things.ensure(cloud, kinds.VNF_PACKAGE, name, make)
+        made = resources.ensure(cloud, Kind.VNF_PACKAGE, name, make)
         if made.status == "CREATED":
             self.server.call(
                 f"uploading VNF package {name}",
-                lambda client: client.upload_vnf_package(made.id, file_data=package),
+                lambda client: client.upload_vnf_package(made.id, file_data=document),
             )
 
         def look() -> bool | None:
             shown = self.server.once(lambda client: client.show_vnf_package(made.id))
             state = shown["onboardingState"]
             if state in ("CREATED", "ERROR"):
-                # Back to the beginning is Tacker's way of refusing; later releases say why.
-                raise TackerFailed(f"Tacker refuses VNF package {name}: {_onboarding_error(shown)}")
+                # Tacker refuses a package by going back to CREATED; later releases give a reason.
+                failure = shown.get("onboardingFailureDetails") or {}
+                reason = failure.get("detail") or "it gives no reason; its conductor's log does"
+                raise TackerFailed(f"Tacker refuses VNF package {name}: {reason}")
             return True if state == "ONBOARDED" else None
 
         cloud.wait(f"waiting for VNF package {name}", look, ONBOARDING_TIMEOUT_S)
+        return tacker_package.vnfd_id(name)
 
-    def _create(self, name: str) -> Found:
-        body = {"vnfdId": tacker_package.vnfd_id(name), "vnfInstanceName": name}
-        made = self.server.once(lambda client: client.create_vnf_instance(body))
-        return Found(made["id"], name, made["instantiationState"], "")
+    def instantiate(self, name: str, descriptor: str, vim: str) -> None:
+        """See TackerVnfs.instantiate."""
+        cloud, body = self.context.cloud, {"vnfdId": descriptor, "vnfInstanceName": name}
 
-    def _instantiate(self, instance: Found, vim: str) -> None:
-        """Ask when it was not asked yet, and wait."""
-        body = {
+        def make() -> TackerObject:
+            made = self.server.once(lambda client: client.create_vnf_instance(body))
+            return TackerObject(made["id"], name, made["instantiationState"])
+
+        instance = resources.ensure(cloud, Kind.VNF_INSTANCE, name, make)
+        # A Tacker that forgets the instance leaves its stack.
+        self.context.intend([_stack(instance.id)])
+        what = f"instantiating VNF {name}"
+        request = {
             "flavourId": tacker_package.FLAVOUR,
             "vimConnectionInfo": {"vim": {"vimId": vim, "vimType": VIM_TYPE}},
         }
-        what = f"instantiating VNF {instance.name}"
 
-        def asked() -> bool | None:
-            return True if tacker_things.operations(self.workshop.cloud, instance.id) else None
+        def requested() -> bool | None:
+            return True if resources.lcm_operations(cloud, instance.id) else None
 
-        def ask() -> bool:
-            self.server.once(lambda client: client.instantiate_vnf_instance(instance.id, body))
+        def request_it() -> bool:
+            self.server.once(lambda client: client.instantiate_vnf_instance(instance.id, request))
             return True
 
-        self.workshop.cloud.ensure(what, asked, ask)
-        self.workshop.cloud.wait(
-            what, partial(self._look, instance), self.workshop.config.boot_timeout_s
-        )
-
-    def _look(self, instance: Found) -> bool | None:
-        cloud = self.workshop.cloud
-        shown = self.server.once(lambda client: client.show_vnf_instance(instance.id))
-        if shown["instantiationState"] == INSTANTIATED:
-            return True
-        last = next(reversed(tacker_things.operations(cloud, instance.id)), None)
-        if last is not None and last["operationState"].startswith(("FAILED", "ROLLED")):
+        def look() -> bool | None:
+            shown = self.server.once(lambda client: client.show_vnf_instance(instance.id))
+            if shown["instantiationState"] == INSTANTIATED:
+                return True
+            last = next(reversed(resources.lcm_operations(cloud, instance.id)), None)
+            if last is None or not last["operationState"].startswith(("FAILED", "ROLLED")):
+                return None
             occurrence = self.server.once(lambda client: client.show_vnf_lcm_op_occs(last["id"]))
-            raise TackerFailed(
-                f"instantiating VNF {instance.name} ended in {last['operationState']}: "
-                f"{_problem(occurrence)}"
-            )
-        return None
+            raise TackerFailed(f"{what} ended in {last['operationState']}: {_problem(occurrence)}")
+
+        cloud.ensure(what, requested, request_it)
+        cloud.wait(what, look, self.context.config.boot_timeout_s)
 
 
-def _stack(cloud: Cloud, instance_id: str) -> Resource:
-    return things.resource(cloud, kinds.STACK, f"vnf-{instance_id}")
+def _stack(instance_id: str) -> NamedResource:
+    return Kind.STACK, f"vnf-{instance_id}"
 
 
 def _problem(occurrence: dict[str, Any]) -> str:
     """ProblemDetails of an operation (RFC 9457)."""
     problem = occurrence.get("error") or {}
-    told = problem.get("detail") or problem.get("title") or "Tacker does not say why"
-    return " ".join(str(told).split())
-
-
-def _onboarding_error(shown: dict[str, Any]) -> str:
-    failure = shown.get("onboardingFailureDetails") or {}
-    return str(failure.get("detail") or "it does not say why; its conductor's log does")
+    reason = problem.get("detail") or problem.get("title") or "Tacker gives no reason"
+    return " ".join(str(reason).split())

@@ -1,6 +1,6 @@
 """The chain as a VNF forwarding graph of Tacker's legacy API.
 
-Tacker can update a graph, but finds its pieces by the part of a VNF's name before the first hyphen;
+Tacker can update a graph, but finds its parts by the part of a VNF's name before the first hyphen;
 so another chain is another graph, which takes about as long.
 """
 
@@ -12,155 +12,111 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfcperf.drivers.base import Resource
-from sfcperf.drivers.openstack import chaining, demolition, kinds, things
-from sfcperf.drivers.openstack.lifecycle import tacker_vnffgd
-from sfcperf.drivers.openstack.lifecycle.base import Machine, Workshop
-from sfcperf.drivers.openstack.lifecycle.tacker_machine import TackerFailed
-from sfcperf.drivers.openstack.lifecycle.tacker_server import TackerServer
-from sfcperf.drivers.openstack.lifecycle.tacker_things import found
-from sfcperf.drivers.openstack.plan import ChainPlan
+from sfcperf.drivers.openstack import resources
+from sfcperf.drivers.openstack.api import Cloud, TackerServer
+from sfcperf.drivers.openstack.cleanup import remove_journaled
+from sfcperf.drivers.openstack.compute import Machine
+from sfcperf.drivers.openstack.lifecycle import chaining, tacker_vnffgd
+from sfcperf.drivers.openstack.lifecycle.tacker_vnfs import TackerFailed, await_active
+from sfcperf.drivers.openstack.model import ChainPlan
+from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, NamedResource
 
 TIMEOUT_S = 120.0
 
-_KINDS = (kinds.VNFFG, kinds.VNFFGD, kinds.CHAIN, kinds.CLASSIFIER)
+_KINDS = (Kind.VNFFG, Kind.VNFFGD, Kind.CHAIN, Kind.CLASSIFIER)
 _GROUP, _PAIR = "-port-pair-group", "-connection-points"
 """What Tacker appends to a VNF's name in neutron."""
 
 
-class Graph:
+class ForwardingGraph:
     """The run's forwarding graph: at most one at a time."""
 
-    def __init__(self, workshop: Workshop) -> None:
-        self.workshop = workshop
-        self.server = TackerServer(workshop.cloud)
+    def __init__(self, context: LifecycleContext) -> None:
+        self.context = context
+        self.server = TackerServer(context.cloud)
 
-    def stand(self, plan: ChainPlan, machines: Mapping[str, Machine]) -> Mapping[str, Any]:
-        """Make the graph for this chain; gives facts for the results.
+    def create(self, plan: ChainPlan, machines: Mapping[str, Machine]) -> Mapping[str, Any]:
+        """Make the graph for this chain, unless it exists; gives facts for the results.
 
-        Raises DeploymentError, with nothing left of it.
+        Raises DeploymentError, and leaves nothing of it.
         """
         classifier = chaining.classifier_of(plan, machines)
         descriptor = tacker_vnffgd.descriptor(
             plan.functions, classifier, name=self._classifier, symmetric=plan.symmetric
         )
-        name = self._name(descriptor)
-        if not any(each.kind == kinds.VNFFG and each.name == name for each in self._standing()):
+        # By content: a descriptor that exists under the same name must be the same.
+        digest = hashlib.sha256(json.dumps(descriptor, sort_keys=True).encode()).hexdigest()
+        name = self.context.names.of(f"graph-{digest[:8]}")
+        if not any(each.kind == Kind.VNFFG and each.name == name for each in self._journaled()):
             self.remove()
-            self.workshop.journal.intend(self._resources(name, plan.functions))
+            self.context.intend(self._resources(name, plan.functions))
         try:
-            self._make(name, descriptor, plan.functions)
+            self._make(name, descriptor, plan)
             return self._facts(name, plan, classifier)
         except BaseException:
             self.remove()
             raise
 
     def remove(self) -> None:
-        """Harmless when there is none. Tacker leaves pieces in neutron when it fails half-way:
-        they go too."""
-        gone = self._standing()
-        if gone:
-            demolition.remove(self.workshop.cloud, gone)
-            self.workshop.journal.removed(gone)
+        """Harmless if there is none. Removes also what Tacker leaves in neutron when it fails
+        half-way."""
+        remove_journaled(self.context, self._journaled())
 
-    def _standing(self) -> list[Resource]:
-        """What the journal has of a graph: this object's, or an earlier life's of the run."""
+    def _journaled(self) -> list[Resource]:
+        """What the journal has of a graph, also from an earlier process of the run."""
         return [
             each
-            for each in self.workshop.journal.outstanding()
-            if self.workshop.names.owns(each.name)
+            for each in self.context.journal.outstanding()
+            if self.context.names.owns(each.name)
             and (each.kind in _KINDS or each.name.endswith((_GROUP, _PAIR)))
         ]
 
     @property
     def _classifier(self) -> str:
-        return self.workshop.names.of("classifier")
+        return self.context.names.of("classifier")
 
-    def _name(self, descriptor: dict[str, Any]) -> str:
-        """Of graph and descriptor: by its content, since a descriptor that is there under the same
-        name must be the same."""
-        digest = hashlib.sha256(json.dumps(descriptor, sort_keys=True).encode()).hexdigest()
-        return self.workshop.names.of(f"graph-{digest[:8]}")
-
-    def _resources(self, name: str, functions: Sequence[str]) -> list[Resource]:
+    def _resources(self, name: str, functions: Sequence[str]) -> list[NamedResource]:
         """With what Tacker makes in neutron, by the names that it gives."""
-        named = [
-            (kinds.VNFFG, name),
-            (kinds.VNFFGD, name),
-            (kinds.CHAIN, f"{name}-port-chain"),
-            (kinds.CLASSIFIER, self._classifier),
-            *((kinds.PAIR_GROUP, function + _GROUP) for function in functions),
-            *((kinds.PAIR, function + _PAIR) for function in functions),
+        return [
+            (Kind.VNFFG, name),
+            (Kind.VNFFGD, name),
+            (Kind.CHAIN, f"{name}-port-chain"),
+            (Kind.CLASSIFIER, self._classifier),
+            *((Kind.PAIR_GROUP, function + _GROUP) for function in functions),
+            *((Kind.PAIR, function + _PAIR) for function in functions),
         ]
-        return [things.resource(self.workshop.cloud, kind, each) for kind, each in named]
 
-    def _make(self, name: str, descriptor: dict[str, Any], functions: Sequence[str]) -> None:
-        cloud = self.workshop.cloud
-        vnfs = {function: _one(cloud, kinds.VNF, function).id for function in functions}
-        template = {"vnffgd": {"name": name, "template": {"vnffgd": descriptor}}}
-        vnffgd = things.ensure(
-            cloud,
-            kinds.VNFFGD,
-            name,
-            lambda: self.server.once(
-                lambda tacker: found(tacker.create_vnffgd(template)["vnffgd"])
-            ),
-        )
-        body = {
-            "vnffg": {
-                "name": name,
-                "vnffgd_id": vnffgd.id,
-                "vnf_mapping": vnfs,
-                "symmetrical": _symmetrical(descriptor),
-            }
-        }
-        things.ensure(
-            cloud,
-            kinds.VNFFG,
-            name,
-            lambda: self.server.once(lambda tacker: found(tacker.create_vnffg(body)["vnffg"])),
-        )
-        self._wait(name)
-
-    def _wait(self, name: str) -> None:
-        def look() -> bool | None:
-            graph = next(iter(things.thing(kinds.VNFFG).every(self.workshop.cloud, name)), None)
-            if graph is None:
-                raise TackerFailed(f"VNFFG {name} is gone while it was waited for")
-            if graph.status in ("ERROR", "DEAD"):
-                reason = graph.reason or "Tacker does not say why; its server's log does"
-                raise TackerFailed(f"VNFFG {name} is {graph.status}: {reason}")
-            return True if graph.status == "ACTIVE" else None
-
-        self.workshop.cloud.wait(f"waiting for VNFFG {name}", look, TIMEOUT_S)
+    def _make(self, name: str, descriptor: dict[str, Any], plan: ChainPlan) -> None:
+        cloud = self.context.cloud
+        vnfs = {function: _first(cloud, Kind.VNF, function).id for function in plan.functions}
+        template = {"vnffgd": descriptor}
+        vnffgd = resources.create_in_tacker(self.server, Kind.VNFFGD, name, template=template)
+        fields = {"vnffgd_id": vnffgd.id, "vnf_mapping": vnfs, "symmetrical": plan.symmetric}
+        resources.create_in_tacker(self.server, Kind.VNFFG, name, **fields)
+        no_reason = "Tacker gives no reason; its server's log does"
+        await_active(self.server, Kind.VNFFG, name, TIMEOUT_S, no_reason)
 
     def _facts(
         self, name: str, plan: ChainPlan, classifier: Mapping[str, Any]
     ) -> Mapping[str, Any]:
         """Of the port chain that Tacker made."""
-        cloud = self.workshop.cloud
-        chain = _one(cloud, kinds.CHAIN, f"{name}-port-chain")
+        cloud = self.context.cloud
+        chain = _first(cloud, Kind.CHAIN, f"{name}-port-chain")
         if len(chain.port_pair_groups) != len(plan.functions):
             raise TackerFailed(
                 f"Tacker made a chain of {len(chain.port_pair_groups)} functions instead of "
                 f"{len(plan.functions)}"
             )
+        correlation = dict(chain.chain_parameters or {}).get("correlation")
+        by = "networking-sfc, by a VNFFG of Tacker"
         return {
-            "chain": chain.id,
-            "chained_by": "networking-sfc, by a VNFFG of Tacker",
-            "vnffg": _one(cloud, kinds.VNFFG, name).id,
-            "correlation": dict(chain.chain_parameters or {}).get("correlation"),
-            "symmetric": plan.symmetric,
-            "classifier": {k: v for k, v in classifier.items() if not k.startswith("logical_")},
+            **chaining.facts(chain.id, by, correlation, plan.symmetric, classifier),
+            "vnffg": _first(cloud, Kind.VNFFG, name).id,
         }
 
 
-def _symmetrical(descriptor: dict[str, Any]) -> bool:
-    paths = descriptor["topology_template"]["node_templates"].values()
-    return all(path["properties"]["symmetrical"] for path in paths)
-
-
-def _one(cloud: Any, kind: str, name: str) -> Any:
-    there = things.every(cloud, kind, name)
-    if not there:
+def _first(cloud: Cloud, kind: Kind, name: str) -> Any:
+    found = resources.find(cloud, kind, name)
+    if not found:
         raise TackerFailed(f"there is no {kind} {name}")
-    return there[0]
+    return found[0]

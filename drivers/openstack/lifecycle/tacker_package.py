@@ -1,8 +1,8 @@
 """VNF packages (ETSI GS NFV-SOL 004) for Tacker's `vnflcm`: a descriptor and a heat template.
 
-Tacker's convention: `BaseHOT/FLAVOUR/*.yaml` is what it hands to heat, and the resources there have
-the names of the descriptor's nodes. Of SOL001's types we define what a function of one virtual
-machine needs, so that a package stands alone.
+Tacker's convention: it gives `BaseHOT/FLAVOUR/*.yaml` to heat, and the resources there have the
+names of the descriptor's nodes. The package defines those of SOL001's types that a function of one
+virtual machine needs, so that it depends on no other file.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
@@ -19,6 +20,7 @@ FLAVOUR = "default"
 """Deployment flavour (SOL001's word, nothing to do with nova's flavors); the only one."""
 
 _DEFINITIONS = "Definitions/vnfd.yaml"
+_TYPES = Path(__file__).with_name("tacker_types.yaml")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """Time of all files: a package of the same content is the same to the byte."""
 
@@ -69,8 +71,8 @@ def _base_hot(hot: heat_template.Template) -> Template:
 
 
 def descriptor(name: str, ports: Sequence[str], flavor: str) -> Template:
-    """VNFD of a function with one VDU, called as the server in its heat template is. `flavor`:
-    nova's, which SOL001 has no better place for than an additional capability."""
+    """VNFD of a function with one VDU, which has the name of the server in its heat template.
+    nova's `flavor` is an additional capability, because SOL001 has no better place for it."""
     identity: Template = {
         "descriptor_id": vnfd_id(name),
         "provider": "SFCPerf",
@@ -125,56 +127,18 @@ def descriptor(name: str, ports: Sequence[str], flavor: str) -> Template:
 
 
 def _types(identity: Template) -> Template:
-    """Definitions of the types above: names and properties as in SOL001. The values of `identity`
-    are defaults of the VNF's type, else TOSCA wants them as inputs."""
-    text = {"type": "string"}
+    """Definitions of the types above. The values of `identity` are defaults of the VNF's type, else
+    TOSCA wants them as inputs."""
+    import yaml
+
+    types: Template = yaml.safe_load(_TYPES.read_bytes())
     texts = {"type": "list", "entry_schema": {"type": "string"}}
-    mapping = {"type": "map", "entry_schema": {"type": "integer"}}
     properties = {
-        name: {**(texts if isinstance(value, list) else text), "default": value}
+        name: {**(texts if isinstance(value, list) else {"type": "string"}), "default": value}
         for name, value in identity.items()
     }
-    compute = {
-        "requested_additional_capabilities": {"type": "map", "entry_schema": {"type": "map"}}
-    }
-    return {
-        "capability_types": {
-            "tosca.capabilities.nfv.VirtualCompute": {
-                "derived_from": "tosca.capabilities.Node",
-                "properties": compute,
-            },
-            "tosca.capabilities.nfv.VirtualBindable": {"derived_from": "tosca.capabilities.Node"},
-        },
-        "relationship_types": {
-            "tosca.relationships.nfv.VirtualBindsTo": {
-                "derived_from": "tosca.relationships.DependsOn",
-                "valid_target_types": ["tosca.capabilities.nfv.VirtualBindable"],
-            }
-        },
-        "node_types": {
-            "tosca.nodes.nfv.VNF": {"derived_from": "tosca.nodes.Root", "properties": properties},
-            # Tacker reads the properties of the type that is used, not of that which it is from.
-            "sfcperf.VNF": {"derived_from": "tosca.nodes.nfv.VNF", "properties": properties},
-            "tosca.nodes.nfv.Vdu.Compute": {
-                "derived_from": "tosca.nodes.Root",
-                "properties": {"name": text, "description": text, "vdu_profile": mapping},
-                "capabilities": {
-                    "virtual_compute": {"type": "tosca.capabilities.nfv.VirtualCompute"},
-                    "virtual_binding": {"type": "tosca.capabilities.nfv.VirtualBindable"},
-                },
-            },
-            "tosca.nodes.nfv.VduCp": {
-                "derived_from": "tosca.nodes.Root",
-                "properties": {"layer_protocols": texts, "order": {"type": "integer"}},
-                "requirements": [
-                    {
-                        "virtual_binding": {
-                            "capability": "tosca.capabilities.nfv.VirtualBindable",
-                            "relationship": "tosca.relationships.nfv.VirtualBindsTo",
-                            "node": "tosca.nodes.nfv.Vdu.Compute",
-                        }
-                    }
-                ],
-            },
-        },
-    }
+    # Tacker reads the properties of the type itself, not those that it inherits.
+    for name, parent in (("tosca.nodes.nfv.VNF", "Root"), ("sfcperf.VNF", "nfv.VNF")):
+        vnf = {"derived_from": f"tosca.nodes.{parent}", "properties": properties}
+        types["node_types"][name] = vnf
+    return types

@@ -1,26 +1,23 @@
-"""The VIM: this cloud as Tacker knows it, with credentials by which Tacker acts in the project."""
+"""The VIM: this cloud as Tacker knows it, with credentials for the project."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
-from sfcperf.drivers.openstack import kinds, things
+from sfcperf.drivers.openstack import resources
+from sfcperf.drivers.openstack.api import Cloud, TackerServer
+from sfcperf.drivers.openstack.resources import Kind, LifecycleContext
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 
-if TYPE_CHECKING:
-    from sfcperf.drivers.openstack.cloud import Cloud
-    from sfcperf.drivers.openstack.lifecycle.base import Workshop
-    from sfcperf.drivers.openstack.lifecycle.tacker_server import TackerServer
-
-_UNWELL = ("UNREACHABLE", "ERROR")
+_UNUSABLE = ("UNREACHABLE", "ERROR")
 
 
 @dataclass(frozen=True)
 class Project:
-    """Who we are in this cloud."""
+    """Project and user of the connection."""
 
     auth_url: str
     username: str
@@ -29,16 +26,18 @@ class Project:
     project: str
     project_domain: str
     password: str | None
-    """None: the cloud is entered by a token or an application credential."""
+    """None with a token or an application credential."""
     verify: bool
-    """Whether Tacker should check keystone's certificate, as we do."""
+    """Whether to check keystone's certificate."""
 
     @classmethod
     def of(cls, cloud: Cloud) -> Project:
-        """From the connection's token, and what clouds.yaml says."""
+        """From the connection's token, and clouds.yaml."""
         connection = cloud.connection
         session: Any = connection.session
-        access = cloud.call("asking who we are", lambda: session.auth.get_access(session))
+        access = cloud.call(
+            "reading the token's project and user", lambda: session.auth.get_access(session)
+        )
         auth = connection.config.config.get("auth", {})
         return cls(
             auth_url=str(session.auth.auth_url),
@@ -52,10 +51,10 @@ class Project:
         )
 
 
-def standing(server: TackerServer, project: Project) -> Mapping[str, Any] | None:
-    """A VIM that Tacker already has for our project; its default one rather than another."""
+def find_vim(server: TackerServer, project: Project) -> Mapping[str, Any] | None:
+    """A VIM that Tacker has for our project; preferably its default one."""
     vims = server.call("listing Tacker's VIMs", lambda client: client.list_vims()["vims"])
-    ours = [vim for vim in vims if _is_ours(vim, project) and vim.get("status") not in _UNWELL]
+    ours = [vim for vim in vims if _is_ours(vim, project) and vim.get("status") not in _UNUSABLE]
     return next(iter(sorted(ours, key=lambda vim: not vim.get("is_default"))), None)
 
 
@@ -74,87 +73,68 @@ def _is_ours(vim: Mapping[str, Any], project: Project) -> bool:
 
 
 def _keystone(url: str) -> tuple[str, str]:
-    """What two URLs of the same keystone have in common: they may end in /v3, /v3/ or neither."""
+    """What URLs of the same keystone have in common: they may end in /v3, /v3/ or neither."""
     parts = urlsplit(url.lower())
     return parts.netloc, parts.path.rstrip("/").removesuffix("/v3").rstrip("/")
 
 
-def ensured(server: TackerServer, workshop: Workshop) -> str:
-    """Id of a VIM for our project: the one that stands, or the run's own, which is registered.
+def ensure_vim(server: TackerServer, context: LifecycleContext) -> str:
+    """Id of a VIM for our project: one that Tacker has, or one that is registered for the run.
 
-    Raises EnvironmentLacks when there is none and no password to register one with;
-    DeploymentError when Tacker does not reach the cloud by it.
+    Raises EnvironmentLacks if there is none and no password to register one with;
+    DeploymentError if Tacker does not reach the cloud by it.
     """
     project = Project.of(server.cloud)
-    known = standing(server, project)
+    known = find_vim(server, project)
     if known is not None:
-        workshop.log(f"openstack: Tacker acts by its VIM {known['name']}")
+        server.cloud.log(f"openstack: Tacker uses its VIM {known['name']}")
         return str(known["id"])
     if project.password is None:
         raise EnvironmentLacks(
             f"Tacker has no VIM for the project {project.project}, and one cannot be registered "
             "without a password: Tacker signs in with name and password",
-            hint="let the cloud's operator register a VIM for the project (`openstack vim "
+            hint="ask the cloud's operator to register a VIM for the project (`openstack vim "
             "register`), or sign in with a password in clouds.yaml",
         )
-    name = workshop.names.of("vim")
-    workshop.journal.intend([things.resource(server.cloud, kinds.VIM, name)])
-    workshop.log(f"openstack: registering the VIM {name} with Tacker, which keeps the password")
-    body = _registration(name, project)
-    made = things.ensure(
-        server.cloud,
-        kinds.VIM,
-        name,
-        lambda: server.once(lambda client: _Made(client.create_vim(body)["vim"])),
-    )
-    _check(server, name)
-    return things.identity(made)
+    name = context.names.of("vim")
+    context.intend([(Kind.VIM, name)])
+    server.cloud.log(f"openstack: registering the VIM {name} with Tacker, which keeps the password")
+    made = resources.create_in_tacker(server, Kind.VIM, name, **_registration(project))
+    _check(server.cloud, name)
+    return made.id
 
 
-class _Made:
-    """What Tacker answers, with an id as `things` wants it."""
-
-    def __init__(self, body: Mapping[str, Any]) -> None:
-        self.id = str(body["id"])
-
-
-def _check(server: TackerServer, name: str) -> None:
-    """Servers without a monitor of VIMs leave them PENDING."""
-    shown = things.every(server.cloud, kinds.VIM, name)
+def _check(cloud: Cloud, name: str) -> None:
+    """A VIM may stay PENDING: some servers do not monitor VIMs."""
+    shown = resources.find(cloud, Kind.VIM, name)
     if not shown:
         raise EnvironmentLacks(
-            f"Tacker registered the VIM {name}, but does not show it to this user, who can neither "
-            "use nor remove it",
-            hint="Tacker's default policy shows objects of its legacy API to administrators only: "
-            "let its operator set `admin_or_owner` so that it compares tenant_id too, and remove "
-            "the VIM; or sign in as an administrator of the project",
+            f"Tacker registered the VIM {name}, but hides it from this user, who can neither use "
+            "nor remove it",
+            hint="Tacker's default policy shows objects of its legacy API only to administrators: "
+            "ask its operator to set `admin_or_owner` so that it compares tenant_id too, and to "
+            "remove the VIM; or sign in as an administrator of the project",
         )
     for vim in shown:
-        if vim.status in _UNWELL:
+        if vim.status in _UNUSABLE:
             raise DeploymentError(
-                f"Tacker does not reach the cloud by its VIM {name}: it is {vim.status}"
+                f"Tacker cannot reach the cloud through its VIM {name}, which is {vim.status}"
                 + (f", {vim.reason}" if vim.reason else ""),
                 hint="Tacker's server must reach keystone at the auth_url of clouds.yaml",
             )
 
 
-def _registration(name: str, project: Project) -> dict[str, Any]:
+def _registration(project: Project) -> dict[str, Any]:
     return {
-        "vim": {
-            "name": name,
-            "description": "sfcperf, for one run",
-            "type": "openstack",
-            "is_default": False,
-            "auth_url": project.auth_url,
-            "auth_cred": {
-                "username": project.username,
-                "password": project.password,
-                "user_domain_name": project.user_domain,
-                "cert_verify": str(project.verify),
-            },
-            "vim_project": {
-                "name": project.project,
-                "project_domain_name": project.project_domain,
-            },
-        }
+        "description": "sfcperf, for one run",
+        "type": "openstack",
+        "is_default": False,
+        "auth_url": project.auth_url,
+        "auth_cred": {
+            "username": project.username,
+            "password": project.password,
+            "user_domain_name": project.user_domain,
+            "cert_verify": str(project.verify),
+        },
+        "vim_project": {"name": project.project, "project_domain_name": project.project_domain},
     }

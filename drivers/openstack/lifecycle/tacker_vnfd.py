@@ -1,8 +1,7 @@
-"""A VNF descriptor as Tacker's legacy API wants it: its own profile, on the run's networks.
+"""A VNF descriptor for Tacker's legacy API: in Tacker's own profile, on the run's networks.
 
 Descriptors of the NFV profile (VDU, CP, VL) say what a function is; Tacker's profile
-(tosca.nodes.nfv.VDU.Tacker, CP.Tacker) also says on what it stands: image, flavor, key, user data,
-networks.
+(tosca.nodes.nfv.VDU.Tacker, CP.Tacker) adds image, flavor, key, user data and networks.
 """
 
 from __future__ import annotations
@@ -11,11 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sfcperf.drivers.openstack import ports
-from sfcperf.drivers.openstack.lifecycle.base import Ground
-from sfcperf.drivers.openstack.placement import Placement
-from sfcperf.drivers.openstack.plan import MANAGEMENT, MachinePlan
-from sfcperf.drivers.openstack.user_data import joined
+from sfcperf.drivers.openstack.compute import Placement
+from sfcperf.drivers.openstack.model import MANAGEMENT, MachinePlan, joined
+from sfcperf.drivers.openstack.network import RunNetworks
 from sfcperf.errors import InputError
 from sfcperf.workflow.vnfd import VDU_TYPES
 
@@ -24,34 +21,34 @@ PROFILE = "tosca_simple_profile_for_nfv_1_0_0"
 
 _VDU = "tosca.nodes.nfv.VDU.Tacker"
 _OURS = ("tosca.nodes.nfv.CP", "tosca.nodes.nfv.VL", "tosca.nodes.nfv.VnfVirtualLink")
-"""Connection points and links: of these the run has its own."""
+"""Connection points and links, which the run replaces by its own."""
 _OTHERS = ("tosca.nodes.nfv.VduCp", "tosca.nodes.nfv.VNF")
-"""Of SOL001's profile; say nothing that Tacker's wants to know."""
+"""Of SOL001's profile; have nothing that Tacker's profile needs."""
 _KEPT = ("tosca.nodes.BlockStorage",)
 
 Template = dict[str, Any]
 
 
 def connection_point(port: str) -> str:
-    """Name in the descriptor of one of `plan`'s ports."""
+    """Name in the descriptor of one of `MachineSpec.ports`."""
     return f"CP_{port}"
 
 
-def translated(plan: MachinePlan, ground: Ground, place: Placement) -> Template:
+def translated(plan: MachinePlan, networks: RunNetworks, place: Placement) -> Template:
     """The machine's descriptor for Tacker, with one VDU and three CPs: management, in, out.
 
-    Raises InputError for a descriptor of several VDUs, or with parts that Tacker cannot be told.
+    Raises InputError for a descriptor of several VDUs, or with parts that Tacker does not know.
     """
-    if plan.shape.vnfd is None:
+    if plan.spec.vnfd is None:
         raise ValueError(f"{plan.name} is no function")
-    source = _read(plan.shape.vnfd)
+    source = _read(plan.spec.vnfd)
     nodes = source["topology_template"]["node_templates"]
-    name = _vdu(nodes, plan.shape.vnfd)
-    templates: Template = {name: _virtual_machine(nodes[name], plan, ground, place)}
-    for order, port in enumerate(ports.roles(plan)):
-        templates[connection_point(port)] = _connection_point(order, port, name, plan, ground)
-    templates["VL_management"] = _link(ground.management_network_id)
-    templates["VL_data"] = _link(ground.data_network_id)
+    name = _vdu(nodes, plan.spec.vnfd)
+    templates: Template = {name: _virtual_machine(nodes[name], plan, networks, place)}
+    for order, port in enumerate(plan.spec.ports):
+        templates[connection_point(port)] = _connection_point(order, port, name, plan, networks)
+    templates["VL_management"] = _link(networks.management_id)
+    templates["VL_data"] = _link(networks.data_id)
     templates |= {
         other: node
         for other, node in nodes.items()
@@ -59,7 +56,7 @@ def translated(plan: MachinePlan, ground: Ground, place: Placement) -> Template:
     }
     return {
         "tosca_definitions_version": PROFILE,
-        "description": source.get("description") or plan.shape.type,
+        "description": source.get("description") or plan.spec.type,
         "metadata": {"template_name": plan.name},
         "topology_template": {"node_templates": templates},
     }
@@ -88,7 +85,7 @@ def _vdu(nodes: Mapping[str, Any], path: Path) -> str:
         if not known:
             raise InputError(
                 f"the VNF descriptor {path} has a node {name} of type {node['type']}, "
-                "which cannot be handed to Tacker",
+                "which Tacker does not know",
                 allowed="VDU, CP, VL, BlockStorage",
             )
     return found[0]
@@ -99,9 +96,9 @@ def _is_vdu(node_type: str) -> bool:
 
 
 def _virtual_machine(
-    node: Template, plan: MachinePlan, ground: Ground, place: Placement
+    node: Template, plan: MachinePlan, networks: RunNetworks, place: Placement
 ) -> Template:
-    """The VDU. Its capabilities are left out: with a flavor they say nothing, and without one
+    """The VDU. Its capabilities are left out: with a flavor they have no effect, and without one
     Tacker would make a flavor, which only administrators may."""
     properties: Template = dict(node.get("properties", {})) if node["type"] == _VDU else {}
     properties |= {
@@ -110,8 +107,8 @@ def _virtual_machine(
         "flavor": place.flavor_id,
         "mgmt_driver": "noop",
         "config_drive": True,
-        "key_name": ground.key_name,
-        "user_data": joined(ground.user_data, plan.shape.user_data),
+        "key_name": networks.key_name,
+        "user_data": joined(networks.user_data, plan.spec.user_data),
         "user_data_format": "RAW",
     }
     if place.zone is not None:
@@ -120,33 +117,30 @@ def _virtual_machine(
 
 
 def _connection_point(
-    order: int, port: str, vdu: str, plan: MachinePlan, ground: Ground
+    order: int, port: str, vdu: str, plan: MachinePlan, networks: RunNetworks
 ) -> Template:
-    network = ground.management_network_id if port == MANAGEMENT else ground.data_network_id
-    properties: Template = {"name": ports.port_name(plan.name, port), "order": order}
+    network = networks.management_id if port == MANAGEMENT else networks.data_id
+    properties: Template = {"name": plan.port_name(port), "order": order}
+    group = networks.security_groups.get(network)
+    if group is not None:
+        properties["security_groups"] = [group]
     if port == MANAGEMENT:
         properties["management"] = True
-    guard = ground.guards.get(network)
-    if guard is not None:
-        properties["security_groups"] = [guard]
-    # A function's packets bear the endpoints' addresses.
-    if port != MANAGEMENT and guard is not None:
-        properties["allowed_address_pairs"] = [{"ip_address": "0.0.0.0/0"}]
-    elif port != MANAGEMENT:
+    elif group is None:
         properties["anti_spoofing_protection"] = False
+    else:
+        # A function's packets have the endpoints' addresses.
+        properties["allowed_address_pairs"] = [{"ip_address": "0.0.0.0/0"}]
     link = "VL_management" if port == MANAGEMENT else "VL_data"
     return {
         "type": "tosca.nodes.nfv.CP.Tacker",
         "properties": properties,
-        "requirements": [
-            {"virtualLink": {"node": link}},
-            {"virtualBinding": {"node": vdu}},
-        ],
+        "requirements": [{"virtualLink": {"node": link}}, {"virtualBinding": {"node": vdu}}],
     }
 
 
 def _link(network_id: str) -> Template:
-    """Heat takes an id where Tacker says name, and an id is never ambiguous."""
+    """Heat accepts an id as `network_name`, and an id is never ambiguous."""
     return {
         "type": "tosca.nodes.nfv.VL",
         "properties": {"network_name": network_id, "vendor": "SFCPerf"},

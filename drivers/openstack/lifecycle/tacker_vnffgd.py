@@ -1,4 +1,4 @@
-"""VNF forwarding graph descriptors: the SFP and its classifier in Tacker's words.
+"""VNF forwarding graph descriptors: the SFP and its classifier for Tacker.
 
 One path (FP.TackerV2) with an ACL policy, from which Tacker makes networking-sfc's port pairs,
 groups, classifier and chain.
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfcperf.drivers.openstack.lifecycle.tacker_vnfd import PROFILE, connection_point
-from sfcperf.drivers.openstack.plan import EGRESS, INGRESS
+from sfcperf.drivers.openstack.model import EGRESS, INGRESS
 
 _PROTOCOLS: Mapping[str, int] = {"icmp": 1, "tcp": 6, "udp": 17}
 """IANA's protocol numbers; Tacker's back-end knows no others."""
@@ -32,7 +32,7 @@ def descriptor(
 ) -> Template:
     """The descriptor of a chain through one VNF of each VNFD, in forward order.
 
-    `classifier`: what matches, in the words of networking-sfc's API; `name`: that it gets there.
+    `classifier`: by the names of networking-sfc's API; `name`: its name there.
     """
     hops = [(vnfd, connection_point(port)) for vnfd in vnfds for port in (INGRESS, EGRESS)]
     points = sorted({point for _, point in hops})
@@ -58,18 +58,14 @@ def descriptor(
         "topology_template": {
             "node_templates": {_PATH: {"type": "tosca.nodes.nfv.FP.TackerV2", "properties": path}},
             "groups": {
-                _GROUP: {
-                    "type": "tosca.groups.nfv.VNFFG",
-                    "properties": group,
-                    "members": [_PATH],
-                }
+                _GROUP: {"type": "tosca.groups.nfv.VNFFG", "properties": group, "members": [_PATH]}
             },
         },
     }
 
 
 def criteria(classifier: Mapping[str, Any]) -> Template:
-    """A classifier of networking-sfc, IPv4, in the words of Tacker's ACLs."""
+    """A classifier of networking-sfc, IPv4, by the names of Tacker's ACLs."""
     found: Template = {
         theirs: classifier[ours] for ours, theirs in _ACL.items() if ours in classifier
     }

@@ -60,7 +60,7 @@ def proof(steered: Steered, tmp_path: Path) -> Prove:
             asked,
             folder,
             settle_s=settle_s,
-            patience_s=0.6,
+            arrival_timeout_s=0.6,
         )
 
     return proven

@@ -11,35 +11,45 @@ import pytest
 from support.broken_api import BrokenApi, Fault
 
 from sfcperf.drivers.journal import FileJournal
-from sfcperf.drivers.openstack import demolition, patience, removal, servers
-from sfcperf.drivers.openstack.cloud import Cloud
-from sfcperf.drivers.openstack.config import PARAMETERS, Config
-from sfcperf.drivers.openstack.lifecycle.base import Ground, Workshop
-from sfcperf.drivers.openstack.names import Names
-from sfcperf.drivers.openstack.plan import MachinePlan, Shape
+from sfcperf.drivers.openstack.api import Cloud, RetryPolicy
+from sfcperf.drivers.openstack.model import PARAMETERS, Config, MachinePlan, MachineSpec, Names
+from sfcperf.drivers.openstack.network import RunNetworks
+from sfcperf.drivers.openstack.resources import LifecycleContext
 from sfcperf.workflow.defaults import with_defaults
 
-GROUND = Ground("data", "data-subnet", "management", "sfcperf-abc123", "#!/bin/sh\n")
+FAST = RetryPolicy(
+    timeout_s=5.0,
+    first_pause_s=0.02,
+    longest_pause_s=0.1,
+    first_poll_s=0.02,
+    longest_poll_s=0.1,
+    servers_poll_s=0.02,
+    removal_poll_s=0.02,
+    delete_again_s=0.1,
+    late_check_s=0.02,
+)
+"""What is tested is what happens, not how long it takes."""
+NETWORKS = RunNetworks("data", "data-subnet", "management", "sfcperf-abc123", "#!/bin/sh\n")
 
 
 @dataclass
 class Bench:
-    """A cloud of the test, and a workshop in it for the run `abc123`."""
+    """A cloud of the test, and a context in it for the run `abc123`."""
 
     api: BrokenApi
-    workshop: Workshop
+    context: LifecycleContext
     said: list[str]
 
     @property
     def cloud(self) -> Cloud:
-        return self.workshop.cloud
+        return self.context.cloud
 
     @property
     def journaled(self) -> set[tuple[str, str]]:
-        return {(r.kind, r.name) for r in self.workshop.journal.outstanding()}
+        return {(r.kind, r.name) for r in self.context.journal.outstanding()}
 
-    def function(self, number: int, **shape: Any) -> MachinePlan:
-        return self._plan(number, "function", "fwd", shape, None)
+    def function(self, number: int, **spec: Any) -> MachinePlan:
+        return self._plan(number, "function", "fwd", spec, None)
 
     def endpoint(self, number: int, name: str, address: str | None = None) -> MachinePlan:
         return self._plan(number, "endpoint", name, {}, address)
@@ -52,22 +62,11 @@ class Bench:
             **{"vcpus": 1, "memory_mib": 256, "hypervisor": None, "vnfd": None},
         }
         return MachinePlan(
-            self.workshop.names.machine(number, vnf), Shape(**{**values, **more}), address
+            self.context.names.machine(number, vnf), MachineSpec(**{**values, **more}), address
         )
 
 
 Start = Callable[..., Bench]
-
-
-@pytest.fixture(autouse=True)
-def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is tested is what happens, not how long it is waited."""
-    monkeypatch.setattr(patience, "FIRST_PAUSE_S", 0.02)
-    monkeypatch.setattr(patience, "LONGEST_PAUSE_S", 0.1)
-    monkeypatch.setattr(removal, "LOOK_EVERY_S", 0.02)
-    monkeypatch.setattr(removal, "ASK_AGAIN_S", 0.1)
-    monkeypatch.setattr(demolition, "LATE_S", 0.02)
-    monkeypatch.setattr(servers, "LOOK_EVERY_S", 0.02)
 
 
 @pytest.fixture
@@ -77,7 +76,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
 
     def begin(
         *faults: Fault,
-        patience_s: float = 5.0,
+        retry: RetryPolicy = FAST,
         extensions: Sequence[str] = ("sfc", "flow_classifier", "port-security", "security-group"),
         **settings: Any,
     ) -> Bench:
@@ -94,9 +93,9 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
         wanted = {key: value for key, value in given.items() if value is not None}
         config = Config.of(with_defaults(PARAMETERS, wanted))
         said: list[str] = []
-        cloud = Cloud(config.cloud, said.append, patience_s=patience_s)
+        cloud = Cloud(config.cloud, said.append, retry=retry)
         journal = FileJournal(tmp_path / "journal.jsonl").of(0)
-        return Bench(api, Workshop(cloud, config, Names("abc123"), journal, said.append), said)
+        return Bench(api, LifecycleContext(cloud, config, Names("abc123"), journal), said)
 
     yield begin
     for api in running:

@@ -1,32 +1,27 @@
-"""Cloud: patience with an API that falters; nothing is lost, nothing doubled.
+"""Cloud: retries when an API fails; nothing is lost, nothing is made twice.
 
-The API is a server of the test, since a real one does not falter on demand.
+The API is a server of the test, because a real one does not fail on demand.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.broken_api import BrokenApi, Fault
 
-from sfcperf.drivers.openstack import kinds, patience, things
-from sfcperf.drivers.openstack.cloud import AT_ONCE, Cloud
-from sfcperf.drivers.openstack.failures import CloudError
-from sfcperf.drivers.openstack.parallel import each, outcomes
+from sfcperf.drivers.openstack.api import Cloud, CloudError, each, outcomes
+from sfcperf.drivers.openstack.api.cloud import AT_ONCE
+from sfcperf.drivers.openstack.resources import Kind, ensure
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 from sfcperf.hosts.abandon import pause
 
+from .conftest import FAST
+
 Start = Callable[..., "tuple[BrokenApi, Cloud, list[str]]"]
-
-
-@pytest.fixture(autouse=True)
-def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is tested is what happens, not how long it is waited."""
-    monkeypatch.setattr(patience, "FIRST_PAUSE_S", 0.02)
-    monkeypatch.setattr(patience, "LONGEST_PAUSE_S", 0.1)
 
 
 @pytest.fixture
@@ -34,14 +29,14 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     running: list[BrokenApi] = []
 
     def begin(
-        *faults: Fault, patience_s: float = 5.0, password: str = "right"
+        *faults: Fault, timeout_s: float = 5.0, password: str = "right"
     ) -> tuple[BrokenApi, Cloud, list[str]]:
         api = BrokenApi(*faults).__enter__()
         running.append(api)
         file = api.clouds_yaml(tmp_path, password)
         monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(file))
         said: list[str] = []
-        return api, Cloud("broken", said.append, patience_s=patience_s), said
+        return api, Cloud("broken", said.append, retry=replace(FAST, timeout_s=timeout_s)), said
 
     yield begin
     for api in running:
@@ -55,7 +50,7 @@ def networks(cloud: Cloud) -> list[str]:
 
 def make(cloud: Cloud, name: str = "n") -> str:
     network = cloud.connection.network
-    made = things.ensure(cloud, kinds.NETWORK, name, lambda: network.create_network(name=name))
+    made = ensure(cloud, Kind.NETWORK, name, lambda: network.create_network(name=name))
     return str(made.id)
 
 
@@ -99,7 +94,7 @@ class TestReading:
 
     def test_retry_after_is_kept(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
         paused: list[float] = []
-        monkeypatch.setattr("sfcperf.drivers.openstack.cloud.pause", paused.append)
+        monkeypatch.setattr("sfcperf.drivers.openstack.api.cloud.pause", paused.append)
         _, cloud, _ = start(Fault("GET", "/networks", status=429, headers={"Retry-After": "3"}))
         networks(cloud)
         assert paused == [3.0]
@@ -107,7 +102,7 @@ class TestReading:
     def test_it_ends_in_the_clouds_words_with_the_request(self, start: Start) -> None:
         body = {"error": {"message": "no database"}}
         fault = Fault("GET", "/networks", status=503, body=body, times=-1)
-        api, cloud, _ = start(fault, patience_s=0.3)
+        api, cloud, _ = start(fault, timeout_s=0.3)
         with pytest.raises(CloudError) as caught:
             networks(cloud)
         assert "listing networks: no database (HTTP 503), request req-of-the-test" in str(
@@ -174,7 +169,7 @@ class TestMaking:
         api, cloud, _ = start(fault)
         made = make(cloud)
         assert list(api.things["networks"]) == [made]
-        assert cloud.doubtful
+        assert cloud.lost_answer
 
     @pytest.mark.parametrize("status", [500, 503, 429, 409, 401])
     def test_a_refusal_for_now_makes_it_once(self, start: Start, status: int) -> None:
@@ -201,7 +196,7 @@ class TestMaking:
                 api.add("networks", "n")
             return network.create_network(name="n")
 
-        made = things.ensure(cloud, kinds.NETWORK, "n", ask)
+        made = ensure(cloud, Kind.NETWORK, "n", ask)
         assert list(api.things["networks"]) == [made.id]  # type: ignore[attr-defined]
         assert any("made twice" in line for line in said)
 
@@ -216,7 +211,7 @@ class TestMaking:
                 api.faults.append(Fault("POST", "/networks", status=400))
             return network.create_network(name="n")
 
-        made = things.ensure(cloud, kinds.NETWORK, "n", ask)
+        made = ensure(cloud, Kind.NETWORK, "n", ask)
         assert list(api.things["networks"]) == [made.id]  # type: ignore[attr-defined]
 
     def test_a_request_that_is_wrong_fails_at_once(self, start: Start) -> None:
@@ -270,7 +265,7 @@ class TestTogether:
     def test_a_call_within_a_call_does_not_hold_others_up_while_it_is_patient(
         self, start: Start
     ) -> None:
-        api, cloud, _ = start(Fault("GET", "name=slow", status=503, times=-1), patience_s=30)
+        api, cloud, _ = start(Fault("GET", "name=slow", status=503, times=-1), timeout_s=30)
         come = threading.Event()
 
         def patient() -> None:
@@ -304,7 +299,7 @@ class TestTogether:
         assert isinstance(bad.exception(), DeploymentError)
 
     def test_when_one_fails_the_others_give_up(self, start: Start) -> None:
-        api, cloud, _ = start(Fault("GET", "name=slow", status=503, times=-1), patience_s=60)
+        api, cloud, _ = start(Fault("GET", "name=slow", status=503, times=-1), timeout_s=60)
         began = threading.Event()
 
         def fail() -> None:

@@ -7,6 +7,7 @@ A real nova is asked in tests/openstack.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,24 +16,33 @@ import pytest
 from support.broken_api import BrokenApi, Fault
 from support.scenarios import scenario
 
-from sfcperf.drivers.openstack import diagnostics
-from sfcperf.drivers.openstack.cloud import Cloud
-from sfcperf.drivers.openstack.config import PARAMETERS, Config
-from sfcperf.drivers.openstack.lifecycle.base import Machine, Port
-from sfcperf.drivers.openstack.plan import EGRESS, INGRESS, MANAGEMENT, MachinePlan, Shape
+from sfcperf.drivers.openstack.api import Cloud
+from sfcperf.drivers.openstack.compute import Machine, diagnostics
+from sfcperf.drivers.openstack.model import (
+    EGRESS,
+    INGRESS,
+    MANAGEMENT,
+    PARAMETERS,
+    Config,
+    MachinePlan,
+    MachineSpec,
+)
+from sfcperf.drivers.openstack.network import Port
 from sfcperf.errors import EnvironmentLacks, MeasurementError
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.model import MonitorSpec
 
+from .conftest import FAST
+
 Start = Callable[..., "tuple[BrokenApi, Cloud]"]
 SERVER = "11111111-2222-3333-4444-555555555555"
-SHAPE = Shape("function", "fwd", "forwarder", "image", None, 1, 256, None, None)
+SPEC = MachineSpec("function", "fwd", "forwarder", "image", None, 1, 256, None, None)
 PORTS = {
     MANAGEMENT: Port("aaaaaaaa-0000", "fa:16:3e:00:00:01", "192.0.2.1"),
     INGRESS: Port("bbbbbbbb-1111-2222", "fa:16:3e:00:00:02", "192.0.2.2"),
     EGRESS: Port("cccccccc-1111-2222", "fa:16:3e:00:00:03", "192.0.2.3"),
 }
-MACHINE = Machine(MachinePlan("sfcperf-t-01-fwd", SHAPE, None), SERVER, PORTS, 1.0)
+MACHINE = Machine(MachinePlan("sfcperf-t-01-fwd", SPEC, None), SERVER, PORTS, 1.0)
 NIC = {
     "mac_address": "FA:16:3E:00:00:02",
     **{"rx_octets": 3000, "rx_packets": 30, "rx_errors": 1, "rx_drop": 2, "rx_rate": None},
@@ -127,7 +137,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
         if metric:
             api.services["metric"] = "/metric"
         monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(api.clouds_yaml(tmp_path)))
-        return api, Cloud("broken", print, patience_s=1.0)
+        return api, Cloud("broken", print, retry=replace(FAST, timeout_s=1.0))
 
     yield begin
     for api in running:
@@ -190,7 +200,7 @@ def test_a_server_that_is_off_is_told_once(start: Start) -> None:
     api, cloud = start(*nova(conflict, status=409))
     with pytest.raises(MeasurementError, match="it is in vm_state stopped"):
         ask(cloud)
-    # Sampling has no time for patience: the next sample is the next try.
+    # No retries: the next sample is the next try.
     assert api.count("GET", "/diagnostics$") == 1
 
 

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from support.broken_api import Fault
 
-from sfcperf.drivers.openstack import chaining, kinds, networks
-from sfcperf.drivers.openstack.flavors import Flavors
-from sfcperf.drivers.openstack.lifecycle.base import Machine, Port
-from sfcperf.drivers.openstack.lifecycle.nova import NovaLifecycle
-from sfcperf.drivers.openstack.plan import ChainPlan
+from sfcperf.drivers.openstack.compute import Flavors, Machine
+from sfcperf.drivers.openstack.lifecycle import NovaLifecycle, chaining
+from sfcperf.drivers.openstack.model import ChainPlan
+from sfcperf.drivers.openstack.network import Port, prepare_networks
+from sfcperf.drivers.openstack.resources import Kind
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 from sfcperf.workflow.model import Match
 
-from .conftest import GROUND
+from .conftest import NETWORKS
 
 Start = Callable[..., Any]
 
@@ -27,7 +27,7 @@ class TestMachines:
     def test_each_has_its_ports_in_order_and_is_journaled_before(self, bench: Start) -> None:
         b = bench()
         client, fwd = b.endpoint(1, "client", "10.0.0.1"), b.function(2)
-        first, second = NovaLifecycle(b.workshop).make([client, fwd], GROUND)
+        first, second = NovaLifecycle(b.context).make([client, fwd], NETWORKS)
         assert (first.plan, second.plan) == (client, fwd)
         assert list(second.ports) == ["management", "in", "out"]
         assert first.ports["data"].address == "10.0.0.1"
@@ -37,16 +37,22 @@ class TestMachines:
         assert [net["port"] for net in asked["networks"]] == [p.id for p in second.ports.values()]
         assert asked["metadata"] == {"sfcperf-run": "abc123"}
         assert asked["config_drive"] is True and asked["key_name"] == "sfcperf-abc123"
-        assert {(kinds.SERVER, fwd.name), (kinds.PORT, f"{fwd.name}-out")} <= b.journaled
-        assert {(kinds.PAIR, fwd.name), (kinds.PAIR_GROUP, fwd.name)} <= b.journaled
+        assert {
+            (Kind.SERVER, fwd.name),
+            (Kind.PORT, f"{fwd.name}-out"),
+        } <= b.journaled
+        assert {
+            (Kind.PAIR, fwd.name),
+            (Kind.PAIR_GROUP, fwd.name),
+        } <= b.journaled
 
     def test_a_second_call_makes_nothing(self, bench: Start) -> None:
         b = bench()
-        life = NovaLifecycle(b.workshop)
+        life = NovaLifecycle(b.context)
         plans = [b.function(1), b.function(2)]
-        before = life.make(plans, GROUND)
+        before = life.make(plans, NETWORKS)
         posts = b.api.count("POST", "/(ports|servers)")
-        after = life.make(plans, GROUND)
+        after = life.make(plans, NETWORKS)
         assert [m.server_id for m in after] == [m.server_id for m in before]
         assert [m.ports for m in after] == [m.ports for m in before]
         assert b.api.count("POST", "/(ports|servers)") == posts
@@ -55,14 +61,14 @@ class TestMachines:
     @pytest.mark.parametrize("path", ["/servers", "/ports"])
     def test_a_request_that_falters_makes_it_once(self, bench: Start, path: str, how: Any) -> None:
         b = bench(Fault("POST", path, how))
-        NovaLifecycle(b.workshop).make([b.function(1), b.function(2)], GROUND)
+        NovaLifecycle(b.context).make([b.function(1), b.function(2)], NETWORKS)
         assert len(b.api.things["servers"]) == 2
         assert len(b.api.things["ports"]) == 6
 
     def test_a_server_in_error_is_made_anew_once(self, bench: Start) -> None:
         b = bench()
         b.api.fates, b.api.deaths = ["ERROR"], 3
-        [machine] = NovaLifecycle(b.workshop).make([b.function(1)], GROUND)
+        [machine] = NovaLifecycle(b.context).make([b.function(1)], NETWORKS)
         assert list(b.api.things["servers"]) == [machine.server_id]
         assert any("is in ERROR (No valid host was found.); making a new one" in s for s in b.said)
 
@@ -70,20 +76,20 @@ class TestMachines:
         b = bench()
         b.api.fates = ["ERROR", "ERROR"]
         with pytest.raises(DeploymentError, match="No valid host was found") as caught:
-            NovaLifecycle(b.workshop).make([b.function(1)], GROUND)
+            NovaLifecycle(b.context).make([b.function(1)], NETWORKS)
         assert "hypervisor" in (caught.value.hint or "")
 
     def test_one_that_never_comes_up(self, bench: Start) -> None:
         b = bench(boot_timeout_s=10)
         b.api.fates = ["BUILD"]
-        b.workshop = replace(b.workshop, config=replace(b.workshop.config, boot_timeout_s=0.3))
+        b.context = replace(b.context, config=replace(b.context.config, boot_timeout_s=0.3))
         with pytest.raises(DeploymentError, match=r"not ACTIVE within 0\.3 s: .*-01-fwd \(BUILD"):
-            NovaLifecycle(b.workshop).make([b.function(1)], GROUND)
+            NovaLifecycle(b.context).make([b.function(1)], NETWORKS)
 
     def test_removal_takes_all_of_a_machine_and_no_other(self, bench: Start) -> None:
         b = bench()
-        life = NovaLifecycle(b.workshop)
-        gone, stays = life.make([b.function(1), b.function(2)], GROUND)
+        life = NovaLifecycle(b.context)
+        gone, stays = life.make([b.function(1), b.function(2)], NETWORKS)
         life.remove([gone])
         assert b.api.names("servers") == [stays.plan.name]
         assert len(b.api.things["ports"]) == 3
@@ -92,14 +98,14 @@ class TestMachines:
 
     def test_a_hypervisor_is_named_by_availability_zone(self, bench: Start) -> None:
         b = bench()
-        NovaLifecycle(b.workshop).make([b.function(1, hypervisor="node-7")], GROUND)
+        NovaLifecycle(b.context).make([b.function(1, hypervisor="node-7")], NETWORKS)
         [server] = b.api.things["servers"].values()
         assert server["availability_zone"] == "nova:node-7"
 
     def test_without_port_security_functions_are_let_through(self, bench: Start) -> None:
         b = bench()
-        ground = replace(GROUND, guards={"data": "sg"})
-        NovaLifecycle(b.workshop).make([b.function(1)], ground)
+        run_networks = replace(NETWORKS, security_groups={"data": "sg"})
+        NovaLifecycle(b.context).make([b.function(1)], run_networks)
         ports = {p["name"].rpartition("-")[2]: p for p in b.api.things["ports"].values()}
         assert ports["in"]["allowed_address_pairs"] == [{"ip_address": "0.0.0.0/0"}]
         assert ports["out"]["security_groups"] == ["sg"]
@@ -107,7 +113,7 @@ class TestMachines:
 
     def test_a_descriptors_user_data_come_with_ours(self, bench: Start) -> None:
         b = bench()
-        NovaLifecycle(b.workshop).make([b.function(1, user_data="#!/bin/sh\necho own\n")], GROUND)
+        NovaLifecycle(b.context).make([b.function(1, user_data="#!/bin/sh\necho own\n")], NETWORKS)
         [server] = b.api.things["servers"].values()
         assert b64decode(server["user_data"]).decode() == "#!/bin/sh\necho own\n"
 
@@ -125,20 +131,20 @@ class TestFlavors:
     )
     def test_the_smallest_that_suffices(self, bench: Start, wanted: Any, flavor: str) -> None:
         b = bench()
-        NovaLifecycle(b.workshop).make([b.function(1, **wanted)], GROUND)
+        NovaLifecycle(b.context).make([b.function(1, **wanted)], NETWORKS)
         [server] = b.api.things["servers"].values()
         assert b.api.things["flavors"][server["flavorRef"]]["name"] == flavor
 
     def test_one_is_made_where_the_project_may(self, bench: Start) -> None:
         b = bench()
-        NovaLifecycle(b.workshop).make([b.function(1, vcpus=4)], GROUND)
+        NovaLifecycle(b.context).make([b.function(1, vcpus=4)], NETWORKS)
         assert "sfcperf-abc123-4c256m1g" in b.api.names("flavors")
-        assert (kinds.FLAVOR, "sfcperf-abc123-4c256m1g") in b.journaled
+        assert (Kind.FLAVOR, "sfcperf-abc123-4c256m1g") in b.journaled
 
     def test_else_those_that_there_are_are_told_and_nothing_is_made(self, bench: Start) -> None:
         b = bench(Fault("POST", "/flavors", status=403, times=-1))
         with pytest.raises(EnvironmentLacks, match="no flavor of the cloud") as caught:
-            NovaLifecycle(b.workshop).make([b.function(1, vcpus=4)], GROUND)
+            NovaLifecycle(b.context).make([b.function(1, vcpus=4)], NETWORKS)
         assert "large (2 vCPU, 1024 MiB)" in (caught.value.allowed or "")
         assert b.journaled == set()
         assert b.api.names("servers") == b.api.names("ports") == []
@@ -146,18 +152,18 @@ class TestFlavors:
     def test_whether_one_may_be_made_is_asked_and_none_is(self, bench: Start) -> None:
         """The API here has no names that must be unique: what it makes is removed at once."""
         b = bench()
-        Flavors(b.cloud).check(b.function(1, vcpus=4).shape)
+        Flavors(b.cloud).check(b.function(1, vcpus=4).spec)
         assert b.api.names("flavors") == ["large", "small", "tiny"]
 
     def test_who_may_not_make_one_learns_it_before(self, bench: Start) -> None:
         b = bench(Fault("POST", "/flavors", status=403, times=-1))
         with pytest.raises(EnvironmentLacks, match="no flavor of the cloud has the 4 vCPUs"):
-            Flavors(b.cloud).check(b.function(1, vcpus=4).shape)
+            Flavors(b.cloud).check(b.function(1, vcpus=4).spec)
         assert b.api.names("flavors") == ["large", "small", "tiny"]
 
     def test_a_name_that_is_taken_says_that_one_may(self, bench: Start) -> None:
         b = bench(Fault("POST", "/flavors", status=409))
-        Flavors(b.cloud).check(b.function(1, vcpus=4).shape)
+        Flavors(b.cloud).check(b.function(1, vcpus=4).spec)
         assert b.api.count("POST", "/flavors") == 1
 
     @pytest.mark.parametrize("wanted", [{"vcpus": 2}, {"memory_mib": 129}])
@@ -165,13 +171,13 @@ class TestFlavors:
         b = bench()
         size = {"vcpus": 1, "memory_mib": 128, **wanted}
         with pytest.raises(EnvironmentLacks, match="the flavor tiny has 1 and 128"):
-            Flavors(b.cloud).check(b.function(1, flavor="tiny", **size).shape)
+            Flavors(b.cloud).check(b.function(1, flavor="tiny", **size).spec)
 
-    @pytest.mark.parametrize("shape", [{"image": "nothing"}, {"flavor": "nothing"}])
-    def test_what_is_named_and_not_there(self, bench: Start, shape: Any) -> None:
+    @pytest.mark.parametrize("spec", [{"image": "nothing"}, {"flavor": "nothing"}])
+    def test_what_is_named_and_not_there(self, bench: Start, spec: Any) -> None:
         b = bench()
         with pytest.raises(EnvironmentLacks, match=r"no (image|flavor) nothing"):
-            NovaLifecycle(b.workshop).make([b.function(1, **shape)], GROUND)
+            NovaLifecycle(b.context).make([b.function(1, **spec)], NETWORKS)
         assert b.journaled == set()
 
 
@@ -200,7 +206,7 @@ class TestChains:
 
     def test_only_the_chain_is_made_anew(self, bench: Start) -> None:
         b = bench()
-        life = NovaLifecycle(b.workshop)
+        life = NovaLifecycle(b.context)
         for order in ((1, 2), (2, 1), (3,), (1, 2, 3), (1, 2, 3)):
             life.chain(*chain_of(b, *order))
             assert self._groups(b) == [f"{n:02d}" for n in order]
@@ -218,7 +224,7 @@ class TestChains:
     )
     def test_another_classifier_is_another_chain(self, bench: Start, change: Any) -> None:
         b = bench()
-        life = NovaLifecycle(b.workshop)
+        life = NovaLifecycle(b.context)
         first = life.chain(*chain_of(b, 1))
         second = life.chain(*chain_of(b, 1, **change))
         assert first["chain"] != second["chain"]
@@ -228,7 +234,7 @@ class TestChains:
     def test_a_chain_that_lost_its_classifier_is_made_anew(self, bench: Start) -> None:
         """A killed `unchain`, or a double."""
         b = bench()
-        life = NovaLifecycle(b.workshop)
+        life = NovaLifecycle(b.context)
         life.chain(*chain_of(b, 1))
         b.api.things["sfc/flow_classifiers"].clear()
         life.chain(*chain_of(b, 1))
@@ -239,7 +245,7 @@ class TestChains:
     @pytest.mark.parametrize("path", ["port_pairs", "port_pair_groups", "flow_cl", "port_chains"])
     def test_lost_answers(self, bench: Start, path: str, how: Any) -> None:
         b = bench(Fault("POST", f"/sfc/{path}", how))
-        life = NovaLifecycle(b.workshop)
+        life = NovaLifecycle(b.context)
         life.chain(*chain_of(b, 1, 2))
         life.chain(*chain_of(b, 2, 3))
         assert self._groups(b) == ["02", "03"]
@@ -254,7 +260,7 @@ class TestChains:
         body = {"NeutronError": {"message": "Flow Classifier a conflicts with Flow Classifier b"}}
         b = bench(Fault("POST", "/port_chains", status=400, body=body, times=-1))
         with pytest.raises(DeploymentError, match="conflicts") as caught:
-            NovaLifecycle(b.workshop).chain(*chain_of(b, 1))
+            NovaLifecycle(b.context).chain(*chain_of(b, 1))
         assert "wait for the other run" in (caught.value.hint or "")
 
 
@@ -284,7 +290,7 @@ class TestClassifier:
         }
 
 
-class TestGround:
+class TestRunNetworks:
     KEY = "ssh-ed25519 AAAA test"
 
     def _ready(self, bench: Start, *faults: Fault, **settings: Any) -> Any:
@@ -295,14 +301,14 @@ class TestGround:
 
     def test_it_is_made_once(self, bench: Start) -> None:
         b = self._ready(bench)
-        first = networks.prepare_ground(b.workshop, "#!/bin/sh\n", self.KEY)
-        assert networks.prepare_ground(b.workshop, "#!/bin/sh\n", self.KEY) == first
+        first = prepare_networks(b.context, "#!/bin/sh\n", self.KEY)
+        assert prepare_networks(b.context, "#!/bin/sh\n", self.KEY) == first
         assert b.api.names("networks") == ["management", "outside", "sfcperf-abc123-data"]
-        data = b.api.things["networks"][first.data_network_id]
+        data = b.api.things["networks"][first.data_id]
         assert data["port_security_enabled"] is False
         [subnet] = b.api.things["subnets"].values()
         assert subnet["gateway_ip"] is None and subnet["enable_dhcp"] is False
-        assert set(first.guards) == {first.management_network_id}
+        assert set(first.security_groups) == {first.management_id}
         assert b.api.names("os-keypairs") == ["sfcperf-abc123"]
         [rule] = b.api.things["security-group-rules"].values()
         assert (rule["protocol"], rule["port_range_max"]) == ("tcp", 22)
@@ -311,42 +317,45 @@ class TestGround:
         b = self._ready(bench)
         [management] = (i for i, n in b.api.things["networks"].items() if n["name"] == "management")
         b.api.add("subnets", "m", network_id=management, ip_version=4, cidr="10.0.0.0/16")
-        with pytest.raises(DeploymentError, match=r"10\.0\.7\.0/24 meets 10\.0\.0\.0/16") as caught:
-            networks.prepare_ground(b.workshop, "", self.KEY, "10.0.7.0/24")
+        with pytest.raises(DeploymentError, match=r"10\.0\.7\.0/24 overlaps 10\.0\.0\.0") as caught:
+            prepare_networks(b.context, "", self.KEY, "10.0.7.0/24")
         assert caught.value.where == "/endpoints"
 
     def test_where_port_security_must_stay(self, bench: Start) -> None:
         refused = Fault("POST", "/networks", status=403)
         b = self._ready(bench, refused)
-        ground = networks.prepare_ground(b.workshop, "", self.KEY)
-        assert ground.data_network_id in ground.guards
+        run_networks = prepare_networks(b.context, "", self.KEY)
+        assert run_networks.data_id in run_networks.security_groups
         assert any("may not switch port security off" in line for line in b.said)
 
     def test_without_the_extensions(self, bench: Start) -> None:
         b = self._ready(bench, extensions=("sfc",))
-        ground = networks.prepare_ground(b.workshop, "", self.KEY)
-        assert ground.guards == {}
+        run_networks = prepare_networks(b.context, "", self.KEY)
+        assert run_networks.security_groups == {}
 
     def test_security_groups_that_cannot_be_switched_off(self, bench: Start) -> None:
         b = self._ready(bench, extensions=("sfc", "security-group"))
-        ground = networks.prepare_ground(b.workshop, "", self.KEY)
-        assert set(ground.guards) == {ground.data_network_id, ground.management_network_id}
-        assert len(set(ground.guards.values())) == 2
+        run_networks = prepare_networks(b.context, "", self.KEY)
+        assert set(run_networks.security_groups) == {
+            run_networks.data_id,
+            run_networks.management_id,
+        }
+        assert len(set(run_networks.security_groups.values())) == 2
 
     def test_packets_that_do_not_fit(self, bench: Start, monkeypatch: pytest.MonkeyPatch) -> None:
         b = self._ready(bench, mtu=1400)
         b.api.add("networks", "sfcperf-abc123-data", mtu=1350)
         with pytest.raises(DeploymentError, match="1350 bytes at most"):
-            networks.prepare_ground(b.workshop, "", self.KEY)
+            prepare_networks(b.context, "", self.KEY)
 
     def test_a_network_that_is_not_there(self, bench: Start) -> None:
         b = self._ready(bench, management_network="nowhere")
         with pytest.raises(EnvironmentLacks, match="no network nowhere"):
-            networks.prepare_ground(b.workshop, "", self.KEY)
+            prepare_networks(b.context, "", self.KEY)
 
     def test_another_key_of_the_same_name_is_replaced(self, bench: Start) -> None:
         b = self._ready(bench)
         b.api.add("os-keypairs", "sfcperf-abc123", public_key="ssh-ed25519 BBBB old")
-        networks.prepare_ground(b.workshop, "", self.KEY)
+        prepare_networks(b.context, "", self.KEY)
         [pair] = b.api.things["os-keypairs"].values()
         assert pair["public_key"] == self.KEY

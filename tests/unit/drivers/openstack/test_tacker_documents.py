@@ -15,31 +15,36 @@ from hypothesis import strategies as st
 from toscaparser.tosca_template import ToscaTemplate
 
 from sfcperf import plugins
-from sfcperf.drivers.openstack import chaining, ports
+from sfcperf.drivers.openstack.compute import Placement
 from sfcperf.drivers.openstack.lifecycle import (
+    chaining,
     heat_template,
     tacker_package,
     tacker_vnfd,
     tacker_vnffgd,
 )
-from sfcperf.drivers.openstack.lifecycle.base import Ground, Port
-from sfcperf.drivers.openstack.placement import Placement
-from sfcperf.drivers.openstack.plan import EGRESS, INGRESS, MANAGEMENT, MachinePlan, Shape
+from sfcperf.drivers.openstack.model import EGRESS, INGRESS, MANAGEMENT, MachinePlan, MachineSpec
+from sfcperf.drivers.openstack.network import Port, RunNetworks
 from sfcperf.errors import InputError
 from sfcperf.hosts.ssh_pins import USER_DATA
 from sfcperf.workflow.model import Match
 
-GROUND = Ground("data-net", "data-subnet", "management-net", "sfcperf-abc123", USER_DATA)
-GUARDED = Ground(
-    "data-net", "data-subnet", "management-net", "key", USER_DATA, guards={"data-net": "group"}
+NETWORKS = RunNetworks("data-net", "data-subnet", "management-net", "sfcperf-abc123", USER_DATA)
+GUARDED = RunNetworks(
+    "data-net",
+    "data-subnet",
+    "management-net",
+    "key",
+    USER_DATA,
+    security_groups={"data-net": "group"},
 )
 PLACE = Placement("image-id", "flavor-id")
 TYPES = plugins.names("vnf")
 
 
 def plan(vnfd: Path | None) -> MachinePlan:
-    shape = Shape("function", "fwd", "forwarder", "image", None, 1, 256, None, vnfd)
-    return MachinePlan("sfcperf-abc123-01-fwd", shape, None)
+    spec = MachineSpec("function", "fwd", "forwarder", "image", None, 1, 256, None, vnfd)
+    return MachinePlan("sfcperf-abc123-01-fwd", spec, None)
 
 
 def own_vnfd(vnf_type: str) -> Path:
@@ -57,7 +62,7 @@ def written(tmp_path: Path, nodes: dict[str, Any]) -> Path:
 
 @pytest.mark.parametrize("vnf_type", TYPES)
 def test_every_function_of_ours_becomes_a_vdu_with_three_connection_points(vnf_type: str) -> None:
-    translated = tacker_vnfd.translated(plan(own_vnfd(vnf_type)), GROUND, PLACE)
+    translated = tacker_vnfd.translated(plan(own_vnfd(vnf_type)), NETWORKS, PLACE)
 
     assert "nfv" in translated["tosca_definitions_version"]  # so Tacker knows its own profile
     nodes = translated["topology_template"]["node_templates"]
@@ -78,7 +83,7 @@ def test_every_function_of_ours_becomes_a_vdu_with_three_connection_points(vnf_t
 
 
 def test_user_data_arrive_unchanged(tmp_path: Path) -> None:
-    translated = tacker_vnfd.translated(plan(own_vnfd("forwarder")), GROUND, PLACE)
+    translated = tacker_vnfd.translated(plan(own_vnfd("forwarder")), NETWORKS, PLACE)
     properties = translated["topology_template"]["node_templates"]["VDU1"]["properties"]
     assert properties["user_data"] == USER_DATA
     assert properties["user_data_format"] == "RAW"
@@ -90,7 +95,7 @@ def test_user_data_arrive_unchanged(tmp_path: Path) -> None:
 
 def test_a_hypervisor_is_named_by_its_zone() -> None:
     place = Placement("image-id", "flavor-id", "nova:compute7")
-    translated = tacker_vnfd.translated(plan(own_vnfd("forwarder")), GROUND, place)
+    translated = tacker_vnfd.translated(plan(own_vnfd("forwarder")), NETWORKS, place)
     properties = translated["topology_template"]["node_templates"]["VDU1"]["properties"]
     assert properties["availability_zone"] == "nova:compute7"
 
@@ -108,14 +113,14 @@ def test_a_function_is_one_machine(tmp_path: Path, count: int) -> None:
     nodes: dict[str, Any] = {f"VDU{i}": {"type": "tosca.nodes.nfv.VDU"} for i in range(count)}
     nodes["box"] = {"type": "tosca.nodes.Root"}
     with pytest.raises(InputError, match=f"{count} VDUs"):
-        tacker_vnfd.translated(plan(written(tmp_path, nodes)), GROUND, PLACE)
+        tacker_vnfd.translated(plan(written(tmp_path, nodes)), NETWORKS, PLACE)
 
 
 def test_what_tacker_cannot_be_told_is_refused(tmp_path: Path) -> None:
     nodes = {"VDU1": {"type": "tosca.nodes.nfv.VDU"}, "box": {"type": "tosca.nodes.Root"}}
     path = written(tmp_path, nodes)
     with pytest.raises(InputError, match=r"box of type tosca\.nodes\.Root"):
-        tacker_vnfd.translated(plan(path), GROUND, PLACE)
+        tacker_vnfd.translated(plan(path), NETWORKS, PLACE)
 
 
 CLIENT = Port("client-port", "fa:16:3e:00:00:01", "10.0.0.1")
@@ -172,8 +177,8 @@ def test_a_graph_matches_what_the_workflow_says(
 
 def package() -> bytes:
     made = plan(own_vnfd("forwarder"))
-    template = heat_template.machine(made, GROUND, PLACE, "abc123")
-    return tacker_package.package(made.name, ports.roles(made), template)
+    template = heat_template.machine(made, NETWORKS, PLACE, "abc123")
+    return tacker_package.package(made.name, made.spec.ports, template)
 
 
 def test_a_package_is_valid_tosca(tmp_path: Path) -> None:

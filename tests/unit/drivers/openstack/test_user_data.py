@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sfcperf.drivers.openstack.user_data import joined, subtype
+from sfcperf.drivers.openstack.model import joined, mime_subtype
 from sfcperf.hosts.ssh_pins import USER_DATA
 
 OURS = "#!/bin/sh\necho ours\n"
@@ -59,5 +59,5 @@ def test_others_go_as_multipart(own: str, kind: str) -> None:
 
 
 def test_what_cloud_init_would_not_know() -> None:
-    assert subtype("packages: [nftables]\n") is None
-    assert subtype("#cloud-config-archive\n- x\n") is None
+    assert mime_subtype("packages: [nftables]\n") is None
+    assert mime_subtype("#cloud-config-archive\n- x\n") is None

@@ -1,0 +1,57 @@
+"""Parts of chains that use the ports of a run, whatever their names.
+
+heat and Tacker leave port pairs, groups, classifiers and chains with names of their own choice if
+they are stopped midway, and neutron keeps the ports as long as they are there. What uses ports with
+the run's names belongs to the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from sfcperf.drivers.openstack.api import Cloud, CloudError
+from sfcperf.drivers.openstack.cleanup.removal import FoundResource
+from sfcperf.drivers.openstack.resources import Kind, find_named, id_of
+
+
+def chain_parts(cloud: Cloud, names: Mapping[Kind, Collection[str]]) -> list[FoundResource]:
+    """In the order of removal. `names`: those in the journal."""
+    own = names.get(Kind.PORT)
+    ports = {id_of(port) for _, port in find_named(cloud, Kind.PORT, own)} if own else set()
+    if not ports:
+        return []
+    try:
+        return _of_ports(cloud, ports)
+    except CloudError as error:
+        # A neutron without networking-sfc has none.
+        if error.status == 404:
+            return []
+        raise
+
+
+def _of_ports(cloud: Cloud, ports: set[str]) -> list[FoundResource]:
+    pairs = [p for p in cloud.list_own("sfc_port_pairs") if ports & {p.ingress, p.egress}]
+    pair_ids = {pair.id for pair in pairs}
+    groups = [
+        g for g in cloud.list_own("sfc_port_pair_groups") if pair_ids & set(g.port_pairs or ())
+    ]
+    group_ids = {group.id for group in groups}
+    classifiers = [
+        c
+        for c in cloud.list_own("sfc_flow_classifiers")
+        if ports & {c.logical_source_port, c.logical_destination_port}
+    ]
+    classifier_ids = {classifier.id for classifier in classifiers}
+    chains = [
+        c
+        for c in cloud.list_own("sfc_port_chains")
+        if group_ids & set(c.port_pair_groups or ())
+        or classifier_ids & set(c.flow_classifiers or ())
+    ]
+    parts = {
+        Kind.CHAIN: chains,
+        Kind.CLASSIFIER: classifiers,
+        Kind.PAIR_GROUP: groups,
+        Kind.PAIR: pairs,
+    }
+    return [FoundResource(kind, part.name, part) for kind, found in parts.items() for part in found]

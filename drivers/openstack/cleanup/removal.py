@@ -1,0 +1,117 @@
+"""Removal of all resources of one kind, until none is left or time is over."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any, Self
+
+from sfcperf.drivers.openstack.api import Cloud, CloudError, each
+from sfcperf.drivers.openstack.resources import Kind, delete, find_named, id_of
+from sfcperf.errors import SfcperfError
+from sfcperf.hosts.abandon import pause
+
+
+@dataclass(frozen=True)
+class FoundResource:
+    """A resource that is there."""
+
+    kind: Kind
+    name: str
+    raw: Any
+
+    @property
+    def line(self) -> str:
+        """For the user."""
+        id_ = id_of(self.raw)
+        return f"{self.kind} {self.name}" + ("" if id_ == self.name else f" ({id_})")
+
+
+@dataclass(frozen=True)
+class RemovalFailure:
+    """A resource that could not be removed."""
+
+    what: str
+    why: str
+    hint: str | None = None
+    no_answer: bool = False
+    """The service gave no usable answer until the retries were over."""
+
+    @classmethod
+    def of(cls, what: str, error: SfcperfError) -> Self:
+        """From the error of the removal."""
+        no_answer = isinstance(error, CloudError) and error.is_transient
+        return cls(what, error.message, error.hint, no_answer)
+
+
+def present(cloud: Cloud, kind: Kind, names: Collection[str]) -> list[FoundResource]:
+    """All resources of these names, duplicates too. Raises CloudError."""
+    return [FoundResource(kind, name, raw) for name, raw in find_named(cloud, kind, names)]
+
+
+def clear(
+    cloud: Cloud, kind: Kind, names: Iterable[str], failures: list[RemovalFailure]
+) -> list[FoundResource]:
+    """Remove them all and wait until they are gone; gives those that were there. What stays is
+    added to `failures`, and nothing is raised."""
+    names = list(dict.fromkeys(names))
+    removal = _Removal(cloud, kind)
+    end = time.monotonic() + cloud.retry.removal_timeout_s
+    try:
+        while left := present(cloud, kind, names):
+            removal.request(left)
+            if removal.no_answer or time.monotonic() > end:
+                failures += [removal.failure(found) for found in left]
+                break
+            pause(cloud.retry.removal_poll_s)
+    except SfcperfError as error:
+        failures += [RemovalFailure.of(f"{kind} {name}", error) for name in names]
+    return list(removal.seen.values())
+
+
+class _Removal:
+    """Requests to delete resources of one kind."""
+
+    def __init__(self, cloud: Cloud, kind: Kind) -> None:
+        self.cloud = cloud
+        self.kind = kind
+        self.seen: dict[str, FoundResource] = {}
+        self._requested_at: dict[str, float] = {}
+        self._errors: dict[str, CloudError] = {}
+
+    def request(self, left: Iterable[FoundResource]) -> None:
+        """All at the same time, except those that were requested a moment ago."""
+        again_s, now = self.cloud.retry.delete_again_s, time.monotonic()
+        due = []
+        for found in left:
+            id_ = id_of(found.raw)
+            self.seen.setdefault(id_, found)
+            if now - self._requested_at.get(id_, -again_s) >= again_s:
+                self._requested_at[id_] = now
+                due.append(found)
+        each(*(lambda f=found: self._delete(f) for found in due))
+
+    @property
+    def no_answer(self) -> bool:
+        """Whether retries of a request ended without an answer."""
+        return any(error.is_transient for error in self._errors.values())
+
+    def failure(self, found: FoundResource) -> RemovalFailure:
+        """Why it is still there."""
+        error = self._errors.get(id_of(found.raw))
+        if error is None:
+            timeout_s = self.cloud.retry.removal_timeout_s
+            return RemovalFailure(
+                found.line, f"it is still there {timeout_s:g} s after it was deleted"
+            )
+        return RemovalFailure.of(found.line, error)
+
+    def _delete(self, found: FoundResource) -> None:
+        id_ = id_of(found.raw)
+        try:
+            delete(self.cloud, self.kind, found.name, found.raw)
+            self._errors.pop(id_, None)
+        except CloudError as error:
+            if error.status != 404:
+                self._errors[id_] = error

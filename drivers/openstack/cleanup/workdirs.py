@@ -1,0 +1,77 @@
+"""The run's folder on machines that it did not make; journaled like other resources."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sfcperf.drivers.base import Resource
+from sfcperf.drivers.openstack.cleanup.removal import RemovalFailure
+from sfcperf.drivers.openstack.compute import CONNECT_TIMEOUT_S, existing_host
+from sfcperf.drivers.openstack.model import ExistingMachine
+from sfcperf.drivers.openstack.resources import Kind
+from sfcperf.errors import DeploymentError, EnvironmentLacks, SfcperfError
+
+_TIMEOUT_S = 30.0
+_PARENT = Path("/tmp")
+
+
+def check(machine: ExistingMachine) -> None:
+    """Raises EnvironmentLacks if it cannot be reached, InputError if its key cannot be read."""
+    host = existing_host(machine, _PARENT)
+    try:
+        host.wait_reachable(CONNECT_TIMEOUT_S, boots=False)
+    except DeploymentError as error:
+        raise EnvironmentLacks(
+            error.message,
+            where=f"/endpoints/{machine.name}/options/machine",
+            hint=error.hint or "is it switched on, and its address right?",
+        ) from error
+    finally:
+        host.close()
+
+
+def folder(name: str) -> Path:
+    """The run's on such a machine; `name` carries the tag."""
+    return _PARENT / name
+
+
+def resource(machine: ExistingMachine, workdir: Path) -> Resource:
+    """For the journal, before the machine is used."""
+    detail = {
+        "name": machine.name,
+        "address": machine.address,
+        "ssh_port": machine.ssh_port,
+        "ssh_user": machine.ssh_user,
+        "host_key": machine.host_key,
+        "key_file": str(machine.key_file.absolute()),
+    }
+    return Resource(Kind.WORKDIR, str(workdir), detail)
+
+
+def clear(
+    resources: Sequence[Resource], failures: list[RemovalFailure], *, dry_run: bool
+) -> list[str]:
+    """End what runs there for the run, and remove its folder; gives a line for each. What stays is
+    added to `failures`."""
+    lines = []
+    for each in resources:
+        detail = dict(each.detail or {})
+        machine = ExistingMachine(
+            **{**detail, "key_file": Path(detail["key_file"])}, interface="", port=""
+        )
+        what = f"folder {each.name} of {machine.address}"
+        if dry_run:
+            lines.append(f"{what}, if it is there")
+            continue
+        # A connection keeps files in its workdir: this one works in the parent folder.
+        host = existing_host(machine, Path(each.name).parent)
+        try:
+            host.run(["rm", "-rf", each.name], timeout_s=_TIMEOUT_S)
+            lines.append(what)
+        except SfcperfError as error:
+            hint = "remove it by hand, or try again when the machine can be reached"
+            failures.append(RemovalFailure(f"{what}, if it is there", error.message, hint))
+        finally:
+            host.close()
+    return lines

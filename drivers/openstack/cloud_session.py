@@ -1,0 +1,227 @@
+"""CloudSession: what one run has in a cloud: networks, machines, and the chain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sfcperf.drivers.base import DriverContext
+from sfcperf.drivers.openstack.api import Cloud, outcomes
+from sfcperf.drivers.openstack.cleanup import remove_journaled, workdirs
+from sfcperf.drivers.openstack.compute import (
+    Diagnostics,
+    Flavors,
+    Guest,
+    Machine,
+    MachinePool,
+    connect,
+    connect_existing,
+    diagnostics,
+)
+from sfcperf.drivers.openstack.lifecycle import LIFECYCLES
+from sfcperf.drivers.openstack.model import (
+    DATA,
+    MANAGEMENT,
+    PREFIX_LENGTH,
+    ChainPlan,
+    Config,
+    ExistingMachine,
+    MachinePlan,
+    MachineSpec,
+    Names,
+)
+from sfcperf.drivers.openstack.network import RunNetworks, ensure_floating_ip, prepare_networks
+from sfcperf.drivers.openstack.planning import addresses, data_prefix, scenario_machines
+from sfcperf.drivers.openstack.resources import Kind, LifecycleContext
+from sfcperf.drivers.openstack.scenario_deployment import ScenarioDeployment
+from sfcperf.errors import SfcperfError
+from sfcperf.hosts.ssh_keys import make_key
+from sfcperf.hosts.ssh_pins import USER_DATA
+from sfcperf.workflow.model import Scenario
+
+
+class CloudSession:
+    """Everything that a run has in one cloud."""
+
+    def __init__(self, context: DriverContext, config: Config) -> None:
+        self._state_dir, self._tag = context.state_dir, context.tag
+        self._config = config
+        self.cloud = Cloud(config.cloud, context.log)
+        self._telemetry = diagnostics.open_telemetry(self.cloud, config)
+        self._context = LifecycleContext(self.cloud, config, Names(context.tag), context.journal)
+        self._lifecycle = LIFECYCLES[config.lifecycle](self._context)
+        self._flavors = Flavors(self.cloud)
+        self._pool = MachinePool(self._context.names)
+        self._networks: RunNetworks | None = None
+        self._jump_host: Guest | None = None
+        self._existing: dict[ExistingMachine, Guest] = {}
+
+    def deploy(self, scenario: Scenario, outputs: Path) -> ScenarioDeployment:
+        """Guests for a scenario: running ones if they match, new ones for the rest."""
+        needed = scenario_machines(scenario, self._config)
+        ends = (needed.client, needed.server)
+        existing = [
+            self._connect_existing(end) if isinstance(end, ExistingMachine) else None
+            for end in ends
+        ]
+        requests: list[tuple[MachineSpec, str | None]] = [
+            # In a network that the run did not make, the cloud knows which addresses are free.
+            (end, None if any(existing) else address)
+            for end, address in zip(ends, addresses(scenario, self._tag), strict=True)
+            if isinstance(end, MachineSpec)
+        ]
+        requests += [(spec, None) for spec in needed.functions]
+        self._free_addresses(requests)
+        chosen, plans = self._pool.assign(requests)
+        made = {guest.name: guest for guest in self._make(plans, scenario)}
+        guests = iter([each if isinstance(each, Guest) else made[each.name] for each in chosen])
+        client, server = (guest or next(guests) for guest in existing)
+        functions = {spec.name: next(guests) for spec in scenario.chain.functions}
+        length = PREFIX_LENGTH if self._networks is None else self._networks.data_prefix_length
+        images = {spec.image: self._image(spec.image) for spec in needed.specs}
+        return ScenarioDeployment(
+            scenario, client, server, functions, self._config, outputs, length, images
+        )
+
+    def chain(self, deployment: ScenarioDeployment) -> None:
+        """Send packets through the deployment's functions."""
+        if not deployment.functions:
+            return
+        chain = deployment.scenario.chain
+        plan = ChainPlan(
+            client=deployment.client.name,
+            server=deployment.server.name,
+            functions=tuple(guest.name for guest in deployment.functions.values()),
+            match=chain.match,
+            symmetric=chain.reverse == "symmetric",
+        )
+        machines = {guest.name: guest.machine for guest in deployment.guests.values()}
+        deployment.chain = self._lifecycle.chain(plan, machines)
+
+    def unchain(self) -> None:
+        """Packets go straight from client to server."""
+        self._lifecycle.unchain()
+
+    def diagnostics(self, deployment: ScenarioDeployment) -> Diagnostics:
+        """What the cloud measures of the machines."""
+        guests = deployment.guests.items()
+        machines = {name: guest.machine for name, guest in guests if guest.made}
+        return diagnostics.of(self._telemetry, machines)
+
+    def facts(self) -> Mapping[str, Any]:
+        """For the run's manifest."""
+        return {"lifecycle": self._config.lifecycle, **self.cloud.facts()}
+
+    def discard(self, deployment: ScenarioDeployment) -> None:
+        """Remove machines that may be at fault: the next try gets new ones."""
+        self._replace([guest for guest in deployment.guests.values() if guest.made])
+
+    def close(self) -> None:
+        """Remove all that the run has in the cloud, by the journal."""
+        for guest in (*self._pool.guests, *self._existing.values()):
+            guest.host.close()
+            self._pool.drop(guest.name)
+        self._existing.clear()
+        with closing(self._telemetry), closing(self.cloud):
+            remove_journaled(self._context, self._context.journal.outstanding())
+        self._networks = self._jump_host = None
+
+    def _image(self, name: str) -> Mapping[str, str | None]:
+        """Which image the name means at this time."""
+        image = self._flavors.image(name)
+        digest = f"{image.hash_algo}:{image.hash_value}" if image.hash_value else image.checksum
+        return {"id": image.id, "hash": digest}
+
+    def _make(self, plans: Sequence[MachinePlan], scenario: Scenario) -> list[Guest]:
+        """At the same time. Those that answer stay in the pool even if others fail."""
+        if not plans:
+            return []
+        key, public = make_key(self._state_dir)
+        if self._networks is None:
+            existing = next((g.port(DATA).network_id for g in self._existing.values()), None)
+            prefix = data_prefix(scenario, self._tag)
+            self._networks = prepare_networks(self._context, USER_DATA, public, prefix, existing)
+        try:
+            machines = self._lifecycle.make(plans, self._networks)
+            self._connect_jump_host(machines, key)
+        except SfcperfError:
+            # What did not come up in time gets no second chance: the next try is a fresh one.
+            with suppress(SfcperfError):
+                self._remove_planned(plans)
+            raise
+        jobs = outcomes(*(partial(self._connect, machine, key) for machine in machines))
+        failed = []
+        for machine, job in zip(machines, jobs, strict=True):
+            if job.exception() is None:
+                self._pool.add(job.result())
+            else:
+                failed.append(machine)
+        if failed:
+            self._remove(failed)
+        return [job.result() for job in jobs]
+
+    def _free_addresses(self, requests: Sequence[tuple[MachineSpec, str | None]]) -> None:
+        """Remove machines of an earlier scenario that have an endpoint's address, but another
+        spec."""
+        needed = {address: spec for spec, address in requests if address is not None}
+        for guest in self._pool.guests:
+            plan = guest.machine.plan
+            if plan.address in needed and plan.spec != needed[plan.address]:
+                self._replace([guest])
+
+    def _replace(self, guests: Sequence[Guest]) -> None:
+        if self._jump_host is not None and self._jump_host in guests:
+            # All others are reached through it.
+            guests, self._jump_host = self._pool.guests, None
+        for guest in guests:
+            guest.host.close()
+        self.cloud.log(f"openstack: replacing {', '.join(guest.name for guest in guests)}")
+        self._remove([guest.machine for guest in guests])
+
+    def _remove_planned(self, plans: Sequence[MachinePlan]) -> None:
+        """Remove what was made of them, by the journal."""
+        names = {plan.name for plan in plans}
+        prefixes = tuple(f"{name}-" for name in names)
+        outstanding = self._context.journal.outstanding()
+        made = [
+            each for each in outstanding if each.name in names or each.name.startswith(prefixes)
+        ]
+        remove_journaled(self._context, made)
+        for name in names:
+            self._pool.drop(name)
+
+    def _remove(self, machines: Sequence[Machine]) -> None:
+        names = {machine.plan.name for machine in machines}
+        for name in names:
+            self._pool.drop(name)
+        outstanding = self._context.journal.outstanding()
+        # A floating IP would outlive the machine, and the next jump host takes another one.
+        floating = [r for r in outstanding if r.kind == Kind.FLOATING_IP and r.name in names]
+        remove_journaled(self._context, floating)
+        self._lifecycle.remove(machines)
+
+    def _connect_existing(self, machine: ExistingMachine) -> Guest:
+        if machine not in self._existing:
+            workdir = workdirs.folder(self._context.names.of(machine.name))
+            self._context.journal.intend([workdirs.resource(machine, workdir)])
+            self._existing[machine] = connect_existing(self._context, machine, workdir)
+        return self._existing[machine]
+
+    def _connect_jump_host(self, machines: Sequence[Machine], key: Path) -> None:
+        """With an external network, all other machines are reached through the first client, which
+        has the floating IP."""
+        if self._config.external_network is None or self._jump_host is not None:
+            return
+        # Any will do; the client is among them unless it is an existing machine.
+        client = min(machines, key=lambda machine: machine.plan.spec.vnf != "client")
+        address = ensure_floating_ip(self._context, client.plan.name, client.ports[MANAGEMENT])
+        self._jump_host = connect(self._context, client, key, address=address)
+
+    def _connect(self, machine: Machine, key: Path) -> Guest:
+        jump = self._jump_host
+        if jump is not None and jump.name == machine.plan.name:
+            return jump
+        return connect(self._context, machine, key, jump=None if jump is None else jump.host)

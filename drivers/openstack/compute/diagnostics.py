@@ -1,0 +1,180 @@
+"""Diagnostics of a VM from outside: nova's server diagnostics, or else Gnocchi's measures.
+
+nova asks the hypervisor at that moment, and by default allows only administrators (policy
+`os_compute_api:os-server-diagnostics`). Gnocchi, if Ceilometer fills it, answers a project's own
+users with what was polled minutes ago.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import Any
+
+from sfcperf.drivers.openstack.api import INTERACTIVE, Cloud, CloudError, cloud_errors, json_of
+from sfcperf.drivers.openstack.compute import gnocchi
+from sfcperf.drivers.openstack.compute.servers import Machine
+from sfcperf.drivers.openstack.model import Config
+from sfcperf.errors import EnvironmentLacks, MeasurementError
+from sfcperf.plugins import Requirement
+from sfcperf.workflow.model import Scenario
+
+Values = Mapping[str, float]
+Diagnostics = Mapping[str, Callable[[], Values]]
+"""`Deployment.diagnostics`: by instance."""
+
+MONITOR = "diagnostics"
+POLICY = "os_compute_api:os-server-diagnostics"
+REMEDY = (
+    "give a user with the role admin by `infrastructure.config.telemetry_cloud` (a name in "
+    f"clouds.yaml), or ask the cloud's operator to open the policy {POLICY} to the project"
+)
+_NOBODY = "00000000-0000-0000-0000-000000000000"
+_HYPERVISOR_SPECIFIC = "2.1"
+"""Before 2.48 the answer depends on the hypervisor; libvirt's has the memory."""
+_FORBIDDEN, _NOT_FOUND = 403, 404
+_NS_PER_S = 1_000_000_000
+_BYTES_PER_KIB, _BYTES_PER_MIB = 1 << 10, 1 << 20
+_DISK = {
+    "read_bytes": "disk_read_bytes",
+    "read_requests": "disk_read_requests",
+    "write_bytes": "disk_written_bytes",
+    "write_requests": "disk_write_requests",
+    "errors_count": "disk_errors",
+}
+_NIC = {"octets": "bytes", "packets": "packets", "errors": "errors", "drop": "drops"}
+
+
+def of(cloud: Cloud, machines: Mapping[str, Machine]) -> Diagnostics:
+    """By instance; values of a port have its name in front (`in/rx_bytes`)."""
+    return {instance: _Source(cloud, machine) for instance, machine in machines.items()}
+
+
+def requirements(config: Config) -> list[Requirement]:
+    """What is checked without a workflow: the user who is named only for the monitor."""
+    if config.telemetry_cloud is None:
+        return []
+    with closing(Cloud(config.telemetry_cloud, retry=INTERACTIVE)) as cloud:
+        return [requirement(cloud)]
+
+
+def open_telemetry(cloud: Cloud, config: Config) -> Cloud:
+    """The cloud as the user who may read diagnostics: `telemetry_cloud`, or the run's own."""
+    name = config.telemetry_cloud
+    return cloud if name is None else Cloud(name, cloud.log, retry=cloud.retry)
+
+
+def check(cloud: Cloud, config: Config, scenarios: Sequence[Scenario]) -> None:
+    """Raises EnvironmentLacks if the monitor is used but would get no answer."""
+    if any(spec.monitor == MONITOR for scenario in scenarios for spec in scenario.monitors):
+        with closing(open_telemetry(cloud, config)) as telemetry:
+            need = requirement(telemetry)
+        if not need.met:
+            raise EnvironmentLacks(f"{need.name}: {need.detail}", hint=need.remedy or None)
+
+
+def requirement(cloud: Cloud) -> Requirement:
+    """Whether the user may read nova's diagnostics, or there is a Gnocchi. If nova looks for the
+    server before it checks rights, only the user's roles are known."""
+    name = f"server diagnostics (monitor `{MONITOR}`)"
+    try:
+        if cloud.offers(gnocchi.SERVICE):
+            return Requirement(name, True, "measures of Gnocchi")
+    except EnvironmentLacks as error:
+        return Requirement(name, False, error.message, error.hint or "")
+    try:
+        with cloud_errors("asking for diagnostics of no server"):
+            _nova(cloud, _NOBODY)
+    except CloudError as error:
+        if error.status == _FORBIDDEN:
+            return Requirement(name, False, f"not allowed: {error.failure.message}", REMEDY)
+        if error.status != _NOT_FOUND:
+            return Requirement(name, False, error.message, error.hint or "")
+    session: Any = cloud.connection.session
+    roles = ", ".join(sorted(session.auth.get_access(session).role_names))
+    return Requirement(name, True, f"nova, for administrators unless opened; your roles: {roles}")
+
+
+class _Source:
+    """Uses nova until nova refuses, then Gnocchi."""
+
+    def __init__(self, cloud: Cloud, machine: Machine) -> None:
+        self._cloud = cloud
+        self._server = machine.server_id
+        self._name = machine.plan.name
+        self._ports = {port.mac: name for name, port in machine.ports.items()}
+        taps = {gnocchi.tap(port.id): name for name, port in machine.ports.items()}
+        self._measures = gnocchi.Measures(cloud, machine.server_id, taps)
+        self._nova_refuses = False
+
+    def __call__(self) -> Values:
+        """Raises MeasurementError."""
+        try:
+            return self._measures() if self._nova_refuses else self._diagnostics()
+        except CloudError as error:
+            raise MeasurementError(error.message, hint=error.hint) from error
+
+    def _diagnostics(self) -> Values:
+        what = f"asking nova for diagnostics of {self._name}"
+        try:
+            with cloud_errors(what):
+                answer = _nova(self._cloud, self._server)
+        except CloudError as error:
+            if error.status != _FORBIDDEN:
+                raise
+            if not self._cloud.offers(gnocchi.SERVICE):
+                raise MeasurementError(
+                    f"{error.message}: nova allows only administrators by default ({POLICY})",
+                    hint=REMEDY,
+                ) from error
+            self._nova_refuses = True
+            return self._measures()
+        if answer.cpu_details is None:
+            raise MeasurementError(
+                f"{what}: this nova does not know microversion 2.48, before which the answer "
+                "differs between hypervisors"
+            )
+        values = dict(_standard(answer, self._ports))
+        if answer.driver == "libvirt":
+            with cloud_errors(what):
+                values |= _libvirt_memory(self._cloud, self._server)
+        return values
+
+
+def _nova(cloud: Cloud, server: str) -> Any:
+    """openstack.compute.v2.server_diagnostics.ServerDiagnostics, microversion 2.48."""
+    return cloud.connection.compute.get_server_diagnostics(server)
+
+
+def _standard(answer: Any, ports: Mapping[str, str]) -> Iterator[tuple[str, float]]:
+    """What hypervisors have in common; values unknown to this one are None, or negative."""
+    cpus = [cpu["time"] for cpu in answer.cpu_details if cpu.get("time") is not None]
+    if cpus:
+        yield "cpu_s", sum(cpus) / _NS_PER_S
+    for key, name in _DISK.items():
+        counts = [disk.get(key) for disk in answer.disk_details or ()]
+        counts = [count for count in counts if count is not None and count >= 0]
+        if counts:
+            yield name, sum(counts)
+    for nic in answer.nic_details or ():
+        mac = str(nic.get("mac_address") or "").lower()
+        for way in ("rx", "tx"):
+            for key, name in _NIC.items():
+                count = nic.get(f"{way}_{key}")
+                if count is not None:
+                    yield f"{ports.get(mac, mac)}/{way}_{name}", count
+    memory = answer.memory_details or {}
+    # libvirt's are GiB without decimals, whatever the API says (nova 26: KiB by 2^20).
+    if answer.driver != "libvirt":
+        for key, name in (("used", "memory_bytes"), ("maximum", "memory_limit_bytes")):
+            if memory.get(key):
+                yield name, memory[key] * _BYTES_PER_MIB
+
+
+def _libvirt_memory(cloud: Cloud, server: str) -> dict[str, float]:
+    """Resident memory of the VM's process, and the VM's limit."""
+    compute = cloud.connection.compute
+    path = f"/servers/{server}/diagnostics"
+    answer = json_of(compute.get(path, microversion=_HYPERVISOR_SPECIFIC))
+    names = {"memory-rss": "memory_bytes", "memory": "memory_limit_bytes"}
+    return {name: answer[key] * _BYTES_PER_KIB for key, name in names.items() if key in answer}

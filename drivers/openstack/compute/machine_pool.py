@@ -1,0 +1,69 @@
+"""MachinePool: machines of a run, used by one scenario after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sfcperf.drivers.openstack.compute.guest import Guest
+from sfcperf.drivers.openstack.model import MachinePlan, MachineSpec, Names
+
+Request = tuple[MachineSpec, str | None]
+"""A machine that a scenario needs, with the address if it is an endpoint's."""
+
+
+class MachinePool:
+    """Guests by machine name. Scenarios are deployed one at a time, so all guests are free when
+    the next one begins."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._guests: dict[str, Guest] = {}
+        self._planned: dict[str, MachinePlan] = {}
+        """Not running yet: what an earlier try made of them is found again by name."""
+        self._made = 0
+
+    def assign(
+        self, requests: Sequence[Request]
+    ) -> tuple[list[Guest | MachinePlan], list[MachinePlan]]:
+        """For each request a running guest, or the plan of a machine to be made; and all those
+        plans."""
+        free = dict(self._guests)
+        planned = dict(self._planned)
+        chosen: list[Guest | MachinePlan] = []
+        for spec, address in requests:
+            found = next((g for g in free.values() if _fits(g.machine.plan, spec, address)), None)
+            if found is not None:
+                del free[found.name]
+                chosen.append(found)
+                continue
+            plan = next((p for p in planned.values() if _fits(p, spec, address)), None)
+            if plan is None:
+                plan = self._plan(spec, address)
+            planned.pop(plan.name, None)
+            chosen.append(plan)
+        return chosen, [each for each in chosen if isinstance(each, MachinePlan)]
+
+    def _plan(self, spec: MachineSpec, address: str | None) -> MachinePlan:
+        self._made += 1
+        plan = MachinePlan(self._names.machine(self._made, spec.vnf), spec, address)
+        self._planned[plan.name] = plan
+        return plan
+
+    def add(self, guest: Guest) -> None:
+        """Scenarios may use it from now on."""
+        self._planned.pop(guest.name, None)
+        self._guests[guest.name] = guest
+
+    def drop(self, name: str) -> None:
+        """Forget the machine of this name, running or planned."""
+        self._planned.pop(name, None)
+        self._guests.pop(name, None)
+
+    @property
+    def guests(self) -> list[Guest]:
+        """All that run."""
+        return list(self._guests.values())
+
+
+def _fits(plan: MachinePlan, spec: MachineSpec, address: str | None) -> bool:
+    return plan.spec == spec and plan.address == address

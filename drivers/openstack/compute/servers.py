@@ -1,0 +1,145 @@
+"""Servers: created at the same time, and watched by one request while they boot."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sfcperf.drivers.openstack import resources
+from sfcperf.drivers.openstack.api import Cloud, each
+from sfcperf.drivers.openstack.model import MachinePlan
+from sfcperf.drivers.openstack.network import Port
+from sfcperf.drivers.openstack.resources import Kind, LifecycleContext
+from sfcperf.errors import DeploymentError
+from sfcperf.hosts.abandon import pause
+
+REPLACEMENTS = 1
+"""How often a server that ends in ERROR is replaced."""
+METADATA = "sfcperf-run"
+"""Key in a server's metadata for the run's tag."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine that the cloud calls ACTIVE; its guest may still be booting."""
+
+    plan: MachinePlan
+    server_id: str
+    ports: Mapping[str, Port]
+    """By `model.MANAGEMENT`, `DATA`, `INGRESS`, `EGRESS`."""
+    made_s: float
+    """From the request until ACTIVE, seconds, as the caller saw it."""
+
+
+def console(cloud: Cloud, server_id: str) -> str:
+    """What the guest's console has printed so far."""
+
+    def read() -> str:
+        answer = cloud.connection.compute.get_server_console_output(server_id)
+        return str((answer or {}).get("output") or "")
+
+    return cloud.call(f"reading the console of server {server_id}", read)
+
+
+@dataclass
+class BootingServers:
+    """Servers on their way to ACTIVE."""
+
+    context: LifecycleContext
+    request: Callable[[MachinePlan], dict[str, Any]]
+    """Body of the request that makes a machine's server; first makes what that needs (ports)."""
+    made_s: dict[str, float] = field(default_factory=dict)
+    """Machine -> from the request until ACTIVE."""
+    _requested_at: dict[str, float] = field(default_factory=dict)
+    _failures: dict[str, int] = field(default_factory=dict)
+
+    def boot(self, plans: Sequence[MachinePlan]) -> dict[str, str]:
+        """Create those that are missing, all at the same time, and return when all are ACTIVE;
+        machine -> id of its server. Raises DeploymentError."""
+        each(*(lambda plan=plan: self._create(plan) for plan in plans))
+        timeout_s = self.context.config.boot_timeout_s
+        end = time.monotonic() + timeout_s
+        ready: dict[str, str] = {}
+        while True:
+            seen = self._servers()
+            for plan in plans:
+                server = seen.get(plan.name)
+                if server is None or plan.name in ready:
+                    continue
+                if server.status == "ACTIVE":
+                    ready[plan.name] = server.id
+                    self.made_s[plan.name] = time.monotonic() - self._requested_at[plan.name]
+                elif server.status == "ERROR":
+                    self._replace(plan, server.id, end)
+            if len(ready) == len(plans):
+                return ready
+            if time.monotonic() > end:
+                missing = [plan.name for plan in plans if plan.name not in ready]
+                raise _timed_out(missing, seen, timeout_s)
+            pause(self.context.cloud.retry.servers_poll_s)
+
+    def _create(self, plan: MachinePlan) -> None:
+        cloud, body = self.context.cloud, self.request(plan)
+        self._requested_at.setdefault(plan.name, time.monotonic())
+        create = cloud.connection.compute.create_server
+        resources.ensure(cloud, Kind.SERVER, plan.name, lambda: create(**body))
+
+    def _servers(self) -> dict[str, Any]:
+        cloud, prefix = self.context.cloud, self.context.names.run
+        listed = cloud.call(
+            "looking at the servers",
+            lambda: list(cloud.connection.compute.servers(details=True, name=prefix)),
+        )
+        return {server.name: server for server in listed if server.status != "DELETED"}
+
+    def _replace(self, plan: MachinePlan, server_id: str, end: float) -> None:
+        """The cloud may find a better place for the next one."""
+        cloud, fault = self.context.cloud, self._fault(server_id)
+        self._failures[plan.name] = self._failures.get(plan.name, 0) + 1
+        if self._failures[plan.name] > REPLACEMENTS:
+            raise DeploymentError(
+                f"the cloud could not make the server {plan.name}: {fault}", hint=_hint(fault)
+            )
+        cloud.log(f"openstack: server {plan.name} is in ERROR ({fault}); making a new one")
+        for found in resources.find(cloud, Kind.SERVER, plan.name):
+            resources.delete(cloud, Kind.SERVER, plan.name, found)
+        cloud.wait(
+            f"waiting until server {plan.name} is gone",
+            lambda: True if resources.first(cloud, Kind.SERVER, plan.name) is None else None,
+            max(10.0, end - time.monotonic()),
+        )
+        self._create(plan)
+
+    def _fault(self, server_id: str) -> str:
+        compute = self.context.cloud.connection.compute
+
+        def read() -> str:
+            server = compute.find_server(server_id, ignore_missing=True)
+            return str(((server and server.fault) or {}).get("message") or "it gives no reason")
+
+        return self.context.cloud.call(f"reading the fault of server {server_id}", read)
+
+
+def _timed_out(
+    missing: Sequence[str], seen: Mapping[str, Any], timeout_s: float
+) -> DeploymentError:
+    states = []
+    for name in missing:
+        server = seen.get(name)
+        state = "not there" if server is None else f"{server.status}, {server.task_state}"
+        states.append(f"{name} ({state})")
+    return DeploymentError(
+        f"not ACTIVE within {timeout_s:g} s: {', '.join(states)}",
+        hint="raise infrastructure.config.boot_timeout_s, or look at the hypervisors",
+    )
+
+
+def _hint(fault: str) -> str | None:
+    if "no valid host" in fault.lower():
+        return (
+            "no hypervisor has room for it, or the one that `hosts` names is full or unknown: "
+            "choose smaller resources, or another place"
+        )
+    return None

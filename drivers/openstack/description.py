@@ -1,0 +1,97 @@
+"""The Deployment, as probes and monitors see it, of a ScenarioDeployment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sfcperf import plugins
+from sfcperf.drivers.openstack.compute import Diagnostics, Guest
+from sfcperf.drivers.openstack.model import DATA, EGRESS, INGRESS
+from sfcperf.drivers.openstack.scenario_deployment import ScenarioDeployment
+from sfcperf.management.deployment import Deployment, Endpoint, Hop, ServiceFunction
+from sfcperf.vnfs.base import NetworkFunction
+from sfcperf.workflow.model import FunctionSpec
+
+
+def describe(identity: str, deployed: ScenarioDeployment, diagnostics: Diagnostics) -> Deployment:
+    """What was built, in the terms of RFC 7665."""
+    return Deployment(
+        id=identity,
+        client=_endpoint(deployed, "client", deployed.client),
+        server=_endpoint(deployed, "server", deployed.server),
+        functions=tuple(_function(deployed, spec) for spec in deployed.scenario.chain.functions),
+        hops=_hops(deployed),
+        meters={name: guest.meter for name, guest in deployed.guests.items()},
+        encapsulation=str(deployed.chain.get("correlation") or "none"),
+        facts=_facts(deployed),
+        diagnostics=diagnostics,
+    )
+
+
+def _endpoint(deployed: ScenarioDeployment, name: str, guest: Guest) -> Endpoint:
+    spec = deployed.scenario.client if name == "client" else deployed.scenario.server
+    interface, mtu = guest.interfaces[DATA], deployed.mtu
+    if not guest.made:
+        mtu = int(guest.host.read_text(f"/sys/class/net/{interface}/mtu"))
+    return Endpoint(name, spec.node, guest.host, guest.port(DATA).address, interface, mtu)
+
+
+def _function(deployed: ScenarioDeployment, spec: FunctionSpec) -> ServiceFunction:
+    guest, running = deployed.functions[spec.name], deployed.running[spec.name]
+    return ServiceFunction(
+        name=spec.name,
+        vnf=spec.vnf,
+        type=spec.type,
+        position=spec.position,
+        node=spec.node,
+        host=guest.host,
+        interfaces=(guest.interfaces[INGRESS], guest.interfaces[EGRESS]),
+        nsh_aware=False,
+        vcpus=tuple(range(min(spec.resources.vcpus, guest.vcpus))),
+        counters=running.counters,
+        alive=running.problem,
+    )
+
+
+def _hops(deployed: ScenarioDeployment) -> tuple[Hop, ...]:
+    """In forward order; the cloud's ends of the ports are not visible."""
+    hops = [Hop("client", deployed.client.host, deployed.client.interfaces[DATA], inside=True)]
+    for spec in deployed.scenario.chain.functions:
+        guest = deployed.functions[spec.name]
+        # A type with one interface has one name on all infrastructures.
+        kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
+        ingress = spec.name if kind.interfaces == 1 else f"{spec.name}-in"
+        hops.append(Hop(ingress, guest.host, guest.interfaces[INGRESS], inside=True))
+        hops.append(Hop(f"{spec.name}-out", guest.host, guest.interfaces[EGRESS], inside=True))
+    hops.append(Hop("server", deployed.server.host, deployed.server.interfaces[DATA], inside=True))
+    return tuple(hops)
+
+
+def _facts(deployed: ScenarioDeployment) -> Mapping[str, Any]:
+    return {
+        "mtu": deployed.mtu,
+        "chain": dict(deployed.chain),
+        "machines": {name: _machine(guest, deployed) for name, guest in deployed.guests.items()},
+        "provided_tools": {name: tools for name, tools in deployed.carried.items() if tools},
+        "functions": {name: dict(r.facts()) for name, r in deployed.running.items() if r.facts()},
+    }
+
+
+def _machine(guest: Guest, deployed: ScenarioDeployment) -> Mapping[str, Any]:
+    spec = guest.machine.plan.spec
+    image = deployed.images.get(spec.image, {})
+    return {
+        "name": guest.name,
+        "server": guest.machine.server_id,
+        "image": spec.image,
+        "image_id": image.get("id"),
+        "image_hash": image.get("hash"),
+        "flavor": spec.flavor,
+        "vcpus": guest.vcpus,
+        "memory_mib": guest.memory_mib,
+        "hypervisor": spec.hypervisor,
+        "active_after_s": round(guest.machine.made_s, 3),
+        "reachable_after_s": round(guest.machine.made_s + guest.booted_s, 3),
+        "interfaces": dict(guest.interfaces),
+    }

@@ -1,0 +1,134 @@
+"""Chains by networking-sfc: port pairs, port pair groups, flow classifier, port chain.
+
+Each function's machine has one port pair in one group, which stay as long as the machine. Chain and
+classifier are made for each scenario, even if an existing chain could be led through other groups:
+no scenario inherits flows of the one before, and some releases keep the old order of groups that
+were in the chain already.
+
+networking-sfc does not tell when switches have the flows: the traversal proof, with packets, does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from ipaddress import IPv4Network
+from typing import Any
+
+from sfcperf.drivers.openstack import resources
+from sfcperf.drivers.openstack.api import Cloud, each
+from sfcperf.drivers.openstack.compute import Machine
+from sfcperf.drivers.openstack.model import DATA, EGRESS, INGRESS, PREFIX_LENGTH, ChainPlan
+from sfcperf.drivers.openstack.network import Port
+from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, NamedResource
+from sfcperf.plugins import Requirement
+from sfcperf.workflow.model import Match
+
+EXTENSIONS = ("sfc", "flow_classifier")
+
+
+def requirements(cloud: Cloud) -> list[Requirement]:
+    """networking-sfc's extensions of neutron."""
+    offered = cloud.network_extensions()
+    return [
+        Requirement(
+            f"neutron extension {alias}",
+            alias in offered,
+            "is there" if alias in offered else "the cloud's neutron does not offer it",
+            "" if alias in offered else "install networking-sfc beside the cloud's neutron",
+        )
+        for alias in EXTENSIONS
+    ]
+
+
+def classifier(match: Match, source: Port, destination: Port, *, symmetric: bool) -> dict[str, Any]:
+    """Which packets the chain takes, by the names of networking-sfc's API (heat's are the same).
+
+    Packets enter at the port that they come from; replies, in a symmetric chain, at that of their
+    sender. If the workflow names no source, the endpoints' network is matched: networking-sfc
+    compares the classifiers of a project's chains by addresses, not by ports, and would allow no
+    other run at the same time. The destination may be the virtual address of a load balancer.
+    """
+    fields: dict[str, Any] = {
+        "ethertype": "IPv4",
+        "protocol": None if match.ip_proto == "any" else match.ip_proto,
+        "source_ip_prefix": match.source or _network(source),
+        "destination_ip_prefix": match.destination,
+        "source_port_range_min": match.source_port,
+        "source_port_range_max": match.source_port,
+        "destination_port_range_min": match.destination_port,
+        "destination_port_range_max": match.destination_port,
+        "logical_source_port": source.id,
+        "logical_destination_port": destination.id if symmetric else None,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _network(port: Port) -> str:
+    return str(IPv4Network(f"{port.address}/{PREFIX_LENGTH}", strict=False))
+
+
+def classifier_of(plan: ChainPlan, machines: Mapping[str, Machine]) -> dict[str, Any]:
+    """The classifier of a chain between machines."""
+    source, destination = (machines[end].ports[DATA] for end in (plan.client, plan.server))
+    return classifier(plan.match, source, destination, symmetric=plan.symmetric)
+
+
+def chain_resources(context: LifecycleContext) -> list[NamedResource]:
+    """Chain and classifier of the run."""
+    return [(kind, context.names.run) for kind in (Kind.CHAIN, Kind.CLASSIFIER)]
+
+
+def facts(
+    chain_id: str, chained_by: str, correlation: Any, symmetric: bool, fields: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Of a chain, for the results. `fields`: its classifier."""
+    return {
+        "chain": chain_id,
+        "chained_by": chained_by,
+        "correlation": correlation,
+        "symmetric": symmetric,
+        "classifier": {k: v for k, v in fields.items() if not k.startswith("logical_")},
+    }
+
+
+def chain(
+    context: LifecycleContext, plan: ChainPlan, machines: Mapping[str, Machine]
+) -> dict[str, Any]:
+    """Make the chain, in place of an earlier one; gives facts for the results."""
+    cloud = context.cloud
+    context.intend(chain_resources(context))
+    groups = each(*(lambda n=name: _group(cloud, machines[n]) for name in plan.functions))
+    fields = classifier_of(plan, machines)
+    unchain(context)
+    network, run = cloud.connection.network, context.names.run
+    matching = resources.create(
+        cloud, Kind.CLASSIFIER, run, network.create_sfc_flow_classifier, **fields
+    )
+    made = resources.create(
+        cloud,
+        Kind.CHAIN,
+        run,
+        network.create_sfc_port_chain,
+        port_pair_groups=groups,
+        flow_classifiers=[matching.id],
+        chain_parameters={"correlation": "mpls", "symmetric": plan.symmetric},
+    )
+    correlation = dict(made.chain_parameters or {}).get("correlation", "mpls")
+    return facts(resources.id_of(made), "networking-sfc", correlation, plan.symmetric, fields)
+
+
+def unchain(context: LifecycleContext) -> None:
+    """Remove chain and classifier; pairs and groups stay with their machines."""
+    for kind, name in chain_resources(context):
+        for found in resources.find(context.cloud, kind, name):
+            resources.delete(context.cloud, kind, name, found)
+
+
+def _group(cloud: Cloud, machine: Machine) -> str:
+    """Id of the group of a function's port pair."""
+    network, name = cloud.connection.network, machine.plan.name
+    ingress, egress = machine.ports[INGRESS].id, machine.ports[EGRESS].id
+    make_pair, make_group = network.create_sfc_port_pair, network.create_sfc_port_pair_group
+    pair = resources.create(cloud, Kind.PAIR, name, make_pair, ingress=ingress, egress=egress)
+    group = resources.create(cloud, Kind.PAIR_GROUP, name, make_group, port_pairs=[pair.id])
+    return resources.id_of(group)

@@ -1,0 +1,122 @@
+"""TackerVnfs: functions made as VNFs, by either of Tacker's APIs."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, ClassVar
+
+from sfcperf.drivers.openstack import resources
+from sfcperf.drivers.openstack.api import Cloud, TackerServer, each
+from sfcperf.drivers.openstack.compute import Flavors, Machine, Placement, placement
+from sfcperf.drivers.openstack.lifecycle import tacker_vim
+from sfcperf.drivers.openstack.model import MachinePlan
+from sfcperf.drivers.openstack.network import RunNetworks, port_of
+from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, NamedResource, TackerObject
+from sfcperf.errors import DeploymentError
+
+REPLACEMENTS = 1
+"""How often a VNF that ends in ERROR is replaced."""
+REMOVAL_TIMEOUT_S = 300.0
+
+
+class TackerFailed(DeploymentError):
+    """Tacker could not make something; the message has its reason."""
+
+
+class TackerVnfs(ABC):
+    """Functions of a run as VNFs; each has the name of its machine."""
+
+    kind: ClassVar[Kind]
+    """Of a VNF."""
+
+    def __init__(self, context: LifecycleContext, flavors: Flavors) -> None:
+        self.context = context
+        self.flavors = flavors
+        self.server = TackerServer(context.cloud)
+
+    def make(self, plans: Sequence[MachinePlan], networks: RunNetworks) -> list[Machine]:
+        """All of them at the same time. Raises DeploymentError with Tacker's reason."""
+        documents = {
+            plan.name: self.document(
+                plan, networks, placement(self.context, self.flavors, plan.spec)
+            )
+            for plan in plans
+        }
+        vim = tacker_vim.ensure_vim(self.server, self.context)
+        self.context.intend(resource for plan in plans for resource in self.resources(plan))
+        return each(*(partial(self._make, plan, documents[plan.name], vim) for plan in plans))
+
+    @abstractmethod
+    def resources(self, plan: MachinePlan) -> list[NamedResource]:
+        """All resources of a machine, in Tacker and, through heat, in the cloud."""
+
+    def made_resources(self, plan: MachinePlan) -> list[NamedResource]:
+        """The same, with those whose names Tacker chose."""
+        return self.resources(plan)
+
+    @abstractmethod
+    def document(self, plan: MachinePlan, networks: RunNetworks, place: Placement) -> Any:
+        """What Tacker makes the VNF from. Raises InputError if it cannot."""
+
+    @abstractmethod
+    def onboard(self, name: str, document: Any) -> str:
+        """Hand over the document; gives the id of the descriptor."""
+
+    @abstractmethod
+    def instantiate(self, name: str, descriptor: str, vim: str) -> None:
+        """Return when the VNF is active. Raises TackerFailed."""
+
+    def _make(self, plan: MachinePlan, document: Any, vim: str) -> Machine:
+        cloud, name = self.context.cloud, plan.name
+        started = time.monotonic()
+        descriptor = self.onboard(name, document)
+        for attempt in range(REPLACEMENTS + 1):
+            try:
+                self.instantiate(name, descriptor, vim)
+                break
+            except TackerFailed as error:
+                if attempt == REPLACEMENTS:
+                    raise
+                cloud.log(f"openstack: {error.message}; making a new one")
+                resources.await_removal(cloud, self.kind, name, REMOVAL_TIMEOUT_S)
+        made_s = time.monotonic() - started
+        ports = {
+            port: port_of(_only(cloud, Kind.PORT, plan.port_name(port))) for port in plan.spec.ports
+        }
+        return Machine(plan, _only(cloud, Kind.SERVER, name).id, ports, made_s)
+
+
+def await_active(
+    server: TackerServer, kind: Kind, name: str, timeout_s: float, no_reason: str
+) -> None:
+    """Until a VNF or VNFFG is ACTIVE. Raises TackerFailed with the reason, or `no_reason`."""
+    what = f"{kind.upper()} {name}"
+
+    def look() -> bool | None:
+        found = resources.first(server.cloud, kind, name)
+        if found is None:
+            raise TackerFailed(f"{what} disappeared while sfcperf waited for it")
+        if found.status in ("ERROR", "DEAD"):
+            # Lists cut reasons off after 100 characters.
+            whole = server.call(
+                f"asking why {what} failed",
+                lambda client: getattr(client, f"show_{kind}")(found.id)[kind],
+            )
+            reason = TackerObject.of(whole).reason or no_reason
+            raise TackerFailed(f"{what} is {found.status}: {reason}")
+        return True if found.status == "ACTIVE" else None
+
+    server.cloud.wait(f"waiting for {what}", look, timeout_s)
+
+
+def _only(cloud: Cloud, kind: Kind, name: str) -> Any:
+    found = resources.find(cloud, kind, name)
+    if len(found) != 1:
+        raise TackerFailed(
+            f"Tacker calls the VNF active, but the cloud has {len(found)} of {kind} {name}",
+            hint="does Tacker's VIM act in the project of clouds.yaml?",
+        )
+    return found[0]

@@ -1,0 +1,121 @@
+"""`infrastructure.config` of the OpenStack driver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
+
+LIFECYCLES = ("nova", "heat", "tacker")
+_MAY_LACK = ("hosts", "dns_servers")
+"""Empty, not None."""
+
+_NAME = {"type": "string", "minLength": 1}
+PARAMETERS: Mapping[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "cloud": {
+            "description": "Name of the cloud in clouds.yaml. Absent: OS_CLOUD, or the OS_* "
+            "variables of the environment.",
+            **_NAME,
+        },
+        "image": {
+            "description": "Image of all VMs, name or id. Absent: that of each VNF's descriptor; "
+            "the endpoints then need one of their own, by their options.",
+            **_NAME,
+        },
+        "flavor": {
+            "description": "Flavor of all VMs, name or id. Absent: for each VM the smallest that "
+            "has the vCPUs and the memory that the workflow or the VNF's descriptor asks for.",
+            **_NAME,
+        },
+        "management_network": {
+            "description": "Network through which sfcperf reaches the VMs by SSH, name or id. "
+            "Absent: one is made, and `external_network` leads to it.",
+            **_NAME,
+        },
+        "external_network": {
+            "description": "External network, name or id, from which the client's VM gets a "
+            "floating IP; the other VMs are reached through it. Only without `management_network`.",
+            **_NAME,
+        },
+        "dns_servers": {
+            "description": "IPv4 addresses of name servers for the VMs, in the management network "
+            "that is made behind `external_network`. Absent: the cloud sets none.",
+            "type": "array",
+            "items": {"type": "string", "format": "ipv4"},
+            "maxItems": 3,
+        },
+        "ssh_user": {
+            "description": "SSH user of the VMs; one other than root needs sudo without a "
+            "password.",
+            "type": "string",
+            "pattern": "^[a-z_][a-z0-9_-]{0,31}$",
+            "default": "root",
+        },
+        "lifecycle": {
+            "description": "What makes VNFs and chain: `nova` with neutron, one by one; `heat`, as "
+            "stacks; `tacker`, as VNFs and a VNF forwarding graph.",
+            "enum": list(LIFECYCLES),
+            "default": "nova",
+        },
+        "telemetry_cloud": {
+            "description": "Name in clouds.yaml whose user the monitor `diagnostics` acts as, if "
+            "that of `cloud` may not read diagnostics: nova allows only administrators by default.",
+            **_NAME,
+        },
+        "hosts": {
+            "description": "Node of the topology -> hypervisor, by availability zone (needs the "
+            "rights of an administrator). Absent: the cloud places VMs.",
+            "type": "object",
+            "additionalProperties": {"type": "string", "minLength": 1},
+        },
+        "mtu": {
+            "description": "MTU of the endpoints, bytes of IP packet; that of the cloud's network "
+            "must not be smaller.",
+            "type": "integer",
+            "minimum": 576,
+            "maximum": 9000,
+            "default": 1400,
+        },
+        "provision": {
+            "description": "How a VM gets tools that it lacks: `carry` copies those of this "
+            "machine, `ansible` installs packages.",
+            "enum": ["carry", "ansible"],
+            "default": "carry",
+        },
+        "boot_timeout_s": {
+            "description": "How long a VM may take until it answers by SSH, seconds.",
+            "type": "number",
+            "minimum": 10,
+            "maximum": 3600,
+            "default": 300,
+        },
+    },
+}
+
+
+@dataclass(frozen=True)
+class Config:
+    """The validated configuration; None where the workflow does not say."""
+
+    cloud: str | None
+    image: str | None
+    flavor: str | None
+    management_network: str | None
+    external_network: str | None
+    ssh_user: str
+    lifecycle: Literal["nova", "heat", "tacker"]
+    mtu: int
+    provision: Literal["carry", "ansible"]
+    boot_timeout_s: float
+    telemetry_cloud: str | None = None
+    hosts: Mapping[str, str] = field(default_factory=dict)
+    dns_servers: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any]) -> Self:
+        """From what was validated against PARAMETERS, defaults filled in."""
+        absent = {name: None for name in PARAMETERS["properties"] if name not in _MAY_LACK}
+        return cls(**{**absent, **config})

@@ -1,0 +1,312 @@
+"""The networks, key pair and security groups that all machines of a run share.
+
+Subnets have no DHCP: guests get their addresses from the config drive, so that no boot waits for an
+agent. The data network has the cloud's default type for projects (networking-sfc's Open vSwitch
+driver steers only on VXLAN and GRE), no gateway and, where the project may choose, no port
+security: packets that leave a function have addresses of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from ipaddress import IPv4Network
+from typing import Any
+
+from sfcperf.drivers.openstack import resources
+from sfcperf.drivers.openstack.api import Cloud, CloudError, each
+from sfcperf.drivers.openstack.model import DATA, MANAGEMENT, PREFIX_LENGTH
+from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, NamedResource
+from sfcperf.errors import DeploymentError, EnvironmentLacks, InputError
+
+SSH_PORT = 22
+DATA_PREFIX = "10.0.0.0/24"
+MANAGEMENT_PREFIXES = ("192.168.213.0/24", "172.29.213.0/24")
+"""Of a management network of our own: the first that does not overlap the data network's."""
+
+
+@dataclass(frozen=True)
+class RunNetworks:
+    """What all machines of a run share; made once, before the first of them."""
+
+    data_id: str
+    data_subnet_id: str
+    management_id: str
+    key_name: str
+    user_data: str
+    """A `#!/bin/sh` script for all machines: it prints the host's SSH keys on the console."""
+    data_prefix_length: int = PREFIX_LENGTH
+    security_groups: Mapping[str, str] = field(default_factory=dict)
+    """Id of a network with port security -> id of the group for its ports; ports of functions must
+    also be allowed to send packets with addresses of others."""
+
+
+def prepare_networks(
+    context: LifecycleContext,
+    user_data: str,
+    public_key: str,
+    data_prefix: str = DATA_PREFIX,
+    data_network_id: str | None = None,
+) -> RunNetworks:
+    """Find or make what all machines share. Everything is journaled before.
+
+    `public_key` is a line as in authorized_keys; `data_prefix` holds the endpoints' addresses.
+    `data_network_id` is the network of existing endpoints; None: one is made.
+    Raises DeploymentError; InputError if the configuration names no management network.
+    """
+    builder = _NetworkBuilder(context)
+    builder.journal(own_data=data_network_id is None)
+    _, data, management = each(
+        lambda: builder.keypair(public_key),
+        lambda: builder.data(data_prefix, data_network_id),
+        lambda: builder.management(data_prefix),
+    )
+    builder.check_mtu(data)
+    builder.check_apart(data, management)
+    groups = {
+        network.id: builder.security_group(name, rule)
+        for network, (name, rule) in zip((data, management), builder.groups.items(), strict=True)
+        if builder.has_port_security(network)
+    }
+    return RunNetworks(
+        data_id=data.id,
+        data_subnet_id=builder.subnets[DATA],
+        management_id=management.id,
+        key_name=context.names.run,
+        user_data=user_data,
+        data_prefix_length=IPv4Network(builder.data_prefix).prefixlen,
+        security_groups=groups,
+    )
+
+
+def find_network(cloud: Cloud, key: str, name: str) -> Any:
+    """A network by name or id, which the configuration has under `key`. Raises EnvironmentLacks if
+    there is none."""
+    network = cloud.connection.network
+    found = cloud.call(
+        f"looking for network {name}", lambda: network.find_network(name, ignore_missing=True)
+    )
+    if found is None:
+        raise EnvironmentLacks(
+            f"the cloud has no network {name}, or does not show it to this project",
+            where=f"/infrastructure/config/{key}",
+            hint="`openstack network list` shows the networks",
+        )
+    return found
+
+
+class _NetworkBuilder:
+    """The steps, each of which finds what an earlier try made."""
+
+    def __init__(self, context: LifecycleContext) -> None:
+        self.context = context
+        self.cloud = context.cloud
+        self.config = context.config
+        self.names = context.names
+        self.description = f"sfcperf, run {self.names.tag}"
+        self.subnets: dict[str, str] = {}
+        """DATA or MANAGEMENT -> id of the subnet."""
+        self.data_prefix = DATA_PREFIX
+        self.groups: Mapping[str, dict[str, Any]] = {
+            # Packets that leave a chain may have addresses that its functions changed.
+            self.names.run: {},
+            self.names.of(MANAGEMENT): {
+                "protocol": "tcp",
+                "port_range_min": SSH_PORT,
+                "port_range_max": SSH_PORT,
+            },
+        }
+        """Security groups of the data and the management network -> what each lets in."""
+        if self.config.management_network is None and self.config.external_network is None:
+            raise InputError(
+                "no network is configured through which to reach the VMs",
+                where="/infrastructure/config",
+                hint='set "management_network", or "external_network" for one of the run\'s own',
+            )
+        self.extensions = self.cloud.network_extensions()
+
+    @property
+    def network(self) -> Any:
+        """openstacksdk's calls of neutron."""
+        return self.cloud.connection.network
+
+    def journal(self, *, own_data: bool) -> None:
+        """All that may be made, before any of it is."""
+        wanted: list[NamedResource] = [(Kind.SECURITY_GROUP, name) for name in self.groups]
+        wanted.append((Kind.KEYPAIR, self.names.run))
+        if own_data:
+            wanted += [(kind, self.names.of(DATA)) for kind in (Kind.NETWORK, Kind.SUBNET)]
+        if self.config.management_network is None:
+            own = self.names.of(MANAGEMENT)
+            wanted += [(kind, own) for kind in (Kind.NETWORK, Kind.SUBNET, Kind.ROUTER)]
+        self.context.intend(wanted)
+
+    def keypair(self, public_key: str) -> None:
+        """Replaces a key pair that an earlier process of this run made with another key."""
+        compute, name = self.cloud.connection.compute, self.names.run
+        found = self.cloud.call(
+            f"looking for key pair {name}",
+            lambda: next((pair for pair in compute.keypairs() if pair.name == name), None),
+        )
+        if found is not None and found.public_key.split()[:2] != public_key.split()[:2]:
+            resources.delete(self.cloud, Kind.KEYPAIR, name, name)
+        resources.create(
+            self.cloud, Kind.KEYPAIR, name, compute.create_keypair, public_key=public_key
+        )
+
+    def data(self, prefix: str, network_id: str | None) -> Any:
+        """A network of our own, or that of existing endpoints."""
+        self.data_prefix = prefix
+        if network_id is None:
+            return self._own_network(DATA, prefix, gateway=False)
+        existing = find_network(self.cloud, "endpoints", network_id)
+        subnets = self._subnets(existing)
+        if not subnets:
+            raise EnvironmentLacks(
+                f"the endpoints' network {existing.name} has no IPv4 subnet", where="/endpoints"
+            )
+        self.subnets[DATA] = subnets[0].id
+        self.data_prefix = subnets[0].cidr
+        return existing
+
+    def management(self, data_prefix: str) -> Any:
+        """The configured network, or one of our own behind a router."""
+        if self.config.management_network is not None:
+            return find_network(self.cloud, "management_network", self.config.management_network)
+        assert self.config.external_network is not None
+        outside = find_network(self.cloud, "external_network", self.config.external_network)
+        taken = IPv4Network(data_prefix)
+        prefix = next(p for p in MANAGEMENT_PREFIXES if not taken.overlaps(IPv4Network(p)))
+        own = self._own_network(MANAGEMENT, prefix, gateway=True)
+        self._router(outside.id)
+        return own
+
+    def _own_network(self, which: str, prefix: str, *, gateway: bool) -> Any:
+        """A network with one subnet."""
+        name = self.names.of(which)
+        made = self._network(name)
+        hosts = IPv4Network(prefix)
+        last = hosts.num_addresses - 2
+        body: dict[str, Any] = {
+            "network_id": made.id,
+            "ip_version": 4,
+            "cidr": prefix,
+            "enable_dhcp": False,
+            "allocation_pools": [{"start": str(hosts[(last + 2) // 2]), "end": str(hosts[last])}],
+        }
+        if not gateway:
+            body["gateway_ip"] = None
+        elif self.config.dns_servers:
+            body["dns_nameservers"] = list(self.config.dns_servers)
+        subnet = resources.create(self.cloud, Kind.SUBNET, name, self.network.create_subnet, **body)
+        self.subnets[which] = resources.id_of(subnet)
+        return made
+
+    def _network(self, name: str) -> Any:
+        """Without port security if the project may choose."""
+
+        fields = {"description": self.description}
+        call = self.network.create_network
+        if "port-security" in self.extensions:
+            off = {**fields, "is_port_security_enabled": False}
+            try:
+                return resources.create(self.cloud, Kind.NETWORK, name, call, **off)
+            except CloudError as error:
+                if error.status != 403:
+                    raise
+                self.cloud.log(
+                    f"openstack: the project may not switch port security off in {name}; security "
+                    "groups may drop packets that come back from a chain"
+                )
+        return resources.create(self.cloud, Kind.NETWORK, name, call, **fields)
+
+    def check_apart(self, data: Any, management: Any) -> None:
+        """Raises DeploymentError if addresses overlap: a machine in both networks would answer
+        through the wrong one."""
+        if data.id == management.id:
+            raise DeploymentError(
+                f"the endpoints are in the management network {management.name}",
+                where="/infrastructure/config/management_network",
+                hint="chains need a network of their own",
+            )
+        for subnet in self._subnets(management):
+            if IPv4Network(subnet.cidr).overlaps(IPv4Network(self.data_prefix)):
+                raise DeploymentError(
+                    f"the endpoints' network {self.data_prefix} overlaps {subnet.cidr} of the "
+                    f"management network {management.name}",
+                    where="/endpoints",
+                    hint="choose another management network, or give client and server an "
+                    "`address` each where the run makes their network",
+                )
+
+    def _subnets(self, network: Any) -> list[Any]:
+        return self.cloud.call(
+            f"listing subnets of {network.name}",
+            lambda: list(self.network.subnets(network_id=network.id, ip_version=4)),
+        )
+
+    def _router(self, outside: str) -> None:
+        name = self.names.of(MANAGEMENT)
+        router = resources.create(
+            self.cloud,
+            Kind.ROUTER,
+            name,
+            self.network.create_router,
+            description=self.description,
+            external_gateway_info={"network_id": outside},
+        )
+        subnet = self.subnets[MANAGEMENT]
+
+        def interface() -> Any:
+            ports = self.network.ports(device_id=router.id)
+            inside = (p for p in ports if any(ip["subnet_id"] == subnet for ip in p.fixed_ips))
+            return next(inside, None)
+
+        self.cloud.ensure(
+            f"connecting network {name} to router {name}",
+            interface,
+            lambda: self.network.add_interface_to_router(router, subnet),
+        )
+
+    def security_group(self, name: str, lets_in: Mapping[str, Any]) -> str:
+        """With one rule for incoming IPv4; everything may go out by default."""
+        call = self.network.create_security_group
+        group = resources.create(
+            self.cloud, Kind.SECURITY_GROUP, name, call, description=self.description
+        )
+
+        def rule() -> Any:
+            rules = self.network.security_group_rules(security_group_id=group.id)
+            fitting = (
+                r
+                for r in rules
+                if r.direction == "ingress"
+                and r.remote_group_id is None
+                and r.protocol == lets_in.get("protocol")
+            )
+            return next(fitting, None)
+
+        self.cloud.ensure(
+            f"opening security group {name}",
+            rule,
+            lambda: self.network.create_security_group_rule(
+                security_group_id=group.id, direction="ingress", ether_type="IPv4", **lets_in
+            ),
+        )
+        return resources.id_of(group)
+
+    def has_port_security(self, network: Any) -> bool:
+        """Whether security groups filter its ports, as they do unless it is switched off."""
+        return "security-group" in self.extensions and (
+            "port-security" not in self.extensions or network.is_port_security_enabled is not False
+        )
+
+    def check_mtu(self, network: Any) -> None:
+        """Raises DeploymentError if the endpoints' packets do not fit."""
+        if network.mtu and network.mtu < self.config.mtu:
+            raise DeploymentError(
+                f"networks of this cloud carry packets of {network.mtu} bytes at most, but the "
+                f"workflow sets {self.config.mtu} for the endpoints",
+                where="/infrastructure/config/mtu",
+                hint=f"set it to {network.mtu} or less, on all infrastructures that are compared",
+            )

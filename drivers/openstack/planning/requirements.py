@@ -1,0 +1,143 @@
+"""What a cloud must offer, for `doctor --driver openstack`, `plan` and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+
+from sfcperf.drivers.openstack.api import HOW_TO_CONFIGURE, INTERACTIVE, Cloud, CloudError
+from sfcperf.drivers.openstack.compute import Flavors
+from sfcperf.drivers.openstack.lifecycle import LIFECYCLES
+from sfcperf.drivers.openstack.model import Config
+from sfcperf.drivers.openstack.network import find_network
+from sfcperf.errors import EnvironmentLacks, SfcperfError
+from sfcperf.plugins import Requirement
+
+SERVICES = {"compute": "nova", "network": "neutron", "image": "glance"}
+API_MAJOR = 2
+"""Version of the API that the driver uses of each of them."""
+
+
+def requirements(config: Config) -> list[Requirement]:
+    """Credentials, services, extensions, and what the configuration names."""
+    with closing(Cloud(config.cloud, retry=INTERACTIVE)) as cloud:
+        credentials = _credentials(cloud, config)
+        if not credentials.met:
+            return [credentials]
+        services = [_service(cloud, type_, name) for type_, name in SERVICES.items()]
+        if not all(service.met for service in services):
+            return [credentials, *services]
+        return [credentials, *services, *_lifecycle(cloud, config), *_named(cloud, config)]
+
+
+def _credentials(cloud: Cloud, config: Config) -> Requirement:
+    name = "OpenStack credentials"
+    try:
+        connection = cloud.connection
+    except SfcperfError as error:
+        return Requirement(name, False, error.message, error.hint or HOW_TO_CONFIGURE)
+    which = config.cloud or cloud.detail["cloud"] or "of the environment"
+    url = connection.config.get_auth_args().get("auth_url")
+    project = connection.current_project
+    detail = f"cloud {which}, project {project.name or project.id}, {url}"
+    return Requirement(name, True, detail)
+
+
+def _service(cloud: Cloud, type_: str, name: str) -> Requirement:
+    def look() -> str:
+        if not cloud.offers(type_):
+            raise EnvironmentLacks(
+                f"the cloud's catalogue has no service of type {type_}",
+                hint="use another region, or another cloud",
+            )
+        data = cloud.call(
+            f"asking {name} for its version",
+            lambda: getattr(cloud.connection, type_).get_endpoint_data(),
+        )
+        if data.api_version and data.api_version[0] != API_MAJOR:
+            version = ".".join(map(str, data.api_version))
+            raise EnvironmentLacks(
+                f"{data.url} offers version {version} of its API",
+                hint=f"version {API_MAJOR} is needed",
+            )
+        newest = data.max_microversion or data.api_version
+        return f"{data.url}, API {'.'.join(map(str, newest))}" if newest else str(data.url)
+
+    return _checked(name, look)
+
+
+def _lifecycle(cloud: Cloud, config: Config) -> list[Requirement]:
+    try:
+        return LIFECYCLES[config.lifecycle].requirements(cloud, config)
+    except SfcperfError as error:
+        name = f"life cycle {config.lifecycle}"
+        return [Requirement(name, False, error.message, error.hint or "")]
+
+
+def _named(cloud: Cloud, config: Config) -> Iterator[Requirement]:
+    """What the configuration names."""
+    flavors = Flavors(cloud)
+
+    def flavor(name: str) -> str:
+        found = flavors.named(name)
+        return f"{found.vcpus} vCPU, {found.ram} MiB"
+
+    if config.image is not None:
+        image = config.image
+        yield _checked(f"image {image}", lambda: str(flavors.image(image).status))
+    if config.flavor is not None:
+        name = config.flavor
+        yield _checked(f"flavor {name}", lambda: flavor(name))
+    for key in ("management_network", "external_network"):
+        if getattr(config, key) is not None:
+            yield _network(cloud, key, getattr(config, key))
+    if config.management_network is None and config.external_network is None:
+        yield Requirement(
+            "network for SSH to the VMs",
+            False,
+            "neither a management network nor an external one is configured",
+            "--set infrastructure.config.management_network=NAME, or external_network",
+        )
+    if config.hosts:
+        yield from _hosts(cloud, config)
+
+
+def _network(cloud: Cloud, key: str, name: str) -> Requirement:
+    return _checked(f"network {name}", lambda: str(find_network(cloud, key, name).id))
+
+
+def _hosts(cloud: Cloud, config: Config) -> Iterator[Requirement]:
+    """Only administrators see hypervisors, and may choose among them."""
+    try:
+        services = cloud.call(
+            "listing hypervisors",
+            lambda: list(cloud.connection.compute.services(binary="nova-compute")),
+        )
+    except CloudError as error:
+        denied = error.status == 403
+        yield Requirement(
+            "placement on hypervisors",
+            False,
+            "`hosts` is configured, but this user may not choose hypervisors"
+            if denied
+            else error.message,
+            "use credentials of an administrator, or leave `hosts` out"
+            if denied
+            else error.hint or "",
+        )
+        return
+    up = {service.host for service in services if service.state == "up"}
+    for host in dict.fromkeys(config.hosts.values()):
+        yield Requirement(
+            f"hypervisor {host}",
+            host in up,
+            "is up" if host in up else f"not among those that are up: {', '.join(sorted(up))}",
+            "" if host in up else "name another one in `hosts`",
+        )
+
+
+def _checked(name: str, look: Callable[[], str]) -> Requirement:
+    try:
+        return Requirement(name, True, look())
+    except SfcperfError as error:
+        return Requirement(name, False, error.message, error.hint or "")

@@ -1,0 +1,186 @@
+"""What the OpenStack driver refuses in a workflow, before it asks the cloud for anything."""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+from collections.abc import Sequence
+
+from sfcperf import plugins
+from sfcperf.drivers.openstack.model import PREFIX_LENGTH, Config
+from sfcperf.drivers.openstack.planning.endpoint_options import options_of
+from sfcperf.drivers.openstack.planning.machine_specs import scenario_machines
+from sfcperf.errors import WorkflowError
+from sfcperf.vnfs.base import NetworkFunction
+from sfcperf.workflow.model import FunctionSpec, Resources, Scenario
+
+
+def validate(scenarios: Sequence[Scenario], config: Config) -> None:
+    """Raises WorkflowError."""
+    if (config.management_network is None) == (config.external_network is None):
+        raise WorkflowError(
+            "exactly one network for SSH to the VMs is needed",
+            where="/infrastructure/config",
+            allowed='either "management_network", a network that this machine is in, or '
+            '"external_network", from which the client\'s VM gets a floating IP',
+        )
+    if config.dns_servers and config.external_network is None:
+        raise WorkflowError(
+            "sfcperf cannot set the name servers of a management network that it does not make",
+            where="/infrastructure/config/dns_servers",
+            hint='leave it out, or set "external_network"',
+        )
+    for scenario in scenarios:
+        scenario_machines(scenario, config)
+        _check_encapsulation(scenario)
+        _check_endpoints(scenario)
+        _check_topology(scenario)
+        _check_hosts(scenario, config)
+        for spec in scenario.chain.functions:
+            _check_function(spec)
+    _check_places(scenarios, config)
+    _check_sizes(scenarios, config)
+    prefixes = {data_prefix(scenario) for scenario in scenarios}
+    if len(prefixes) > 1:
+        raise WorkflowError(
+            "the endpoints of all scenarios share one data network, but their addresses are in "
+            + " and ".join(sorted(prefixes)),
+            where="/endpoints",
+            allowed=f"addresses in one network of /{PREFIX_LENGTH}, or none at all",
+        )
+
+
+def data_prefix(scenario: Scenario, tag: str = "") -> str:
+    """IPv4 prefix of the data network: the client's."""
+    client = ipaddress.IPv4Interface(f"{addresses(scenario, tag)[0]}/{PREFIX_LENGTH}")
+    return str(client.network)
+
+
+def _check_encapsulation(scenario: Scenario) -> None:
+    asked = scenario.chain.encapsulation
+    if asked != "auto":
+        raise WorkflowError(
+            f"this driver has no {asked}: networking-sfc carries packets by MPLS between switches, "
+            "and gives functions plain IP",
+            where="/chain/encapsulation",
+            allowed='"auto": the infrastructure\'s own chaining, which the results record',
+        )
+
+
+def _check_endpoints(scenario: Scenario) -> None:
+    client, server = addresses(scenario)
+    if client == server:
+        raise WorkflowError(
+            f"client and server would both have the address {client}",
+            where="/endpoints",
+            hint="give both an address, or neither",
+        )
+    network = ipaddress.IPv4Network(data_prefix(scenario))
+    if ipaddress.IPv4Address(server) not in network:
+        raise WorkflowError(
+            f"the server's address {server} is not in the client's network {network}",
+            where="/endpoints/server/address",
+            allowed=f"an address in {network}",
+        )
+    pool = list(network.subnets())[1]
+    for end in (scenario.client, scenario.server):
+        if end.address and ipaddress.IPv4Address(end.address) in pool:
+            raise WorkflowError(
+                f"the {end.name}'s address {end.address} is in the half of its network that is "
+                "reserved for functions",
+                where=f"/endpoints/{end.name}/address",
+                allowed=f"an address in {next(network.subnets())}",
+            )
+
+
+def addresses(scenario: Scenario, tag: str = "") -> tuple[str, str]:
+    """IPv4 addresses of client and server in the data network of the run with this tag.
+
+    If the workflow sets none, each run has its own: networking-sfc compares the flow classifiers of
+    all chains of a project by prefix and protocol alone, not by network or port, so that two runs
+    at the same time would conflict.
+    """
+    number = int.from_bytes(hashlib.sha256(tag.encode()).digest()[:2], "big") % (64 * 256)
+    own = f"10.{64 + number // 256}.{number % 256}"
+    return scenario.client.address or f"{own}.1", scenario.server.address or f"{own}.2"
+
+
+def _check_topology(scenario: Scenario) -> None:
+    for number, link in enumerate(scenario.topology.links):
+        if link.rate_bps is not None:
+            raise WorkflowError(
+                "this driver does not shape the links between hypervisors",
+                where=f"/topology/links/{number}/rate_bps",
+                hint="leave it out, or use the local driver",
+            )
+    for node in scenario.topology.nodes:
+        for name, value in (("vcpus", node.vcpus), ("memory_mib", node.memory_mib)):
+            if value is not None:
+                raise WorkflowError(
+                    "a node takes no size: the driver does not change hypervisors",
+                    where=f"/topology/nodes/{node.name}/{name}",
+                    hint="leave it out; VMs get theirs by `resources`",
+                )
+
+
+def _check_hosts(scenario: Scenario, config: Config) -> None:
+    if not config.hosts:
+        return
+    used = {scenario.client.node, scenario.server.node}
+    used.update(spec.node for spec in scenario.chain.functions)
+    for node in sorted(used - set(config.hosts)):
+        raise WorkflowError(
+            f"`hosts` names no hypervisor for the node {node}, but for others",
+            where="/infrastructure/config/hosts",
+            hint=f'add "{node}", or leave `hosts` out and the cloud places all VMs',
+        )
+
+
+def _check_places(scenarios: Sequence[Scenario], config: Config) -> None:
+    """Scenarios that would be built alike must not be compared."""
+    if not config.hosts and len({_places(scenario) for scenario in scenarios}) > 1:
+        raise WorkflowError(
+            "the scenarios differ in where their parts are, but no hypervisors are named: the "
+            "cloud would place all of them",
+            where="/infrastructure/config/hosts",
+            hint="name a hypervisor for each node (needs the rights of an administrator), or use "
+            "one topology",
+        )
+
+
+def _check_sizes(scenarios: Sequence[Scenario], config: Config) -> None:
+    """Nor scenarios that one flavor would make alike."""
+    sizes: dict[str, set[Resources | None]] = {}
+    for scenario in scenarios:
+        for end in (scenario.client, scenario.server):
+            if config.flavor or options_of(end).flavor:
+                sizes.setdefault(end.name, set()).add(end.resources)
+        if config.flavor:
+            for spec in scenario.chain.functions:
+                sizes.setdefault(spec.vnf, set()).add(spec.resources)
+    for name, wanted in sizes.items():
+        if len(wanted) > 1:
+            raise WorkflowError(
+                f"the scenarios differ in the resources of {name}, but with a named flavor all its "
+                "VMs would be alike",
+                where="/infrastructure/config/flavor",
+                hint="name none, here and in the endpoints' options: each size then gets the "
+                "smallest flavor that suffices",
+            )
+
+
+def _places(scenario: Scenario) -> tuple[str, ...]:
+    """Nodes of client, server and chain."""
+    chain = sorted({spec.node for spec in scenario.chain.functions})
+    chain = chain or [scenario.topology.placement.get("chain", scenario.client.node)]
+    return (scenario.client.node, scenario.server.node, *chain)
+
+
+def _check_function(spec: FunctionSpec) -> None:
+    kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
+    if not kind.takes_plain_ip():
+        raise WorkflowError(
+            f"a {spec.type} needs NSH, but this cloud gives its functions plain IP",
+            where=f"/vnfs/{spec.vnf}/type",
+            hint="use an NSH-unaware type, or the local driver",
+        )

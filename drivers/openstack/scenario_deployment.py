@@ -1,0 +1,154 @@
+"""ScenarioDeployment: one scenario on running guests: endpoints set up, functions started."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sfcperf import plugins
+from sfcperf.drivers.openstack.api import each, outcomes
+from sfcperf.drivers.openstack.compute import COMMAND_TIMEOUT_S, Guest
+from sfcperf.drivers.openstack.model import DATA, EGRESS, INGRESS, Config
+from sfcperf.errors import DeploymentError, MeasurementError, SfcperfError
+from sfcperf.hosts.carry import equip
+from sfcperf.hosts.provision import install
+from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
+from sfcperf.workflow.model import FunctionSpec, Scenario
+
+OWN_TOOLS = ("ip", "tcpdump", "ping", "sysctl")
+"""What the driver itself calls in guests."""
+_BUFFERS = ("net.core.rmem_max=4194304", "net.core.wmem_max=4194304")
+"""Limits of socket buffers, as on a host that is set up for runs: with less, a receiver of UDP
+loses datagrams that the chain has delivered."""
+
+_EMPTY = """
+for each in "$1"/*; do
+	case ${each##*/} in bin|carried|programs) ;; *) rm -rf "$each" ;; esac
+done
+"""
+"""Removes files of an earlier scenario, except copied tools."""
+
+
+class ScenarioDeployment:
+    """Guests and functions of a scenario; after `stop` the guests are free again."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        client: Guest,
+        server: Guest,
+        functions: Mapping[str, Guest],
+        config: Config,
+        outputs: Path,
+        prefix_length: int,
+        images: Mapping[str, Mapping[str, str | None]],
+    ) -> None:
+        """`functions`: by instance, in forward order; `prefix_length`: of the data network;
+        `images`: name -> id, and digest of the content if the cloud tells it."""
+        self.scenario = scenario
+        self.client = client
+        self.server = server
+        self.functions = functions
+        self.mtu = config.mtu
+        self._prefix_length = prefix_length
+        self._provision = config.provision
+        self.running: dict[str, RunningFunction] = {}
+        self.chain: Mapping[str, Any] = {}
+        self.images = images
+        self.carried: dict[str, list[str]] = {}
+        """Instance -> tools that it lacked, and got."""
+        self.ready = False
+        """Whether `prepare` has succeeded."""
+        self._outputs = outputs
+
+    @property
+    def guests(self) -> dict[str, Guest]:
+        """By instance."""
+        return {"client": self.client, "server": self.server, **self.functions}
+
+    def prepare(self) -> None:
+        """Tools, addresses, functions: all guests at the same time. Raises DeploymentError."""
+        try:
+            each(
+                partial(self._endpoint, "client", self.client, self.server),
+                partial(self._endpoint, "server", self.server, self.client),
+                *(partial(self._function, spec) for spec in self.scenario.chain.functions),
+            )
+        except MeasurementError as error:
+            raise DeploymentError(error.message, where=error.where, hint=error.hint) from error
+        self.ready = True
+
+    def stop(self) -> None:
+        """End functions, and whatever else runs in the guests; the guests keep running."""
+        errors = []
+        while self.running:
+            _, running = self.running.popitem()
+            try:
+                running.stop()
+            except SfcperfError as error:
+                errors.append(error)
+        # Jump hosts last: others are reached through them.
+        guests = self.guests.values()
+        jump_hosts = {id(guest.host.jump) for guest in guests}
+        for last in (False, True):
+            some = [guest for guest in guests if (id(guest.host) in jump_hosts) == last]
+            closed = outcomes(*(guest.host.close for guest in some))
+            errors += [e for job in closed if isinstance(e := job.exception(), SfcperfError)]
+        if errors:
+            raise errors[0]
+
+    def _endpoint(self, name: str, guest: Guest, other: Guest) -> None:
+        self._equip(name, guest, self._probe_tools())
+        if not guest.made:
+            return
+        interface, own = guest.interfaces[DATA], guest.port(DATA).address
+        lines = (
+            f"link set dev {interface} mtu {self.mtu} up",
+            f"address replace {own}/{self._prefix_length} dev {interface}",
+            # No ARP during measurements.
+            f"neighbour replace {other.port(DATA).address} lladdr {other.port(DATA).mac} nud "
+            f"permanent dev {interface}",
+        )
+        batch = ("\n".join(lines) + "\n").encode()
+        guest.host.run(["ip", "-batch", "-"], stdin=batch, timeout_s=COMMAND_TIMEOUT_S)
+        guest.host.run(["sysctl", "-q", "-w", *_BUFFERS], timeout_s=COMMAND_TIMEOUT_S)
+
+    def _function(self, spec: FunctionSpec) -> None:
+        guest = self.functions[spec.name]
+        kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
+        self._equip(spec.name, guest, kind.tools(spec.knobs))
+        client, server = self.client.port(DATA), self.server.port(DATA)
+        outputs = self._outputs / spec.name
+        outputs.mkdir(parents=True, exist_ok=True)
+        attachment = Attachment(
+            name=spec.name,
+            interfaces=(guest.interfaces[INGRESS], guest.interfaces[EGRESS]),
+            macs=(guest.port(INGRESS).mac, guest.port(EGRESS).mac),
+            encapsulation="none",
+            address=None,
+            client=(client.address, client.mac),
+            server=(server.address, server.mac),
+            vcpus=tuple(range(min(spec.resources.vcpus, guest.vcpus))),
+            mtu=self.mtu,
+            outputs=outputs,
+        )
+        self.running[spec.name] = kind.start(guest.host, attachment, spec.knobs)
+
+    def _equip(self, name: str, guest: Guest, tools: tuple[str, ...]) -> None:
+        empty = ["sh", "-c", _EMPTY, "sh", str(guest.host.workdir)]
+        guest.host.run(empty, timeout_s=COMMAND_TIMEOUT_S)
+        wanted = tuple(dict.fromkeys((*OWN_TOOLS, *tools, *self._monitor_tools())))
+        if self._provision == "ansible" and guest.made:
+            self.carried[name] = list(install(guest.host, wanted, self._outputs / "ansible" / name))
+        else:
+            self.carried[name] = list(equip(guest.host, wanted))
+
+    def _probe_tools(self) -> tuple[str, ...]:
+        probes = (plugins.load("probe", spec.probe) for spec in self.scenario.probes)
+        return tuple(name for probe in probes for name in probe.tools())
+
+    def _monitor_tools(self) -> tuple[str, ...]:
+        monitors = (plugins.load("monitor", spec.monitor) for spec in self.scenario.monitors)
+        return tuple(name for monitor in monitors for name in monitor.tools())

@@ -1,0 +1,144 @@
+"""Captures of marked packets, on hosts that may be other machines.
+
+One tcpdump on each host sees all of its interfaces; its output arrives here while it is written.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.base import Host, Process
+from sfcperf.packets import tcpdump_output
+from sfcperf.plugins import Requirement
+
+SNAPLEN = 192
+"""The cooked header, and enough of the packet for IPv4 and TCP options and the mark."""
+LINK_TYPE = "LINUX_SLL2"
+START_TIMEOUT_S = 30.0
+_COMMAND_TIMEOUT_S = 30.0
+_POLL_S = 0.02
+_LINK = re.compile(r"^(\d+): ([^:@\s]+)[:@]", re.MULTILINE | re.ASCII)
+
+
+@dataclass(frozen=True)
+class CapturePoint:
+    """A host whose interfaces are watched."""
+
+    name: str
+    """The instance: `client`, `fwd-1`."""
+    host: Host
+    interfaces: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Capture:
+    """A capture point with its tcpdump."""
+
+    point: CapturePoint
+    names: Mapping[int, str]
+    """Index -> name of the interfaces."""
+    process: Process
+    pcap: Path
+    """Grows; link type LINUX_SLL2."""
+    stderr: Path
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether packets are captured from now on. Raises MeasurementError if tcpdump ended."""
+        output = self._stderr_text()
+        if self.process.poll() is not None:
+            raise MeasurementError(
+                f"tcpdump does not capture at {self.point.name}: {output or 'no message'}",
+                hint="its libpcap is older than 1.10 (2020): use a newer image, or one without "
+                "tcpdump, to which this machine's is copied"
+                if LINK_TYPE in output
+                else None,
+            )
+        return tcpdump_output.listening(output)
+
+    def problem(self) -> str | None:
+        """What was wrong with the capture, once it has ended; None if it has all packets."""
+        output = self._stderr_text()
+        try:
+            dropped = tcpdump_output.parse(output).dropped
+        except MeasurementError:
+            return f"the capture at {self.point.name} ended early: {output or 'no message'}"
+        return f"the capture at {self.point.name} missed {dropped} packets" if dropped else None
+
+    def _stderr_text(self) -> str:
+        return self.stderr.read_text(errors="replace").strip() if self.stderr.exists() else ""
+
+
+def requirements() -> list[Requirement]:
+    """Tools that are called on each host."""
+    from sfcperf.environment.tools import tool
+
+    return [tool("tcpdump", "tcpdump", ["tcpdump", "--version"]), tool("ip", "iproute2")]
+
+
+@contextmanager
+def capturing(
+    points: Sequence[CapturePoint], expression: str, folder: Path
+) -> Iterator[list[Capture]]:
+    """Capture at all points the packets that a filter of pcap-filter(7) selects, into files
+    `POINT.pcap` in the folder. Inside, all of them listen. Raises MeasurementError."""
+    captures: list[Capture] = []
+
+    def start(point: CapturePoint) -> None:
+        captures.append(_start(point, expression, folder))
+
+    with ThreadPoolExecutor(len(points)) as pool:
+        try:
+            jobs = [pool.submit(start, point) for point in points]
+            # Even if one fails: all that were started are in `captures` then, and get stopped.
+            wait(jobs)
+            for job in jobs:
+                job.result()
+            captures.sort(key=lambda capture: points.index(capture.point))
+            _await_listening(captures)
+            yield captures
+        finally:
+            for stopped in [pool.submit(capture.process.stop) for capture in captures]:
+                stopped.result()
+
+
+def _start(point: CapturePoint, expression: str, folder: Path) -> Capture:
+    pcap, stderr = folder / f"{point.name}.pcap", folder / f"{point.name}.txt"
+    for path in (pcap, stderr):
+        path.unlink(missing_ok=True)
+    # Not promiscuous: what a switch floods to other ports is of no interest. And root to the end,
+    # because a small guest has no user for tcpdump to become.
+    argv = ["tcpdump", "-i", "any", "-y", LINK_TYPE, "-p", "-n", "-Z", "root"]
+    argv += ["-s", str(SNAPLEN), "--immediate-mode", "-U", "-w", "-", expression]
+    names = _interfaces(point)
+    process = point.host.spawn(argv, stdout=pcap, stderr=stderr)
+    return Capture(point, names, process, pcap, stderr)
+
+
+def _await_listening(captures: Sequence[Capture]) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while silent := [capture.point.name for capture in captures if not capture.is_listening]:
+        if time.monotonic() > deadline:
+            raise MeasurementError(
+                f"tcpdump does not listen within {START_TIMEOUT_S:g} s at {', '.join(silent)}"
+            )
+        time.sleep(_POLL_S)
+
+
+def _interfaces(point: CapturePoint) -> dict[int, str]:
+    # /sys would show those of another namespace; `ip` is in busybox too.
+    links = point.host.run(["ip", "-o", "link"], timeout_s=_COMMAND_TIMEOUT_S).text
+    indexes = {name: int(index) for index, name in _LINK.findall(links)}
+    missing = [name for name in point.interfaces if name not in indexes]
+    if missing:
+        raise MeasurementError(
+            f"{point.name} has no interface {missing[0]}", allowed=", ".join(indexes)
+        )
+    return {indexes[name]: name for name in point.interfaces}

@@ -1,0 +1,144 @@
+"""Evaluation: whether marked packets took the expected path, from where they were observed.
+
+Clocks of VMs differ, so time stamps of two of them cannot be compared. The TTL can: each function
+forwards by IP and decrements it, and nothing between them does. A function got its packets directly
+from the one before it if they came with the TTL with which that one sent them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sfcperf.drivers.openstack.traversal.observations import Observation, Observations
+from sfcperf.management.deployment import HopObservation
+from sfcperf.packets.marked import TTL
+
+
+@dataclass(frozen=True)
+class PathStep:
+    """A function, and the interfaces by which packets should enter and leave it."""
+
+    function: str
+    entry: str
+    exit: str
+
+
+@dataclass(frozen=True)
+class ExpectedPath:
+    """One direction of the traffic, and the packets that were sent to prove it."""
+
+    source: tuple[str, str]
+    """Endpoint and its interface."""
+    destination: tuple[str, str]
+    steps: tuple[PathStep, ...]
+    """In the expected order; empty if packets should bypass the functions."""
+    marks: tuple[bytes, ...]
+
+    @property
+    def label(self) -> str:
+        """`from client to server`."""
+        return f"from {self.source[0]} to {self.destination[0]}"
+
+
+@dataclass(frozen=True)
+class PathEvaluation:
+    """What was observed of one direction."""
+
+    observed: tuple[HopObservation, ...]
+    """In the order in which packets crossed."""
+    problems: tuple[str, ...]
+    """What contradicts the expected path; empty if packets took it."""
+
+
+@dataclass(frozen=True)
+class _Crossing:
+    """How a packet crossed a function that it entered once and left once."""
+
+    ttl: int
+    ttl_after: int
+
+
+def evaluate(
+    path: ExpectedPath, functions: Sequence[str], seen: Mapping[str, Observations]
+) -> PathEvaluation:
+    """`functions`: all of the chain; `seen`: by instance, those of endpoints too."""
+    problems: Counter[str] = Counter()
+    crossed: dict[str, list[_Crossing]] = {step.function: [] for step in path.steps}
+    bypassed = [name for name in functions if name not in crossed]
+    for mark in path.marks:
+        problems.update(_follow(path, mark, seen, crossed))
+        problems.update(
+            f"{name} was crossed by a packet that should bypass the chain"
+            for name in bypassed
+            if seen[name][mark]
+        )
+    observed = [_hop(name, crossings) for name, crossings in crossed.items()]
+    observed.sort(key=lambda hop: -1 if hop.ttl is None else hop.ttl, reverse=True)
+    sent = len(path.marks)
+    return PathEvaluation(
+        tuple(observed),
+        tuple(f"{text} ({n} of {sent} packets {path.label})" for text, n in problems.items()),
+    )
+
+
+def _follow(
+    path: ExpectedPath,
+    mark: bytes,
+    seen: Mapping[str, Observations],
+    crossed: Mapping[str, list[_Crossing]],
+) -> list[str]:
+    """Problems of one packet; `crossed` gets its crossings."""
+    source, interface = path.source
+    left = [o for o in seen[source][mark] if o.outgoing and o.interface == interface]
+    if len(left) != 1:
+        return [f"the {source} sent the packet {_times(len(left))}"]
+    problems: list[str] = []
+    before, ttl = f"the {source}", TTL
+    for step in path.steps:
+        crossing = _cross(step, seen[step.function][mark])
+        if isinstance(crossing, str):
+            return [*problems, crossing]
+        crossed[step.function].append(crossing)
+        problems += _indirect(step.function, crossing.ttl, ttl, before)
+        if crossing.ttl_after >= crossing.ttl:
+            problems.append(f"{step.function} does not lower the TTL, which shows the order")
+        before, ttl = step.function, crossing.ttl_after
+    destination, interface = path.destination
+    arrived = [o for o in seen[destination][mark] if not o.outgoing and o.interface == interface]
+    if len(arrived) != 1:
+        return [*problems, f"the {destination} got the packet {_times(len(arrived))}"]
+    return [*problems, *_indirect(f"the {destination}", arrived[0].ttl, ttl, before)]
+
+
+def _cross(step: PathStep, seen: Sequence[Observation]) -> _Crossing | str:
+    """How the packet crossed a function, or what is wrong."""
+    entries = [o for o in seen if not o.outgoing]
+    exits = [o for o in seen if o.outgoing]
+    if len(entries) != 1:
+        return f"{step.function} was entered {_times(len(entries))}"
+    if entries[0].interface != step.entry:
+        return f"{step.function} was entered by {entries[0].interface} instead of {step.entry}"
+    if len(exits) != 1:
+        return f"{step.function} was left {_times(len(exits))}"
+    if exits[0].interface != step.exit:
+        return f"{step.function} was left by {exits[0].interface} instead of {step.exit}"
+    return _Crossing(entries[0].ttl, exits[0].ttl)
+
+
+def _indirect(who: str, ttl: int, expected: int, before: str) -> list[str]:
+    if ttl == expected:
+        return []
+    return [f"{who} got it with TTL {ttl}, not {expected}: it did not come directly from {before}"]
+
+
+def _times(number: int) -> str:
+    return {0: "not at all", 1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def _hop(name: str, crossings: Sequence[_Crossing]) -> HopObservation:
+    if not crossings:
+        return HopObservation(name, None, None, None, 0)
+    first = crossings[0]
+    return HopObservation(name, None, None, None, len(crossings), first.ttl, first.ttl_after)

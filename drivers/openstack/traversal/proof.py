@@ -1,0 +1,210 @@
+"""Traversal proof if the infrastructure makes the chain: marked packets are captured in each
+function, going in and coming out, and at both endpoints.
+
+VMs see nothing of the chaining (MPLS between switches), so there is no SPI and no SI to check.
+Captures in the functions and the TTL (`evaluation`) prove that packets crossed each function once,
+by the right interfaces and in the right order.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sfcperf.drivers.openstack.traversal import captures
+from sfcperf.drivers.openstack.traversal.captures import Capture, CapturePoint, capturing
+from sfcperf.drivers.openstack.traversal.evaluation import (
+    ExpectedPath,
+    PathEvaluation,
+    PathStep,
+    evaluate,
+)
+from sfcperf.drivers.openstack.traversal.observations import Observations, observe
+from sfcperf.errors import DeploymentError, MeasurementError
+from sfcperf.management.deployment import Endpoint, ServiceFunction, TraversalProof
+from sfcperf.packets.marked import MarkedPacket, Side, marked_packet, sides
+from sfcperf.plugins import Requirement
+from sfcperf.vnfs import binaries
+from sfcperf.workflow.model import Match, Scenario
+
+SENDER = "sfc-send"
+PACKETS = 3
+"""Marked packets each way."""
+SETTLE_S = 20.0
+"""How long a chain may take until it steers: neutron reports a chain before switches have it."""
+ARRIVAL_TIMEOUT_S = 3.0
+"""For packets to arrive, and for their captures."""
+_DUPLICATES_S = 0.3
+"""How much longer a second copy of a packet may take."""
+_POLL_S = 0.05
+_SEND_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """Packets that were sent once, both ways."""
+
+    paths: tuple[ExpectedPath, ExpectedPath]
+    evaluations: tuple[PathEvaluation, PathEvaluation]
+
+    @property
+    def good(self) -> bool:
+        return not any(evaluation.problems for evaluation in self.evaluations)
+
+
+def requirements() -> list[Requirement]:
+    """What a proof needs on this machine, which copies it to the hosts."""
+    return [*captures.requirements(), binaries.requirement(SENDER)]
+
+
+def prove(
+    client: Endpoint,
+    server: Endpoint,
+    functions: Sequence[ServiceFunction],
+    macs: Mapping[str, tuple[str, ...]],
+    scenario: Scenario,
+    folder: Path,
+    *,
+    settle_s: float = SETTLE_S,
+    arrival_timeout_s: float = ARRIVAL_TIMEOUT_S,
+) -> TraversalProof:
+    """Send marked packets both ways and evaluate where they were captured.
+
+    `macs`: name of the endpoint -> MAC addresses of its data interface; a frame goes to the first
+    of the other endpoint. Packets are sent again until all took the expected path, or for
+    `settle_s`; the proof is about the last ones. `folder`, below the driver's raw folder, gets a
+    capture of each point and the marks.
+
+    Raises DeploymentError if packets cannot be sent or captured.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    prover = _Prover(client, server, functions, macs, scenario)
+    try:
+        with capturing(prover.points, prover.filter, folder) as running:
+            started = time.monotonic()
+            number, attempt = 1, prover.attempt(running, arrival_timeout_s)
+            while not attempt.good and time.monotonic() - started < settle_s:
+                number, attempt = number + 1, prover.attempt(running, arrival_timeout_s)
+            after_s = time.monotonic() - started
+            if attempt.good:
+                time.sleep(_DUPLICATES_S)
+        # Only now are the captures complete.
+        attempt = prover.evaluated(attempt.paths, running)
+    except MeasurementError as error:
+        raise DeploymentError(
+            f"the traversal of the chain cannot be observed: {error.message}",
+            where=error.where,
+            allowed=error.allowed,
+            hint=error.hint,
+        ) from error
+    return _proof(attempt, running, folder, f"attempt {number}, {after_s:.1f} s after the first")
+
+
+class _Prover:
+    """Sends packets, and knows the path that they should take."""
+
+    def __init__(
+        self,
+        client: Endpoint,
+        server: Endpoint,
+        functions: Sequence[ServiceFunction],
+        macs: Mapping[str, tuple[str, ...]],
+        scenario: Scenario,
+    ) -> None:
+        self._ends = (client, server)
+        self._functions = tuple(function.name for function in functions)
+        self._match: Match = scenario.chain.match
+        here, there = (Side(macs[end.name][0], end.address, 0) for end in self._ends)
+        self._sides = sides(self._match, here, there)
+        forward = tuple(
+            PathStep(function.name, function.interfaces[0], function.interfaces[-1])
+            for function in functions
+        )
+        bypass = scenario.chain.reverse == "bypass"
+        back = () if bypass else tuple(PathStep(s.function, s.exit, s.entry) for s in forward[::-1])
+        self._steps = (forward, back)
+        self.points = [
+            *(CapturePoint(end.name, end.host, (end.interface,)) for end in self._ends),
+            *(CapturePoint(f.name, f.host, f.interfaces) for f in functions),
+        ]
+
+    @property
+    def filter(self) -> str:
+        """By what stays the same on the whole path: protocol and length."""
+        packet = marked_packet(self._match, *self._sides)
+        return f"ip proto {packet.protocol} and ip[2:2] = {packet.ip_bytes}"
+
+    def attempt(self, running: Sequence[Capture], timeout_s: float) -> _Attempt:
+        """Send once each way and look until all packets took the expected path, or time is over."""
+        (client, server), (here, there) = self._ends, self._sides
+        forward = [marked_packet(self._match, here, there) for _ in range(PACKETS)]
+        reverse = [marked_packet(self._match, there, here) for _ in range(PACKETS)]
+        paths = (
+            _expected(client, server, self._steps[0], forward),
+            _expected(server, client, self._steps[1], reverse),
+        )
+        _send(client, forward)
+        _send(server, reverse)
+        deadline = time.monotonic() + timeout_s
+        while not (attempt := self.evaluated(paths, running)).good and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
+        return attempt
+
+    def evaluated(
+        self, paths: tuple[ExpectedPath, ExpectedPath], running: Sequence[Capture]
+    ) -> _Attempt:
+        """What the captures show by now."""
+        marks = [mark for path in paths for mark in path.marks]
+        seen: dict[str, Observations] = {
+            capture.point.name: observe(capture.pcap, capture.names, marks) for capture in running
+        }
+        forward, reverse = (evaluate(path, self._functions, seen) for path in paths)
+        return _Attempt(paths, (forward, reverse))
+
+
+def _expected(
+    source: Endpoint,
+    destination: Endpoint,
+    steps: tuple[PathStep, ...],
+    packets: Sequence[MarkedPacket],
+) -> ExpectedPath:
+    return ExpectedPath(
+        (source.name, source.interface),
+        (destination.name, destination.interface),
+        steps,
+        tuple(packet.mark for packet in packets),
+    )
+
+
+def _send(endpoint: Endpoint, packets: Sequence[MarkedPacket]) -> None:
+    frames = b"".join(struct.pack(">I", len(p.data)) + p.data for p in packets)
+    argv = [endpoint.host.program(binaries.find(SENDER)), "--interface", endpoint.interface]
+    endpoint.host.run(argv, stdin=frames, timeout_s=_SEND_TIMEOUT_S)
+
+
+def _proof(
+    attempt: _Attempt, ended: Sequence[Capture], folder: Path, attempts: str
+) -> TraversalProof:
+    forward, reverse = attempt.evaluations
+    problems = [*forward.problems, *reverse.problems]
+    if problems:
+        problems += [p for capture in ended if (p := capture.problem()) is not None]
+    marks = folder / "marks.json"
+    sent = {path.label: [mark.hex() for mark in path.marks] for path in attempt.paths}
+    marks.write_text(json.dumps(sent, indent=2) + "\n")
+    return TraversalProof(
+        proven=not problems,
+        method=f"capture in the functions and at both endpoints, order by TTL ({attempts})",
+        sent=PACKETS,
+        forward=forward.observed,
+        reverse=reverse.observed,
+        problems=tuple(problems),
+        evidence=tuple(
+            str(path.relative_to(folder.parent))
+            for path in (*(capture.pcap for capture in ended), marks)
+        ),
+    )

@@ -1,0 +1,197 @@
+"""Evaluation of made-up observations, and observations in captures that scapy wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scapy.layers.inet import ICMP, IP, TCP, UDP
+from scapy.layers.l2 import CookedLinuxV2, Ether
+from scapy.packet import Packet
+from scapy.utils import PcapWriter
+
+from sfcperf.drivers.openstack.traversal.evaluation import ExpectedPath, PathStep, evaluate
+from sfcperf.drivers.openstack.traversal.observations import Observation, observe
+from sfcperf.errors import MeasurementError
+from sfcperf.packets.marked import Side, mark_of, marked_packet, sides
+from sfcperf.workflow.model import Match
+
+MARK, OTHER = b"m" * 16, b"o" * 16
+CLIENT = Side("02:00:00:00:00:01", "10.0.0.1", 0)
+SERVER = Side("02:00:00:00:00:02", "10.0.0.2", 0)
+NAMES = ("a", "b", "c", "d")
+
+
+def way(names: Sequence[str], marks: tuple[bytes, ...] = (MARK,)) -> ExpectedPath:
+    steps = tuple(PathStep(name, "eth1", "eth2") for name in names)
+    return ExpectedPath(("client", "eth1"), ("server", "eth1"), steps, marks)
+
+
+def walk(names: Sequence[str], ttl: int = 64) -> dict[str, dict[bytes, tuple[Observation, ...]]]:
+    """What is seen of a packet that takes a way, at all places."""
+    seen: dict[str, dict[bytes, tuple[Observation, ...]]] = {
+        place: {MARK: ()} for place in ("client", "server", *NAMES)
+    }
+    seen["client"][MARK] = (Observation("eth1", True, ttl),)
+    for name in names:
+        crossing = (Observation("eth1", False, ttl), Observation("eth2", True, ttl - 1))
+        seen[name][MARK] += crossing
+        ttl -= 1
+    seen["server"][MARK] = (Observation("eth1", False, ttl),)
+    return seen
+
+
+orders = st.lists(st.sampled_from(NAMES), max_size=6)
+asked_orders = st.permutations(NAMES).flatmap(
+    lambda names: st.integers(0, len(names)).map(lambda n: tuple(names[:n]))
+)
+
+
+@given(asked=asked_orders, taken=orders)
+def test_only_the_asked_way_is_good(asked: tuple[str, ...], taken: list[str]) -> None:
+    """Whatever way packets take, it is found out when it is another one."""
+    evaluation = evaluate(way(asked), NAMES, walk(taken))
+    assert (not evaluation.problems) == (tuple(taken) == asked)
+
+
+@given(asked=asked_orders, unseen=st.sampled_from(NAMES), at=st.integers(0, 4))
+def test_a_function_that_nobody_watches_is_found_by_the_ttl(
+    asked: tuple[str, ...], unseen: str, at: int
+) -> None:
+    names = [name for name in asked if name != unseen]
+    taken = [*names[:at], unseen, *names[at:]]
+    seen = walk(taken)
+    watched = [name for name in NAMES if name != unseen]
+    assert evaluate(way(names), watched, seen).problems
+
+
+def test_a_bridge_does_not_lower_the_ttl() -> None:
+    seen = walk(["a"])
+    seen["a"][MARK] = (Observation("eth1", False, 64), Observation("eth2", True, 64))
+    seen["server"][MARK] = (Observation("eth1", False, 64),)
+    (problem,) = evaluate(way(["a"]), NAMES, seen).problems
+    assert problem.startswith("a does not lower the TTL")
+
+
+@pytest.mark.parametrize(
+    ("place", "seen", "words"),
+    [
+        ("client", (), "the client sent the packet not at all"),
+        ("server", (), "the server got the packet not at all"),
+        ("server", (Observation("eth1", False, 63),) * 2, "the server got the packet twice"),
+        ("server", (Observation("eth0", False, 63),), "the server got the packet not at all"),
+        ("a", (), "a was entered not at all"),
+        ("a", (Observation("eth1", False, 64),), "a was left not at all"),
+        (
+            "a",
+            (Observation("eth1", False, 64), Observation("eth1", True, 63)),
+            "a was left by eth1 instead of eth2",
+        ),
+        (
+            "a",
+            (Observation("eth2", False, 64), Observation("eth1", True, 63)),
+            "a was entered by eth2 instead of eth1",
+        ),
+        (
+            "a",
+            (Observation("eth1", False, 64), *(Observation("eth2", True, 63),) * 3),
+            "a was left 3 times",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said(place: str, seen: tuple[Observation, ...], words: str) -> None:
+    all_seen = walk(["a"])
+    all_seen[place][MARK] = seen
+    assert evaluate(way(["a"]), NAMES, all_seen).problems == (
+        f"{words} (1 of 1 packets from client to server)",
+    )
+
+
+def test_packets_are_counted_together() -> None:
+    seen: Mapping[str, Mapping[bytes, tuple[Observation, ...]]] = {
+        place: {**marks, OTHER: marks[MARK]} for place, marks in walk(["b"]).items()
+    }
+    evaluation = evaluate(way(["a"], (MARK, OTHER)), NAMES, seen)
+    assert "a was entered not at all (2 of 2 packets from client to server)" in evaluation.problems
+
+
+class TestObservations:
+    INTERFACES: Mapping[int, str] = {2: "eth1", 3: "eth2"}
+
+    def packet(self, index: int, kind: int, inner: Packet) -> Packet:
+        return CookedLinuxV2(proto=0x0800, ifindex=index, pkttype=kind) / inner
+
+    def write(self, path: Path, packets: Sequence[Packet]) -> Path:
+        with PcapWriter(str(path), linktype=276) as writer:
+            for packet in packets:
+                writer.write(packet)
+        return path
+
+    @pytest.mark.parametrize("protocol", ["any", "udp", "tcp"])
+    def test_scapys_capture_is_read(self, tmp_path: Path, protocol: str) -> None:
+        match = Match(protocol)  # type: ignore[arg-type]
+        made = marked_packet(match, *sides(match, CLIENT, SERVER))
+        inner = Ether(made.data)[IP]
+        inner.ttl = 60
+        translated = IP(bytes(inner))
+        translated.src = "203.0.113.1"
+        other = IP(src="10.0.0.1", dst="10.0.0.2") / UDP() / (b"x" * 16)
+        path = self.write(
+            tmp_path / "x.pcap",
+            [
+                self.packet(2, 0, inner),
+                self.packet(3, 4, translated),
+                self.packet(9, 0, inner),  # an interface that does not count
+                self.packet(2, 3, inner),  # for another host
+                self.packet(2, 0, other),
+                CookedLinuxV2(proto=0x86DD, ifindex=2, pkttype=0) / bytes(inner),
+            ],
+        )
+        assert observe(path, self.INTERFACES, [made.mark]) == {
+            made.mark: (Observation("eth1", False, 60), Observation("eth2", True, 60))
+        }
+
+    def test_a_file_that_begins_to_grow_is_empty(self, tmp_path: Path) -> None:
+        path = tmp_path / "x.pcap"
+        assert observe(path, self.INTERFACES, [MARK]) == {MARK: ()}
+        whole = self.write(path, [self.packet(2, 0, IP() / UDP())]).read_bytes()
+        for length in range(len(whole)):
+            path.write_bytes(whole[:length])
+            assert observe(path, self.INTERFACES, [MARK]) == {MARK: ()}
+
+    def test_another_link_type_is_refused(self, tmp_path: Path) -> None:
+        with PcapWriter(str(tmp_path / "x.pcap"), linktype=1) as writer:
+            writer.write(Ether() / IP())
+        with pytest.raises(MeasurementError, match="link type 1, not 276"):
+            observe(tmp_path / "x.pcap", self.INTERFACES, [MARK])
+
+
+class TestMarks:
+    @pytest.mark.parametrize("protocol", ["any", "icmp", "udp", "tcp"])
+    def test_it_is_found_where_it_was_put(self, protocol: str) -> None:
+        match = Match(protocol)  # type: ignore[arg-type]
+        made = marked_packet(match, *sides(match, CLIENT, SERVER))
+        assert mark_of(made.data[14:]) == made.mark
+        assert made.ip_bytes == Ether(made.data)[IP].len
+        assert made.protocol == Ether(made.data)[IP].proto
+
+    def test_an_error_that_quotes_the_packet_is_not_the_packet(self) -> None:
+        made = marked_packet(Match("udp"), *sides(Match("udp"), CLIENT, SERVER))
+        for kind in (3, 11):
+            error = IP() / ICMP(type=kind) / made.data[14:]
+            assert mark_of(bytes(error)) is None
+
+    def test_options_are_gone_over(self) -> None:
+        packet = IP(options=b"\x01" * 4) / TCP(options=[("NOP", None)] * 4) / MARK
+        assert mark_of(bytes(packet)) == MARK
+
+    def test_a_fragment_has_none(self) -> None:
+        assert mark_of(bytes(IP(frag=1) / UDP() / MARK)) is None
+
+    @given(st.binary(max_size=80))
+    def test_any_bytes_are_read(self, data: bytes) -> None:
+        found = mark_of(data)
+        assert found is None or found in data

@@ -1,0 +1,262 @@
+"""What a scenario needs of a cloud, and what is refused before the cloud is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from sfcperf.drivers.openstack.model import PARAMETERS, Config
+from sfcperf.drivers.openstack.planning import (
+    data_prefix,
+    most_machines,
+    scenario_machines,
+    validate,
+)
+from sfcperf.errors import WorkflowError
+from sfcperf.workflow.defaults import with_defaults
+from sfcperf.workflow.load import load_document
+from sfcperf.workflow.model import Scenario, Workflow
+
+
+def config(**given: Any) -> Config:
+    asked = {"management_network": "mgmt", "image": "guest", **given}
+    return Config.of(with_defaults(PARAMETERS, {k: v for k, v in asked.items() if v is not None}))
+
+
+def workflow(tmp_path: Any, **changes: Any) -> Workflow:
+    document: dict[str, Any] = {
+        "sfcperf": 1,
+        "name": "cloud",
+        "infrastructure": {"driver": "local"},
+        "vnfs": {
+            "fwd": {"type": "forwarder", "resources": {"vcpus": 1, "memory_mib": 128}},
+            "fw": {"type": "firewall"},
+        },
+        "chain": {"functions": [{"vnf": "fwd", "count": "${length}"}, {"vnf": "fw"}]},
+        "factors": {"length": [1, 3]},
+        "probes": [{"probe": "ping", "count": 3}],
+        "design": {"rounds": 1},
+        **changes,
+    }
+    return load_document(document, tmp_path)
+
+
+def scenarios(tmp_path: Any, **changes: Any) -> tuple[Scenario, ...]:
+    return workflow(tmp_path, **changes).scenarios
+
+
+def refused(tmp_path: Any, settings: Mapping[str, Any], **changes: Any) -> WorkflowError:
+    with pytest.raises(WorkflowError) as caught:
+        validate(scenarios(tmp_path, **changes), config(**settings))
+    return caught.value
+
+
+SCRIPT = "#!/bin/sh\necho acme\n"
+TACKER_VNFD = """
+tosca_definitions_version: tosca_simple_profile_for_nfv_1_0_0
+topology_template:
+  node_templates:
+    VDU1:
+      type: tosca.nodes.nfv.VDU.Tacker
+      properties:
+        image: acme-1.2
+        flavor: m1.acme
+        user_data_format: RAW
+        user_data: |
+          #!/bin/sh
+          echo acme
+"""
+
+
+class TestMachineSpecs:
+    def test_functions_have_what_the_workflow_gives_them(self, tmp_path: Any) -> None:
+        short, _ = scenarios(tmp_path)
+        forwarder, firewall = scenario_machines(short, config()).functions
+        assert (forwarder.vcpus, forwarder.memory_mib) == (1, 128)
+        assert (forwarder.vnf, forwarder.type, forwarder.image) == ("fwd", "forwarder", "guest")
+        assert forwarder.ports == ("management", "in", "out")
+        assert forwarder.vnfd is not None and forwarder.vnfd.name == "vnfd.yaml"
+        assert firewall.type == "firewall"
+
+    def test_without_an_image_it_is_that_of_the_descriptor(self, tmp_path: Any) -> None:
+        short, _ = scenarios(
+            tmp_path,
+            endpoints={
+                "client": {"options": {"image": "ends"}},
+                "server": {"options": {"image": "ends", "flavor": "large"}},
+            },
+        )
+        wanted = scenario_machines(short, config(image=None))
+        assert wanted.functions[0].image == "debian-12-genericcloud-amd64"
+        assert (wanted.client.image, wanted.client.flavor) == ("ends", None)
+        assert wanted.server.flavor == "large"
+        assert wanted.client.ports == ("management", "data")
+
+    def test_a_run_has_as_many_machines_as_its_largest_scenario(self, tmp_path: Any) -> None:
+        each = [scenario_machines(scenario, config()) for scenario in scenarios(tmp_path)]
+        counts = {spec.vnf: count for spec, count in most_machines(each).items()}
+        assert counts == {"client": 1, "server": 1, "fwd": 3, "fw": 1}
+
+    def test_endpoints_of_each_address_are_kept(self, tmp_path: Any) -> None:
+        ends = {"client": {"address": "${a}"}, "server": {"address": "10.1.0.9"}}
+        factors = {"length": [1], "a": ["10.1.0.5", "10.1.0.6"]}
+        each = [
+            scenario_machines(scenario, config())
+            for scenario in scenarios(tmp_path, endpoints=ends, factors=factors)
+        ]
+        counts = {spec.vnf: count for spec, count in most_machines(each).items()}
+        assert counts == {"client": 2, "server": 1, "fwd": 1, "fw": 1}
+
+    def test_a_named_flavor_has_the_size_that_it_has(self, tmp_path: Any) -> None:
+        """Unless the workflow asks for one: then the flavor must have it."""
+        short, _ = scenarios(tmp_path)
+        wanted = scenario_machines(short, config(flavor="all"))
+        forwarder, firewall = wanted.functions
+        assert (forwarder.vcpus, forwarder.memory_mib) == (1, 128)
+        assert (firewall.vcpus, firewall.memory_mib) == (0, 0)
+        assert (wanted.client.vcpus, wanted.client.memory_mib) == (0, 0)
+
+    def test_nodes_are_hypervisors(self, tmp_path: Any) -> None:
+        hosts = {"node1": "compute-a", "node2": "compute-b", "node3": "compute-c"}
+        short, _ = scenarios(tmp_path, topology="T3")
+        wanted = scenario_machines(short, config(hosts=hosts))
+        assert wanted.client.hypervisor == "compute-a"
+        assert wanted.functions[0].hypervisor == "compute-b"
+        assert wanted.server.hypervisor == "compute-c"
+
+    def test_a_descriptor_may_say_flavor_image_and_user_data(self, tmp_path: Any) -> None:
+        (tmp_path / "own.yaml").write_text(TACKER_VNFD)
+        own = {"fwd": {"type": "forwarder", "vnfd": "own.yaml"}, "fw": {"type": "firewall"}}
+        short, _ = scenarios(tmp_path, vnfs=own)
+        ends = {end: {"options": {"image": "ends"}} for end in ("client", "server")}
+        alone, _ = scenarios(tmp_path, vnfs=own, endpoints=ends)
+        spec = scenario_machines(alone, config(image=None)).functions[0]
+        assert (spec.image, spec.flavor, spec.user_data) == ("acme-1.2", "m1.acme", SCRIPT)
+        own["fwd"]["resources"] = {"vcpus": 2}  # type: ignore[assignment]
+        larger, _ = scenarios(tmp_path, vnfs=own)
+        assert scenario_machines(larger, config()).functions[0].flavor is None
+        spec = scenario_machines(short, config(flavor="all")).functions[0]
+        assert (spec.image, spec.flavor) == ("guest", "all")
+
+
+class TestValidation:
+    def test_what_a_descriptor_leaves_open(self, tmp_path: Any) -> None:
+        """It matters only where it is wanted."""
+        text = TACKER_VNFD.replace("m1.acme", "{get_input: size}")
+        inputs = "  inputs: {size: {type: string}}\n  node_templates:"
+        (tmp_path / "own.yaml").write_text(text.replace("  node_templates:", inputs))
+        own = {"fwd": {"type": "forwarder", "vnfd": "own.yaml"}, "fw": {"type": "firewall"}}
+        error = refused(tmp_path, {}, vnfs=own)
+        assert "leaves its flavor open" in error.message
+        validate(scenarios(tmp_path, vnfs=own), config(flavor="large"))
+
+    def test_user_data_that_nobody_would_run(self, tmp_path: Any) -> None:
+        text = TACKER_VNFD.replace("#!/bin/sh", "packages: []")
+        (tmp_path / "own.yaml").write_text(text)
+        own = {"fwd": {"type": "forwarder", "vnfd": "own.yaml"}, "fw": {"type": "firewall"}}
+        error = refused(tmp_path, {}, vnfs=own)
+        assert error.where == "/vnfs/fwd/vnfd"
+        assert "#cloud-config" in (error.allowed or "")
+
+    def test_endpoints_stay_out_of_the_functions_half(self, tmp_path: Any) -> None:
+        ends = {"client": {"address": "10.1.1.1"}, "server": {"address": "10.1.1.130"}}
+        error = refused(tmp_path, {}, endpoints=ends)
+        assert error.where == "/endpoints/server/address"
+        assert error.allowed == "an address in 10.1.1.0/25"
+
+    def test_what_can_be_built_is_admitted(self, tmp_path: Any) -> None:
+        validate(scenarios(tmp_path), config())
+
+    @pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
+    def test_nsh_is_refused_with_the_reason(self, tmp_path: Any, encapsulation: str) -> None:
+        chain = {"functions": [{"vnf": "fwd"}], "encapsulation": encapsulation}
+        error = refused(tmp_path, {}, chain=chain, factors={})
+        assert error.where == "/chain/encapsulation"
+        assert "MPLS" in error.message and encapsulation in error.message
+        assert '"auto"' in (error.allowed or "")
+
+    @pytest.mark.parametrize(
+        ("networks", "fine"),
+        [(("mgmt", None), True), ((None, "public"), True), ((None, None), False)],
+    )
+    def test_there_is_one_way_to_the_machines(
+        self, tmp_path: Any, networks: tuple[str | None, str | None], fine: bool
+    ) -> None:
+        settings = dict(zip(("management_network", "external_network"), networks, strict=True))
+        if fine:
+            validate(scenarios(tmp_path), config(**settings))
+        else:
+            assert refused(tmp_path, settings).where == "/infrastructure/config"
+
+    def test_two_ways_to_the_machines_are_refused(self, tmp_path: Any) -> None:
+        assert refused(tmp_path, {"external_network": "public"}).where == "/infrastructure/config"
+
+    def test_links_are_the_clouds_own(self, tmp_path: Any) -> None:
+        topology = {
+            "nodes": {"node1": {}, "node2": {}},
+            "links": [{"between": ["node1", "node2"], "rate_bps": 1_000_000}],
+            "placement": {"client": "node1", "server": "node1", "chain": "node2"},
+        }
+        assert refused(tmp_path, {}, topology=topology).where == "/topology/links/0/rate_bps"
+
+    def test_a_node_takes_no_size(self, tmp_path: Any) -> None:
+        error = refused(tmp_path, {}, topology={"nodes": {"node1": {"vcpus": 2}}})
+        assert error.where == "/topology/nodes/node1/vcpus"
+
+    def test_all_nodes_have_a_hypervisor_or_none(self, tmp_path: Any) -> None:
+        error = refused(tmp_path, {"hosts": {"node1": "a"}}, topology="T2")
+        assert error.where == "/infrastructure/config/hosts"
+        assert "node2" in error.message
+
+    def test_unknown_options_of_an_endpoint(self, tmp_path: Any) -> None:
+        error = refused(tmp_path, {}, endpoints={"client": {"options": {"imaeg": "x"}}})
+        assert error.where == "/endpoints/client/options/imaeg"
+
+    def test_no_image(self, tmp_path: Any) -> None:
+        error = refused(tmp_path, {"image": None})
+        assert "client" in error.message
+
+    def test_endpoints_share_a_network(self, tmp_path: Any) -> None:
+        ends = {"client": {"address": "10.1.0.5"}, "server": {"address": "10.2.0.5"}}
+        assert refused(tmp_path, {}, endpoints=ends).where == "/endpoints/server/address"
+        near = {"client": {"address": "10.1.0.5"}, "server": {"address": "10.1.0.6"}}
+        scenario = scenarios(tmp_path, endpoints=near)[0]
+        validate([scenario], config())
+        assert data_prefix(scenario) == "10.1.0.0/24"
+
+    def test_endpoints_of_all_scenarios_share_a_network(self, tmp_path: Any) -> None:
+        ends = {"client": {"address": "${a}"}, "server": {"address": "${b}"}}
+        factors = {"length": [1], "a": ["10.1.0.5"], "b": ["10.1.0.6"]}
+        validate(scenarios(tmp_path, endpoints=ends, factors=factors), config())
+        one = scenarios(tmp_path, endpoints=ends, factors=factors)
+        factors = {"length": [1], "a": ["10.9.0.5"], "b": ["10.9.0.6"]}
+        other = scenarios(tmp_path, endpoints=ends, factors=factors)
+        with pytest.raises(WorkflowError, match="share one data network"):
+            validate([*one, *other], config())
+
+    @pytest.mark.parametrize("whose", ["fwd", "client"])
+    def test_sizes_are_not_compared_with_one_flavor(self, tmp_path: Any, whose: str) -> None:
+        sized = {"resources": {"vcpus": "${vcpus}"}}
+        changes: dict[str, Any] = {"factors": {"length": [1], "vcpus": [1, 2]}}
+        if whose == "client":
+            changes["endpoints"] = {"client": sized}
+        else:
+            changes["vnfs"] = {"fwd": {"type": "forwarder", **sized}, "fw": {"type": "firewall"}}
+        error = refused(tmp_path, {"flavor": "all"}, **changes)
+        assert error.where == "/infrastructure/config/flavor"
+        assert f"resources of {whose}" in error.message
+        validate(scenarios(tmp_path, **changes), config())
+
+    def test_name_servers_of_a_network_that_is_there(self, tmp_path: Any) -> None:
+        error = refused(tmp_path, {"dns_servers": ["192.0.2.53"]})
+        assert error.where == "/infrastructure/config/dns_servers"
+
+    def test_topologies_are_not_compared_where_the_cloud_places(self, tmp_path: Any) -> None:
+        factors = {"length": [1], "where": ["T1", "T3"]}
+        error = refused(tmp_path, {}, topology="${where}", factors=factors)
+        assert error.where == "/infrastructure/config/hosts"
+        hosts = {"node1": "a", "node2": "b", "node3": "c"}
+        validate(scenarios(tmp_path, topology="${where}", factors=factors), config(hosts=hosts))
+        validate(scenarios(tmp_path, topology="T3", factors={"length": [0, 1]}), config())
