@@ -1,4 +1,4 @@
-# The doors of the project: `make help`.
+# Run `make help` for a list of targets.
 
 PYTHON   ?= python3
 WORKFLOW ?= workflows/quickstart.json
@@ -34,10 +34,10 @@ PYTEST = $(BIN)/python -m pytest $(if $(ALL),-m "" --hypothesis-profile exhausti
 .PHONY: help setup venv host dataplanes servers run test test-all lint format types typing imports bench docs
 .PHONY: clean distclean openstack openstack-up openstack-down openstack-enter test-openstack
 
-help: ## This text
+help: ## Print this text
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: dataplanes ## Virtual environment, system packages, compiled data planes (again: seconds)
+setup: dataplanes ## Create the virtual environment, install system packages, compile data planes
 
 run: setup ## Run workflows/quickstart.json (another: WORKFLOW=...)
 	$(Q)$(BIN)/sfcperf run $(WORKFLOW)
@@ -48,19 +48,19 @@ test: setup servers ## The gate, 8 minutes (root: namespaces, servers); ARGS="te
 test-all: ## Every test, also the exhaustive ones and those on OpenStack (hours)
 	$(Q).ci/run ALL=1
 
-openstack-up: openstack ## A real OpenStack in namespaces of its own (root, Debian 12; again: seconds)
+openstack-up: openstack ## Start a real OpenStack in its own namespaces (root, Debian 12)
 	$(Q)$(OPENSTACK) up
 
-openstack-down: venv ## Stop it; nothing of it stays but files for the next start (WIPE=1: these go too)
+openstack-down: venv ## Stop it; keeps only files for the next start (WIPE=1 removes these too)
 	$(Q)$(OPENSTACK) down $(if $(WIPE),--wipe)
 
-openstack-enter: ## A shell in it, as a user of the cloud
+openstack-enter: ## Open a shell in it, as a user of the cloud
 	$(Q)playbooks/openstack/enter $${SHELL:-/bin/sh}
 
 test-openstack: openstack-up dataplanes ## The gate of the OpenStack driver, in it, 12 minutes (ALL=1: every test)
 	$(Q)SFCPERF_CLOUD_REQUIRED=1 playbooks/openstack/enter $(PYTEST) $(or $(ARGS),tests/openstack) </dev/null
 
-lint: venv ## ruff, mypy --strict, import-linter, clang-format, playbooks, spelling and style of the docs
+lint: venv ## Check code (ruff, mypy, import-linter, clang-format), playbooks, spelling and style of docs
 	$(Q)$(BIN)/ruff check .
 	$(Q)$(BIN)/ruff format --check .
 	$(Q)$(if $(SOURCES_C),$(BIN)/clang-format --dry-run -Werror $(SOURCES_C))
@@ -69,27 +69,27 @@ lint: venv ## ruff, mypy --strict, import-linter, clang-format, playbooks, spell
 	$(Q)$(BIN)/proselint check --config .proselintrc.json $(PROSE)
 	$(Q)$(MAKE) --no-print-directory types imports
 
-format: venv ## Format Python and C, mend what ruff can mend
+format: venv ## Format Python and C, apply ruff's fixes
 	$(Q)$(BIN)/ruff format .
 	$(Q)$(BIN)/ruff check --fix .
 	$(Q)$(if $(SOURCES_C),$(BIN)/clang-format -i $(SOURCES_C))
 
-bench: setup servers ## Every benchmark; each prints its figure and its budget
+bench: setup servers ## Run the benchmarks; each prints its result and its budget
 	$(Q)status=0; for file in $$(ls benchmarks/[a-z]*.py benchmarks/[a-z]*.sh 2>/dev/null); do \
 	    echo "== $$file"; \
 	    case $$file in *.py) $(BIN)/python $$file ;; *) sh $$file ;; esac || status=1; \
 	done; exit $$status
 
-docs: venv ## The documentation, into site/
+docs: venv ## Build the documentation into site/
 	$(Q)playbooks/mermaid.sh $(CURDIR)/build/mermaid $(MERMAID)
 	$(Q)NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-clean: ## Remove what builds and tests made (results/ and .venv stay)
+clean: ## Remove build and test output (keeps results/ and .venv)
 	$(Q)test ! -e build/openstack/keeper || $(OPENSTACK) down
 	$(Q)rm -rf build site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	$(Q)find sfcperf $(FOLDERS) tests benchmarks docs -name __pycache__ -prune -exec rm -rf {} +
 
-distclean: clean ## The same, and the virtual environment
+distclean: clean ## The same, and remove the virtual environment
 	$(Q)rm -rf $(VENV) sfcperf.egg-info
 
 # Steps of setup

@@ -15,7 +15,8 @@ Schema = dict[str, Any]
 
 REFERENCE = {"$ref": "#/$defs/reference"}
 _DEFINITION = {
-    "description": "A factor: `${name}` alone takes the level's type, inside a text its text.",
+    "description": "Reference to a factor: `${name}` alone takes the level with its type; inside a "
+    "longer string, the level is inserted as text.",
     "type": "string",
     "pattern": r"\$\{[^{}]+\}",
 }

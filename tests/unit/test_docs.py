@@ -85,6 +85,20 @@ def test_links_to_files_lead_somewhere(page: str) -> None:
             assert (TREE / page).parent.joinpath(target).exists(), target
 
 
+def test_the_diagram_of_layers_is_what_import_linter_checks() -> None:
+    contracts = tomllib.loads((TREE / "pyproject.toml").read_text())["tool"]["importlinter"]
+    layers = [re.findall(r"[\w.]+", names) for names in contracts["contracts"][0]["layers"]]
+    page = (TREE / "docs" / "explanation" / "architecture.md").read_text()
+    (diagram,) = re.findall(r"```mermaid\nflowchart BT\n(.*?)```", page, re.DOTALL)
+    shown = re.findall(r"[\w.]+", " ".join(re.findall(r'"(.+?)"', diagram)))
+    assert sorted(shown) == sorted(name for layer in layers for name in layer)
+    # The lowest layer comes first; within a layer any order will do.
+    places = [sorted(map(shown.index, layer)) for layer in reversed(layers)]
+    assert [place for layer in places for place in layer] == list(range(len(shown)))
+    table = page[page.index("| Package |") :]
+    assert [name for name in shown if f"`{name}`" not in table] == []
+
+
 def test_the_workflow_of_the_readme_is_one() -> None:
     (block,) = re.findall(r"```json\n(.*?)```", (TREE / "README.md").read_text(), re.DOTALL)
     workflow = load_document(json.loads(block), TREE)

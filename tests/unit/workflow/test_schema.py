@@ -146,7 +146,7 @@ def test_a_plugin_with_a_wrong_schema_or_a_clash_is_named(
         ({"probes": [{"probe": "echo", "count": True}]}, "/probes/0/count", "not true", ""),
         ({"probes": [{"probe": "echo", "size": -1}]}, "/probes/0/size", "at least 0", "Size"),
         ({"probes": [{"probe": "echo", "name": "a b"}]}, "/probes/0/name", "right form", ""),
-        ({"probes": [{"count": 1}]}, "/probes/0", "'probe' is missing", "Which"),
+        ({"probes": [{"count": 1}]}, "/probes/0", "'probe' is missing", "Name of the probe"),
         (
             {"probes": [{"probe": "stream", "rate_bps": "max"}]},
             "/probes/0/rate_bps",
