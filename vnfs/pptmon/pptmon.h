@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * PPTMon (Van Tu et al., CNSM 2020): what the BPF programs and the tool agree on, and the formats
- * on the wire. README.md draws the formats; format.py is their model in Python.
+ * on the wire. README.md draws the formats; tests/support/pptmon_model is a model in Python.
  */
 #ifndef SFCPERF_PPTMON_H
 #define SFCPERF_PPTMON_H

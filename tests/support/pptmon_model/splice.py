@@ -5,9 +5,9 @@ Checksums change by difference, so that one that was wrong stays as wrong as it 
 
 from __future__ import annotations
 
-from sfcperf.vnfs.pptmon.checksum import adjust
-from sfcperf.vnfs.pptmon.errors import FormatError
-from sfcperf.vnfs.pptmon.layers import Kind, Layer
+from support.pptmon_model.checksum import adjust
+from support.pptmon_model.errors import FormatError
+from support.pptmon_model.layers import Kind, Layer
 
 _MAX_TCP_BYTES = 60
 _MAX_NSH_WORDS = 0x3F

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfcperf.vnfs.pptmon.errors import FormatError, require
+from support.pptmon_model.errors import FormatError, require
 
 VALUE_MAX = 0xFFFFFF
 """24 bits; as a result: this much or more."""

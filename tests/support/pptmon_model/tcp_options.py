@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sfcperf.vnfs.pptmon.errors import FormatError
+from support.pptmon_model.errors import FormatError
 
 END, NO_OPERATION = 0, 1
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from enum import Enum
 
 from sfcperf.vnfs.nsh import Nsh, NshError
-from sfcperf.vnfs.pptmon import tcp_options
-from sfcperf.vnfs.pptmon.checksum import ones_complement_sum
-from sfcperf.vnfs.pptmon.errors import FormatError
-from sfcperf.vnfs.pptmon.format import UDP_KIND, Format, Header, decode_option, encode_option
-from sfcperf.vnfs.pptmon.layers import Kind, Layer, has_metadata, walk
-from sfcperf.vnfs.pptmon.nsh_context import decode_contexts, encode_contexts, is_ours
-from sfcperf.vnfs.pptmon.splice import splice
+from support.pptmon_model import tcp_options
+from support.pptmon_model.checksum import ones_complement_sum
+from support.pptmon_model.errors import FormatError
+from support.pptmon_model.format import UDP_KIND, Format, Header, decode_option, encode_option
+from support.pptmon_model.layers import Kind, Layer, has_metadata, walk
+from support.pptmon_model.nsh_context import decode_contexts, encode_contexts, is_ours
+from support.pptmon_model.splice import splice
 
 _OCS_BYTES = 2
 

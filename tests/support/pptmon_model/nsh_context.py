@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sfcperf.vnfs.nsh import ContextHeader
-from sfcperf.vnfs.pptmon.errors import FormatError
-from sfcperf.vnfs.pptmon.format import Header, Hop, decode_type
-from sfcperf.vnfs.pptmon.value import decode_float, encode_float
+from support.pptmon_model.errors import FormatError
+from support.pptmon_model.format import Header, Hop, decode_type
+from support.pptmon_model.value import decode_float, encode_float
 
 CLASS = 0xFFF6
 """Of experiments (RFC 9263 section 6)."""

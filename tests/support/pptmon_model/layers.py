@@ -8,7 +8,7 @@ from enum import Enum
 from sfcperf.vnfs.nsh import ETHERTYPE as ETHERTYPE_NSH
 from sfcperf.vnfs.nsh import UDP_PORT, NextProtocol, Nsh, NshError, VxlanGpe
 from sfcperf.vnfs.nsh.vxlan_gpe import NEXT_NSH
-from sfcperf.vnfs.pptmon.errors import FormatError
+from support.pptmon_model.errors import FormatError
 
 _ETHERTYPES_VLAN = (0x8100, 0x88A8)
 _IPV6_EXTENSIONS = (0, 43, 60)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 
-from sfcperf.vnfs.pptmon.errors import FormatError, require
-from sfcperf.vnfs.pptmon.value import VALUE_MAX
+from support.pptmon_model.errors import FormatError, require
+from support.pptmon_model.value import VALUE_MAX
 
 TCP_KIND = 254
 """Of experiments (RFC 4727); the paper's PPT_H_KIND of UDP too."""
