@@ -37,6 +37,17 @@ _BASES: Mapping[str, str] = {
 """Kind of plug-in -> base class, by name: it is imported when a plug-in of its kind is."""
 
 
+def object_schema(properties: Mapping[str, Any], **more: Any) -> Mapping[str, Any]:
+    """JSON Schema of an object that has these properties and no others; `more` are further
+    keywords."""
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": dict(properties),
+        **more,
+    }
+
+
 class Plugin:
     """What every plug-in class declares, whatever its kind."""
 

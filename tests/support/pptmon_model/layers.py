@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from sfcperf.vnfs.nsh import ETHERTYPE as ETHERTYPE_NSH
-from sfcperf.vnfs.nsh import UDP_PORT, NextProtocol, Nsh, NshError, VxlanGpe
-from sfcperf.vnfs.nsh.vxlan_gpe import NEXT_NSH
+from sfcperf.vnfs.nsh import NEXT_NSH, UDP_PORT, NextProtocol, Nsh, NshError, VxlanGpe
 from support.pptmon_model.errors import FormatError
 
 _ETHERTYPES_VLAN = (0x8100, 0x88A8)
