@@ -41,24 +41,6 @@ FILE *output_stream(void)
 	return stream;
 }
 
-void output_string(const char *text)
-{
-	FILE *out = output_stream();
-
-	fputc('"', out);
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-
-		if (c == '"' || c == '\\')
-			fprintf(out, "\\%c", c);
-		else if (c < 0x20 || c > 0x7e)
-			fprintf(out, "\\u%04x", c);
-		else
-			fputc(c, out);
-	}
-	fputc('"', out);
-}
-
 bool output_full(void)
 {
 	return kept_bytes - written > FULL_BYTES;
@@ -70,10 +52,10 @@ bool output_pending(void)
 }
 
 /* 1: stdout takes something now; 0: not yet; -1: nobody reads it. */
-static int writable(int patience_ms)
+static int writable(int timeout_ms)
 {
 	struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
-	int count = poll(&out, 1, patience_ms);
+	int count = poll(&out, 1, timeout_ms);
 
 	if (count < 0)
 		return errno == EINTR ? 0 : -1;
@@ -96,12 +78,12 @@ static int write_some(void)
 	return 0;
 }
 
-static int flush_within(int patience_ms)
+static int flush_within(int timeout_ms)
 {
 	if (fflush(output_stream()))
 		return -1;
 	while (output_pending()) {
-		int status = writable(patience_ms);
+		int status = writable(timeout_ms);
 
 		if (status <= 0)
 			return status;
@@ -116,7 +98,7 @@ int output_flush(void)
 	return flush_within(0);
 }
 
-int output_finish(int patience_ms)
+int output_finish(int timeout_ms)
 {
-	return flush_within(patience_ms) || output_pending() ? -1 : 0;
+	return flush_within(timeout_ms) || output_pending() ? -1 : 0;
 }

@@ -3,8 +3,7 @@
  * PPTMon (Van Tu et al., CNSM 2020): what the BPF programs and the tool agree on, and the formats
  * on the wire. README.md draws the formats; tests/support/pptmon_model is a model in Python.
  */
-#ifndef SFCPERF_PPTMON_H
-#define SFCPERF_PPTMON_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -168,5 +167,3 @@ struct ppt_event {
 	/* Newest first: vnf id << 24 | value (24 bits, decoded). */
 	__u32 hops[PPT_MAX_HOPS];
 };
-
-#endif
