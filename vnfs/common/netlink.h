@@ -23,8 +23,8 @@ void *netlink_begin(union netlink_request *request, int type, int flags, size_t 
 /* Append an attribute. */
 void netlink_put(union netlink_request *request, int type, const void *value, size_t bytes);
 
-/* Send a request, and visit each answer. 0, or -errno of the kernel; -EINTR: what was dumped changed
- * meanwhile. */
+/* Send a request, and visit each answer. 0, or -errno of the kernel; -EINTR: what was dumped
+ * changed meanwhile. */
 int netlink_ask(int fd, union netlink_request *request, netlink_visitor visit, void *context);
 
 /* An attribute of an answer whose fixed part is `fixed_bytes`, or NULL. */

@@ -57,7 +57,8 @@ static void report_counters(const struct statistics *statistics)
  * descriptor. -1 after complain(). */
 static int tun_open(const char *name)
 {
-	/* No TUNSETOFFLOAD: the kernel completes checksums and segments before it hands packets over. */
+	/* No TUNSETOFFLOAD: the kernel completes checksums and segments before it hands packets
+	 * over. */
 	struct ifreq request = { .ifr_flags = IFF_TUN | IFF_NO_PI };
 	int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A ring of packets of any size, each in one piece: one that does not fit before the end is stored at
- * the beginning. All are delayed alike, so that the oldest is the next one due. */
+/* A ring of packets of any size, each in one piece: one that does not fit before the end is stored
+ * at the beginning. All are delayed alike, so that the oldest is the next one due. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -18,7 +18,8 @@ struct packet {
 struct queue *queue_new(size_t bytes);
 void queue_free(struct queue *queue);
 
-/* Where the next packet may be written, PACKET_BYTES of data at most; NULL when the queue is full. */
+/* Where the next packet may be written, PACKET_BYTES of data at most; NULL when the queue is full.
+ * */
 struct packet *queue_room(struct queue *queue);
 
 /* Keep the packet that was written there. */

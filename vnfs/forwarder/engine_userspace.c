@@ -195,7 +195,8 @@ static void *work(void *argument)
 		take_all(worker);
 		flush(worker);
 		poll(events, 2, -1);
-		/* An interface that goes down leaves an error that must be fetched; it may return. */
+		/* An interface that goes down leaves an error that must be fetched; it may return.
+		 * */
 		if (events[0].revents & POLLERR)
 			getsockopt(worker->socket, SOL_SOCKET, SO_ERROR, &ignored,
 				   &(socklen_t){ sizeof(ignored) });
@@ -321,8 +322,8 @@ cleanup:
 	return status;
 }
 
-/* The kernel gets our VXLAN-GPE packets as well and would answer "port unreachable", unless a socket
- * is bound to that port. */
+/* The kernel gets our VXLAN-GPE packets as well and would answer "port unreachable", unless a
+ * socket is bound to that port. */
 static int open_udp_port(void)
 {
 	struct sockaddr_in address = {

@@ -5,10 +5,10 @@
 
 #include "../common/numbers.h"
 #include "../common/report.h"
+#include "events.h"
 #include "filter.h"
 #include "names.h"
 #include "options.h"
-#include "report.h"
 
 #define NS_PER_S 1e9
 #define NS_PER_MS 1e6

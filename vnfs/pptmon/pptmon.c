@@ -8,12 +8,12 @@
 #include "../common/report.h"
 #include "../common/signals.h"
 #include "attach/attach.h"
+#include "events.h"
 #include "gauges.h"
 #include "kernel.h"
 #include "options.h"
 #include "output.h"
 #include "program.h"
-#include "report.h"
 #include "serve.h"
 
 #define FINISH_TIMEOUT_MS 2000 /* how long the reader may take for what is left at the end */

@@ -9,11 +9,10 @@
 #include <bpf/libbpf.h>
 
 #include "../common/report.h"
+#include "events.h"
 #include "gauges.h"
 #include "output.h"
 #include "program.h"
-#include "report.h"
-#include "sample.h"
 #include "serve.h"
 
 #define TAKE_ALL 0xffffffffU

@@ -240,8 +240,8 @@ static int ensure_qdisc(int netlink, const struct place *place)
 	return error;
 }
 
-/* In front of others: a filter before ours could take packets away from it. A filter of another kind
- * may have the priority already. */
+/* In front of others: a filter before ours could take packets away from it. A filter of another
+ * kind may have the priority already. */
 static int attach_early(enum program program, const struct place *place, int program_fd)
 {
 	__u32 handle = filter_handle(state->slot, program, state->qdisc_is_ours[program]);

@@ -26,8 +26,8 @@ struct hook {
 	const char *name;
 	/* Does this kernel have it? Needs the permission to load programs. */
 	bool (*works)(void);
-	/* Before anything is attached to these places; removes what dead processes left there. 0, or
-	 * -1 after complain(). May be NULL. */
+	/* Before anything is attached to these places; removes what dead processes left there. 0,
+	 * or -1 after complain(). May be NULL. */
 	int (*prepare)(const struct place places[PROGRAMS]);
 	/* 0, or -1 after complain(). */
 	int (*attach)(enum program program, const struct place *place, int program_fd);

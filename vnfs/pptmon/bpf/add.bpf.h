@@ -7,7 +7,7 @@
 
 #define MAX_ADDED 32 /* bytes put into a packet at once */
 
-/* Is there room for so many bytes at this place? Gives the counter that says why not, or -1. */
+/* Is there room for `bytes` at `at`? Returns the counter that says why not, or -1. */
 static __noinline int lacks_room(const struct packet *packet, __u32 at, __u32 bytes)
 {
 	__u32 now = packet->nsh ? packet->length - ETH_HLEN : packet->ip_end - packet->ip;
@@ -30,7 +30,7 @@ static __noinline int lacks_room(const struct packet *packet, __u32 at, __u32 by
 	return now + bytes > settings.mtu ? PPT_NO_ROOM_MTU : -1;
 }
 
-/* Put `bytes` of `work->small` at `at` in the transport's area, and make everything around right. */
+/* Insert `added` at `at` into TCP or UDP, and update lengths and checksums. */
 static __noinline int add_to_l4(struct __sk_buff *skb, struct work *work, __u32 at, __u8 *added,
 				__u32 bytes)
 {
@@ -61,8 +61,8 @@ static __noinline int add_to_l4(struct __sk_buff *skb, struct work *work, __u32 
 	return RESIZED;
 }
 
-/* One byte of a header that is in the packet, at a distance from the TCP header that the checksum
- * has to know: even or odd. */
+/* Change one byte of a header in the packet. For TCP's checksum it matters whether it is at an even
+ * distance from the TCP header. */
 static __noinline int change_byte(struct __sk_buff *skb, const struct packet *packet, __u32 at,
 				  __u8 value)
 {
@@ -93,7 +93,7 @@ static __always_inline int finish_udp(struct __sk_buff *skb, struct work *work)
 	return discount_surplus(skb, work, 0);
 }
 
-/* A header with the first hop into TCP or UDP. */
+/* Insert a header with the first hop into TCP or UDP. */
 static __noinline int sample_l4(struct __sk_buff *skb, struct work *work, __u32 value)
 {
 	struct packet *packet = &work->packet;
@@ -130,7 +130,7 @@ static __noinline int sample_l4(struct __sk_buff *skb, struct work *work, __u32 
 	return add_to_l4(skb, work, at, added, skipped + header + PPT_HOP_BYTES);
 }
 
-/* A context header with one hop, in front of the others. */
+/* Insert a context header with one hop, in front of the others. */
 static __noinline int add_context(struct __sk_buff *skb, struct work *work, __u32 at, __u32 value)
 {
 	struct packet *packet = &work->packet;
@@ -159,7 +159,7 @@ static __noinline int add_context(struct __sk_buff *skb, struct work *work, __u3
 	return RESIZED;
 }
 
-/* One more hop into the context header that is there: 3 bytes, of which padding may have room. */
+/* Insert one more hop into the context header: 3 bytes, for which its padding may have room. */
 static __noinline int extend_context(struct __sk_buff *skb, struct work *work, __u32 value)
 {
 	struct packet *packet = &work->packet;
@@ -211,7 +211,7 @@ static __always_inline __u32 hop_bytes(const struct packet *packet)
 	return padding >= PPT_NSH_HOP_BYTES ? 0 : NSH_WORD;
 }
 
-/* Where the length of this hop goes in. */
+/* Where this hop is inserted. */
 static __always_inline __u32 hop_at(const struct packet *packet)
 {
 	return packet->carrier == PPT_CARRIER_NSH ? packet->at : packet->hops_at;
@@ -257,15 +257,15 @@ static __noinline int add_hop(struct __sk_buff *skb, struct work *work, __u32 va
 	return RESIZED;
 }
 
-/* What becomes of a packet after a change, and what is counted. */
-static __always_inline int conclude(int done, enum ppt_counter success)
+/* Count a change. Returns the verdict on the packet. */
+static __always_inline int count_change(int done, enum ppt_counter success)
 {
 	count(done == RESIZED ? success : PPT_FAILED);
 	return done == RESIZE_SPOILT ? TC_ACT_SHOT : TC_ACT_UNSPEC;
 }
 
-/* The last touches of a change, when the packet is whole again. */
-static __always_inline int finish(struct __sk_buff *skb, struct work *work, int done)
+/* The last steps of a change, when the packet is whole again. */
+static __always_inline int finish_change(struct __sk_buff *skb, struct work *work, int done)
 {
 	if (done != RESIZED)
 		return done;

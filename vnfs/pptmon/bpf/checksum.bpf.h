@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Lengths and checksums of all headers around what was put in or taken out. */
+/* Lengths and checksums of all headers around what was inserted or removed. */
 #pragma once
 
 #include "resize.bpf.h"
 
 #define SUM_CHUNK 512 /* what bpf_csum_diff() takes at once */
 
-/* Sum (RFC 1071, not folded) of bytes of the packet, the first taken as at an even place. */
+/* Sum (RFC 1071, not folded) of bytes of the packet, as if the first were at an even offset. */
 static __noinline __u32 sum_of(struct __sk_buff *skb, struct work *work, __u32 at, __u32 bytes)
 {
 	__s64 sum = 0;
@@ -59,7 +59,8 @@ static __noinline int change_ip_length(struct __sk_buff *skb, __u32 ip, __u32 ve
 	return (int)bpf_l3_csum_replace(skb, ip + 10, before, after, sizeof(after));
 }
 
-/* Sum of the UDP datagram in front of VXLAN-GPE, with its length once more for the pseudo header. */
+/* Sum of the UDP datagram in front of VXLAN-GPE, with its length once more for the pseudo header.
+ * */
 static __always_inline __u32 sum_outer(struct __sk_buff *skb, struct work *work)
 {
 	__be16 bytes = 0;
@@ -69,7 +70,8 @@ static __always_inline __u32 sum_outer(struct __sk_buff *skb, struct work *work)
 	return fold(sum_of(skb, work, work->packet.outer_udp, bpf_ntohs(bytes))) + (__u32)bytes;
 }
 
-/* Before anything inside VXLAN-GPE is changed: its checksum, or of an unfinished one its length. */
+/* Before anything inside VXLAN-GPE is changed: read its checksum, or the length if that is
+ * unfinished. */
 static __noinline int open_outer(struct __sk_buff *skb, struct work *work)
 {
 	struct packet *packet = &work->packet;
@@ -90,7 +92,7 @@ static __noinline int open_outer(struct __sk_buff *skb, struct work *work)
 	return checksums_known(packet) ? 0 : -1;
 }
 
-/* And after: the outer checksum by what has changed (RFC 1624), so that a wrong one stays wrong. */
+/* And after: update it by the difference (RFC 1624), so that a wrong one stays wrong. */
 static __noinline int close_outer(struct __sk_buff *skb, struct work *work)
 {
 	struct packet *packet = &work->packet;
@@ -136,9 +138,9 @@ static __noinline int change_lengths(struct __sk_buff *skb, struct work *work, _
 	return add16(skb, packet->outer_udp + 4, change, &before, &after);
 }
 
-/* The checksum of TCP after a change of what it covers; of its pseudo header, with that flag. The
- * kernel leaves it to the hardware when a checksum is unfinished, which may be the outer one. That of
- * a super-packet is nobody's concern: who segments it computes it. */
+/* The checksum of TCP after a change of what it covers; of its pseudo header, with that flag. Where
+ * a checksum is unfinished, perhaps the outer one, the kernel leaves it to the hardware. That of a
+ * super-packet does not matter: segmentation computes it. */
 static __noinline int change_sum(struct __sk_buff *skb, const struct packet *packet, __u32 change,
 				 __u64 flags)
 {
@@ -169,9 +171,9 @@ static __noinline int change_tcp(struct __sk_buff *skb, const struct packet *pac
 	return change_sum(skb, packet, (__u16)~before + (__u32)after, BPF_F_PSEUDO_HDR);
 }
 
-/* A UDP checksum that the kernel or the hardware will compute covers the surplus area too, which it
- * must not: its start value takes the area's sum away beforehand. It is given back before the area
- * changes. */
+/* A UDP checksum that the kernel or the hardware will compute also covers the surplus area, which
+ * it must not: the area's sum is subtracted from its start value, and added back (`give_back`)
+ * before the area changes. */
 static __noinline int discount_surplus(struct __sk_buff *skb, struct work *work, int give_back)
 {
 	const struct packet *packet = &work->packet;

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* On the way into the VNF: a header, or one more hop. */
+/* On the way into the VNF: insert a header, or one more hop. */
 #pragma once
 
 #include "add.bpf.h"
 #include "kernel.bpf.h"
 #include "sampling.bpf.h"
 
-/* Is nobody there any more to take everything out again? Filters of clsact outlive their process. */
-static __always_inline int is_orphan(void)
+/* Filters of clsact outlive their process; then the sink would not remove headers. */
+static __always_inline int is_process_dead(void)
 {
 	/* Signed: it may have been written after the clock was read here. */
 	return (__s64)(bpf_ktime_get_ns() - *(volatile __u64 *)&gauges.alive_ns) >
 	       (__s64)PPT_DEAD_NS;
 }
 
-static __noinline int relieve(struct __sk_buff *skb, struct work *work);
+static __noinline int strip_header(struct __sk_buff *skb, struct work *work);
 
-/* Transit and sink: a packet that carries a header gets one more hop. */
-static __noinline int join(struct __sk_buff *skb, struct work *work)
+/* Transit and sink: add this VNF's hop to a packet that carries a header. */
+static __noinline int add_own_hop(struct __sk_buff *skb, struct work *work)
 {
 	struct packet *packet = &work->packet;
 	__u32 value;
 	int done;
 
-	if (is_orphan() || locate(skb, packet) != LOCATED)
+	if (is_process_dead() || locate(skb, packet) != LOCATED)
 		return TC_ACT_UNSPEC;
 	done = find_ours(skb, packet);
 	if (done == FOUND_MALFORMED)
@@ -34,18 +34,18 @@ static __noinline int join(struct __sk_buff *skb, struct work *work)
 	if (open_outer(skb, work))
 		return TC_ACT_UNSPEC;
 	if (is_too_long(packet))
-		return relieve(skb, work);
+		return strip_header(skb, work);
 	if (lacks_room(packet, hop_at(packet), hop_bytes(packet)) >= 0) {
 		done = mark_truncated(skb, work);
 		return done == RESIZE_SPOILT ? TC_ACT_SHOT : TC_ACT_UNSPEC;
 	}
 	value = first_value(packet, bpf_ktime_get_ns());
-	done = conclude(finish(skb, work, add_hop(skb, work, value)), PPT_ADDED);
+	done = count_change(finish_change(skb, work, add_hop(skb, work, value)), PPT_ADDED);
 	start_clock(packet, value);
 	return done;
 }
 
-/* How a source would do it: 0, or -1 when this packet is not to be sampled. */
+/* Of a source: where the header goes. 0, or -1 when this packet is not to be sampled. */
 static __noinline int choose_carrier(struct packet *packet)
 {
 	/* In front of a checksum that is still to be computed NSH cannot grow; TCP options can. */
@@ -82,9 +82,8 @@ static __always_inline __u32 sample_bytes(const struct packet *packet)
 	return (packet->l4_bytes & 1) + PPT_OCS_BYTES + PPT_RFC_HEADER + PPT_HOP_BYTES;
 }
 
-/* Is this a packet that can be sampled? -1: no, and nothing to count; else the counter, or
- * PPT_COUNTERS when it can. */
-static __noinline int judge(struct __sk_buff *skb, struct packet *packet)
+/* Can this packet be sampled? PPT_COUNTERS: yes; -1: no; else no, and the counter that says why. */
+static __noinline int check_sampling(struct __sk_buff *skb, struct packet *packet)
 {
 	int lack;
 
@@ -119,23 +118,23 @@ static __noinline int judge(struct __sk_buff *skb, struct packet *packet)
 	return lack >= 0 ? lack : PPT_COUNTERS;
 }
 
-/* Source: a packet whose turn it is gets a header. */
+/* Source: insert a header into a packet that was chosen. */
 static __noinline int sample(struct __sk_buff *skb, struct work *work)
 {
 	struct packet *packet = &work->packet;
-	int judgement;
+	int verdict;
 	__u32 number, value;
 	int done;
 
-	if (is_orphan())
+	if (is_process_dead())
 		return TC_ACT_UNSPEC;
-	judgement = judge(skb, packet);
+	verdict = check_sampling(skb, packet);
 	count(PPT_JUDGED);
-	if (judgement < 0)
+	if (verdict < 0)
 		return TC_ACT_UNSPEC;
 	count(PPT_WANTED);
-	if (judgement != PPT_COUNTERS) {
-		count((enum ppt_counter)judgement);
+	if (verdict != PPT_COUNTERS) {
+		count((enum ppt_counter)verdict);
 		return TC_ACT_UNSPEC;
 	}
 	if (open_outer(skb, work)) {
@@ -155,7 +154,7 @@ static __noinline int sample(struct __sk_buff *skb, struct work *work)
 	value = first_value(packet, bpf_ktime_get_ns());
 	done = packet->carrier == PPT_CARRIER_NSH ? add_context(skb, work, sample_at(packet), value)
 						  : sample_l4(skb, work, value);
-	done = conclude(finish(skb, work, done), PPT_SAMPLED);
+	done = count_change(finish_change(skb, work, done), PPT_SAMPLED);
 	start_clock(packet, value);
 	return done;
 }

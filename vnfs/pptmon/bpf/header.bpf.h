@@ -14,7 +14,7 @@ enum found {
 	FOUND_MALFORMED,
 };
 
-/* Options of at most so many bytes, of which the first are at `option`. */
+/* Read the option at `at`, where `space` bytes are left, if it is ours. */
 static __noinline int read_option(struct __sk_buff *skb, struct packet *packet, __u32 at,
 				  __u32 space, __u8 kind)
 {
@@ -66,8 +66,8 @@ static __always_inline int find_in_tcp(struct __sk_buff *skb, struct packet *pac
 	return found;
 }
 
-/* Behind the data of UDP. Only a surplus area that is ours as a whole is taken for ours: there is
- * no telling otherwise what the sink would have to restore. */
+/* Behind the data of UDP. The surplus area must be ours as a whole: otherwise the sink could not
+ * know what to restore. */
 static __always_inline int find_in_udp(struct __sk_buff *skb, struct packet *packet)
 {
 	__u32 surplus = packet->l4 + packet->l4_bytes;
@@ -163,7 +163,7 @@ static __noinline int find_ours(struct __sk_buff *skb, struct packet *packet)
 					       : find_in_udp(skb, packet);
 }
 
-/* 24 bits in the 16 of NSH, rounded to the nearest. */
+/* 24 bits as the 16 of NSH, rounded to the nearest. */
 static __always_inline __u16 to_float(__u32 value)
 {
 	__u32 exponent = 0;
@@ -209,7 +209,7 @@ static __noinline int read_l4_hops(struct __sk_buff *skb, struct work *work)
 	return 0;
 }
 
-/* The hops of one context header, behind those that are there. */
+/* Append the hops of one context header to the event. */
 static __noinline int read_context_hops(struct __sk_buff *skb, struct work *work, __u32 at,
 					__u32 length)
 {

@@ -5,8 +5,8 @@
 #include "header.bpf.h"
 #include "state.bpf.h"
 
-/* What stands in the hop while the packet is inside: 24 bits. Of NSH's hop, which has 16, the upper
- * ones are in the reserved byte of the context header meanwhile. */
+/* The hop's value while the packet is inside: 24 bits. NSH's hop has 16; the upper ones are in the
+ * reserved byte of the context header meanwhile. */
 static __always_inline __u32 first_value(const struct packet *packet, __u64 now_ns)
 {
 	__u32 since;
@@ -37,21 +37,21 @@ static __always_inline void put_hop(__u8 *hop, const struct packet *packet, __u3
 	}
 }
 
-static __always_inline struct visit *visit_of(__u32 token)
+static __always_inline struct transit *transit_of(__u32 token)
 {
 	__u32 slot = token & (IN_FLIGHT_SLOTS - 1);
 
 	return bpf_map_lookup_elem(&in_flight, &slot);
 }
 
-/* The last thing that is done: what comes after belongs to the VNF. */
+/* The last step: from here on the time is the VNF's. */
 static __always_inline void start_clock(const struct packet *packet, __u32 token)
 {
-	struct visit *visit = visit_of(token);
+	struct transit *transit = transit_of(token);
 
-	if (packet->metric != PPT_METRIC_TIME || !visit)
+	if (packet->metric != PPT_METRIC_TIME || !transit)
 		return;
-	visit->token = token;
-	visit->used = 1;
-	visit->entered_ns = bpf_ktime_get_ns();
+	transit->token = token;
+	transit->used = 1;
+	transit->entered_ns = bpf_ktime_get_ns();
 }

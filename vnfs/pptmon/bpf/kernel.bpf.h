@@ -18,12 +18,12 @@ struct sk_buff {
 	__u8 ip_summed : 2;
 } __attribute__((preserve_access_index));
 
-/* Offset from the start of the frame at which the kernel or the hardware will begin to sum; 0 for
- * a packet whose checksum is complete, or of no interest. */
+/* Offset from the start of the frame from which the kernel or the hardware will compute the
+ * checksum; 0 for a packet whose checksum is complete, or does not matter. */
 static __noinline __u32 checksum_start(struct __sk_buff *skb)
 {
-	/* At run time the context is the kernel's own sk_buff. Through memory, so that the verifier
-	 * takes it for a number, which may be handed to probe_read. */
+	/* At run time the context is the kernel's own sk_buff. Stored and loaded, so that the
+	 * verifier takes it for a number, which probe_read accepts. */
 	volatile unsigned long address = (unsigned long)skb;
 	struct sk_buff *kernel = (struct sk_buff *)address;
 	unsigned char *head, *data;

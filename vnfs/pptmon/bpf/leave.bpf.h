@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* On the way out of the VNF: the clock of the hop becomes its time; the sink takes all out. */
+/* On the way out of the VNF: the hop's clock becomes its time; the sink removes the header. */
 #pragma once
 
 #include "enter.bpf.h"
@@ -10,15 +10,15 @@
 #define MAX_SKEW_US 1000 /* of the clocks of two CPUs */
 
 #define HOP_OF_OTHERS -1
-#define HOP_UNKNOWN -2 /* ours, of which nothing is known: put there before this program was */
+#define HOP_UNKNOWN -2 /* ours, but inserted before this program was attached */
 
-/* Is the hop on top this VNF's? Gives its time in ns, or why there is none. */
+/* The time of this VNF's hop, ns, or why there is none. */
 static __noinline __s64 own_time_ns(struct __sk_buff *skb, const struct packet *packet,
 				    __u64 now_ns, __u32 *standing)
 {
 	__u8 hop[PPT_HOP_BYTES] = { 0 };
 	__u64 entered_ns, since_us;
-	struct visit *visit;
+	struct transit *transit;
 
 	if (packet->carrier != PPT_CARRIER_NSH) {
 		if (bpf_skb_load_bytes(skb, packet->hops_at, hop, sizeof(hop)))
@@ -33,22 +33,22 @@ static __noinline __s64 own_time_ns(struct __sk_buff *skb, const struct packet *
 	*standing = (__u32)hop[1] << 16 | be16(hop + 2);
 	if (packet->metric != PPT_METRIC_TIME)
 		return 0;
-	visit = visit_of(*standing);
-	if (!visit || !visit->used)
+	transit = transit_of(*standing);
+	if (!transit || !transit->used)
 		return HOP_UNKNOWN;
-	entered_ns = visit->entered_ns;
-	if (visit->token == *standing && now_ns >= entered_ns)
+	entered_ns = transit->entered_ns;
+	if (transit->token == *standing && now_ns >= entered_ns)
 		return (__s64)(now_ns - entered_ns);
-	/* A later packet has taken the slot, in the same microsecond on another CPU perhaps; the
-	 * packet's own 24 bits are right to 16.7 s. An earlier one in the slot says that this packet
-	 * never was here. */
+	/* A later packet has the slot, perhaps of the same microsecond on another CPU; then the
+	 * packet's own 24 bits are right up to 16.7 s. An earlier one in the slot means that this
+	 * packet did not enter here. */
 	since_us = ((__u32)(now_ns / 1000) - *standing) & PPT_VALUE_MAX;
 	if (since_us > PPT_VALUE_MAX - MAX_SKEW_US)
 		since_us = 0;
 	return entered_ns + since_us * 1000 < now_ns ? HOP_UNKNOWN : (__s64)(since_us * 1000);
 }
 
-/* The value that the hop keeps. Of an unknown time: the one that nobody takes for a time. */
+/* The value that the hop keeps; PPT_VALUE_MAX for an unknown time. */
 static __always_inline __u32 final_value(const struct packet *packet, __s64 time_ns, __u32 standing)
 {
 	__u64 value;
@@ -93,7 +93,7 @@ static __noinline int write_value(struct __sk_buff *skb, struct work *work, __u3
 	if (packet->carrier == PPT_CARRIER_NSH) {
 		if (bpf_skb_store_bytes(skb, packet->at + NSH_RESERVED, &upper, sizeof(upper), 0))
 			return RESIZE_SPOILT;
-		return finish(skb, work, RESIZED);
+		return finish_change(skb, work, RESIZED);
 	}
 	if (packet->carrier == PPT_CARRIER_L4 && packet->protocol == IPPROTO_TCP &&
 	    change_sum(skb, packet,
@@ -101,10 +101,10 @@ static __noinline int write_value(struct __sk_buff *skb, struct work *work, __u3
 					    sizeof(after), 0),
 		       0))
 		return RESIZE_SPOILT;
-	return finish(skb, work, RESIZED);
+	return finish_change(skb, work, RESIZED);
 }
 
-/* Take the header out: the packet is what it was. */
+/* Remove the header: the packet is what it was before. */
 static __noinline int restore(struct __sk_buff *skb, struct work *work)
 {
 	struct packet *packet = &work->packet;
@@ -132,7 +132,7 @@ static __noinline int restore(struct __sk_buff *skb, struct work *work)
 	return RESIZED;
 }
 
-static __noinline int describe(struct __sk_buff *skb, struct work *work, __u64 now_ns)
+static __noinline int fill_event(struct __sk_buff *skb, struct work *work, __u64 now_ns)
 {
 	const struct packet *packet = &work->packet;
 	struct ppt_event *event = &work->event;
@@ -171,8 +171,8 @@ static __always_inline __u32 as_read(const struct packet *packet, __u32 value)
 	return packet->carrier == PPT_CARRIER_NSH ? from_float((__u16)value) : value;
 }
 
-/* User space looks at the ring now and then: waking it up would cost the packet more than all the
- * rest. Only a ring that fills calls for it. */
+/* User space polls the ring: waking it up would cost the packet more than all the rest. It is woken
+ * only when the ring fills. */
 static __always_inline int report(const struct ppt_event *event)
 {
 	__u64 flags = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > PPT_RING_BYTES / 4
@@ -183,19 +183,19 @@ static __always_inline int report(const struct ppt_event *event)
 }
 
 /* Sink: report the path and restore the packet. */
-static __noinline int deliver(struct __sk_buff *skb, struct work *work, __u64 now_ns, __s64 time_ns,
-			      __u32 standing)
+static __noinline int report_and_restore(struct __sk_buff *skb, struct work *work, __u64 now_ns,
+					 __s64 time_ns, __u32 standing)
 {
 	struct packet *packet = &work->packet;
 	struct ppt_event *event = &work->event;
 	int done;
 
-	/* A header whose gap cannot be closed stays: better one that is known than a broken packet. */
+	/* A header that cannot be removed stays: that is better than a broken packet. */
 	if (!resizable(packet, packet->take_from)) {
 		count(PPT_UNSUPPORTED);
 		return TC_ACT_UNSPEC;
 	}
-	if (describe(skb, work, now_ns)) {
+	if (fill_event(skb, work, now_ns)) {
 		count(PPT_MALFORMED);
 		return TC_ACT_UNSPEC;
 	}
@@ -212,24 +212,24 @@ static __noinline int deliver(struct __sk_buff *skb, struct work *work, __u64 no
 	done = restore(skb, work);
 	if (done == RESIZED && report(event))
 		count(PPT_EVENTS_LOST);
-	return conclude(done, PPT_REPORTED);
+	return count_change(done, PPT_REPORTED);
 }
 
-/* On the way in, instead of one more hop: the header is taken out while that still helps. */
-static __noinline int relieve(struct __sk_buff *skb, struct work *work)
+/* On the way in, instead of adding a hop: remove the header from a packet that exceeds the MTU. */
+static __noinline int strip_header(struct __sk_buff *skb, struct work *work)
 {
 	struct packet *packet = &work->packet;
 
 	count(PPT_TRUNCATED);
 	packet->flags |= PPT_FLAG_TRUNCATED;
 	if (settings.mode == PPT_MODE_SINK)
-		return deliver(skb, work, bpf_ktime_get_ns(), HOP_OF_OTHERS, 0);
+		return report_and_restore(skb, work, bpf_ktime_get_ns(), HOP_OF_OTHERS, 0);
 	if (!resizable(packet, packet->take_from))
 		return TC_ACT_UNSPEC;
-	return conclude(restore(skb, work), PPT_NO_ROOM_MTU);
+	return count_change(restore(skb, work), PPT_NO_ROOM_MTU);
 }
 
-static __noinline int depart(struct __sk_buff *skb, struct work *work, __u64 now_ns)
+static __noinline int finish_hop(struct __sk_buff *skb, struct work *work, __u64 now_ns)
 {
 	struct packet *packet = &work->packet;
 	__u32 standing = 0;
@@ -248,12 +248,13 @@ static __noinline int depart(struct __sk_buff *skb, struct work *work, __u64 now
 		return TC_ACT_UNSPEC;
 	time_ns = own_time_ns(skb, packet, now_ns, &standing);
 	if (settings.mode == PPT_MODE_SINK || settings.mode == PPT_MODE_SOURCE_SINK)
-		return deliver(skb, work, now_ns, time_ns, standing);
+		return report_and_restore(skb, work, now_ns, time_ns, standing);
 	if (time_ns == HOP_OF_OTHERS) {
 		if (!(packet->flags & PPT_FLAG_TRUNCATED))
 			count(PPT_FOREIGN);
 		return TC_ACT_UNSPEC;
 	}
-	return conclude(write_value(skb, work, standing, final_value(packet, time_ns, standing)),
-			time_ns >= 0 ? PPT_MEASURED : PPT_FOREIGN);
+	return count_change(
+		write_value(skb, work, standing, final_value(packet, time_ns, standing)),
+		time_ns >= 0 ? PPT_MEASURED : PPT_FOREIGN);
 }

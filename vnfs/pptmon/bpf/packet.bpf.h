@@ -2,7 +2,7 @@
 /*
  * Where things are in a packet: Ethernet, VLAN tags, VXLAN-GPE, NSH, IP, TCP or UDP.
  *
- * Everything is an offset from the start of the frame, read by bpf_skb_load_bytes(): so it holds
+ * Everything is an offset from the start of the frame, read by bpf_skb_load_bytes(), which works
  * for packets of any layout in memory.
  */
 #pragma once
@@ -14,13 +14,13 @@
 
 enum located {
 	LOCATED, /* IP with TCP or UDP, or NSH with metadata */
-	LOCATED_NOTHING, /* not of our kind */
+	LOCATED_NOTHING, /* neither of these */
 	LOCATED_FRAGMENT,
 	LOCATED_UNSUPPORTED,
 	LOCATED_MALFORMED,
 };
 
-/* Skip VLAN tags: gives the EtherType behind them and moves `at` there. */
+/* Skip VLAN tags: returns the EtherType behind them and moves `at` there. */
 static __always_inline __u16 skip_tags(struct __sk_buff *skb, __u16 type, __u32 *at, __u8 *tagged)
 {
 	__u8 tag[4];
@@ -140,7 +140,7 @@ static __noinline int locate_l4(struct __sk_buff *skb, struct packet *packet)
 	return LOCATED_NOTHING;
 }
 
-/* UDP towards VXLAN-GPE that carries NSH: remembers it as the outer header. */
+/* Is this VXLAN-GPE with NSH? If so, it becomes the outer header. */
 static __noinline int locate_gpe(struct __sk_buff *skb, struct packet *packet)
 {
 	__u8 header[sizeof(struct udphdr) + sizeof(struct vxlan_gpe_hdr)];
@@ -159,7 +159,7 @@ static __noinline int locate_gpe(struct __sk_buff *skb, struct packet *packet)
 	return 1;
 }
 
-/* What NSH carries: EtherType, and where it begins. 0: nothing with IP in it. */
+/* What NSH carries: EtherType (0: no IP), and where it begins. */
 static __noinline int locate_nsh(struct __sk_buff *skb, struct packet *packet, __u32 *at,
 				 __u16 *type)
 {
@@ -201,7 +201,7 @@ static __always_inline void take_fields(struct packet *packet, __u32 at,
 	packet->protocol = fields->protocol;
 }
 
-/* Inside NSH. Metadata of NSH can be used whatever there is. */
+/* Inside NSH, whose metadata can be used whatever the payload is. */
 static __noinline int locate_inside(struct __sk_buff *skb, struct packet *packet)
 {
 	struct ip_fields fields = { 0 };

@@ -10,12 +10,12 @@ int enter(struct __sk_buff *skb)
 	int source = settings.mode == PPT_MODE_SOURCE || settings.mode == PPT_MODE_SOURCE_SINK;
 	struct work *work;
 
-	if (source ? !is_due() : !worth_a_look(skb))
+	if (source ? !is_due() : !may_carry_header(skb))
 		return TC_ACT_UNSPEC;
 	work = get_work();
 	if (!work)
 		return TC_ACT_UNSPEC;
-	return source ? sample(skb, work) : join(skb, work);
+	return source ? sample(skb, work) : add_own_hop(skb, work);
 }
 
 SEC("tc")
@@ -25,15 +25,15 @@ int leave(struct __sk_buff *skb)
 	struct work *work;
 	int verdict;
 
-	if (!worth_a_look(skb))
+	if (!may_carry_header(skb))
 		return TC_ACT_UNSPEC;
 	now_ns = bpf_ktime_get_ns();
 	work = get_work();
 	if (!work)
 		return TC_ACT_UNSPEC;
-	verdict = depart(skb, work, now_ns);
-	/* Hardware would trust offsets that point to where the headers were: let the kernel segment
-	 * such a super-packet, which finds them anew. */
+	verdict = finish_hop(skb, work, now_ns);
+	/* The packet's header offsets are stale now, and hardware would trust them: have the kernel
+	 * segment such a super-packet, which finds the headers again. */
 	if (settings.resolve_offloads && work->packet.gso_size && work->packet.at)
 		bpf_csum_level(skb, BPF_CSUM_LEVEL_RESET);
 	return verdict;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * The look that every packet gets: could it carry a header of ours? The only code that touches packet
- * memory directly, because it is run for every packet.
+ * Could a packet carry a header of ours? This runs for every packet, so that it alone reads packet
+ * memory directly.
  */
 #pragma once
 
 #include "work.bpf.h"
 
-static __always_inline int is_ours_tcp(const __u8 *option)
+static __always_inline int is_our_option(const __u8 *option)
 {
 	__u16 exid = be16(option + 2);
 
@@ -15,10 +15,9 @@ static __always_inline int is_ours_tcp(const __u8 *option)
 	       (exid == PPT_EXID_RFC || (exid & PPT_EXID_PAPER_MASK) == PPT_EXID_PAPER);
 }
 
-/* Could this packet carry a header of ours? In doubt yes. Ours is the first option, so that no
- * other needs to be walked. */
-static __always_inline int worth_a_look_l4(const void *l4, const void *end, __u8 protocol,
-					   __u32 l4_space)
+/* In doubt, yes. Our option is the first one, so that no other needs to be parsed. */
+static __always_inline int may_carry_header_l4(const void *l4, const void *end, __u8 protocol,
+					       __u32 l4_space)
 {
 	const struct tcphdr *tcp = l4;
 	const struct udphdr *udp = l4;
@@ -30,7 +29,7 @@ static __always_inline int worth_a_look_l4(const void *l4, const void *end, __u8
 			return 0;
 		if ((const void *)(tcp + 1) + 4 > end)
 			return 1;
-		return is_ours_tcp((const __u8 *)(tcp + 1));
+		return is_our_option((const __u8 *)(tcp + 1));
 	}
 	if (protocol == IPPROTO_UDP) {
 		if ((const void *)(udp + 1) > end)
@@ -41,7 +40,7 @@ static __always_inline int worth_a_look_l4(const void *l4, const void *end, __u8
 	return 0;
 }
 
-static __always_inline int worth_a_look(struct __sk_buff *skb)
+static __always_inline int may_carry_header(struct __sk_buff *skb)
 {
 	const void *end = (const void *)(long)skb->data_end;
 	const struct ethhdr *ethernet = (const void *)(long)skb->data;
@@ -56,8 +55,8 @@ static __always_inline int worth_a_look(struct __sk_buff *skb)
 			return 1;
 		if (v4->frag_off & bpf_htons(0x3fff))
 			return 0;
-		return worth_a_look_l4(v4 + 1, end, v4->protocol,
-				       bpf_ntohs(v4->tot_len) - (__u32)sizeof(*v4));
+		return may_carry_header_l4(v4 + 1, end, v4->protocol,
+					   bpf_ntohs(v4->tot_len) - (__u32)sizeof(*v4));
 	case bpf_htons(ETH_P_IPV6):
 		if ((const void *)(v6 + 1) > end)
 			return 1;
@@ -67,7 +66,7 @@ static __always_inline int worth_a_look(struct __sk_buff *skb)
 		case IPPROTO_DSTOPTS:
 			return 1;
 		}
-		return worth_a_look_l4(v6 + 1, end, v6->nexthdr, bpf_ntohs(v6->payload_len));
+		return may_carry_header_l4(v6 + 1, end, v6->nexthdr, bpf_ntohs(v6->payload_len));
 	case bpf_htons(ETH_P_8021Q):
 	case bpf_htons(ETH_P_8021AD):
 	case bpf_htons(NSH_ETHERTYPE):

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Making room inside a packet, and closing it: lengths and checksums stay right, whoever is to
- * finish them (the sender, the kernel, the hardware).
+ * Opening and closing gaps inside a packet. Lengths and checksums stay right, whether the sender,
+ * the kernel or the hardware completes them.
  *
- * Packets that are one on the wire are moved at their end: everything behind the gap moves, what is
- * before it stays where it was, and with it the offset from which an unfinished checksum
- * (CHECKSUM_PARTIAL) is to be computed.
+ * In a packet that is one on the wire, everything behind the gap moves. What is before it stays
+ * where it was, and with it the offset from which an unfinished checksum (CHECKSUM_PARTIAL) is
+ * computed.
  *
- * Super-packets (GSO) are too long for that, and their payload lies in pages. Their headers are moved
- * instead, by bpf_skb_adjust_room(), which also corrects gso_size. It leaves the offset of an
- * unfinished checksum behind. So that one is given up first: when a packet is shortened beyond that
- * offset, the kernel takes its checksum for finished (skb_postpull_rcsum()). CHECKSUM_UNNECESSARY
- * then says that it is right, which it is on this machine; who segments the packet computes it anew.
+ * Super-packets (GSO) are too long for that, and their payload is in pages. Their headers are moved
+ * instead, by bpf_skb_adjust_room(), which also corrects gso_size but not the offset of an
+ * unfinished checksum. So that one is dropped first: when a packet is shortened beyond that offset,
+ * the kernel takes its checksum for finished (skb_postpull_rcsum()). CHECKSUM_UNNECESSARY then says
+ * that it is right, which it is on this machine; segmentation computes it again.
  */
 #pragma once
 
@@ -26,17 +26,17 @@
 enum resized {
 	RESIZED,
 	RESIZE_REFUSED, /* nothing was changed */
-	RESIZE_SPOILT, /* neither the old nor the new: the packet must not go on */
+	RESIZE_SPOILT, /* half changed: the packet must be dropped */
 };
 
-/* Is the outer UDP checksum the unfinished one? So it is when a process sends VXLAN-GPE. */
+/* Is the outer UDP checksum unfinished, as when a process sends VXLAN-GPE? */
 static __always_inline int outer_unfinished(const struct packet *packet)
 {
 	return packet->outer_udp && packet->checksum_start == packet->outer_udp;
 }
 
-/* Is an unfinished checksum one of those that are kept right here? It may be that of a packet in
- * the packet, or one for which a finished one around would have to wait. */
+/* Can an unfinished checksum be kept right here? It may be that of an inner packet, or one on which
+ * a finished one around it depends. */
 static __always_inline int checksums_known(const struct packet *packet)
 {
 	if (!packet->checksum_start || outer_unfinished(packet))
@@ -85,8 +85,7 @@ static __noinline int close_tail(struct __sk_buff *skb, struct work *work, __u32
 	return bpf_skb_change_tail(skb, skb->len - bytes, 0) ? RESIZE_SPOILT : RESIZED;
 }
 
-/* Would whoever forwards the packet drop it, for the header that it carries? Of super-packets: the
- * segments. */
+/* Does the packet, or a segment of a super-packet, exceed the egress MTU because of its header? */
 static __always_inline int is_too_long(const struct packet *packet)
 {
 	__u32 bytes = packet->nsh ? packet->length - ETH_HLEN : packet->ip_end - packet->ip;
@@ -96,7 +95,7 @@ static __always_inline int is_too_long(const struct packet *packet)
 	return bytes > settings.mtu;
 }
 
-/* Headers before `at`, without Ethernet, are taken out and put back `bytes` (grow) later. */
+/* Move the headers before `at`, without Ethernet, so that a gap of `grow` bytes opens or closes. */
 static __noinline int move_headers(struct __sk_buff *skb, struct work *work, __u32 at, __s32 grow)
 {
 	__u64 flags = BPF_F_ADJ_ROOM_NO_CSUM_RESET;
@@ -106,7 +105,7 @@ static __noinline int move_headers(struct __sk_buff *skb, struct work *work, __u
 
 	if (headers <= 0 || headers > MAX_GSO_HEADERS)
 		return RESIZE_REFUSED;
-	/* GRO joined packets that had got the header one by one: they were not cut for it. */
+	/* GRO joined packets that had each got the header: gso_size does not include it. */
 	if (grow < 0 && is_too_long(&work->packet))
 		flags |= BPF_F_ADJ_ROOM_FIXED_GSO;
 	length = BOUNDED((__u32)headers, 256);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Which packets a source takes. */
+/* Which packets a source samples. */
 #pragma once
 
 #include "state.bpf.h"
 
-/* From this period on the clock may be as coarse as a tick of the kernel: it is cheap, and read
- * for every packet. */
+/* From this period on the clock is the coarse one, which steps with the kernel's tick: it is read
+ * for every packet, and cheap. */
 #define COARSE_FROM_NS 20000000ULL
 
 static __always_inline __u64 sampling_clock(void)
@@ -14,7 +14,7 @@ static __always_inline __u64 sampling_clock(void)
 						    : bpf_ktime_get_ns();
 }
 
-/* Is it this packet's turn? Before anything is read of it. */
+/* Is this packet chosen? Before anything of it is read. */
 static __always_inline int is_due(void)
 {
 	count(PPT_SEEN);
@@ -25,7 +25,7 @@ static __always_inline int is_due(void)
 	return pick == 0xffffffff || bpf_get_prandom_u32() <= pick;
 }
 
-/* The sample of this period is for one packet only, on whatever CPU. */
+/* Claim this period's sample, for one packet on any CPU. */
 static __always_inline int claim(void)
 {
 	__u64 due = *(volatile __u64 *)&sampler.due_ns;
@@ -36,7 +36,7 @@ static __always_inline int claim(void)
 	now = sampling_clock();
 	if (now < due)
 		return 0;
-	/* On a grid, so that waiting for the packet does not make samples rarer. */
+	/* On a grid, so that waiting for a packet does not make samples rarer. */
 	next = now - due < settings.period_ns ? due + settings.period_ns : now + settings.period_ns;
 	return __sync_val_compare_and_swap(&sampler.due_ns, due, next) == due;
 }

@@ -15,9 +15,8 @@ struct {
 	__u32 number;
 } sampler;
 
-/* Of the packets that come once a sample is due, take each with this probability, in 2^-32. The
- * first one would be the head of a burst more often than not, which finds everything cold. Set by
- * user space from the rate of packets; at first: the first. */
+/* Once a sample is due, each packet is taken with this probability, in 2^-32. User space sets it
+ * from the rate of packets (serve.c says why); at first every packet is taken. */
 __u32 pick = 0xffffffff;
 
 struct {
@@ -35,20 +34,20 @@ struct {
 } works SEC(".maps");
 
 /* A packet inside the VNF. */
-struct visit {
+struct transit {
 	__u64 entered_ns;
-	__u32 token; /* what stands in its hop for now */
+	__u32 token; /* the value in its hop meanwhile */
 	__u32 used; /* 0: never */
 };
 
-/* By the low bits of the token. The packet itself has only the low bits of the clock; here are all
- * of them, so that neither a wrap nor a stranger's hop is taken for a time. An array, because the
- * clock must be read and stored as the last thing of all: a slot is there already. */
+/* By the low bits of the token. The packet has only the low bits of the clock; here are all of
+ * them, so that neither a wrap nor a hop of others is taken for a time. An array, because its slots
+ * exist already: the clock must be read and stored as the last step. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, IN_FLIGHT_SLOTS);
 	__type(key, __u32);
-	__type(value, struct visit);
+	__type(value, struct transit);
 } in_flight SEC(".maps");
 
 struct {

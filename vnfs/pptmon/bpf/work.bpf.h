@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* A packet as the programs know it, and their place to work in. */
+/* What the programs know of a packet, and their scratch memory. */
 #pragma once
 
 #include <linux/bpf.h>
@@ -18,8 +18,8 @@
 
 #define MAX_MOVED 0x4000 /* bytes of a frame: jumbo frames fit */
 
-/* A length that is 1 to `most` (a power of two), said in a way that the verifier of Linux 6.1
- * follows too: it learns nothing from a comparison with 0. */
+/* A length from 1 to `most`, a power of two, in a form that the verifier of Linux 6.1 understands:
+ * it learns nothing from a comparison with 0. */
 #define BOUNDED(length, most)                                                                      \
 	({                                                                                         \
 		__u32 _length = (length);                                                          \
@@ -56,17 +56,18 @@ struct packet {
 	__u32 bytes; /* its length */
 	__u32 hops_at;
 	__u32 hop_count; /* NSH: in the first context header */
-	__u32 total; /* what the sink takes out: UDP: the surplus area; NSH: all contexts of ours */
+	__u32 total; /* what the sink removes: UDP: the surplus area; NSH: all contexts of ours */
 	__u32 take_from; /* where that begins */
 	__u32 source_clock_us;
 };
 
-/* Per CPU: BPF's stack is too small for packets, and BH are off, so that nobody comes between. */
+/* Per CPU: BPF's stack is too small for packets, and bottom halves are off, so that no other packet
+ * comes between. */
 struct work {
 	struct packet packet;
 	struct ppt_event event;
-	__u8 small[512]; /* headers, on their way */
-	__u8 added[64]; /* a header of ours that is being made */
+	__u8 small[512]; /* headers that are moved */
+	__u8 added[64]; /* a header of ours that is being built */
 	__u8 moved[MAX_MOVED + 512];
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events of pptmon on stdout (README.md), but for samples. */
+/* Events of pptmon on stdout (README.md). */
 #pragma once
 
 #include <linux/types.h>
@@ -18,3 +18,9 @@ void report_check(const struct lacks *lacks, const char *attach);
 
 /* {"event": "failed", ...}, written out. */
 void report_failed(void);
+
+/* Nanoseconds to add to CLOCK_MONOTONIC for Unix time, now. */
+__s64 monotonic_to_unix_ns(void);
+
+/* {"event": "sample", ...} to output_stream(). */
+void print_sample(const struct ppt_event *event, __s64 to_unix_ns);
