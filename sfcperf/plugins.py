@@ -7,6 +7,7 @@ declares the JSON Schema of its own parameters (`parameters`) beside its code.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -37,6 +38,17 @@ _BASES: Mapping[str, str] = {
 """Kind of plug-in -> base class, by name: it is imported when a plug-in of its kind is."""
 
 
+def object_schema(properties: Mapping[str, Any], **more: Any) -> Mapping[str, Any]:
+    """JSON Schema of an object that has these properties and no others; `more` are further
+    keywords."""
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": dict(properties),
+        **more,
+    }
+
+
 class Plugin:
     """What every plug-in class declares, whatever its kind."""
 
@@ -46,6 +58,30 @@ class Plugin:
     parameters: ClassVar[Mapping[str, Any]]
     """JSON Schema 2020-12 (type object) of its parameters in the workflow; every property has a
     `description`, a `default` where one applies, and `additionalProperties` is false."""
+
+
+class Instrument(Plugin, ABC):
+    """A probe or a monitor: created once per trial with parameters that `parameters` validates,
+    defaults filled in. It sees only the deployment and its hosts."""
+
+    name: ClassVar[str]
+    """In workflows, and of the entry point."""
+
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        # On the class the schema, on the object its values.
+        self.parameters = parameters  # type: ignore[misc]
+
+    @classmethod
+    @abstractmethod
+    def requirements(cls) -> list[Requirement]:
+        """What must be there: tools, kernel features. Looked for on the machine that runs sfcperf;
+        each says itself whether it is met."""
+
+    @classmethod
+    def tools(cls) -> tuple[str, ...]:
+        """Commands that it calls on hosts, beyond those of POSIX: a driver carries them to a host
+        that lacks them. Binaries of sfcperf's own it carries itself (`Host.program`)."""
+        return commands(cls.requirements())
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,5 @@
 """Virtual network functions."""
+
+from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
+
+__all__ = ["Attachment", "NetworkFunction", "RunningFunction"]

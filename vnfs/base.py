@@ -1,15 +1,11 @@
-"""NetworkFunction: one VNF type, as software that runs on a Host.
-
-A driver gives the function a host whose interfaces are attached to an SFF; the function starts its
-data plane there. It knows neither the driver nor the chain. The folder of a VNF type holds its
-TOSCA descriptor `vnfd.yaml`, its data plane, and a README.
-"""
+"""NetworkFunction: one VNF type, as software that runs on a host."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from inspect import getfile
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,110 +15,138 @@ from sfcperf.plugins import Plugin, Requirement, commands
 
 @dataclass(frozen=True)
 class Attachment:
-    """How an SF instance hangs on its SFF.
+    """How an SF instance is attached to its SFF.
 
-    Or, with encapsulation `none` and two interfaces, in plain IP: behind an SFC proxy, or where the
-    infrastructure chains by itself (networking-sfc). Then what comes in by the ingress is for the
-    server and leaves by the egress, and the other way round for replies; both interfaces may be in
-    one subnet and have addresses, DHCP's included; the host may have others, by which it is
-    managed.
+    With the encapsulation `none` and two interfaces, packets are plain IP: behind an SFC proxy, or
+    where the infrastructure chains by itself (networking-sfc). What arrives at the ingress is for
+    the server and leaves by the egress; replies take the opposite way. Both interfaces may be in
+    one subnet and have addresses, DHCP's included. The host may have further interfaces, by which
+    it is managed.
     """
 
     name: str
     """The instance, `fwd-1`."""
     interfaces: tuple[str, ...]
-    """Interfaces on the SF's host: ingress, then egress when the type wants two."""
+    """Interfaces on the SF's host: ingress, then egress when the type has two."""
     macs: tuple[str, ...]
     """Their MAC addresses, in the same order."""
     encapsulation: str
-    """`nsh-eth`, `nsh-vxlan-gpe`; `none` for plain IP."""
+    """`nsh-eth`, `nsh-vxlan-gpe`, or `none` for plain IP."""
     address: str | None
     """IPv4 address of the ingress interface where the encapsulation needs one (VXLAN-GPE)."""
     client: tuple[str, str]
     """IPv4 and MAC address of the client endpoint: where a function in plain IP sends replies. The
-    MAC address may be another's (a gateway, an SFC proxy) that takes packets for it."""
+    MAC address may be that of a gateway or SFC proxy that takes packets for the client."""
     server: tuple[str, str]
     """IPv4 and MAC address of the server endpoint."""
     vcpus: tuple[int, ...]
     """CPUs that the driver assigned; a function with worker threads pins them to these."""
     mtu: int
+    """MTU of the interfaces, bytes."""
     outputs: Path
-    """A folder of the machine that runs sfcperf, which is there: for what the function's tools
-    print while they run (`Host.spawn` writes here)."""
+    """An existing folder on the machine that runs sfcperf, for what the function's tools print
+    (`Host.spawn` writes there)."""
 
 
 class RunningFunction(ABC):
-    """A network function that was started on a host."""
+    """A network function that was started on a host. Not thread-safe: its caller makes one call at
+    a time."""
 
     @abstractmethod
     def counters(self) -> Mapping[str, int]:
-        """`received`, `forwarded`, `dropped`, and the function's own, cumulated since start."""
+        """Counter -> value now, cumulated since the start: packets unless the name ends in a unit.
+        `received`, `forwarded` and `dropped` are always there. Raises MeasurementError."""
 
     @abstractmethod
     def problem(self) -> str | None:
-        """None while it works, else what is wrong."""
+        """None while the function works, else what is wrong. Never raises MeasurementError."""
 
     def facts(self) -> Mapping[str, Any]:
-        """What a reader of the results should know of it and cannot see from its knobs, such as
-        the `engine` that `auto` has become."""
+        """What a reader of the results cannot see from the knobs, such as the `engine` that `auto`
+        has become; values as JSON has them."""
         return {}
 
     def pids(self) -> tuple[int, ...]:
-        """Its processes, ids as its host knows them; none where the kernel does the work."""
+        """The function's processes, by the ids that its host gives them; none where the kernel does
+        the work."""
         return ()
 
     @abstractmethod
     def stop(self) -> None:
-        """End it, and take away whatever it set up on its host, which may get another function
-        next; harmless when it has ended."""
+        """End the function and remove what it set up on its host, which may get another function
+        next. Harmless when called again, or when the host is gone; never raises MeasurementError.
+        """
 
 
 class NetworkFunction(Plugin, ABC):
-    """A VNF type. `parameters` is the schema of its knobs."""
+    """A VNF type. Its folder holds its TOSCA descriptor `vnfd.yaml`, its data plane and a README.
+
+    A driver gives the function a host whose interfaces are attached to an SFF, and the function
+    starts its data plane there. It knows neither the driver nor the chain.
+
+    The class is never instantiated. The order of calls is: `check` when a workflow is loaded;
+    `requirements` and `tools` before anything is created; then, for each instance of the type in
+    each scenario, `start`, any number of calls to the RunningFunction, and its `stop`. Drivers may
+    start instances on several threads at a time, each on a host of its own, so that `start` keeps
+    no state in the class.
+
+    `parameters` is the JSON Schema of the type's knobs. Every `knobs` argument has passed it, and
+    defaults are filled in. Units are in the names of knobs (`delay_us`).
+
+    Errors: InputError for knobs that contradict each other, DeploymentError when an instance cannot
+    start, MeasurementError when a running one cannot be read.
+    """
 
     name: ClassVar[str]
+    """Of the type in workflows, and of its entry point."""
     nsh_aware: ClassVar[bool]
-    """False: the driver puts an SFC proxy in front."""
+    """Whether packets arrive with their NSH; False: the driver puts an SFC proxy in front."""
     plain_ip: ClassVar[bool] = False
-    """NSH-aware, and yet also works with encapsulation `none` and two interfaces, where an
-    infrastructure chains without NSH. See `takes_plain_ip`."""
+    """Whether an NSH-aware type also works with the encapsulation `none` and two interfaces, where
+    an infrastructure chains without NSH. See `takes_plain_ip`."""
     interfaces: ClassVar[int]
-    """1: the packet returns where it came from; 2: ingress and egress."""
+    """1: packets return where they came from; 2: ingress and egress."""
     kernel_path: ClassVar[bool] = True
     """Whether packets pass the tc hooks of its interfaces, so that tools there see them; False
     where frames are taken before (XDP, packet socket)."""
     folder: ClassVar[Path]
-    """Where `vnfd.yaml` and the data plane are."""
+    """Where `vnfd.yaml` and the data plane are: the folder of the module that defines the class."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.folder = Path(getfile(cls)).resolve().parent
 
     @classmethod
     @abstractmethod
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """What must be there to run it (binaries built, kernel features)."""
+        """What must be there to run it: commands, compiled tools, kernel features. Looked for on
+        the machine that runs sfcperf; each says itself whether it is met."""
 
     @classmethod
     def tools(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
-        """Commands that it calls on its host, beyond those of POSIX, so that a driver can carry
-        them to a host that lacks them. Binaries of its own it carries itself (`Host.program`)."""
+        """Commands that it calls on its host, beyond those of POSIX: a driver carries them to a
+        host that lacks them. The type carries binaries of its own itself (`Host.program`)."""
         return commands(cls.requirements(knobs))
 
     @classmethod
     def takes_plain_ip(cls) -> bool:
-        """Whether it works with encapsulation `none` and two interfaces."""
+        """Whether it works with the encapsulation `none` and two interfaces."""
         return cls.plain_ip or (not cls.nsh_aware and cls.interfaces == 2)
 
     @classmethod
     def check(cls, knobs: Mapping[str, Any]) -> None:
-        """Refuse knobs that fit the schema but not each other; the loader asks before anything is
-        made. Raises InputError, `where` being the knob, or `KNOB/INDEX`."""
+        """Refuse knobs that fit the schema but not each other. Raises InputError, `where` being the
+        knob, or `KNOB/INDEX`."""
         return
 
     @classmethod
     def peer_needs_xdp(cls, knobs: Mapping[str, Any]) -> bool:
-        """Whether the SFF's end of the veth must carry an XDP program (a frame returned by XDP_TX
-        on a veth is delivered only then)."""
+        """Whether the SFF's end of the veth must carry an XDP program: a frame that is returned by
+        XDP_TX on a veth is delivered only then."""
         return False
 
     @classmethod
     @abstractmethod
     def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
-        """Start the data plane and return when it forwards. Raises DeploymentError."""
+        """Start the data plane and return when it forwards. When it raises, nothing of it stays on
+        the host. Raises DeploymentError, or EnvironmentLacks for a tool that was not compiled."""

@@ -1,4 +1,4 @@
-"""The Linux kernel's IPv4 forwarding between two interfaces: what router, firewall, NAT and their
+"""The Linux kernel's IPv4 forwarding between two interfaces: what router, firewall, NAT and the
 like have in common."""
 
 from __future__ import annotations
@@ -6,17 +6,35 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, ClassVar
 
 from sfcperf.environment.tools import tool
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Host
+from sfcperf.hosts.procfs import protocol_counters
 from sfcperf.plugins import Requirement
-from sfcperf.vnfs import ip_statistics
-from sfcperf.vnfs.base import Attachment, RunningFunction
+from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.vnfs.kernel_settings import KernelSettings
 
 COMMAND_TIMEOUT_S = 30.0
+
+DROPS = {
+    "header": "InHdrErrors",
+    "address": "InAddrErrors",
+    "no_route": "OutNoRoutes",
+    "in_discard": "InDiscards",
+    "out_discard": "OutDiscards",
+    "fragmentation": "FragFails",
+}
+"""Why a packet was not forwarded -> counter of the kernel (names of RFC 4293)."""
+
+CHECK_CHECKSUMS_KNOB: Mapping[str, Any] = {
+    "description": "Whether connection tracking verifies checksums. It then rejects UDP with a "
+    "trailer behind its data and no option checksum, which goes on untranslated.",
+    "type": "boolean",
+    "default": False,
+}
+"""Schema of the knob `check_checksums`."""
 
 
 def requirements() -> list[Requirement]:
@@ -24,15 +42,10 @@ def requirements() -> list[Requirement]:
     return [tool("ip", "iproute2"), tool("sysctl", "procps")]
 
 
-@contextmanager
-def deployment_errors(host: Host, attachment: Attachment) -> Iterator[None]:
-    """A command that fails on the host, as a DeploymentError that names the instance."""
-    try:
-        yield
-    except MeasurementError as error:
-        raise DeploymentError(
-            f"{attachment.name}: {error.message}", where=host.name, hint=error.hint
-        ) from error
+def ip_counters(host: Host) -> Mapping[str, int]:
+    """The kernel's IPv4 counters since the network namespace was created. Raises
+    MeasurementError."""
+    return protocol_counters(host.read_text("/proc/net/snmp"), "Ip")
 
 
 @contextmanager
@@ -45,31 +58,47 @@ def all_or_nothing(running: RunningFunction) -> Iterator[None]:
         raise
 
 
-CHECK_CHECKSUMS_KNOB: Mapping[str, Any] = {
-    "description": "Whether connection tracking verifies checksums. UDP with a trailer behind its "
-    "data and no option checksum fails there, and would go on untranslated.",
-    "type": "boolean",
-    "default": False,
-}
-"""Schema of the knob `check_checksums`."""
-
-
 class KernelForwarding(RunningFunction):
-    """A host whose kernel forwards, between these two interfaces and no others: what comes in by
-    another one, by which the host may be managed, goes nowhere.
+    """A host whose kernel forwards between these two interfaces and no others: what arrives by
+    another one, by which the host may be managed, is not forwarded.
 
-    To be set up under `all_or_nothing`: `add_routes`, the function's own rules, `forward`.
+    `launch` calls, in this order, the constructor, `add_routes`, `set_up` and `forward`.
     """
 
-    def __init__(self, host: Host, attachment: Attachment) -> None:
-        """Nothing is changed yet. Raises MeasurementError."""
+    more_interfaces: ClassVar[tuple[str, ...]] = ()
+    """The function's own, between which and its interfaces packets are forwarded too."""
+    rules_gone: ClassVar[str] = ""
+    """The problem when `check_rules` fails, where the error alone does not say it."""
+
+    def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
+        """Changes nothing in the kernel yet. Raises MeasurementError."""
         self._host = host
+        self._attachment = attachment
+        self._knobs = knobs
         self._interfaces = attachment.interfaces
         ends = (attachment.client, attachment.server)
         self._ends = tuple(zip(attachment.interfaces, ends, strict=True))
         self._settings = KernelSettings(host)
         self._stopped = False
-        self._at_start = ip_statistics.read(host)
+        self._at_start = ip_counters(host)
+
+    @classmethod
+    def launch(
+        cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]
+    ) -> RunningFunction:
+        """Set up everything, then forward; when a step fails, nothing stays. Raises
+        DeploymentError, which names the instance."""
+        try:
+            running = cls(host, attachment, knobs)
+            with all_or_nothing(running):
+                running.add_routes()
+                running.set_up()
+                running.forward()
+        except MeasurementError as error:
+            raise DeploymentError(
+                f"{attachment.name}: {error.message}", where=host.name, hint=error.hint
+            ) from error
+        return running
 
     def add_routes(self) -> None:
         """Links up, host routes and permanent neighbours for both endpoints. Raises
@@ -85,30 +114,38 @@ class KernelForwarding(RunningFunction):
             lines.append(f"neighbour replace {address} lladdr {mac} nud permanent dev {interface}")
         self._ip(lines)
 
-    def forward(self, *more: str) -> None:
-        """Turn forwarding on, between both interfaces and `more` of the function's own. Raises
-        MeasurementError."""
-        self._settings.set(_forwarding_settings([*self._interfaces, *more]))
+    def set_up(self) -> None:
+        """What the function needs before packets may pass. Raises MeasurementError,
+        DeploymentError."""
 
-    def check_checksums(self, check: bool) -> None:
-        """Whether connection tracking holds a packet with a wrong checksum for invalid, and so
-        leaves it untranslated. Raises MeasurementError; there must be rules that use it already.
+    def forward(self) -> None:
+        """Turn forwarding on. Raises MeasurementError."""
+        self._settings.set(_forwarding_settings([*self._interfaces, *self.more_interfaces]))
 
-        Its check of UDP takes the length from the IP header, so that options behind the datagram
+    def check_checksums(self) -> None:
+        """Whether connection tracking takes a packet with a wrong checksum for invalid, and so
+        leaves it untranslated. Raises MeasurementError; rules that track connections must have
+        been loaded.
+
+        It computes UDP's over the length in the IP header, so that options behind the datagram
         (RFC 9868, or a trailer) are part of the sum.
         """
-        self._settings.set({"net/netfilter/nf_conntrack_checksum": str(int(check))})
+        check = str(int(self._knobs["check_checksums"]))
+        self._settings.set({"net/netfilter/nf_conntrack_checksum": check})
+
+    def check_rules(self) -> None:
+        """Raise MeasurementError when the function's own rules are gone."""
 
     def counters(self) -> Mapping[str, int]:
         """IPv4 packets since the start, from the kernel's IP statistics (RFC 4293 names).
 
-        `received` counts all that came in and was not for the host itself, `forwarded` all that a
+        `received` counts all that arrived and was not for the host itself, `forwarded` all that a
         route was found for; `dropped` is the sum of the `dropped_REASON` counters. Raises
         MeasurementError.
         """
-        now = ip_statistics.read(self._host)
+        now = ip_counters(self._host)
         since = {name: now[name] - self._at_start[name] for name in now}
-        drops = {f"dropped_{name}": since[field] for name, field in ip_statistics.DROPS.items()}
+        drops = {f"dropped_{name}": since[field] for name, field in DROPS.items()}
         own = since["InDelivers"] + since["InUnknownProtos"]
         return {
             "received": since["InReceives"] - own,
@@ -118,8 +155,8 @@ class KernelForwarding(RunningFunction):
         }
 
     def problem(self) -> str | None:
-        """None while forwarding is on and both routes stand (a link that goes down takes its
-        route with it)."""
+        """None while forwarding is on, both routes exist (a link that goes down takes its route
+        with it), and so do the function's own rules."""
         try:
             for interface in self._interfaces:
                 if self._host.read_text(f"/proc/sys/{_forwarding(interface)}").strip() != "1":
@@ -130,11 +167,15 @@ class KernelForwarding(RunningFunction):
         for interface, (address, _) in self._ends:
             if (interface, address) not in routes:
                 return f"the route to {address} by {interface} is gone"
+        try:
+            self.check_rules()
+        except MeasurementError as error:
+            return f"{self.rules_gone}: {error.message}" if self.rules_gone else error.message
         return None
 
     def stop(self) -> None:
-        """Forward no more; then take away what was set up. Once only: by a second time the host
-        may have got another function."""
+        """Stop forwarding, then remove what was set up. Only the first call does anything: by a
+        second one the host may have another function."""
         if self._stopped:
             return
         self._stopped = True
@@ -150,7 +191,7 @@ class KernelForwarding(RunningFunction):
             self._ip(lines, "-force")
 
     def take_away(self) -> None:
-        """What the function set up beside routes, when nothing is forwarded any more; harmless
+        """Remove what the function set up beside routes; nothing is forwarded any more. Harmless
         when it is gone, or its host."""
 
     def _ip(self, lines: Sequence[str], *options: str) -> None:
@@ -162,14 +203,39 @@ class KernelForwarding(RunningFunction):
         )
 
 
+class KernelFunction(NetworkFunction):
+    """A VNF type whose packets the host's kernel forwards; it knows nothing of NSH."""
+
+    nsh_aware = False
+    interfaces = 2
+    running: ClassVar[type[KernelForwarding]] = KernelForwarding
+    """What `start` launches."""
+
+    @classmethod
+    def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
+        """`ip`, `sysctl`, and the type's own."""
+        return [*requirements(), *cls.own_requirements(knobs)]
+
+    @classmethod
+    def own_requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
+        """What the type needs beyond kernel forwarding."""
+        return []
+
+    @classmethod
+    def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
+        """See NetworkFunction.start."""
+        return cls.running.launch(host, attachment, knobs)
+
+
 def _forwarding(interface: str) -> str:
     return f"net/ipv4/conf/{interface}/forwarding"
 
 
 def _forwarding_settings(interfaces: Sequence[str]) -> dict[str, str]:
-    """Forward what comes in by these interfaces, from whatever source; send no redirects (`all` or
-    the interface's own would do for these two, so that both are set). Where two interfaces are in
-    one subnet, each answers ARP for its own address alone. No chatter of IPv6."""
+    """Forward what arrives at these interfaces, from any source; send no redirects (`all` or the
+    interface's own setting is enough to turn either on, so both are set). Where two interfaces are
+    in one subnet, each answers ARP for its own address alone. No IPv6 traffic of the host itself.
+    """
     settings = {"net/ipv4/conf/all/rp_filter": "0", "net/ipv4/conf/all/send_redirects": "0"}
     for interface in interfaces:
         scope = f"net/ipv4/conf/{interface}"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from sfcperf.vnfs.nsh.errors import NshError
-from sfcperf.vnfs.nsh.header import ETHERTYPE, Nsh
-from sfcperf.vnfs.nsh.vxlan_gpe import NEXT_NSH, UDP_PORT, VxlanGpe
+from sfcperf.vnfs.nsh import ETHERTYPE, NEXT_NSH, UDP_PORT, Nsh, NshError, VxlanGpe
 
 _ETHERNET = 14
 _IPV4 = 0x0800

@@ -15,29 +15,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from sfcperf.active.ab_doubts import doubts
 from sfcperf.active.ab_output import AbOutput, parse, parse_percentiles
-from sfcperf.active.base import Probe, ProbeResult
-from sfcperf.active.losses import EndpointLosses
-from sfcperf.active.samples import samples
-from sfcperf.active.tool_run import ToolOutput, run_tool
-from sfcperf.active.web_server import OBJECT_URI, start_web_server
+from sfcperf.active.base import ProbeResult, samples
+from sfcperf.active.tool_run import ToolOutput
+from sfcperf.active.web_server import (
+    OBJECT_URI,
+    PARAMETERS,
+    SHORTEST_S,
+    WebProbe,
+    saturation_doubts,
+)
 from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
-from sfcperf.hosts.base import Process
-from sfcperf.hosts.procfs import process_cpu_s
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Requirement
+from sfcperf.plugins import Requirement, object_schema
 from sfcperf.results.values import Metric
 
 _TYPICAL_REQUESTS_PER_S = 3_000
 """For the estimate of the duration only."""
 _COMMAND_TIMEOUT_S = 30.0
 _TABLE = "ab-percentiles.csv"
-_STEP_S = 0.001
-"""In which ab tells the duration."""
 
 _METRICS = (
     Metric(
@@ -61,15 +60,13 @@ _METRICS = (
 )
 
 
-class Ab(Probe):
+class Ab(WebProbe):
     """HTTP requests from ab to an nginx that the probe starts on the server endpoint."""
 
     name = "ab"
     title = "HTTP requests per second, and percentiles of their time (ApacheBench)"
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
+    parameters = object_schema(
+        {
             "requests": {
                 "type": "integer",
                 "minimum": 100,
@@ -90,27 +87,12 @@ class Ab(Probe):
                 "description": "Whether a connection serves one request after the other; else each "
                 "request has one of its own.",
             },
-            "object_bytes": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 100_000_000,
-                "default": 1024,
-                "description": "Size of the object that is fetched, bytes.",
-            },
             "timeout_s": {
                 "type": "integer",
                 "minimum": 1,
                 "maximum": 60,
                 "default": 5,
                 "description": "When nothing came back for so long, seconds, the test has failed.",
-            },
-            "max_duration_s": {
-                "type": "number",
-                "minimum": 1,
-                "maximum": 86_400,
-                "default": 120,
-                "description": "A test that takes longer than this, seconds, is stopped and has "
-                "failed.",
             },
             "port": {
                 "type": "integer",
@@ -129,12 +111,9 @@ class Ab(Probe):
                 "description": "TCP ports that nginx serves at: the backends of a load balancer. "
                 "Absent: port.",
             },
-        },
-    }
-
-    def __init__(self, parameters: Mapping[str, Any]) -> None:
-        super().__init__(parameters)
-        self._server: Process | None = None
+            **PARAMETERS,
+        }
+    )
 
     @classmethod
     def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
@@ -144,10 +123,7 @@ class Ab(Probe):
     @classmethod
     def requirements(cls) -> list[Requirement]:
         """ab at the client, nginx at the server."""
-        return [
-            tool("ab", "apache2-utils", ["ab", "-V"]),
-            tool("nginx", "nginx", ["nginx", "-v"]),
-        ]
+        return [tool("ab", "apache2-utils", ["ab", "-V"]), *super().requirements()]
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
@@ -160,34 +136,20 @@ class Ab(Probe):
         each = 1 if parameters["keep_alive"] else 3
         return int(parameters["requests"] * each // 2)
 
-    @classmethod
-    def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
-        """HTTP over TCP."""
-        return frozenset({"tcp"})
-
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
         """Start nginx; one round of requests, so that no measured one waits for ARP."""
         asked = self.parameters
-        port, *more = asked.get("server_ports", [asked["port"]])
-        self._server = start_web_server(
-            deployment.server,
-            port=port,
-            more_ports=more,
-            object_bytes=asked["object_bytes"],
-            raw_dir=raw_dir,
-        )
+        self.serve(deployment, raw_dir, asked.get("server_ports", [asked["port"]]))
         self._ab(deployment, raw_dir, "ab-warmup", asked["concurrency"])
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
         """Load the chain. Raises MeasurementError when there was not one good reply."""
         table = self._table(deployment)
-        before, cpu_before_s = EndpointLosses.read(deployment), self._server_cpu_s(deployment)
+        before = self.endpoint_use(deployment)
         output = self._ab(deployment, raw_dir, "ab", self.parameters["requests"], table)
-        server_cpu_s = self._server_cpu_s(deployment) - cpu_before_s
-        losses = EndpointLosses.read(deployment).since(before)
+        use = self.endpoint_use(deployment).since(before)
         seen = _read(output)
-        # Over the time of the test alone: starting a tool on another machine takes a while.
-        server_cpu_ratio = server_cpu_s / max(seen.duration_s, _STEP_S)
+        server_cpu_ratio = use.server_cpu_ratio(seen.duration_s)
         deployment.client.host.get(table, raw_dir / table.name)
         notes = {
             "requests": seen.requests,
@@ -197,20 +159,14 @@ class Ab(Probe):
             "failures": dict(seen.failures),
             "client_cpu_ratio": None if output.cpu_ratio is None else round(output.cpu_ratio, 3),
             "server_cpu_ratio": round(server_cpu_ratio, 3),
-            "sender_interface_drops": losses.tx_drops,
+            "sender_interface_drops": use.losses.tx_drops,
         }
         reasons = doubts(seen, self.parameters, output.cpu_ratio, server_cpu_ratio)
         return ProbeResult(
             samples(_METRICS, _values(seen, raw_dir / table.name)),
-            (*reasons, *losses.of_interface(deployment.client)),
+            (*reasons, *use.losses.of_interface(deployment.client)),
             notes,
         )
-
-    def cleanup(self) -> None:
-        """Stop nginx."""
-        if self._server is not None:
-            self._server.stop()
-            self._server = None
 
     def _ab(
         self,
@@ -226,14 +182,7 @@ class Ab(Probe):
         argv += ["-s", str(asked["timeout_s"]), *(["-k"] if asked["keep_alive"] else [])]
         argv += [] if table is None else ["-e", str(table)]
         argv.append(f"http://{deployment.server.address}:{asked['port']}{OBJECT_URI}")
-        return run_tool(
-            deployment.client.host,
-            argv,
-            timeout_s=asked["max_duration_s"],
-            stdout=raw_dir / f"{name}.txt",
-            stderr=raw_dir / f"{name}.stderr.txt",
-            meter_cpu=True,
-        )
+        return self.run(deployment, raw_dir, name, argv, meter_cpu=True)
 
     def _table(self, deployment: Deployment) -> Path:
         """Where ab is to write its percentiles, on the client; none of an earlier test is there."""
@@ -243,16 +192,9 @@ class Ab(Probe):
         host.run(["rm", "-f", str(table)], timeout_s=_COMMAND_TIMEOUT_S)
         return table
 
-    def _server_cpu_s(self, deployment: Deployment) -> float:
-        if self._server is None or self._server.poll() is not None:
-            raise MeasurementError("nginx does not run", hint="see nginx.stderr.txt of the trial")
-        return process_cpu_s(deployment.server.host.read_text(f"/proc/{self._server.pid}/stat"))
-
 
 def _read(output: ToolOutput) -> AbOutput:
-    """Raises MeasurementError when ab failed or has not one good reply."""
-    if output.returncode != 0:
-        raise MeasurementError(f"ab failed: {output.complaint()}")
+    """Raises MeasurementError when there is not one good reply."""
     seen = parse(output.stdout)
     if seen.good == 0:
         raise MeasurementError(
@@ -274,3 +216,34 @@ def _values(seen: AbOutput, table: Path) -> dict[str, float | None]:
         "request_time_max_us": times_us[100],
         "errors": seen.requests - seen.good,
     }
+
+
+def doubts(
+    seen: AbOutput,
+    asked: Mapping[str, Any],
+    client_cpu_ratio: float | None,
+    server_cpu_ratio: float,
+) -> list[str]:
+    """Why the numbers of a test should not be believed. `asked` are the probe's parameters, CPU
+    ratios are of one CPU each (None: ab ended before it was looked at)."""
+    reasons = []
+    if seen.requests < asked["requests"]:
+        reasons.append(f"ab made {seen.requests} of the {asked['requests']} requests asked for")
+    if seen.failed or seen.write_errors:
+        causes = ", ".join(f"{cause} {count}" for cause, count in seen.failures.items())
+        reasons.append(
+            f"{seen.failed} requests failed ({causes or 'no cause given'}): they ended early "
+            "and made room for others, so the rate is not what the chain carries"
+        )
+    if seen.not_2xx or seen.document_bytes != asked["object_bytes"]:
+        reasons.append(
+            f"the server did not serve the object: {seen.not_2xx} other replies, "
+            f"first reply of {seen.document_bytes} bytes"
+        )
+    reasons += saturation_doubts("sender", "ab", client_cpu_ratio)
+    reasons += saturation_doubts("server", "nginx", server_cpu_ratio)
+    if seen.duration_s < SHORTEST_S:
+        reasons.append(
+            f"the test took {seen.duration_s:g} s, too short to be timed: raise requests"
+        )
+    return reasons

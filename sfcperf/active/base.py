@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Plugin, Requirement, commands
+from sfcperf.plugins import Instrument
 from sfcperf.results.values import Metric, Sample
 
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """What a probe brings back."""
+    """What a probe measured."""
 
     samples: tuple[Sample, ...]
     untrusted: tuple[str, ...] = ()
@@ -24,38 +24,43 @@ class ProbeResult:
     notes: Mapping[str, Any] = field(default_factory=dict)
     """Further facts for the record (CPU use of the sender, congestion control, ...)."""
     series: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    """Metric -> what its sample was made of, in order of time and in the metric's unit: each
-    echo's RTT, the rate in each second. Empty for what a tool tells only as a whole."""
+    """Metric -> the values behind its sample, in order of time and in the metric's unit: each
+    echo's RTT, the rate in each second. A tool that reports only a total gives none."""
 
 
-class Probe(Plugin, ABC):
-    """Made once per trial with validated parameters; sees only the deployment and its hosts.
+def samples(metrics: Iterable[Metric], values: Mapping[str, float | None]) -> tuple[Sample, ...]:
+    """A sample per metric that has a value, in the order of `metrics`, in the metric's unit.
 
-    Life cycle: `prepare` (start servers), `measure`, `cleanup` (always called). What the tools
-    print goes unparsed to files in `raw_dir`.
+    None: the trial gave no number for it (the jitter of a single reply). Raises KeyError for a
+    metric without a value.
     """
+    return tuple(
+        Sample(metric.name, metric.unit, float(value))
+        for metric in metrics
+        if (value := values[metric.name]) is not None
+    )
 
-    name: ClassVar[str]
 
-    def __init__(self, parameters: Mapping[str, Any]) -> None:
-        # On the class the schema, on the object its values.
-        self.parameters = parameters  # type: ignore[misc]
+class Probe(Instrument):
+    """An active measurement. One object makes one trial.
+
+    The order of calls is: `metrics`, `label`, `duration_s`, `expected_packets` and `ip_protocols`
+    when a workflow is loaded and planned; then, on one thread, `prepare`, `measure` and `cleanup`,
+    which is called also when one of the others raised. Monitors observe while `measure` runs.
+
+    `parameters` are validated and complete, units in their names. What the tools print goes
+    unparsed to files in `raw_dir`, an existing folder of this trial; a trial that is retried finds
+    the files of the attempt before, and replaces them.
+
+    `prepare` and `measure` raise MeasurementError when there is no result; the trial has failed
+    then. A result that exists and should not be believed is no error: `ProbeResult.untrusted` says
+    why.
+    """
 
     @classmethod
     @abstractmethod
     def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
-        """What `measure` reports with these parameters."""
-
-    @classmethod
-    @abstractmethod
-    def requirements(cls) -> list[Requirement]:
-        """Tools that must be installed."""
-
-    @classmethod
-    def tools(cls) -> tuple[str, ...]:
-        """Commands that it calls on hosts, beyond those of POSIX, so that a driver can carry them
-        to a host that lacks them. Binaries of sfcperf's own it carries itself (`Host.program`)."""
-        return commands(cls.requirements())
+        """What `measure` reports with these parameters. A trial may lack a sample of one."""
 
     @classmethod
     def label(cls, parameters: Mapping[str, Any]) -> str:
@@ -65,20 +70,20 @@ class Probe(Plugin, ABC):
     @classmethod
     @abstractmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
-        """Expected time of `measure`, for plans and progress bars."""
+        """Expected time of `measure`, seconds, for plans and progress bars."""
 
     @classmethod
     @abstractmethod
     def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
-        """At least so many packets cross the chain in each trial: the control module checks the
-        counters of every SF against it."""
+        """At least this many packets cross the chain in each trial: the counters of every SF are
+        checked against it, so that it must hold for a chain that loses some, too."""
 
     @classmethod
     def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
         """What the measured packets are, of `icmp`, `tcp` and `udp`; empty: not known.
 
-        The loader refuses a probe whose packets the classifier would not send into the chain. One
-        that says its protocols and has a parameter `port` means their destination port by it.
+        The loader refuses a probe whose packets the classifier would not send into the chain. For
+        one that returns protocols, a parameter `port` is their destination port.
         """
         return frozenset()
 
@@ -87,7 +92,7 @@ class Probe(Plugin, ABC):
 
     @abstractmethod
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
-        """Do it. Raises MeasurementError."""
+        """Measure, and return when done."""
 
     def cleanup(self) -> None:
         """Stop what `prepare` started; never raises for what has already gone."""

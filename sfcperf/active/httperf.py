@@ -22,20 +22,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from sfcperf.active.base import Probe, ProbeResult
+from sfcperf.active.base import ProbeResult, samples
 from sfcperf.active.httperf_output import HttperfOutput, parse
-from sfcperf.active.losses import EndpointLosses
-from sfcperf.active.samples import samples
-from sfcperf.active.tool_run import run_tool
-from sfcperf.active.web_server import OBJECT_URI, start_web_server
+from sfcperf.active.web_server import (
+    OBJECT_URI,
+    PARAMETERS,
+    SHORTEST_S,
+    WebProbe,
+    saturation_doubts,
+)
 from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
-from sfcperf.hosts.base import Process
-from sfcperf.hosts.procfs import process_cpu_s
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Requirement
+from sfcperf.plugins import Requirement, object_schema
 from sfcperf.results.values import Metric
 
 MAXIMUM = "maximum"
@@ -48,13 +49,7 @@ _FIRST_CALLS = 10
 _CALLS_FACTOR = 8
 _TELLING_S = 0.05
 """A test that took so long tells the rate well enough to choose the number of calls."""
-_STEP_S = 0.001
-"""In which httperf tells the duration."""
 _RATE_TOLERANCE = 0.05
-_SHORTEST_S = 0.1
-"""httperf prints the duration in steps of 1 ms: a shorter test is known to 1 % at best."""
-_SATURATED_SERVER = 0.95
-"""Share of one CPU from which nginx, a single thread, counts as the bottleneck."""
 
 _METRICS = (
     Metric("replies_per_s", "1/s", "HTTP replies per second", better="higher", primary=True),
@@ -80,15 +75,13 @@ _METRICS = (
 )
 
 
-class Httperf(Probe):
+class Httperf(WebProbe):
     """HTTP requests from httperf to an nginx that the probe starts on the server endpoint."""
 
     name = "httperf"
     title = "Rate of HTTP requests, response time and errors"
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
+    parameters = object_schema(
+        {
             "connections": {
                 "type": "integer",
                 "minimum": 1,
@@ -126,21 +119,7 @@ class Httperf(Probe):
                 "default": 5,
                 "description": "A connection or call without progress for so long has failed.",
             },
-            "object_bytes": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 100_000_000,
-                "default": 1024,
-                "description": "Size of the object that is fetched, bytes.",
-            },
-            "max_duration_s": {
-                "type": "number",
-                "minimum": 1,
-                "maximum": 86_400,
-                "default": 120,
-                "description": "A test that takes longer than this, seconds, is stopped and has "
-                "failed.",
-            },
+            **PARAMETERS,
             "port": {
                 "type": "integer",
                 "minimum": 1024,
@@ -149,13 +128,12 @@ class Httperf(Probe):
                 "description": "TCP port of the server.",
             },
         },
-        "if": {"properties": {"rate_per_s": {"const": MAXIMUM}}},
-        "then": {"properties": {"connections": {"maximum": 1000}}},
-    }
+        **{"if": {"properties": {"rate_per_s": {"const": MAXIMUM}}}},
+        then={"properties": {"connections": {"maximum": 1000}}},
+    )
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         super().__init__(parameters)
-        self._server: Process | None = None
         self._calls: int = parameters.get("calls_per_connection", 1)
 
     @classmethod
@@ -166,10 +144,7 @@ class Httperf(Probe):
     @classmethod
     def requirements(cls) -> list[Requirement]:
         """httperf at the client, nginx at the server."""
-        return [
-            tool("httperf", "httperf", ["httperf", "--version"]),
-            tool("nginx", "nginx", ["nginx", "-v"]),
-        ]
+        return [tool("httperf", "httperf", ["httperf", "--version"]), *super().requirements()]
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
@@ -189,31 +164,19 @@ class Httperf(Probe):
         calls: int = parameters.get("calls_per_connection", 1)
         return max(1, connections * (calls + 2) // 2)
 
-    @classmethod
-    def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
-        """HTTP over TCP."""
-        return frozenset({"tcp"})
-
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
         """Start nginx, and find out how many calls take as long as asked for."""
-        self._server = start_web_server(
-            deployment.server,
-            port=self.parameters["port"],
-            object_bytes=self.parameters["object_bytes"],
-            raw_dir=raw_dir,
-        )
         asked = self.parameters
+        self.serve(deployment, raw_dir, [asked["port"]])
         if asked["rate_per_s"] == MAXIMUM and "calls_per_connection" not in asked:
             self._calls = self._calls_that_take(asked["duration_s"], deployment, raw_dir)
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
         """Load the chain. Raises MeasurementError when there was not one good reply."""
-        before, cpu_before_s = EndpointLosses.read(deployment), self._server_cpu_s(deployment)
+        before = self.endpoint_use(deployment)
         seen = self._load(deployment, raw_dir, "httperf", self._calls)
-        server_cpu_s = self._server_cpu_s(deployment) - cpu_before_s
-        losses = EndpointLosses.read(deployment).since(before)
-        # Over the time of the test alone: starting a tool on another machine takes a while.
-        server_cpu_ratio = server_cpu_s / max(seen.duration_s, _STEP_S)
+        use = self.endpoint_use(deployment).since(before)
+        server_cpu_ratio = use.server_cpu_ratio(seen.duration_s)
         values = {
             "replies_per_s": seen.replies_per_s,
             "response_time_us": seen.response_us,
@@ -221,7 +184,8 @@ class Httperf(Probe):
             "connection_time_us": seen.connect_us,
             "errors": seen.errors.total,
         }
-        doubts = [*self._doubts(seen, server_cpu_ratio), *losses.of_interface(deployment.client)]
+        doubts = self._doubts(seen, server_cpu_ratio)
+        doubts += use.losses.of_interface(deployment.client)
         notes = {
             "connections": seen.connections,
             "calls_per_connection": self._calls,
@@ -232,15 +196,9 @@ class Httperf(Probe):
             "client_cpu_ratio": seen.client_cpu_ratio,
             "server_cpu_ratio": round(server_cpu_ratio, 3),
             "timeouts": seen.errors.client_timeout,
-            "sender_interface_drops": losses.tx_drops,
+            "sender_interface_drops": use.losses.tx_drops,
         }
         return ProbeResult(samples(_METRICS, values), tuple(doubts), notes)
-
-    def cleanup(self) -> None:
-        """Stop nginx."""
-        if self._server is not None:
-            self._server.stop()
-            self._server = None
 
     def _calls_that_take(self, duration_s: float, deployment: Deployment, raw_dir: Path) -> int:
         """Calls on each connection that take about duration_s at the rate seen now."""
@@ -263,27 +221,13 @@ class Httperf(Probe):
         argv += ["--num-calls", str(calls)]
         argv += ["--rate", str(_ALL_AT_ONCE_PER_S if rate == MAXIMUM else rate)]
         argv += ["--timeout", str(asked["timeout_s"])]
-        output = run_tool(
-            deployment.client.host,
-            argv,
-            timeout_s=asked["max_duration_s"],
-            stdout=raw_dir / f"{name}.txt",
-            stderr=raw_dir / f"{name}.stderr.txt",
-        )
-        if output.returncode != 0:
-            raise MeasurementError(f"httperf failed: {output.complaint()}")
-        seen = parse(output.stdout)
+        seen = parse(self.run(deployment, raw_dir, name, argv).stdout)
         if seen.status["2xx"] == 0:
             raise MeasurementError(
                 f"no good reply to {seen.requests} requests on {seen.connections} connections "
                 f"({seen.errors.total} errors, status {dict(seen.status)})"
             )
         return seen
-
-    def _server_cpu_s(self, deployment: Deployment) -> float:
-        if self._server is None or self._server.poll() is not None:
-            raise MeasurementError("nginx does not run", hint="see nginx.stderr.txt of the trial")
-        return process_cpu_s(deployment.server.host.read_text(f"/proc/{self._server.pid}/stat"))
 
     def _doubts(self, seen: HttperfOutput, server_cpu_ratio: float) -> list[str]:
         asked, errors = self.parameters, seen.errors
@@ -303,12 +247,8 @@ class Httperf(Probe):
             doubts.append(f"the server did not serve the object: status {dict(seen.status)}")
         if errors.connection_refused:
             doubts.append(f"the server refused {errors.connection_refused} connections")
-        if server_cpu_ratio >= _SATURATED_SERVER:
-            doubts.append(
-                f"the server was saturated (nginx used {server_cpu_ratio:.0%} of a CPU): the rate "
-                "is its own, not the chain's"
-            )
-        if seen.duration_s < _SHORTEST_S:
+        doubts += saturation_doubts("server", "nginx", server_cpu_ratio)
+        if seen.duration_s < SHORTEST_S:
             doubts.append(
                 f"the test took {seen.duration_s:g} s, too short to be timed: raise "
                 "calls_per_connection or leave it out"

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from sfcperf.active.base import Probe, ProbeResult
+from sfcperf.active.base import ProbeResult, samples
 from sfcperf.active.iperf3_output import Iperf3Output, parse
 from sfcperf.active.losses import EndpointLosses
 from sfcperf.active.mtu import UDP_HEADER_BYTES, check_payload, largest_payload_bytes
-from sfcperf.active.samples import samples
-from sfcperf.active.server import start_server
-from sfcperf.active.socket_buffers import largest_buffer_bytes
+from sfcperf.active.server import ServerProbe, start_server
 from sfcperf.active.tool_run import ToolOutput, run_tool
 from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
-from sfcperf.hosts.base import Process
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Requirement
+from sfcperf.plugins import Requirement, object_schema
 from sfcperf.results.values import Metric
 
 MAXIMUM = "maximum"
@@ -33,6 +30,7 @@ _LEAST_PACKETS_PER_S = 10
 """A chain that carries less at "maximum" is taken for one that is not crossed."""
 _LEAST_SEGMENT_BYTES = 88
 """Least MSS that Linux accepts."""
+_BUFFER_LIMITS = ("/proc/sys/net/core/rmem_max", "/proc/sys/net/core/wmem_max")
 _TYPICAL_SEGMENT_BYTES = 65_536
 """Largest segment that offloads hand over as one packet."""
 
@@ -60,17 +58,15 @@ _UDP = (
 )
 
 
-class Iperf3(Probe):
+class Iperf3(ServerProbe):
     """One iperf3 test. At the rate "maximum", TCP sends as its congestion control allows and UDP
     as fast as the client can: more than the chain carries is meant, and what arrives is the
     chain's throughput."""
 
     name = "iperf3"
     title = "Goodput of TCP or UDP, with loss, jitter and retransmissions"
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
+    parameters = object_schema(
+        {
             "protocol": {
                 "enum": ["tcp", "udp"],
                 "default": "tcp",
@@ -151,7 +147,7 @@ class Iperf3(Probe):
                 "description": "TCP and UDP port of the server.",
             },
         },
-        "allOf": [
+        allOf=[
             {
                 "if": {"properties": {"protocol": {"const": "udp"}}, "required": ["protocol"]},
                 "then": {"properties": {"congestion": False, "write_bytes": False}},
@@ -162,11 +158,7 @@ class Iperf3(Probe):
                 },
             }
         ],
-    }
-
-    def __init__(self, parameters: Mapping[str, Any]) -> None:
-        super().__init__(parameters)
-        self._server: Process | None = None
+    )
 
     @classmethod
     def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
@@ -247,12 +239,6 @@ class Iperf3(Probe):
             self._notes(seen, losses),
             {"rate_bps": seen.received_each_bps},
         )
-
-    def cleanup(self) -> None:
-        """Stop the server."""
-        if self._server is not None:
-            self._server.stop()
-            self._server = None
 
     def _client(self, deployment: Deployment, raw_dir: Path) -> ToolOutput:
         return run_tool(
@@ -345,3 +331,17 @@ def _limit_in_endpoints(seen: Iperf3Output) -> str | None:
     if seen.receiver_cpu_percent >= _BUSY_PERCENT:
         return "the receiver used a whole CPU: it, not the chain, may be the limit"
     return None
+
+
+def largest_buffer_bytes(deployment: Deployment, wanted: int) -> int | None:
+    """`wanted`, or the least of the hosts' limits when that is smaller.
+
+    None when a host does not show its limits (before Linux 6.9 a container with a network
+    namespace of its own has no such files): then nothing is known that would surely be granted.
+    """
+    hosts = (deployment.client.host, deployment.server.host)
+    try:
+        limits = [int(host.read_text(path)) for host in hosts for path in _BUFFER_LIMITS]
+    except (MeasurementError, ValueError):
+        return None
+    return min(wanted, *limits)

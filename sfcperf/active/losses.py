@@ -8,10 +8,11 @@ was too slow to read are RcvbufErrors.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sfcperf.errors import MeasurementError
-from sfcperf.hosts.procfs import interface_counters, udp_counters
+from sfcperf.hosts.procfs import interface_counters, protocol_counters
 from sfcperf.management.deployment import Deployment, Endpoint
 
 
@@ -73,8 +74,8 @@ class EndpointLosses:
         return reasons
 
 
-def _udp(endpoint: Endpoint) -> dict[str, int]:
-    return dict(udp_counters(endpoint.host.read_text("/proc/net/snmp")))
+def _udp(endpoint: Endpoint) -> Mapping[str, int]:
+    return protocol_counters(endpoint.host.read_text("/proc/net/snmp"), "Udp")
 
 
 def _tx_drops(endpoint: Endpoint) -> int:

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
-from typing import Any, ClassVar
+from typing import Any
 
-from sfcperf.active.base import Probe, ProbeResult
+from sfcperf.active.base import Probe, ProbeResult, samples
 from sfcperf.active.losses import EndpointLosses
 from sfcperf.active.mtu import ICMP_HEADER_BYTES, check_payload
 from sfcperf.active.ping_output import PingOutput, parse
-from sfcperf.active.samples import samples
 from sfcperf.active.tool_run import ToolOutput, last_lines, run_tool
 from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Requirement
+from sfcperf.plugins import Requirement, object_schema
 from sfcperf.results.values import Metric
 
 _TIMEOUT_MARGIN_S = 15.0
@@ -47,10 +46,8 @@ class Ping(Probe):
 
     name = "ping"
     title = "Round-trip time, jitter and loss of ICMP echo"
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
+    parameters = object_schema(
+        {
             "count": {
                 "type": "integer",
                 "minimum": 2,
@@ -81,8 +78,8 @@ class Ping(Probe):
                 "default": 1,
                 "description": "How long the last replies are waited for, seconds.",
             },
-        },
-    }
+        }
+    )
 
     @classmethod
     def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:

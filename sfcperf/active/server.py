@@ -1,10 +1,11 @@
-"""A server on an endpoint: started, listening, and stopped again."""
+"""A server on an endpoint, from its start until it is stopped, and the probes that need one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
+from sfcperf.active.base import Probe
 from sfcperf.active.tool_run import last_lines
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host, Process
@@ -12,6 +13,18 @@ from sfcperf.hosts.patience import Patience
 from sfcperf.hosts.procfs import tcp_listening_ports
 
 _POLL_S = 0.01
+
+
+class ServerProbe(Probe):
+    """A probe whose server `prepare` starts."""
+
+    _server: Process | None = None
+
+    def cleanup(self) -> None:
+        """Stop the server."""
+        if self._server is not None:
+            self._server.stop()
+            self._server = None
 
 
 def start_server(

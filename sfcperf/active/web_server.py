@@ -1,16 +1,49 @@
-"""nginx as the far end of httperf and ab: one process and object, nothing of the system's nginx."""
+"""nginx as the far end of httperf and ab, and what these two probes share.
+
+nginx runs as one process that serves one object, with nothing of the system's configuration.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Final
 
-from sfcperf.active.server import start_server
-from sfcperf.hosts.base import Process
-from sfcperf.management.deployment import Endpoint
+from sfcperf.active.losses import EndpointLosses
+from sfcperf.active.server import ServerProbe, start_server
+from sfcperf.active.tool_run import ToolOutput, run_tool
+from sfcperf.environment.tools import tool
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.procfs import process_cpu_s
+from sfcperf.management.deployment import Deployment
+from sfcperf.plugins import Requirement
 
 OBJECT_URI = "/object"
+SATURATED = 0.95
+"""Share of one CPU from which a single thread, such as nginx, counts as the bottleneck."""
+SHORTEST_S = 0.1
+"""The tools print the duration in steps of 1 ms: a shorter test is known to 1 % at best."""
+_STEP_S = 0.001
 _MAKE_TIMEOUT_S = 30.0
+
+PARAMETERS: Final[Mapping[str, Any]] = {
+    "object_bytes": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 100_000_000,
+        "default": 1024,
+        "description": "Size of the object that is fetched, bytes.",
+    },
+    "max_duration_s": {
+        "type": "number",
+        "minimum": 1,
+        "maximum": 86_400,
+        "default": 120,
+        "description": "A test that takes longer than this, seconds, is stopped and has failed.",
+    },
+}
+"""Schemas of the parameters that every WebProbe has."""
 
 # Every path is relative to the prefix. One process without a master: it keeps the rights of who
 # started it (so it can read the object), and when it is killed no worker is left behind. It looks
@@ -43,32 +76,100 @@ http {{
 """
 
 
-def start_web_server(
-    server: Endpoint, *, port: int, object_bytes: int, raw_dir: Path, more_ports: Sequence[int] = ()
-) -> Process:
-    """Serve an object of object_bytes (zeros) at OBJECT_URI, on the endpoint's address alone.
+@dataclass(frozen=True)
+class EndpointUse:
+    """What the endpoints lost and used; cumulated, or a difference."""
 
-    `more_ports` serve it as well, as the backends of a load balancer do. Returns when nginx
-    listens; raises MeasurementError when it does not. Its folder is in the host's workdir and goes
-    with it; its configuration stays in raw_dir as well.
-    """
-    host = server.host
-    prefix = host.workdir / f"nginx-{port}"
-    configuration = raw_dir / "nginx.conf"
-    listen = "\n".join(
-        f"        listen {server.address}:{each} backlog=4096;" for each in (port, *more_ports)
-    )
-    configuration.write_text(_CONFIGURATION.format(listen=listen, uri=OBJECT_URI))
-    host.put(configuration, prefix / "nginx.conf")
-    # A hole: however large the object, it is made at once, where it is served, without a copy here.
-    path = prefix / OBJECT_URI.removeprefix("/")
-    host.run(["truncate", "-s", str(object_bytes), str(path)], timeout_s=_MAKE_TIMEOUT_S)
-    # -e: before it reads its configuration, nginx would open the log that it was built with.
-    argv = ["nginx", "-e", "stderr", "-p", str(prefix), "-c", "nginx.conf"]
-    return start_server(
-        host,
-        argv,
-        port=port,
-        stdout=raw_dir / "nginx.txt",
-        stderr=raw_dir / "nginx.stderr.txt",
-    )
+    losses: EndpointLosses
+    server_cpu_s: float
+    """CPU time of nginx."""
+
+    def since(self, earlier: EndpointUse) -> EndpointUse:
+        """What was added since `earlier`."""
+        return EndpointUse(
+            self.losses.since(earlier.losses), self.server_cpu_s - earlier.server_cpu_s
+        )
+
+    def server_cpu_ratio(self, duration_s: float) -> float:
+        """CPU time of nginx over the test alone: starting a tool on another machine takes a
+        while."""
+        return self.server_cpu_s / max(duration_s, _STEP_S)
+
+
+class WebProbe(ServerProbe):
+    """HTTP requests from a tool on the client to an nginx that the probe starts on the server."""
+
+    @classmethod
+    def requirements(cls) -> list[Requirement]:
+        """nginx at the server."""
+        return [tool("nginx", "nginx", ["nginx", "-v"])]
+
+    @classmethod
+    def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
+        """HTTP over TCP."""
+        return frozenset({"tcp"})
+
+    def serve(self, deployment: Deployment, raw_dir: Path, ports: Sequence[int]) -> None:
+        """Serve an object (zeros) at OBJECT_URI on these ports of the server's address alone.
+
+        Returns when nginx listens; raises MeasurementError when it does not. Its folder is in the
+        host's workdir and goes with it; its configuration stays in raw_dir as well.
+        """
+        host, address = deployment.server.host, deployment.server.address
+        prefix = host.workdir / f"nginx-{ports[0]}"
+        configuration = raw_dir / "nginx.conf"
+        listen = "\n".join(f"        listen {address}:{port} backlog=4096;" for port in ports)
+        configuration.write_text(_CONFIGURATION.format(listen=listen, uri=OBJECT_URI))
+        host.put(configuration, prefix / "nginx.conf")
+        # A hole: however large the object, it is created at once, where it is served.
+        path = prefix / OBJECT_URI.removeprefix("/")
+        size = str(self.parameters["object_bytes"])
+        host.run(["truncate", "-s", size, str(path)], timeout_s=_MAKE_TIMEOUT_S)
+        self._server = start_server(
+            host,
+            # -e: nginx opens the log that it was built with before it reads its configuration.
+            ["nginx", "-e", "stderr", "-p", str(prefix), "-c", "nginx.conf"],
+            port=ports[0],
+            stdout=raw_dir / "nginx.txt",
+            stderr=raw_dir / "nginx.stderr.txt",
+        )
+
+    def run(
+        self,
+        deployment: Deployment,
+        raw_dir: Path,
+        name: str,
+        argv: Sequence[str],
+        *,
+        meter_cpu: bool = False,
+    ) -> ToolOutput:
+        """Run the tool on the client; its outputs go to files named after `name`. Raises
+        MeasurementError when it fails."""
+        output = run_tool(
+            deployment.client.host,
+            argv,
+            timeout_s=self.parameters["max_duration_s"],
+            stdout=raw_dir / f"{name}.txt",
+            stderr=raw_dir / f"{name}.stderr.txt",
+            meter_cpu=meter_cpu,
+        )
+        if output.returncode != 0:
+            raise MeasurementError(f"{argv[0]} failed: {output.complaint()}")
+        return output
+
+    def endpoint_use(self, deployment: Deployment) -> EndpointUse:
+        """As of now. Raises MeasurementError when nginx does not run."""
+        if self._server is None or self._server.poll() is not None:
+            raise MeasurementError("nginx does not run", hint="see nginx.stderr.txt of the trial")
+        stat = deployment.server.host.read_text(f"/proc/{self._server.pid}/stat")
+        return EndpointUse(EndpointLosses.read(deployment), process_cpu_s(stat))
+
+
+def saturation_doubts(who: str, tool_name: str, cpu_ratio: float | None) -> list[str]:
+    """Why the rate may be that of an endpoint; `cpu_ratio` None: it ended before it was seen."""
+    if cpu_ratio is None or cpu_ratio < SATURATED:
+        return []
+    return [
+        f"the {who} was saturated ({tool_name} used {cpu_ratio:.0%} of a CPU): the rate is its "
+        "own, not the chain's"
+    ]

@@ -9,6 +9,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from sfcperf.errors import MeasurementError
+from sfcperf.hosts.base import Host
 
 _TCP_LISTEN = "0A"
 """TCP_LISTEN of include/net/tcp_states.h, as /proc/net/tcp prints it."""
@@ -64,11 +65,13 @@ def memory_bytes(meminfo: str) -> tuple[int, int]:
     return total * _BYTES_PER_KIB, available * _BYTES_PER_KIB
 
 
-def udp_counters(net_snmp: str) -> Mapping[str, int]:
-    """/proc/net/snmp: the UDP counters of RFC 4113 and Linux's own (SndbufErrors, ...)."""
-    rows = [line.split()[1:] for line in net_snmp.splitlines() if line.startswith("Udp:")]
+def protocol_counters(net_snmp: str, protocol: str) -> Mapping[str, int]:
+    """/proc/net/snmp: the counters of `Ip` (names of RFC 4293) or `Udp` (RFC 4113, and Linux's own,
+    such as SndbufErrors). Raises MeasurementError for any other text."""
+    lines = net_snmp.splitlines()
+    rows = [line.split()[1:] for line in lines if line.startswith(f"{protocol}:")]
     if len(rows) != 2 or len(rows[0]) != len(rows[1]):
-        raise MeasurementError("/proc/net/snmp has no UDP counters")
+        raise MeasurementError(f"/proc/net/snmp has no {protocol} counters")
     return dict(zip(rows[0], _integers(" ".join(rows[1]), "/proc/net/snmp"), strict=True))
 
 
@@ -133,6 +136,14 @@ def process_cpu_s(stat: str) -> float:
     if len(fields) < 15:
         raise MeasurementError("not a line of /proc/PID/stat")
     return sum(_integers(" ".join(fields[11:15]), "/proc/PID/stat")) / USER_HZ
+
+
+def used_cpu_s(host: Host, pid: int) -> float:
+    """CPU time that a process of a host has used, as of `process_cpu_s`; 0 when the host does not
+    know it any more, so ask before it is waited for."""
+    with suppress(MeasurementError):
+        return process_cpu_s(host.read_text(f"/proc/{pid}/stat"))
+    return 0.0
 
 
 def _integers(text: str, file: str) -> list[int]:

@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.sampling import INTERVAL, Look, SamplingMonitor
+from sfcperf.plugins import object_schema
 from sfcperf.results.values import Observation
 
 PREFIX = "outside_"
@@ -51,11 +51,7 @@ class DiagnosticsMonitor(SamplingMonitor):
         "one or two requests to the cloud's API per VM and interval, which its hypervisor answers: "
         "some ms of its CPU time; nothing in the VMs"
     )
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {"interval_s": {**INTERVAL, "minimum": 0.5, "default": 5}},
-    }
+    parameters = object_schema({"interval_s": {**INTERVAL, "minimum": 0.5, "default": 5}})
 
     def begin(self, deployment: Deployment) -> None:
         """See SamplingMonitor.begin."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from typing import Any, ClassVar
 
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.procfs import InterfaceCounters, interface_counters
 from sfcperf.management.deployment import Deployment, Hop
-from sfcperf.passive.sampling import INTERVAL, Look, SamplingMonitor
+from sfcperf.passive.sampling import Look, SamplingMonitor
 from sfcperf.results.values import Observation
 
 _BITS_PER_BYTE = 8
@@ -32,11 +31,6 @@ class InterfaceMonitor(SamplingMonitor):
         "reads /proc/net/dev once per host and interval, in this machine without starting a "
         "process; in a VM a round trip of SSH, some ms of its CPU time"
     )
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {"interval_s": INTERVAL},
-    }
 
     def begin(self, deployment: Deployment) -> None:
         """See SamplingMonitor.begin."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterator
 
-from sfcperf.management.deployment import Deployment, Meter
-from sfcperf.passive.sampling import INTERVAL, SamplingMonitor
+from sfcperf.passive.sampling import SamplingMonitor
 from sfcperf.results.values import Observation
 
 
@@ -20,15 +18,6 @@ class MemoryMonitor(SamplingMonitor):
         "reads one accounting file per instance and interval, in this machine without starting a "
         "process; in a VM a round trip of SSH, some ms of its CPU time"
     )
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {"interval_s": INTERVAL},
-    }
-
-    def begin(self, deployment: Deployment) -> None:
-        """See SamplingMonitor.begin."""
-        self._meters: Mapping[str, Meter] = deployment.meters
 
     def sample(self, time_ns: int) -> Iterator[Observation]:
         """One observation per instance."""

@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
@@ -15,7 +15,7 @@ from sfcperf.passive.base import Monitor
 from sfcperf.passive.pptmon_instance import Ended, Instance, end_all
 from sfcperf.passive.pptmon_observations import VISIBLE, lost_on_the_way, observations
 from sfcperf.passive.pptmon_placement import Placement, place, visible
-from sfcperf.plugins import Requirement
+from sfcperf.plugins import Requirement, object_schema
 from sfcperf.results.values import Observation
 from sfcperf.vnfs import binaries
 
@@ -43,10 +43,8 @@ class PptmonMonitor(Monitor):
         "BPF programs on each VNF's interfaces look at every packet (tens of ns) and rewrite the "
         "sampled ones; one mostly idle process per VNF, on the VNF's own CPUs"
     )
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
+    parameters = object_schema(
+        {
             "rate_hz": {
                 "type": "number",
                 "exclusiveMinimum": 0,
@@ -86,20 +84,18 @@ class PptmonMonitor(Monitor):
                 "own are refused). `backlog`: "
                 "bytes queued at the egress interface. `cpu`: use of the VNF's CPUs.",
             },
-            "filter": {
-                "type": "object",
-                "additionalProperties": False,
-                "default": {},
-                "description": "Packets to sample, as they look on their way from client to "
-                "server where they reach the first VNF; mirrored for the other direction.",
-                "properties": {
+            "filter": object_schema(
+                {
                     "protocol": {"enum": ["tcp", "udp"], "description": "Transport protocol."},
                     "source": {**_NETWORK, "description": "Address or prefix, IPv4 or IPv6."},
                     "destination": {**_NETWORK, "description": "The same of the destination."},
                     "source_port": {**_PORT, "description": "TCP or UDP port."},
                     "destination_port": {**_PORT, "description": "TCP or UDP port."},
                 },
-            },
+                default={},
+                description="Packets to sample, as they look on their way from client to server "
+                "where they reach the first VNF; mirrored for the other direction.",
+            ),
             "direction": {
                 "enum": ["forward", "reverse", "both"],
                 "default": "forward",
@@ -122,14 +118,14 @@ class PptmonMonitor(Monitor):
                 "of the VNFs behind, seconds: longer than a packet is on its way.",
             },
         },
-        "dependentSchemas": {
+        dependentSchemas={
             "rate_hz": {
                 "properties": {
                     "period_ms": {"not": {}, "description": "rate_hz or period_ms, not both"}
                 }
             }
         },
-    }
+    )
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         super().__init__(parameters)

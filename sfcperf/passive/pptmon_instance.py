@@ -12,7 +12,7 @@ from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
 from sfcperf.hosts.base import Process
 from sfcperf.hosts.patience import Patience
-from sfcperf.hosts.procfs import process_cpu_s
+from sfcperf.hosts.procfs import used_cpu_s
 from sfcperf.passive.pptmon_placement import Placement
 from sfcperf.vnfs.pptmon.events import Event, EventError, Failed, Ready, parse
 
@@ -118,18 +118,11 @@ class Instance:
                 return text[-_MOST_SAID:]
         return "it does not say why"
 
-    def _cpu_s(self) -> float:
-        """0 when its host does not know it any more: asked for before it is waited for."""
-        with suppress(MeasurementError):
-            stat = self.placement.host.read_text(f"/proc/{self.process.pid}/stat")
-            return process_cpu_s(stat)
-        return 0.0
-
 
 def end_all(instances: Sequence[Instance]) -> list[Ended]:
     """Detach them, in this order but without waiting for each, and read what they said; never
     raises for what went wrong with one."""
-    before = [(instance.process.poll(), instance._cpu_s()) for instance in instances]
+    before = [(i.process.poll(), used_cpu_s(i.placement.host, i.process.pid)) for i in instances]
     for instance in instances:
         instance.process.send_signal(signal.SIGTERM)
     return [instance._end(*state) for instance, state in zip(instances, before, strict=True)]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterator
 
 from sfcperf.hosts.procfs import ProcessStat, process_stat
-from sfcperf.management.deployment import Deployment, Meter
+from sfcperf.management.deployment import Deployment
 from sfcperf.passive.sampling import INTERVAL, Look, SamplingMonitor
+from sfcperf.plugins import object_schema
 from sfcperf.results.values import Observation
 
 
@@ -24,10 +24,8 @@ class ProcessMonitor(SamplingMonitor):
         "reads a file of /proc per process and interval, in this machine without starting a "
         "process; in a VM one command, some ten ms of its CPU time"
     )
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
+    parameters = object_schema(
+        {
             "interval_s": INTERVAL,
             "top": {
                 "type": "integer",
@@ -37,12 +35,12 @@ class ProcessMonitor(SamplingMonitor):
                 "description": "How many processes of each instance are kept at each sample: those "
                 "that used most CPU time.",
             },
-        },
-    }
+        }
+    )
 
     def begin(self, deployment: Deployment) -> None:
         """See SamplingMonitor.begin."""
-        self._meters: Mapping[str, Meter] = deployment.meters
+        super().begin(deployment)
         self._known: dict[tuple[str, int, int], ProcessStat] = {}
         self._looks: dict[str, float] = {}
         self._last_s = -math.inf

@@ -5,21 +5,20 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
 from sfcperf.hosts.base import Host, Process
 from sfcperf.hosts.patience import Patience
-from sfcperf.hosts.procfs import memory_bytes, process_cpu_s
+from sfcperf.hosts.procfs import memory_bytes, used_cpu_s
 from sfcperf.management.deployment import Deployment, Hop
 from sfcperf.packets import tcpdump_output
 from sfcperf.passive.base import Monitor
-from sfcperf.plugins import Requirement
+from sfcperf.plugins import Requirement, object_schema
 from sfcperf.results.values import Observation
 
 FILE_HEADER_BYTES = 24
@@ -66,10 +65,8 @@ class TcpdumpMonitor(Monitor):
         "rates and higher round-trip times; not for trials whose throughput counts. From a VM they "
         "come by SSH, which encrypts them there"
     )
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
+    parameters = object_schema(
+        {
             "hops": {
                 "type": "array",
                 "items": {"type": "string"},
@@ -101,8 +98,8 @@ class TcpdumpMonitor(Monitor):
                 "description": "Bound of the file of each hop, bytes. The capture ends after as "
                 "many packets as are sure to fit with snaplen bytes each.",
             },
-        },
-    }
+        }
+    )
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         super().__init__(parameters)
@@ -145,7 +142,7 @@ class TcpdumpMonitor(Monitor):
         if captures and self.wait_at_the_end:
             time.sleep(HANDED_OVER_S)
         for capture in captures:
-            self._cpu_s += _cpu_s(capture)
+            self._cpu_s += used_cpu_s(capture.hop.host, capture.process.pid)
             capture.process.stop()
         time_ns = time.time_ns()
         observations = [o for capture in captures for o in self._report(capture, time_ns)]
@@ -263,11 +260,3 @@ def _await_listening(capture: _Capture) -> None:
                 f"tcpdump does not capture at {capture.hop.name}: {said.strip() or silent}"
             )
         patience.pause()
-
-
-def _cpu_s(capture: _Capture) -> float:
-    """CPU time of a tcpdump, 0 when its host does not know it any more: asked for before it is
-    stopped and waited for."""
-    with suppress(MeasurementError):
-        return process_cpu_s(capture.hop.host.read_text(f"/proc/{capture.process.pid}/stat"))
-    return 0.0

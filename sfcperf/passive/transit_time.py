@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
@@ -28,7 +28,7 @@ from sfcperf.passive.tcpdump import (
     TcpdumpMonitor,
     buffer_kib,
 )
-from sfcperf.plugins import Requirement
+from sfcperf.plugins import Requirement, object_schema
 from sfcperf.results.percentiles import percentiles
 from sfcperf.results.values import Observation
 from sfcperf.workflow.defaults import with_defaults
@@ -75,10 +75,8 @@ class TransitTimeMonitor(Monitor):
         "µs per packet, part of it within the measured time): ground truth for pptmon at modest "
         "rates; not for trials whose throughput counts"
     )
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
+    parameters = object_schema(
+        {
             "functions": {
                 "type": "array",
                 "items": {"type": "string"},
@@ -119,8 +117,8 @@ class TransitTimeMonitor(Monitor):
                 "description": "Keep the captures (some 200 bytes per packet) in the trial's raw "
                 "folder.",
             },
-        },
-    }
+        }
+    )
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         super().__init__(parameters)

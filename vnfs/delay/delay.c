@@ -1,27 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sfc-delay: a synthetic function with a known processing time, for judging monitors.
  *
- * The kernel routes packets into a TUN device; each is given back after the delay, and the kernel
- * routes it on. So packets pass the tc hooks on both sides, which a packet socket would not let
- * them do. */
+ * The kernel routes packets into a TUN device; each is written back after the delay, and the kernel
+ * routes it on. So packets pass the tc hooks on both sides, which they would not with a packet
+ * socket. */
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/if_tun.h>
+#include <net/if.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "delay.h"
+#include "../common/report.h"
+#include "../common/signals.h"
+#include "../common/stats.h"
+#include "forward.h"
 
 struct work {
 	const struct options *options;
-	struct line *line;
+	struct queue *queue;
 	struct statistics statistics;
 	int tun;
 	int stop;
 	int status;
 };
+
+static unsigned long long value(const _Atomic uint64_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static void report_counters(const struct statistics *statistics)
+{
+	static unsigned long sequence;
+	unsigned long long forwarded = value(&statistics->forwarded);
+	unsigned long long full = value(&statistics->dropped_full);
+	unsigned long long send = value(&statistics->dropped_send);
+
+	sequence++;
+	fprintf(stats_begin(),
+		"{\"event\": \"counters\", \"sequence\": %lu, \"received\": %llu, "
+		"\"forwarded\": %llu, \"dropped\": %llu, \"drops\": {\"full\": %llu, "
+		"\"send\": %llu}, \"delay_sum_ns\": %llu, \"delay_min_ns\": %llu, "
+		"\"delay_max_ns\": %llu, \"sequence_end\": %lu}\n",
+		sequence, value(&statistics->received), forwarded, full + send, full, send,
+		value(&statistics->delay_sum_ns), forwarded ? value(&statistics->delay_min_ns) : 0,
+		value(&statistics->delay_max_ns), sequence);
+	stats_end(true);
+}
+
+/* A TUN device of IPv4 packets without extra header and without offloads; it goes with the
+ * descriptor. -1 after complain(). */
+static int tun_open(const char *name)
+{
+	/* No TUNSETOFFLOAD: the kernel completes checksums and segments before it hands packets
+	 * over. */
+	struct ifreq request = { .ifr_flags = IFF_TUN | IFF_NO_PI };
+	int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0) {
+		complain("cannot open /dev/net/tun: %s", strerror(errno));
+		return -1;
+	}
+	strncpy(request.ifr_name, name, IF_NAMESIZE - 1);
+	if (ioctl(fd, TUNSETIFF, &request)) {
+		complain("cannot create the TUN device %s: %s", name, strerror(errno));
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
 
 static void *run(void *argument)
 {
@@ -29,31 +81,29 @@ static void *run(void *argument)
 
 	/* Sleep as exactly as the timer can. */
 	prctl(PR_SET_TIMERSLACK, 1UL);
-	work->status = carry(work->options, work->tun, work->stop, work->line, &work->statistics);
+	work->status = forward_packets(work->options, work->tun, work->stop, work->queue,
+				       &work->statistics);
 	if (work->status)
 		kill(getpid(), SIGTERM);
 	return NULL;
 }
 
-/* Counters when asked, until SIGTERM or SIGINT; packets are carried by a thread of their own, so
- * that no report delays them. */
+/* Report counters until SIGTERM or SIGINT. A thread of its own forwards packets, so that no report
+ * delays them. */
 static int serve(struct work *work, const sigset_t *signals)
 {
 	pthread_t thread;
-	int taken, status;
+	int status = pthread_create(&thread, NULL, run, work);
 
-	status = pthread_create(&thread, NULL, run, work);
 	if (status) {
 		complain("cannot start a thread: %s", strerror(status));
 		return -1;
 	}
-	report_ready(work->options);
-	report_counters(&work->statistics);
+	printf("{\"event\": \"ready\", \"tun\": \"%s\", \"delay_us\": %llu}\n", work->options->tun,
+	       (unsigned long long)(work->options->delay_ns / NS_PER_US));
 	do {
-		taken = sigwaitinfo(signals, NULL);
-		if (taken == SIGUSR1)
-			report_counters(&work->statistics);
-	} while (taken == SIGUSR1 || (taken < 0 && errno == EINTR));
+		report_counters(&work->statistics);
+	} while (signals_ask_for_counters(signals));
 	eventfd_write(work->stop, 1);
 	pthread_join(thread, NULL);
 	if (work->status == 0)
@@ -67,12 +117,12 @@ static int delay(const struct options *options, const sigset_t *signals)
 	int status = -1;
 
 	atomic_store(&work.statistics.delay_min_ns, UINT64_MAX);
-	work.line = line_new(options->buffer_bytes);
-	if (!work.line)
+	work.queue = queue_new(options->buffer_bytes);
+	if (!work.queue)
 		goto cleanup;
 	work.stop = eventfd(0, EFD_CLOEXEC);
 	if (work.stop < 0) {
-		complain("cannot make an eventfd: %s", strerror(errno));
+		complain("cannot create an eventfd: %s", strerror(errno));
 		goto cleanup;
 	}
 	work.tun = tun_open(options->tun);
@@ -84,7 +134,7 @@ cleanup:
 		close(work.tun);
 	if (work.stop >= 0)
 		close(work.stop);
-	line_free(work.line);
+	queue_free(work.queue);
 	return status;
 }
 
@@ -94,16 +144,12 @@ int main(int argc, char **argv)
 	sigset_t signals;
 
 	parse_options(argc, argv, &options);
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGUSR1);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
-	/* Before any thread is there, so that all of them leave the signals to sigwaitinfo(). */
-	sigprocmask(SIG_BLOCK, &signals, NULL);
-	if (options.stats && report_open(options.stats))
+	signals_block(&signals);
+	if (stats_open(options.stats))
 		return 1;
 	if (delay(&options, &signals)) {
-		report_failed();
+		json_failed(stats_begin());
+		stats_end(true);
 		return 1;
 	}
 	return 0;

@@ -1,4 +1,4 @@
-"""The delay as a VNF type: packets go on after a time that is known, for judging monitors."""
+"""The delay as a VNF type: each packet leaves after a known time, for judging monitors."""
 
 from __future__ import annotations
 
@@ -6,106 +6,25 @@ import itertools
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.procfs import interface_counters
-from sfcperf.plugins import Requirement
-from sfcperf.vnfs import binaries, kernel_forwarding
-from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
-from sfcperf.vnfs.kernel_forwarding import KernelForwarding
+from sfcperf.plugins import Requirement, object_schema
+from sfcperf.vnfs import binaries
+from sfcperf.vnfs.base import Attachment
+from sfcperf.vnfs.kernel_forwarding import COMMAND_TIMEOUT_S, KernelForwarding, KernelFunction
 from sfcperf.vnfs.stats_process import StatsProcess
 
 BINARY = "sfc-delay"
 TUN = "sfc-delay0"
 TUN_MTU = 65_535
 TUN_PACKETS = 10_000
-"""Room in the device, in front of the buffer: packets that come while others are being sent."""
+"""Room in the device, in front of the buffer: for packets that arrive while others are sent."""
 TABLE = "1533"
-COMMAND_TIMEOUT_S = 30.0
 _TUN_DEVICE = Path("/dev/net/tun")
 _starts = itertools.count()
-
-
-class Delay(NetworkFunction):
-    """Gives each packet on after the same time, to about a microsecond."""
-
-    name: ClassVar[str] = "delay"
-    title: ClassVar[str] = "synthetic function with a known processing time, for judging monitors"
-    nsh_aware: ClassVar[bool] = False
-    interfaces: ClassVar[int] = 2
-    folder: ClassVar[Path] = Path(__file__).resolve().parent
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
-            "delay_us": {
-                "description": "How long each packet is kept, both ways, microseconds.",
-                "type": "integer",
-                "minimum": 0,
-                "maximum": 10_000_000,
-                "default": 1000,
-            },
-            "spin_us": {
-                "description": "How long before a packet is due the clock is watched instead of "
-                "sleeping, microseconds: more is more exact and takes more CPU.",
-                "type": "integer",
-                "minimum": 0,
-                "maximum": 10_000_000,
-                "default": 200,
-            },
-            "buffer_mib": {
-                "description": "Room for packets that are being kept, MiB; what does not fit is "
-                "dropped. It holds rate times delay.",
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 4096,
-                "default": 32,
-            },
-        },
-    }
-
-    @classmethod
-    def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """The compiled tool, TUN devices, `ip`, `sysctl`."""
-        there = _TUN_DEVICE.exists()
-        tun = Requirement(
-            "TUN devices",
-            there,
-            str(_TUN_DEVICE) if there else f"{_TUN_DEVICE} is not there",
-            "" if there else "`modprobe tun`; in a container, hand the device to it",
-            of_this_kernel=True,
-        )
-        return [binaries.requirement(BINARY), tun, *kernel_forwarding.requirements()]
-
-    @classmethod
-    def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
-        """Start sfc-delay, route everything that comes in through it, then forward."""
-        stats = host.workdir / f"{attachment.name}-{next(_starts)}.stats"
-        argv = [host.program(binaries.find(BINARY)), "--tun", TUN, "--stats", str(stats)]
-        for knob in ("delay_us", "spin_us", "buffer_mib"):
-            argv += [f"--{knob.replace('_', '-')}", str(int(knobs[knob]))]
-        with kernel_forwarding.deployment_errors(host, attachment):
-            _await_tun(host)
-            process = _Process(attachment.name, host, stats, host.spawn(argv))
-            with kernel_forwarding.all_or_nothing(process):
-                running = RunningDelay(host, attachment, process)
-            with kernel_forwarding.all_or_nothing(running):
-                running.add_routes()
-                process.wait_ready()
-                running.route()
-                running.forward(TUN)
-        return running
-
-
-def _await_tun(host: Host) -> None:
-    """Have the host's kernel load its TUN devices; sfc-delay says so when there are none."""
-    argv = ["test", "-c", str(_TUN_DEVICE)]
-    if host.run(argv, timeout_s=COMMAND_TIMEOUT_S, check=False).returncode != 0:
-        # Where there are no modules there is no modprobe either.
-        with suppress(MeasurementError):
-            host.run(["modprobe", "tun"], timeout_s=COMMAND_TIMEOUT_S, check=False)
 
 
 class _Process(StatsProcess):
@@ -125,29 +44,37 @@ class _Process(StatsProcess):
 class RunningDelay(KernelForwarding):
     """Kernel forwarding that leads through a TUN device."""
 
-    def __init__(self, host: Host, attachment: Attachment, process: _Process) -> None:
-        super().__init__(host, attachment)
-        self._process = process
+    more_interfaces = (TUN,)
 
-    def route(self) -> None:
-        """Lead what comes in by the interfaces into the TUN device. Raises MeasurementError."""
+    def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
+        super().__init__(host, attachment, knobs)
+        stats = host.workdir / f"{attachment.name}-{next(_starts)}.stats"
+        argv = [host.program(binaries.find(BINARY)), "--tun", TUN, "--stats", str(stats)]
+        for knob in ("delay_us", "spin_us", "buffer_mib"):
+            argv += [f"--{knob.replace('_', '-')}", str(int(knobs[knob]))]
+        _await_tun(host)
+        self._process = _Process(attachment.name, host, stats, host.spawn(argv))
+
+    def set_up(self) -> None:
+        """Lead what arrives at the interfaces into the TUN device."""
+        self._process.wait_ready()
         self._unroute()
         lines = [
             f"link set dev {TUN} mtu {TUN_MTU} txqueuelen {TUN_PACKETS} up",
             f"route replace default dev {TUN} table {TABLE}",
-            # When the device goes, nothing may go on undelayed.
+            # When the device goes, nothing may pass undelayed.
             f"route replace blackhole default table {TABLE} metric 4096",
             *(f"rule add iif {name} lookup {TABLE} priority 100" for name in self._interfaces),
         ]
-        # Before it is up: what IPv6 says of itself would be delayed and counted.
+        # Before it is up: IPv6 packets of the host itself would be delayed and counted.
         self._settings.set({f"net/ipv6/conf/{TUN}/disable_ipv6": "1"})
         self._ip(lines)
 
     def counters(self) -> Mapping[str, int]:
-        """Of sfc-delay, whose `received` packets the kernel forwards twice; with the kernel's
-        reasons for dropping, and `dropped_queue`: the process was too slow, and they never came
-        out of the device. `delay_sum_ns`, `delay_min_ns` and `delay_max_ns` are of what was
-        forwarded, by its own clock from receive to send; the mean is their sum by `forwarded`.
+        """Those of sfc-delay, whose `received` packets the kernel forwards twice; the kernel's
+        reasons for dropping; and `dropped_queue`, packets that never left the device because the
+        process was too slow. `delay_sum_ns`, `delay_min_ns` and `delay_max_ns` are of forwarded
+        packets, by the tool's clock from receive to send; the mean is their sum by `forwarded`.
 
         Raises MeasurementError.
         """
@@ -172,12 +99,69 @@ class RunningDelay(KernelForwarding):
         return self._process.pids()
 
     def take_away(self) -> None:
-        """The process, with its device, and what led there."""
+        """End the process, with its device, and remove what led there."""
         self._process.stop()
         self._unroute()
 
     def _unroute(self) -> None:
         rules = [f"rule delete iif {name} lookup {TABLE}" for name in self._interfaces]
-        # Of what is not there ip says so, goes on, and fails at the end.
+        # For what is not there ip prints an error, continues, and fails at the end.
         with suppress(MeasurementError):
             self._ip([*rules, f"route flush table {TABLE}"], "-force")
+
+
+def _await_tun(host: Host) -> None:
+    """Have the host's kernel load its TUN devices; sfc-delay says so when there are none."""
+    argv = ["test", "-c", str(_TUN_DEVICE)]
+    if host.run(argv, timeout_s=COMMAND_TIMEOUT_S, check=False).returncode != 0:
+        # Where there are no modules there is no modprobe either.
+        with suppress(MeasurementError):
+            host.run(["modprobe", "tun"], timeout_s=COMMAND_TIMEOUT_S, check=False)
+
+
+class Delay(KernelFunction):
+    """Delays each packet by the same time, to about a microsecond."""
+
+    name = "delay"
+    title = "synthetic function with a known processing time, for judging monitors"
+    running = RunningDelay
+    parameters = object_schema(
+        {
+            "delay_us": {
+                "description": "How long each packet is kept, both ways, microseconds.",
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 10_000_000,
+                "default": 1000,
+            },
+            "spin_us": {
+                "description": "How long before a packet is due the clock is watched instead of "
+                "sleeping, microseconds: more is more exact and takes more CPU.",
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 10_000_000,
+                "default": 200,
+            },
+            "buffer_mib": {
+                "description": "Room for packets that are being kept, MiB; what does not fit is "
+                "dropped. It holds rate times delay.",
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 4096,
+                "default": 32,
+            },
+        }
+    )
+
+    @classmethod
+    def own_requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
+        """The compiled tool, and TUN devices."""
+        there = _TUN_DEVICE.exists()
+        tun = Requirement(
+            "TUN devices",
+            there,
+            str(_TUN_DEVICE) if there else f"{_TUN_DEVICE} is not there",
+            "" if there else "`modprobe tun`; in a container, hand the device to it",
+            of_this_kernel=True,
+        )
+        return [binaries.requirement(BINARY), tun]

@@ -1,41 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <argp.h>
-#include <errno.h>
 #include <net/if.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "delay.h"
+#include "../common/numbers.h"
+#include "../common/report.h"
+#include "options.h"
 
 const char *argp_program_version = "sfc-delay 1";
+const char tool_name[] = "sfc-delay";
 
 static const char documentation[] =
-	"Takes IPv4 packets from a TUN device and gives each back after a known time.\v"
+	"Reads IPv4 packets from a TUN device and writes each back after a known time.\v"
 	"Prints JSON Lines on stdout: `ready` when it forwards, `counters` on SIGUSR1 and at the "
-	"end (SIGTERM or SIGINT). Routes into the device are up to the caller.";
+	"end (SIGTERM or SIGINT). The caller sets the routes into the device.";
 
 static const struct argp_option descriptions[] = {
-	{ "tun", 't', "NAME", 0, "TUN device to make (default sfc-delay0)", 0 },
+	{ "tun", 't', "NAME", 0, "TUN device to create (default sfc-delay0)", 0 },
 	{ "delay-us", 'd', "US", 0, "time from receive to send, 0 to 10000000 (default 1000)", 0 },
 	{ "spin-us", 'w', "US", 0,
-	  "how long before a packet is due the clock is watched, 0 to 10000000 (default 200)", 0 },
+	  "how long before a packet is due the clock is polled, 0 to 10000000 (default 200)", 0 },
 	{ "buffer-mib", 'b', "MIB", 0, "room for packets in flight, 1 to 4096 (default 32)", 0 },
 	{ "stats", 's', "FILE", 0, "write the counters to FILE too", 0 },
 	{ 0 },
 };
 
-static uint64_t parse_number(const char *text, uint64_t least, uint64_t most, const char *what,
+static uint64_t parse_number(const char *text, long least, long most, const char *option,
 			     struct argp_state *state)
 {
-	unsigned long long number;
-	char *end;
+	long number;
 
-	errno = 0;
-	number = strtoull(text, &end, 10);
-	if (end == text || *end || *text == '-' || errno || number < least || number > most)
-		argp_error(state, "--%s: '%s' is not a whole number from %llu to %llu", what, text,
-			   (unsigned long long)least, (unsigned long long)most);
-	return number;
+	if (parse_integer(text, least, most, &number))
+		argp_error(state, "--%s: '%s' is not a whole number from %ld to %ld", option, text,
+			   least, most);
+	return (uint64_t)number;
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -45,7 +43,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	switch (key) {
 	case 't':
 		if (!*argument || strlen(argument) >= IF_NAMESIZE)
-			argp_error(state, "--tun: '%s' is no interface's name", argument);
+			argp_error(state, "--tun: '%s' is not the name of an interface", argument);
 		options->tun = argument;
 		return 0;
 	case 'd':

@@ -6,35 +6,35 @@
 #include <bpf/libbpf.h>
 #include <linux/if_link.h>
 
+#include "../common/libbpf_log.h"
+#include "../common/report.h"
 #include "engine.h"
 #include "pass.skel.h"
-#include "report.h"
 
 int attach_pass(char *const *names, unsigned int count)
 {
 	struct pass_bpf *skeleton = pass_bpf__open_and_load();
-	int status = -1;
+	int error = 0;
 
-	if (!skeleton)
+	if (!skeleton) {
+		libbpf_complain_of_load("the XDP program", errno);
 		return -1;
-	for (unsigned int i = 0; i < count; i++) {
-		unsigned int index = if_nametoindex(names[i]);
-		int error;
-
-		if (index == 0) {
-			complain("there is no interface %s here", names[i]);
-			goto cleanup;
-		}
-		/* By netlink and not by a link, so that it stays when we end. */
-		error = bpf_xdp_attach((int)index, bpf_program__fd(skeleton->progs.pass),
-				       XDP_FLAGS_DRV_MODE | XDP_FLAGS_UPDATE_IF_NOEXIST, NULL);
-		if (error && error != -EBUSY) {
-			complain("cannot attach to %s: %s", names[i], strerror(-error));
-			goto cleanup;
-		}
 	}
-	status = 0;
-cleanup:
+	for (unsigned int i = 0; i < count && !error; i++) {
+		int index = (int)if_nametoindex(names[i]);
+
+		libbpf_log_keep();
+		/* By netlink and not by a link, so that it stays when we end. */
+		error = index ? bpf_xdp_attach(index, bpf_program__fd(skeleton->progs.pass),
+					       XDP_FLAGS_DRV_MODE | XDP_FLAGS_UPDATE_IF_NOEXIST,
+					       NULL)
+			      : -ENODEV;
+		if (error == -EBUSY)
+			error = 0;
+		else if (error)
+			complain("cannot attach to %s: %s", names[i],
+				 *libbpf_log_reason() ? libbpf_log_reason() : strerror(-error));
+	}
 	pass_bpf__destroy(skeleton);
-	return status;
+	return error ? -1 : 0;
 }

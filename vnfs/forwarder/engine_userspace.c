@@ -23,10 +23,11 @@
 
 #include <bpf/libbpf.h>
 
+#include "../common/libbpf_log.h"
+#include "../common/report.h"
 #include "engine.h"
 #include "fanout.skel.h"
 #include "packet.h"
-#include "report.h"
 
 #define RING_FRAMES 2048
 #define RING_BLOCK_BYTES (64 * 1024)
@@ -88,7 +89,7 @@ static void count_path(struct worker *worker, fwd_path path)
 	add(&worker->path_packets[i], 1);
 }
 
-/* --- one frame after the other --- */
+/* --- forwarding frames --- */
 
 static void give_back(struct tpacket2_hdr *frame)
 {
@@ -171,7 +172,7 @@ static void read_ring_drops(struct worker *worker)
 		add(&worker->verdicts[FWD_RING_FULL], statistics.tp_drops);
 }
 
-/* Each thread closes its own: the kernel waits long for every packet socket, here side by side. */
+/* Each thread closes its own: the kernel takes long to close a packet socket. */
 static void close_socket(struct worker *worker)
 {
 	read_ring_drops(worker);
@@ -194,7 +195,8 @@ static void *work(void *argument)
 		take_all(worker);
 		flush(worker);
 		poll(events, 2, -1);
-		/* An interface that goes down leaves an error that must be fetched; it may return. */
+		/* An interface that goes down leaves an error that must be fetched; it may return.
+		 * */
 		if (events[0].revents & POLLERR)
 			getsockopt(worker->socket, SOL_SOCKET, SO_ERROR, &ignored,
 				   &(socklen_t){ sizeof(ignored) });
@@ -260,13 +262,13 @@ static int map_ring(struct worker *worker)
 	return 0;
 }
 
-/* A socket that gets nothing yet: between bind() and the fanout it would get every frame. */
+/* A socket that receives nothing yet: between bind() and the fanout it would get every frame. */
 static int open_socket(struct worker *worker)
 {
 	struct sockaddr_ll address = {
 		.sll_family = AF_PACKET,
 		.sll_protocol = htons(ETH_P_ALL),
-		.sll_ifindex = (int)own.index,
+		.sll_ifindex = own.index,
 	};
 	const int yes = 1;
 
@@ -297,8 +299,10 @@ static int join_fanout(void)
 	struct fanout_bpf *skeleton = fanout_bpf__open_and_load();
 	int program, group, status = -1;
 
-	if (!skeleton)
+	if (!skeleton) {
+		libbpf_complain_of_load("the fanout program", errno);
 		return -1;
+	}
 	group = (PACKET_FANOUT_EBPF | PACKET_FANOUT_FLAG_UNIQUEID) << 16;
 	for (unsigned int i = 0; i < worker_count; i++) {
 		if (set_option(workers[i].socket, SOL_PACKET, PACKET_FANOUT, &group, sizeof(group)))
@@ -318,9 +322,9 @@ cleanup:
 	return status;
 }
 
-/* The kernel sees our VXLAN-GPE packets as well and would answer "port unreachable": a socket that
- * takes them and drops them keeps it quiet. */
-static int silence_udp(void)
+/* The kernel gets our VXLAN-GPE packets as well and would answer "port unreachable", unless a
+ * socket is bound to that port. */
+static int open_udp_port(void)
 {
 	struct sockaddr_in address = {
 		.sin_family = AF_INET,
@@ -370,7 +374,7 @@ static int start(const struct interface *interface, const struct cpu_list *cpus)
 		complain("cannot make an event: %s", strerror(errno));
 		return -1;
 	}
-	if (silence_udp())
+	if (open_udp_port())
 		return -1;
 	for (unsigned int i = 0; i < worker_count; i++) {
 		workers[i].cpu = cpus->count ? cpus->cpus[i] : -1;
@@ -434,9 +438,7 @@ static void read_counters(struct snapshot *snapshot)
 
 static void stop(void)
 {
-	const __u64 one = 1;
-
-	if (write(stop_event, &one, sizeof(one)) != sizeof(one))
+	if (eventfd_write(stop_event, 1))
 		return;
 	for (unsigned int i = 0; i < worker_count; i++)
 		pthread_join(workers[i].thread, NULL);

@@ -8,9 +8,10 @@
 #include <bpf/libbpf.h>
 #include <linux/if_link.h>
 
+#include "../common/libbpf_log.h"
+#include "../common/report.h"
 #include "engine.h"
 #include "forwarder.skel.h"
-#include "report.h"
 
 static struct forwarder_bpf *skeleton;
 static int link_fd = -1;
@@ -39,7 +40,7 @@ static int attach(const struct interface *interface)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, options, .flags = XDP_FLAGS_DRV_MODE);
 
-	link_fd = bpf_link_create(bpf_program__fd(skeleton->progs.forward), (int)interface->index,
+	link_fd = bpf_link_create(bpf_program__fd(skeleton->progs.forward), interface->index,
 				  BPF_XDP, &options);
 	if (link_fd < 0) {
 		complain("cannot attach to %s: %s", interface->name, attach_error(-link_fd));
@@ -67,8 +68,10 @@ static int start(const struct interface *interface, const struct cpu_list *cpus)
 		return -1;
 	}
 	memcpy((void *)skeleton->rodata->own_mac, interface->mac, sizeof(interface->mac));
-	if (forwarder_bpf__load(skeleton))
+	if (forwarder_bpf__load(skeleton)) {
+		libbpf_complain_of_load("the XDP program", errno);
 		return -1;
+	}
 	return attach(interface);
 }
 

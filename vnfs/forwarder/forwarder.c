@@ -1,94 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sfc-forwarder: an NSH service function that decrements the SI and returns the packet. */
-#include <errno.h>
-#include <net/if_arp.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
+#include "../common/libbpf_log.h"
+#include "../common/report.h"
+#include "../common/signals.h"
+#include "../common/stats.h"
 #include "engine.h"
 #include "options.h"
-#include "report.h"
 
-static int ask(int fd, unsigned long request, struct ifreq *answer)
+static const char *const drop_names[FWD_VERDICTS] = {
+	[FWD_TRUNCATED] = "truncated", [FWD_ENCAPSULATION] = "encapsulation",
+	[FWD_VERSION] = "version",     [FWD_MD_TYPE] = "md_type",
+	[FWD_LENGTH] = "length",       [FWD_OAM] = "oam",
+	[FWD_SI_ZERO] = "si_zero",     [FWD_SI_EXHAUSTED] = "si_exhausted",
+	[FWD_OVERSIZE] = "oversize",   [FWD_RING_FULL] = "ring_full",
+	[FWD_TX_FAILED] = "tx_failed",
+};
+
+/* Counters in the stats file, and on stdout as well if `print`. */
+static void report_counters(const struct engine *engine, bool print)
 {
-	if (ioctl(fd, request, answer) == 0)
-		return 0;
-	complain("cannot use interface %s: %s", answer->ifr_name, strerror(errno));
-	return -1;
-}
-
-static int find_interface(const char *name, struct interface *interface)
-{
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct ifreq request = { 0 };
-	int status = -1;
-
-	if (strlen(name) >= IF_NAMESIZE) {
-		complain("'%s' is too long for an interface's name", name);
-		goto cleanup;
-	}
-	strcpy(interface->name, name);
-	strcpy(request.ifr_name, name);
-	if (ask(fd, SIOCGIFINDEX, &request))
-		goto cleanup;
-	interface->index = (unsigned int)request.ifr_ifindex;
-	if (ask(fd, SIOCGIFMTU, &request))
-		goto cleanup;
-	interface->mtu = (unsigned int)request.ifr_mtu;
-	if (ask(fd, SIOCGIFHWADDR, &request))
-		goto cleanup;
-	if (request.ifr_hwaddr.sa_family != ARPHRD_ETHER) {
-		complain("%s is not an Ethernet interface", name);
-		goto cleanup;
-	}
-	memcpy(interface->mac, request.ifr_hwaddr.sa_data, sizeof(interface->mac));
-	status = 0;
-cleanup:
-	close(fd);
-	return status;
-}
-
-/* Until SIGTERM or SIGINT: report the counters when asked, and sleep otherwise. */
-static void serve(const struct engine *engine, const sigset_t *signals)
-{
-	struct snapshot now;
-	int taken;
+	static unsigned long sequence;
+	static struct snapshot now;
+	const __u64 *verdicts = now.totals.verdicts;
+	FILE *out = stats_begin();
+	__u64 dropped = 0;
 
 	engine->read(&now);
-	report_store(&now);
-	do {
-		/* EINTR: the process was stopped and continued (signal(7)). */
-		taken = sigwaitinfo(signals, NULL);
-		if (taken == SIGUSR1) {
-			engine->read(&now);
-			report_store(&now);
-			report_print(&now);
-		}
-	} while (taken == SIGUSR1 || (taken < 0 && errno == EINTR));
+	for (int i = FWD_DROP_FIRST; i < FWD_VERDICTS; i++)
+		dropped += verdicts[i];
+	fprintf(out, "{\"event\": \"counters\", \"sequence\": %lu", ++sequence);
+	fprintf(out, ", \"received\": %llu, \"forwarded\": %llu, \"dropped\": %llu",
+		verdicts[FWD_FORWARDED] + dropped, verdicts[FWD_FORWARDED], dropped);
+	fprintf(out, ", \"passed\": %llu, \"drops\": {", verdicts[FWD_PASSED]);
+	for (int i = FWD_DROP_FIRST; i < FWD_VERDICTS; i++)
+		fprintf(out, "%s\"%s\": %llu", i == FWD_DROP_FIRST ? "" : ", ", drop_names[i],
+			verdicts[i]);
+	fprintf(out, "}, \"paths\": [");
+	for (unsigned int i = 0; i < now.path_count; i++)
+		fprintf(out, "%s{\"spi\": %u, \"si\": %u, \"packets\": %llu}", i ? ", " : "",
+			now.paths[i].path >> 8, now.paths[i].path & 0xff, now.paths[i].packets);
+	fprintf(out, "], \"workers\": [");
+	for (unsigned int i = 0; i < now.worker_count; i++)
+		fprintf(out, "%s%llu", i ? ", " : "", now.workers[i]);
+	fprintf(out, "], \"paths_untracked\": %llu, \"sequence_end\": %lu}\n",
+		now.totals.paths_untracked, sequence);
+	stats_end(print);
 }
 
 static int forward(const struct options *options, const sigset_t *signals)
 {
+	const struct engine *engine = options->engine;
 	struct interface interface;
-	struct snapshot final;
 
-	if (options->stats && report_open(options->stats))
+	if (stats_open(options->stats))
 		return 1;
 	if (find_interface(options->interface, &interface) ||
-	    options->engine->start(&interface, &options->cpus)) {
-		report_failed();
+	    engine->start(&interface, &options->cpus)) {
+		json_failed(stats_begin());
+		stats_end(true);
 		return 1;
 	}
-	report_ready(options->engine->name, interface.name);
-	serve(options->engine, signals);
-	options->engine->stop();
-	options->engine->read(&final);
-	report_store(&final);
-	report_print(&final);
+	printf("{\"event\": \"ready\", \"engine\": \"%s\", \"interface\": ", engine->name);
+	json_string(stdout, interface.name);
+	puts("}");
+	fflush(stdout);
+	report_counters(engine, false);
+	while (signals_ask_for_counters(signals))
+		report_counters(engine, true);
+	engine->stop();
+	report_counters(engine, true);
 	return 0;
 }
 
@@ -98,15 +78,9 @@ int main(int argc, char **argv)
 	sigset_t signals;
 
 	parse_options(argc, argv, &options);
-	report_libbpf();
+	libbpf_log_keep();
 	if (options.attach_pass)
 		return attach_pass(options.names, options.name_count) ? 1 : 0;
-
-	/* Blocked before any thread starts, so that only serve() takes them. */
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGUSR1);
-	sigprocmask(SIG_BLOCK, &signals, NULL);
+	signals_block(&signals);
 	return forward(&options, &signals);
 }

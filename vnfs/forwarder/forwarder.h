@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What the kernel side and the user side of sfc-forwarder share: verdicts and counters.
- */
-#ifndef SFCPERF_FORWARDER_H
-#define SFCPERF_FORWARDER_H
+/* What the kernel side and the user side of sfc-forwarder share: verdicts and counters. */
+#pragma once
 
 #include <linux/types.h>
 
-/* What became of a frame; one counter each. */
+/* What happened to a frame; one counter each. */
 enum fwd_verdict {
 	FWD_FORWARDED,
-	FWD_PASSED, /* not for the forwarder: the kernel's */
+	FWD_PASSED, /* not for the forwarder: left to the kernel */
 	FWD_DROP_FIRST,
 	FWD_TRUNCATED = FWD_DROP_FIRST, /* shorter than its headers say */
 	FWD_ENCAPSULATION, /* VXLAN-GPE header that announces no NSH */
@@ -21,7 +18,7 @@ enum fwd_verdict {
 	FWD_SI_ZERO, /* arrived with SI 0 */
 	FWD_SI_EXHAUSTED, /* SI would become 0 */
 	FWD_OVERSIZE, /* larger than the MTU: offloads are on somewhere */
-	FWD_RING_FULL, /* came faster than the threads took them */
+	FWD_RING_FULL, /* arrived faster than the threads took them */
 	FWD_TX_FAILED, /* the kernel refused to send it */
 	FWD_VERDICTS,
 };
@@ -35,5 +32,3 @@ struct fwd_counters {
 
 /* Key of the per-path counters: SPI << 8 | SI, SI as the packet arrived. */
 typedef __u32 fwd_path;
-
-#endif

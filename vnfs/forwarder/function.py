@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Host
-from sfcperf.plugins import Requirement, commands
+from sfcperf.plugins import Requirement, commands, object_schema
 from sfcperf.vnfs import binaries, kernel_forwarding
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.vnfs.kernel_forwarding import KernelForwarding
@@ -22,75 +21,6 @@ from sfcperf.vnfs.stats_process import StatsProcess
 BINARY = "sfc-forwarder"
 ATTACH_TIMEOUT_S = 10.0
 _starts = itertools.count()
-
-
-class Forwarder(NetworkFunction):
-    """Decrements the service index of each NSH packet and returns it to its SFF; in plain IP,
-    forwards each packet from one interface to the other."""
-
-    name: ClassVar[str] = "forwarder"
-    title: ClassVar[str] = "NSH forwarder: decrements the service index and returns the packet"
-    nsh_aware: ClassVar[bool] = True
-    plain_ip: ClassVar[bool] = True
-    interfaces: ClassVar[int] = 1
-    # Frames are taken before tc: by XDP, or by a packet socket that gets its copy first.
-    kernel_path: ClassVar[bool] = False
-    folder: ClassVar[Path] = Path(__file__).resolve().parent
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
-            "engine": {
-                "description": "`xdp` works in the driver's receive path: fastest, but in softirq, "
-                "where the VNF's vCPUs do not bound it. `userspace` runs one thread pinned to each "
-                "of the VNF's vCPUs. In plain IP the kernel forwards, whichever is asked for.",
-                "enum": ["xdp", "userspace"],
-                "default": "xdp",
-            },
-        },
-    }
-
-    @classmethod
-    def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """The compiled tool."""
-        return [binaries.requirement(BINARY)]
-
-    @classmethod
-    def tools(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
-        """In plain IP."""
-        return commands(kernel_forwarding.requirements())
-
-    @classmethod
-    def peer_needs_xdp(cls, knobs: Mapping[str, Any]) -> bool:
-        """With engine `xdp`: frames return by XDP_TX."""
-        return str(knobs["engine"]) == "xdp"
-
-    @classmethod
-    def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
-        """Start sfc-forwarder on the ingress interface and wait until it forwards; in plain IP,
-        routes and forwarding."""
-        if attachment.encapsulation == "none":
-            return _start_plain(host, attachment)
-        engine = str(knobs["engine"])
-        # A new file each time: an old one would say that the function is ready.
-        stats = host.workdir / f"{attachment.name}-{next(_starts)}.stats"
-        argv = [host.program(binaries.find(BINARY)), "--engine", engine]
-        argv += ["--interface", attachment.interfaces[0], "--stats", str(stats)]
-        if engine == "userspace" and attachment.vcpus:
-            argv += ["--cpus", ",".join(map(str, attachment.vcpus))]
-        running = RunningForwarder(attachment.name, host, stats, host.spawn(argv))
-        with kernel_forwarding.all_or_nothing(running):
-            running.wait_ready()
-        return running
-
-
-def _start_plain(host: Host, attachment: Attachment) -> RunningFunction:
-    with kernel_forwarding.deployment_errors(host, attachment):
-        running = PlainForwarder(host, attachment)
-        with kernel_forwarding.all_or_nothing(running):
-            running.add_routes()
-            running.forward()
-    return running
 
 
 def attach_pass(host: Host, interfaces: list[str]) -> None:
@@ -109,14 +39,6 @@ def attach_pass(host: Host, interfaces: list[str]) -> None:
             where=host.name,
             hint='set the forwarder\'s knob "engine" to "userspace"',
         ) from error
-
-
-class PlainForwarder(KernelForwarding):
-    """A host whose kernel forwards plain IP."""
-
-    def facts(self) -> Mapping[str, Any]:
-        """The engine, which is not the one that was asked for."""
-        return {"engine": "kernel"}
 
 
 class RunningForwarder(StatsProcess):
@@ -140,3 +62,68 @@ class RunningForwarder(StatsProcess):
         for number, forwarded in enumerate(event["workers"]):
             counters[f"forwarded_worker{number}"] = forwarded
         return counters
+
+
+class PlainForwarder(KernelForwarding):
+    """A host whose kernel forwards plain IP."""
+
+    def facts(self) -> Mapping[str, Any]:
+        """The engine, which is not the one that was asked for."""
+        return {"engine": "kernel"}
+
+
+class Forwarder(NetworkFunction):
+    """Decrements the service index of each NSH packet and returns it to its SFF; in plain IP,
+    forwards each packet from one interface to the other."""
+
+    name = "forwarder"
+    title = "NSH forwarder: decrements the service index and returns the packet"
+    nsh_aware = True
+    plain_ip = True
+    interfaces = 1
+    # Frames are taken before tc: by XDP, or by a packet socket that gets its copy first.
+    kernel_path = False
+    parameters = object_schema(
+        {
+            "engine": {
+                "description": "`xdp` works in the driver's receive path: fastest, but in softirq, "
+                "where the VNF's vCPUs do not bound it. `userspace` runs one thread pinned to each "
+                "of the VNF's vCPUs. In plain IP the kernel forwards, whichever is asked for.",
+                "enum": ["xdp", "userspace"],
+                "default": "xdp",
+            }
+        }
+    )
+
+    @classmethod
+    def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
+        """The compiled tool."""
+        return [binaries.requirement(BINARY)]
+
+    @classmethod
+    def tools(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
+        """Those of plain IP."""
+        return commands(kernel_forwarding.requirements())
+
+    @classmethod
+    def peer_needs_xdp(cls, knobs: Mapping[str, Any]) -> bool:
+        """With engine `xdp`: frames return by XDP_TX."""
+        return str(knobs["engine"]) == "xdp"
+
+    @classmethod
+    def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
+        """Start sfc-forwarder on the ingress interface and wait until it forwards; in plain IP,
+        let the kernel forward."""
+        if attachment.encapsulation == "none":
+            return PlainForwarder.launch(host, attachment, knobs)
+        engine = str(knobs["engine"])
+        # A new file each time: an old one would say that the function is ready.
+        stats = host.workdir / f"{attachment.name}-{next(_starts)}.stats"
+        argv = [host.program(binaries.find(BINARY)), "--engine", engine]
+        argv += ["--interface", attachment.interfaces[0], "--stats", str(stats)]
+        if engine == "userspace" and attachment.vcpus:
+            argv += ["--cpus", ",".join(map(str, attachment.vcpus))]
+        running = RunningForwarder(attachment.name, host, stats, host.spawn(argv))
+        with kernel_forwarding.all_or_nothing(running):
+            running.wait_ready()
+        return running

@@ -4,17 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../common/report.h"
 #include "options.h"
 
 enum { OPTION_ATTACH_PASS = 0x100 };
 
 const char *argp_program_version = "sfc-forwarder 1";
+const char tool_name[] = "sfc-forwarder";
 
 static const char documentation[] =
 	"NSH service function: decrement the service index, return the packet (RFC 8300).\v"
 	"Prints JSON Lines on stdout: `ready` when it forwards, `counters` on SIGUSR1 and at the "
 	"end (SIGTERM or SIGINT). NSH is understood over Ethernet (0x894F) and over VXLAN-GPE "
-	"(UDP 4790); frames of other kinds, or to other MAC addresses, are the kernel's.";
+	"(UDP 4790); frames of other kinds, or to other MAC addresses, are left to the kernel.";
 
 static const struct argp_option descriptions[] = {
 	{ "engine", 'e', "NAME", 0, "xdp (default) or userspace", 0 },
@@ -39,7 +41,7 @@ static void parse_cpus(struct cpu_list *list, const char *text, struct argp_stat
 		if (end == next || cpu < 0 || cpu >= CPU_SETSIZE || (*end && *end != ','))
 			argp_error(state, "--cpus: '%s' is not a list such as 0,1", text);
 		if (list->count == MAX_THREADS)
-			argp_error(state, "--cpus: at most %d", MAX_THREADS);
+			argp_error(state, "--cpus: at most %d CPUs", MAX_THREADS);
 		list->cpus[list->count++] = (int)cpu;
 		next = *end ? end + 1 : end;
 	} while (*next);
@@ -63,7 +65,7 @@ static void check(const struct options *options, struct argp_state *state)
 	if (!options->attach_pass && !options->interface)
 		argp_error(state, "--interface is missing");
 	if (!options->attach_pass && options->name_count > 0)
-		argp_error(state, "'%s': what is this for?", options->names[0]);
+		argp_error(state, "'%s' is not an option", options->names[0]);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SFCPERF_FORWARDER_OPTIONS_H
-#define SFCPERF_FORWARDER_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,7 +15,5 @@ struct options {
 	unsigned int name_count;
 };
 
-/* Parse the command line; ends the program with a message when it is wrong. */
+/* Parse the command line; ends the program with status 2 and a message when it is wrong. */
 void parse_options(int argc, char **argv, struct options *options);
-
-#endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The way of one frame through the forwarder, the same for both engines.
+ * What the forwarder does with one frame, the same for both engines.
  *
  * An SF decrements the SI and returns the packet to its SFF (RFC 8300 sections 2.3 and 3). It
- * leaves the TTL alone: that is decremented by SFFs (section 2.2).
+ * leaves the TTL to SFFs (section 2.2).
  */
-#ifndef SFCPERF_FORWARDER_PACKET_H
-#define SFCPERF_FORWARDER_PACKET_H
+#pragma once
 
 #include <linux/if_ether.h>
 #include <linux/in.h>
@@ -38,7 +37,7 @@ static __always_inline void fwd_swap_macs(struct ethhdr *eth)
 	__builtin_memcpy(eth->h_source, mac, ETH_ALEN);
 }
 
-/* Judge the header and decrement its SI. */
+/* Check the header and decrement its SI. */
 static __always_inline enum fwd_verdict fwd_serve(struct nsh_hdr *nsh, __u32 available,
 						  fwd_path *path)
 {
@@ -110,8 +109,8 @@ static __always_inline enum fwd_verdict fwd_vxlan_gpe(struct ethhdr *eth, void *
 
 /*
  * Decide on a frame and, when it is forwarded, change it in place: SI decremented, MAC (and
- * tunnel) addresses swapped. `own_mac` is the interface's address: frames to others are not
- * ours. `path` is written for forwarded frames only.
+ * tunnel) addresses swapped. `own_mac` is the interface's address: frames to others are left to
+ * the kernel. `path` is written for forwarded frames only.
  */
 static __always_inline enum fwd_verdict fwd_frame(void *start, void *end,
 						  const volatile __u8 *own_mac, fwd_path *path)
@@ -134,5 +133,3 @@ static __always_inline enum fwd_verdict fwd_frame(void *start, void *end,
 		fwd_swap_macs(eth);
 	return verdict;
 }
-
-#endif

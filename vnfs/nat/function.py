@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from sfcperf.errors import InputError, MeasurementError
+from sfcperf.errors import InputError
 from sfcperf.hosts.base import Host
-from sfcperf.plugins import Requirement
-from sfcperf.vnfs import kernel_forwarding, nftables
-from sfcperf.vnfs.base import Attachment, NetworkFunction
-from sfcperf.vnfs.kernel_forwarding import CHECK_CHECKSUMS_KNOB, KernelForwarding
+from sfcperf.plugins import Requirement, object_schema
+from sfcperf.vnfs import nftables
+from sfcperf.vnfs.kernel_forwarding import CHECK_CHECKSUMS_KNOB, KernelForwarding, KernelFunction
 from sfcperf.vnfs.nat import rules
 
 TABLE = "sfcperf-nat"
@@ -22,18 +20,61 @@ PORTS_OF_SERVER = ("virtual_port", "server_port")
 _PORT = {"minimum": 1, "maximum": 65535}
 
 
-class Nat(NetworkFunction):
+class RunningNat(KernelForwarding):
+    """A host whose kernel translates and forwards."""
+
+    rules_gone = "the NAT's rules are gone"
+    _dropped_before = 0
+
+    def set_up(self) -> None:
+        """Load the rules."""
+        ports = int(self._knobs["first_port"]), int(self._knobs["last_port"])
+        virtual, real = (self._knobs[name] for name in PORTS_OF_SERVER)
+        destination = None if virtual is None else (int(virtual), int(real))
+        nftables.load(self._host, TABLE, rules.nftables(self._attachment, ports, destination))
+        # The host may have tracked connections before.
+        self._dropped_before = _dropped(self._host)
+        self.check_checksums()
+
+    def counters(self) -> Mapping[str, int]:
+        """Those of kernel forwarding, and packets both ways by what happened to their connection:
+        `translated_source`, `translated_destination`; `untracked` ones belong to none and were
+        forwarded unchanged. `dropped_untranslated` packets found no free port, or no room in the
+        table of connections; the kernel's statistics count them as forwarded. Raises
+        MeasurementError."""
+        kernel = super().counters()
+        lost = _dropped(self._host) - self._dropped_before
+        return {
+            **kernel,
+            **nftables.packets(self._host, TABLE),
+            "forwarded": kernel["forwarded"] - lost,
+            "dropped": kernel["dropped"] + lost,
+            "dropped_untranslated": lost,
+        }
+
+    def check_rules(self) -> None:
+        """See KernelForwarding.check_rules."""
+        nftables.packets(self._host, TABLE)
+
+    def take_away(self) -> None:
+        """Remove the rules."""
+        nftables.remove(self._host, TABLE)
+
+
+def _dropped(host: Host) -> int:
+    """Packets that connection tracking has dropped since the network namespace was created."""
+    names, *rows = (line.split() for line in host.read_text(STATISTICS).splitlines())
+    return sum(int(row[names.index("drop")], 16) for row in rows)
+
+
+class Nat(KernelFunction):
     """Translates each connection's source port, and one destination port when asked to."""
 
-    name: ClassVar[str] = "nat"
-    title: ClassVar[str] = "address and port translation of the Linux kernel (conntrack, nftables)"
-    nsh_aware: ClassVar[bool] = False
-    interfaces: ClassVar[int] = 2
-    folder: ClassVar[Path] = Path(__file__).resolve().parent
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
+    name = "nat"
+    title = "address and port translation of the Linux kernel (conntrack, nftables)"
+    running = RunningNat
+    parameters = object_schema(
+        {
             "first_port": {
                 "description": "Source ports are translated to a random one from here ...",
                 "type": "integer",
@@ -61,13 +102,13 @@ class Nat(NetworkFunction):
                 "default": None,
             },
             "check_checksums": CHECK_CHECKSUMS_KNOB,
-        },
-    }
+        }
+    )
 
     @classmethod
-    def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """`ip`, `sysctl`, `nft`."""
-        return [*kernel_forwarding.requirements(), nftables.requirement()]
+    def own_requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
+        """`nft`."""
+        return [nftables.requirement()]
 
     @classmethod
     def check(cls, knobs: Mapping[str, Any]) -> None:
@@ -86,68 +127,3 @@ class Nat(NetworkFunction):
                     where=given,
                     hint="give both for destination NAT, or neither",
                 )
-
-    @classmethod
-    def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningNat:
-        """Routes, rules, then forwarding on. Raises DeploymentError."""
-        virtual, real = (knobs[name] for name in PORTS_OF_SERVER)
-        body = rules.nftables(
-            attachment,
-            (int(knobs["first_port"]), int(knobs["last_port"])),
-            None if virtual is None else (int(virtual), int(real)),
-        )
-        with kernel_forwarding.deployment_errors(host, attachment):
-            running = RunningNat(host, attachment)
-            with kernel_forwarding.all_or_nothing(running):
-                running.add_routes()
-                running.load(body)
-                running.check_checksums(bool(knobs["check_checksums"]))
-                running.forward()
-        return running
-
-
-class RunningNat(KernelForwarding):
-    """A host whose kernel translates and forwards."""
-
-    _dropped_before = 0
-
-    def load(self, body: str) -> None:
-        """Put the rules there. Raises MeasurementError."""
-        nftables.load(self._host, TABLE, body)
-        # On a host that tracked connections before.
-        self._dropped_before = _dropped(self._host)
-
-    def counters(self) -> Mapping[str, int]:
-        """As of kernel forwarding, and packets both ways by what became of their connection:
-        `translated_source`, `translated_destination`; `untracked` belong to none and went on as
-        they came. `dropped_untranslated` packets found no free port, or no room in the table of
-        connections; the kernel's statistics take them for forwarded. Raises MeasurementError."""
-        kernel = super().counters()
-        lost = _dropped(self._host) - self._dropped_before
-        return {
-            **kernel,
-            **nftables.packets(self._host, TABLE),
-            "forwarded": kernel["forwarded"] - lost,
-            "dropped": kernel["dropped"] + lost,
-            "dropped_untranslated": lost,
-        }
-
-    def problem(self) -> str | None:
-        """Also when the rules are gone."""
-        if (problem := super().problem()) is not None:
-            return problem
-        try:
-            nftables.packets(self._host, TABLE)
-        except MeasurementError as error:
-            return f"the NAT's rules are gone: {error.message}"
-        return None
-
-    def take_away(self) -> None:
-        """The rules."""
-        nftables.remove(self._host, TABLE)
-
-
-def _dropped(host: Host) -> int:
-    """Packets that connection tracking has dropped since the network namespace was made."""
-    names, *rows = (line.split() for line in host.read_text(STATISTICS).splitlines())
-    return sum(int(row[names.index("drop")], 16) for row in rows)

@@ -1,21 +1,22 @@
 """NSH codec (RFC 8300) that all data planes share: `nsh.h` in C, this package in Python.
 
-Both are held to the golden vectors in `vectors.json`.
+Tests check both against the golden vectors in `vectors.json`.
 """
 
-from sfcperf.vnfs.nsh.errors import NshError
 from sfcperf.vnfs.nsh.header import (
     DEFAULT_TTL,
     ETHERTYPE,
     ContextHeader,
     NextProtocol,
     Nsh,
+    NshError,
 )
-from sfcperf.vnfs.nsh.vxlan_gpe import UDP_PORT, VxlanGpe
+from sfcperf.vnfs.nsh.vxlan_gpe import NEXT_NSH, UDP_PORT, VxlanGpe
 
 __all__ = [
     "DEFAULT_TTL",
     "ETHERTYPE",
+    "NEXT_NSH",
     "UDP_PORT",
     "ContextHeader",
     "NextProtocol",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-from sfcperf.vnfs.nsh.errors import NshError, require
-
 ETHERTYPE = 0x894F
 VERSION = 0
 DEFAULT_TTL = 63
@@ -21,6 +19,25 @@ _CONTEXT_BYTES = 4
 """Head of a variable-length context header."""
 _MAX_WORDS = 0x3F
 _OAM = 0x20
+
+
+class NshError(ValueError):
+    """Bytes that are no header, or fields that fit in none.
+
+    `reason` is one of `truncated`, `version`, `md_type`, `length`, `metadata`, `encapsulation`
+    (the names of `enum nsh_error` in nsh.h and of the forwarder's counters), or `field` for a
+    value that cannot be encoded.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+def require(value: int, name: str, maximum: int) -> None:
+    """Raise NshError unless 0 <= value <= maximum."""
+    if not 0 <= value <= maximum:
+        raise NshError("field", f"{name} is {value}; allowed are 0 to {maximum}")
 
 
 class NextProtocol(IntEnum):

@@ -6,8 +6,7 @@
  * Functions judge scalars ("so many bytes are there"), which a BPF verifier follows easily; the
  * caller makes sure that the bytes of a structure are readable before it hands it over.
  */
-#ifndef SFCPERF_NSH_H
-#define SFCPERF_NSH_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -195,5 +194,3 @@ static inline int vxlan_gpe_carries_nsh(const struct vxlan_gpe_hdr *gpe)
 	return (gpe->flags & (VXLAN_GPE_VERSION_MASK | wanted)) == wanted &&
 	       gpe->next_protocol == VXLAN_GPE_NEXT_NSH;
 }
-
-#endif

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sfcperf.vnfs.nsh.errors import NshError, require
+from sfcperf.vnfs.nsh.header import NshError, require
 
 UDP_PORT = 4790
 NEXT_NSH = 4

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../common/numbers.h"
 #include "filter.h"
-#include "numbers.h"
 
 #define VALUE_BYTES 64 /* an IPv6 address and its prefix length fit */
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SFCPERF_PPTMON_FILTER_H
-#define SFCPERF_PPTMON_FILTER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -8,5 +7,3 @@
 
 /* Parse `proto=tcp,src=10.0.0.0/24,...`. 0, or -1 with a message in `error`. */
 int parse_filter(const char *text, struct ppt_filter *filter, char *error, size_t error_bytes);
-
-#endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * CPU use is taken from /proc/stat and not from a cgroup: a VNF that forwards in the kernel works in
- * softirqs, which are charged to no cgroup of its own.
+ * CPU use is read from /proc/stat and not from a cgroup: a VNF that forwards in the kernel works in
+ * softirqs, which are not charged to its cgroup.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,10 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../common/netlink.h"
+#include "../common/report.h"
 #include "gauges.h"
-#include "netlink.h"
 #include "qdisc.h"
-#include "report.h"
 
 #define BACKLOG_UNIT_BYTES 64
 #define CPU_EVERY 4 /* refreshes: /proc/stat counts in hundredths of a second */
@@ -36,8 +36,8 @@ static struct reading readings[READINGS];
 static unsigned int reading_count;
 static unsigned int refreshes;
 
-/* user, nice, system, idle, iowait, irq, softirq, steal (proc(5)); what the hypervisor stole was
- * neither used nor free. */
+/* user, nice, system, idle, iowait, irq, softirq, steal (proc(5)); stolen time was neither used
+ * nor free. */
 static void add_cpu(struct reading *sum, const char *line)
 {
 	unsigned long long time[7];

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What user space measures for the metrics `backlog` and `cpu`. */
-#ifndef SFCPERF_PPTMON_GAUGES_H
-#define SFCPERF_PPTMON_GAUGES_H
+#pragma once
 
 #include "pptmon.h"
 
@@ -14,5 +13,3 @@ int gauges_open(int ifindex);
 void gauges_refresh(struct ppt_gauges *gauges);
 
 void gauges_close(void);
-
-#endif

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <gelf.h>
+#include <linux/bpf.h>
 #include <linux/capability.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,12 +13,14 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
-#include "helpers.h"
-#include "hooks.h"
 #include "kernel.h"
 #include "program.h"
 
 #define OLDEST "Linux 6.1"
+#define MAX_HELPERS 256
+#define NAME(helper) [BPF_FUNC_##helper] = "bpf_" #helper
+
+static const char *const helper_names[MAX_HELPERS] = { __BPF_FUNC_MAPPER(NAME) };
 
 void lack(struct lacks *lacks, const char *format, ...)
 {
@@ -103,30 +107,52 @@ static bool is_confidential(void)
 	return strstr(modes, "[confidentiality]");
 }
 
-static bool reads_kernel(const struct helpers *helpers)
+static void scan(const struct bpf_insn *code, size_t count, bool *used)
 {
-	return helpers->used[BPF_FUNC_probe_read] || helpers->used[BPF_FUNC_probe_read_kernel] ||
-	       helpers->used[BPF_FUNC_probe_read_kernel_str];
+	for (size_t i = 0; i < count; i++)
+		if (code[i].code == (BPF_JMP | BPF_CALL) && code[i].src_reg == 0 &&
+		    code[i].imm > 0 && code[i].imm < MAX_HELPERS)
+			used[code[i].imm] = true;
+}
+
+/* Helpers that our programs call, by enum bpf_func_id. */
+static void find_helpers(bool used[MAX_HELPERS])
+{
+	Elf_Scn *section = NULL;
+	size_t bytes;
+	const void *elf = program_elf(&bytes);
+	Elf *file;
+
+	memset(used, 0, MAX_HELPERS * sizeof(*used));
+	elf_version(EV_CURRENT);
+	file = elf_memory((char *)elf, bytes);
+	while (file && (section = elf_nextscn(file, section))) {
+		Elf_Data *data = elf_getdata(section, NULL);
+		GElf_Shdr header;
+
+		if (data && gelf_getshdr(section, &header) && (header.sh_flags & SHF_EXECINSTR))
+			scan(data->d_buf, data->d_size / sizeof(struct bpf_insn), used);
+	}
+	elf_end(file);
 }
 
 static void check_helpers(struct lacks *lacks)
 {
-	struct helpers helpers;
-	size_t bytes;
-	const void *elf = program_elf(&bytes);
+	bool used[MAX_HELPERS];
 
-	if (find_helpers(elf, bytes, &helpers))
-		return;
-	if (reads_kernel(&helpers) && is_confidential()) {
+	find_helpers(used);
+	if ((used[BPF_FUNC_probe_read] || used[BPF_FUNC_probe_read_kernel] ||
+	     used[BPF_FUNC_probe_read_kernel_str]) &&
+	    is_confidential()) {
 		lack(lacks, "kernel memory that may be read: the kernel is locked down "
 			    "(confidentiality); boot it with lockdown=integrity or lockdown=none");
 		return;
 	}
 	for (unsigned int id = 0; id < MAX_HELPERS; id++)
-		if (helpers.used[id] && libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS,
-								(enum bpf_func_id)id, NULL) == 0)
-			lack(lacks, "%s (BPF helper %u); use " OLDEST " or later", helper_name(id),
-			     id);
+		if (used[id] && libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS,
+							(enum bpf_func_id)id, NULL) == 0)
+			lack(lacks, "%s (BPF helper %u); use " OLDEST " or later",
+			     helper_names[id] ? helper_names[id] : "a helper", id);
 }
 
 static enum attach_kind check_hooks(enum attach_kind attach, struct lacks *lacks)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What pptmon asks of the kernel. */
-#ifndef SFCPERF_PPTMON_KERNEL_H
-#define SFCPERF_PPTMON_KERNEL_H
+/* What pptmon needs of the kernel. */
+#pragma once
 
+#include "attach/hooks.h"
 #include "options.h"
 
 #define MAX_LACKS 12
@@ -15,7 +15,5 @@ struct lacks {
 /* Add one. */
 void lack(struct lacks *lacks, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Find out what is lacking, and which hook `attach` comes to be: ATTACH_AUTO when none does. */
+/* Find out what is lacking, and which hook `attach` means here: ATTACH_AUTO when none works. */
 enum attach_kind kernel_check(enum attach_kind attach, struct lacks *lacks);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words of the command line and of the output for the numbers of pptmon.h. */
-#ifndef SFCPERF_PPTMON_NAMES_H
-#define SFCPERF_PPTMON_NAMES_H
+#pragma once
 
 #include "pptmon.h"
 
@@ -12,5 +11,3 @@ extern const char *const metric_names[]; /* by enum ppt_metric */
 
 /* Index of a word, or -1. `bytes` of it are looked at. */
 int find_name(const char *const *names, const char *word, unsigned long bytes);
-
-#endif

@@ -3,11 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../common/numbers.h"
+#include "../common/report.h"
+#include "events.h"
 #include "filter.h"
 #include "names.h"
-#include "numbers.h"
 #include "options.h"
-#include "report.h"
 
 #define NS_PER_S 1e9
 #define NS_PER_MS 1e6
@@ -32,21 +33,22 @@ enum {
 	OPTION_CHECK,
 };
 
-/* What the options cannot hold themselves. */
 struct parsing {
 	struct options *options;
 	unsigned int seen; /* bit per option */
 };
 
 const char *argp_program_version = "pptmon 1";
+const char tool_name[] = "pptmon";
 
 static const char documentation[] =
 	"Measure how long this VNF takes for a packet, in band (PPTMon, CNSM 2020).\v"
 	"Prints JSON Lines on stdout: `ready` when packets are measured, `sample` for each that a "
 	"sink reports, `counters` on SIGUSR1 and at the end (SIGTERM, SIGINT, SIGHUP), `failed` "
 	"before an exit status of 1 (cannot attach), 2 (wrong options) or 3 (the kernel lacks "
-	"something). Options of a source are read and left aside in other modes, so that all VNFs "
-	"of a chain can be given the same.\n\n"
+	"something). Other modes ignore the options of a source, so that all VNFs of a chain can "
+	"be "
+	"given the same.\n\n"
 	"Example: pptmon --mode source-sink --vnf-id 1 --ingress eth0 --egress eth1 --rate 10";
 
 static const struct argp_option descriptions[] = {
@@ -73,8 +75,9 @@ static const struct argp_option descriptions[] = {
 	{ "metrics", OPTION_METRICS, "LIST", 0,
 	  "time (default), backlog, cpu, delay; several take turns", 0 },
 	{ "choice", OPTION_CHOICE, "NAME", 0,
-	  "which packet of a period: random (default), or first as in the paper, which is the head "
-	  "of a burst more often than not",
+	  "which packet of a period: random (default), or first as in the paper, which is often "
+	  "the "
+	  "head of a burst",
 	  0 },
 	{ NULL, 0, NULL, 0, "How:", 3 },
 	{ "attach", OPTION_ATTACH, "HOOK", 0,
@@ -254,7 +257,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	return 0;
 }
 
-/* Whoever found the options wrong, getopt among them: it is said on stdout too. */
+/* Report wrong options on stdout as well, also those that getopt finds. */
 static void at_exit(int status, void *parsing)
 {
 	if (status == argp_err_exit_status && *(bool *)parsing)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SFCPERF_PPTMON_OPTIONS_H
-#define SFCPERF_PPTMON_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ struct options {
 
 /* Parse the command line; ends the program with status 2 and a message when it is wrong. */
 void parse_options(int argc, char **argv, struct options *options);
-
-#endif

@@ -12,68 +12,38 @@
 
 static char *kept;
 static size_t kept_bytes;
-static size_t kept_room;
 static size_t written; /* of kept_bytes */
-
-static ssize_t keep(void *unused, const char *text, size_t bytes)
-{
-	(void)unused;
-	if (kept_bytes + bytes > kept_room) {
-		size_t room = 2 * (kept_bytes + bytes);
-		char *larger = realloc(kept, room);
-
-		if (!larger)
-			return 0;
-		kept = larger;
-		kept_room = room;
-	}
-	memcpy(kept + kept_bytes, text, bytes);
-	kept_bytes += bytes;
-	return (ssize_t)bytes;
-}
 
 FILE *output_stream(void)
 {
 	static FILE *stream;
 
 	if (!stream)
-		stream = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = keep });
+		stream = open_memstream(&kept, &kept_bytes);
 	return stream;
 }
 
-void output_string(const char *text)
+static size_t unwritten(void)
 {
-	FILE *out = output_stream();
-
-	fputc('"', out);
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-
-		if (c == '"' || c == '\\')
-			fprintf(out, "\\%c", c);
-		else if (c < 0x20 || c > 0x7e)
-			fprintf(out, "\\u%04x", c);
-		else
-			fputc(c, out);
-	}
-	fputc('"', out);
+	fflush(output_stream()); /* updates `kept` and `kept_bytes` */
+	return kept_bytes - written;
 }
 
 bool output_full(void)
 {
-	return kept_bytes - written > FULL_BYTES;
+	return unwritten() > FULL_BYTES;
 }
 
 bool output_pending(void)
 {
-	return kept_bytes > written;
+	return unwritten() > 0;
 }
 
 /* 1: stdout takes something now; 0: not yet; -1: nobody reads it. */
-static int writable(int patience_ms)
+static int writable(int timeout_ms)
 {
 	struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
-	int count = poll(&out, 1, patience_ms);
+	int count = poll(&out, 1, timeout_ms);
 
 	if (count < 0)
 		return errno == EINTR ? 0 : -1;
@@ -85,23 +55,25 @@ static int writable(int patience_ms)
 /* A pipe that polls as writable takes PIPE_BUF bytes without blocking (pipe(7)). */
 static int write_some(void)
 {
-	size_t bytes = kept_bytes - written;
+	size_t bytes = unwritten();
 	ssize_t count = write(STDOUT_FILENO, kept + written, bytes < PIPE_BUF ? bytes : PIPE_BUF);
 
 	if (count < 0)
 		return errno == EINTR || errno == EAGAIN ? 0 : -1;
 	written += (size_t)count;
-	if (written == kept_bytes)
-		written = kept_bytes = 0;
+	if (written == kept_bytes) {
+		rewind(output_stream());
+		written = 0;
+	}
 	return 0;
 }
 
-static int flush_within(int patience_ms)
+static int flush_within(int timeout_ms)
 {
-	if (fflush(output_stream()))
+	if (ferror(output_stream()))
 		return -1;
 	while (output_pending()) {
-		int status = writable(patience_ms);
+		int status = writable(timeout_ms);
 
 		if (status <= 0)
 			return status;
@@ -116,7 +88,7 @@ int output_flush(void)
 	return flush_within(0);
 }
 
-int output_finish(int patience_ms)
+int output_finish(int timeout_ms)
 {
-	return flush_within(patience_ms) || output_pending() ? -1 : 0;
+	return flush_within(timeout_ms) || output_pending() ? -1 : 0;
 }

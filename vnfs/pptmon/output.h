@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON Lines on stdout, without ever waiting for the reader: lines are kept until it takes them. */
-#ifndef SFCPERF_PPTMON_OUTPUT_H
-#define SFCPERF_PPTMON_OUTPUT_H
+/* JSON Lines on stdout without waiting for the reader: lines are kept until it takes them. */
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,10 +8,7 @@
 /* Where lines are printed to; output_flush() hands them to stdout. NULL: no memory. */
 FILE *output_stream(void);
 
-/* A string of JSON, with its quotes. */
-void output_string(const char *text);
-
-/* Is there so much that the reader has not taken that no more should be printed? */
+/* Has the reader so much to take that no more should be printed? */
 bool output_full(void);
 
 /* Is there anything that the reader has not taken? */
@@ -22,6 +18,4 @@ bool output_pending(void);
 int output_flush(void);
 
 /* Write everything, waiting for the reader up to a time. 0, or -1 when something is left. */
-int output_finish(int patience_ms);
-
-#endif
+int output_finish(int timeout_ms);

@@ -4,17 +4,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "attach.h"
+#include "../common/libbpf_log.h"
+#include "../common/report.h"
+#include "../common/signals.h"
+#include "attach/attach.h"
+#include "events.h"
 #include "gauges.h"
-#include "interface.h"
 #include "kernel.h"
 #include "options.h"
 #include "output.h"
 #include "program.h"
-#include "report.h"
 #include "serve.h"
 
-#define LAST_WORDS_MS 2000 /* how long the reader may take for what is left at the end */
+#define FINISH_TIMEOUT_MS 2000 /* how long the reader may take for what is left at the end */
 
 enum status {
 	STATUS_DONE,
@@ -30,7 +32,7 @@ static const struct hook *hook_of(enum attach_kind attach)
 
 static void complain_of_lacks(const struct lacks *lacks)
 {
-	/* Backwards: the last complaint is what is reported as the reason. */
+	/* Backwards: the last complaint is reported as the reason. */
 	for (int i = lacks->count - 1; i >= 0; i--)
 		complain("cannot run here for lack of %s", lacks->what[i]);
 }
@@ -44,7 +46,7 @@ static void check_load(struct lacks *lacks)
 		unused.settings.mode = (__u8)mode;
 		if (program_load(&unused.settings))
 			lack(lacks, "a verifier that accepts the BPF programs: it says\n%.560s",
-			     report_libbpf_said());
+			     libbpf_log_reason());
 		program_unload();
 	}
 }
@@ -58,7 +60,7 @@ static enum status check(const struct options *options)
 		check_load(&lacks);
 	report_check(&lacks, attach == ATTACH_AUTO ? NULL : hook_of(attach)->name);
 	complain_of_lacks(&lacks);
-	if (output_finish(LAST_WORDS_MS))
+	if (output_finish(FINISH_TIMEOUT_MS))
 		return STATUS_FAILED;
 	return lacks.count ? STATUS_KERNEL : STATUS_DONE;
 }
@@ -76,7 +78,7 @@ static enum status measure(const struct options *options, const struct hook *hoo
 	__u64 counters[PPT_COUNTERS];
 	enum outcome outcome;
 
-	/* The programs look at when this process was last alive. */
+	/* The programs check when this process was last alive. */
 	gauges_refresh(program_gauges());
 	if (attach_both(program_enter(), program_leave()))
 		return STATUS_FAILED;
@@ -87,7 +89,7 @@ static enum status measure(const struct options *options, const struct hook *hoo
 		complain("nobody reads stdout any more");
 	if (outcome != OUTCOME_ASKED)
 		return STATUS_FAILED;
-	serve_rest(LAST_WORDS_MS);
+	serve_rest(FINISH_TIMEOUT_MS);
 	program_counters(counters);
 	report_counters(counters);
 	return STATUS_DONE;
@@ -110,11 +112,21 @@ static enum status load_and_measure(const struct options *options, const struct 
 		return STATUS_FAILED;
 	if (program_load(&settings))
 		return STATUS_KERNEL;
-	/* From outside, the queue in front of the VNF can be seen, and the one behind it cannot. */
+	/* From outside, the queue in front of the VNF is visible, and the one behind it is not. */
 	if (gauges_open(options->host_side ? ingress->index : egress->index) ||
 	    serve_open(signals, ingress, egress))
 		return STATUS_FAILED;
 	return measure(options, hook_of(attach));
+}
+
+static int find_usable(const char *name, struct interface *interface)
+{
+	if (find_interface(name, interface))
+		return -1;
+	if (interface->is_up)
+		return 0;
+	complain_of_interface(name, "is down (ip link set it up)");
+	return -1;
 }
 
 static enum status run(const struct options *options, const sigset_t *signals)
@@ -122,8 +134,8 @@ static enum status run(const struct options *options, const sigset_t *signals)
 	struct interface ingress, egress;
 	enum status status = STATUS_FAILED;
 
-	if (find_interface(options->ingress, &ingress) == 0 &&
-	    find_interface(options->egress, &egress) == 0)
+	if (find_usable(options->ingress, &ingress) == 0 &&
+	    find_usable(options->egress, &egress) == 0)
 		status = load_and_measure(options, &ingress, &egress, signals);
 	detach_both(NULL);
 	attach_finish();
@@ -132,7 +144,7 @@ static enum status run(const struct options *options, const sigset_t *signals)
 	program_unload();
 	if (status != STATUS_DONE)
 		report_failed();
-	else if (output_finish(LAST_WORDS_MS))
+	else if (output_finish(FINISH_TIMEOUT_MS))
 		status = STATUS_FAILED;
 	return status;
 }
@@ -142,19 +154,16 @@ int main(int argc, char **argv)
 	struct options options;
 	sigset_t signals;
 
-	/* A reader that goes is noticed where it is written to. */
+	/* write() reports a reader that has gone. */
 	signal(SIGPIPE, SIG_IGN);
 	parse_options(argc, argv, &options);
-	report_libbpf();
+	libbpf_log_keep();
 	if (options.check)
 		return check(&options);
 
-	/* Blocked before anything is attached: they are taken when it can be undone in order. */
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
+	/* Before anything is attached: they are taken when it can be undone in order. */
+	signals_block(&signals);
 	sigaddset(&signals, SIGHUP);
-	sigaddset(&signals, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	return run(&options, &signals);
 }

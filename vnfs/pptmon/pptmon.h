@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * PPTMon (Van Tu et al., CNSM 2020): what the BPF programs and the tool agree on, and the formats
- * on the wire. README.md draws the formats; format.py is their model in Python.
+ * PPTMon (Van Tu et al., CNSM 2020): what the BPF programs and the tool share, and the formats on
+ * the wire. README.md draws the formats; tests/support/pptmon_model is a model in Python.
  */
-#ifndef SFCPERF_PPTMON_H
-#define SFCPERF_PPTMON_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -36,7 +35,7 @@
 
 #define PPT_MAX_HOPS 72
 
-/* Programs whose process has not been there for so long put nothing into packets any more. */
+/* Programs whose process has not shown itself for so long insert nothing into packets any more. */
 #define PPT_DEAD_NS 10000000000ULL
 
 #define PPT_RING_BYTES (1 << 20) /* of reports on their way to user space */
@@ -101,11 +100,11 @@ struct ppt_settings {
 	__u8 vnf_id;
 	__u8 format; /* enum ppt_format; that of a source, others read both */
 	__u8 carrier; /* enum ppt_carrier */
-	__u8 metrics[PPT_METRICS]; /* of a source: taken in turns */
+	__u8 metrics[PPT_METRICS]; /* of a source: taken in turn */
 	__u8 metric_count;
 	__u8 resolve_offloads; /* egress is hardware: no super-packet leaves with stale offsets */
 	__u8 filtered; /* is there a filter at all */
-	__u8 first; /* of a source: the first packet of a period, as in the paper, not one at random */
+	__u8 first; /* of a source: take the first packet of a period, as in the paper */
 	__u32 mtu; /* of the egress interface: bytes of its packets, without Ethernet */
 	__u64 period_ns; /* of a source: 0 samples every packet */
 	struct ppt_filter filter;
@@ -115,19 +114,19 @@ struct ppt_settings {
 struct ppt_gauges {
 	__u32 backlog; /* bytes in units of 64 */
 	__u32 cpu; /* 1/100 % */
-	__u64 alive_ns; /* CLOCK_MONOTONIC: when it was last there */
+	__u64 alive_ns; /* CLOCK_MONOTONIC: when they were last refreshed */
 };
 
-/* Counters, cumulated per CPU. Packets that nothing happened to are not counted: it would cost. */
+/* Counters, cumulated per CPU. Counting packets that nothing happened to would cost too much. */
 enum ppt_counter {
 	PPT_SAMPLED, /* source: got a header */
 	PPT_ADDED, /* transit, sink: got a hop */
 	PPT_MEASURED, /* left the VNF and got their time */
 	PPT_REPORTED, /* sink: restored, and reported */
-	PPT_TRUNCATED, /* no room for this hop: said in the header */
+	PPT_TRUNCATED, /* no room for this hop: flagged in the header */
 	PPT_SATURATED, /* took 2^24 us or longer */
 	PPT_NO_ROOM_OPTIONS, /* source: options, or NSH, are full; unchanged, as all below */
-	PPT_NO_ROOM_MTU, /* source: would exceed the MTU of the egress; transit: did, taken out */
+	PPT_NO_ROOM_MTU, /* source: would exceed the MTU of the egress; transit: did, removed */
 	PPT_FRAGMENTS, /* source: fragments are left alone */
 	PPT_UNSUPPORTED, /* source: super-packets of UDP or inside NSH, odd headers */
 	PPT_ALREADY, /* source: carries a header from elsewhere */
@@ -136,9 +135,9 @@ enum ppt_counter {
 	PPT_FAILED, /* the kernel refused to change the packet (memory) */
 	PPT_EVENTS_LOST, /* sink: restored, but the report found no room in the ring */
 	/* Of a source, for its choice among packets: */
-	PPT_SEEN, /* all that came */
-	PPT_JUDGED, /* looked at, because a sample was due */
-	PPT_WANTED, /* of these, what the filter lets through */
+	PPT_SEEN, /* all that arrived */
+	PPT_JUDGED, /* examined, because a sample was due */
+	PPT_WANTED, /* of these, those that pass the filter */
 	PPT_COUNTERS,
 };
 
@@ -168,5 +167,3 @@ struct ppt_event {
 	/* Newest first: vnf id << 24 | value (24 bits, decoded). */
 	__u32 hops[PPT_MAX_HOPS];
 };
-
-#endif

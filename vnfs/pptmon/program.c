@@ -7,23 +7,14 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "../common/libbpf_log.h"
 #include "pptmon.h"
-#include "pptmon.skel.h" /* needs pptmon.h */
+#include "bpf/pptmon.skel.h" /* needs pptmon.h */
 #include "program.h"
-#include "report.h"
 
 static struct pptmon_bpf *skeleton;
 static __u64 *per_cpu;
 static int cpus;
-
-static void complain_of_load(int error)
-{
-	if (*report_libbpf_said())
-		complain("the kernel refuses the BPF programs (%s):\n%s", strerror(-error),
-			 report_libbpf_said());
-	else
-		complain("the kernel refuses the BPF programs: %s", strerror(-error));
-}
 
 int program_load(const struct ppt_settings *settings)
 {
@@ -33,13 +24,13 @@ int program_load(const struct ppt_settings *settings)
 	per_cpu = calloc(cpus > 0 ? (size_t)cpus : 1, sizeof(*per_cpu));
 	skeleton = pptmon_bpf__open();
 	if (cpus < 0 || !per_cpu || !skeleton) {
-		complain_of_load(cpus < 0 ? cpus : -errno);
+		libbpf_complain_of_load("the BPF programs", cpus < 0 ? -cpus : errno);
 		return -1;
 	}
 	memcpy((void *)&skeleton->rodata->settings, settings, sizeof(*settings));
 	error = pptmon_bpf__load(skeleton);
 	if (error) {
-		complain_of_load(error);
+		libbpf_complain_of_load("the BPF programs", -error);
 		return -1;
 	}
 	return 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The BPF programs and their maps. */
-#ifndef SFCPERF_PPTMON_PROGRAM_H
-#define SFCPERF_PPTMON_PROGRAM_H
+#pragma once
 
 #include <stddef.h>
 
@@ -26,5 +25,3 @@ void program_counters(__u64 *values);
 
 /* The object that holds the programs: an ELF file. */
 const void *program_elf(size_t *bytes);
-
-#endif

@@ -6,10 +6,10 @@
 
 #include <linux/gen_stats.h>
 
-#include "netlink.h"
+#include "../common/netlink.h"
 #include "qdisc.h"
 
-#define ATTEMPTS 10 /* at a dump that others change meanwhile */
+#define ATTEMPTS 10 /* at a dump of what others change meanwhile */
 
 struct search {
 	int ifindex;
@@ -35,7 +35,7 @@ static void visit(const struct nlmsghdr *answer, void *context)
 			((struct gnet_stats_queue *)RTA_DATA(queue))->backlog;
 }
 
-/* By a dump of all: a question for one is answered to everybody who listens (`tc monitor`). */
+/* By a dump of all: the answer to a request for one goes to all listeners (`tc monitor`). */
 int qdisc_at(int netlink, int ifindex, __u32 parent, struct qdisc *qdisc)
 {
 	struct search search = { ifindex, parent, qdisc };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SFCPERF_PPTMON_QDISC_H
-#define SFCPERF_PPTMON_QDISC_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -11,5 +10,3 @@ struct qdisc {
 
 /* The qdisc of an interface at TC_H_ROOT or TC_H_CLSACT. 0, or -errno. */
 int qdisc_at(int netlink, int ifindex, __u32 parent, struct qdisc *qdisc);
-
-#endif

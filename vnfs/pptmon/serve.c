@@ -8,13 +8,17 @@
 
 #include <bpf/libbpf.h>
 
-#include "choice.h"
+#include "../common/report.h"
+#include "events.h"
 #include "gauges.h"
 #include "output.h"
 #include "program.h"
-#include "report.h"
-#include "sample.h"
 #include "serve.h"
+
+#define TAKE_ALL 0xffffffffU
+#define SHARE 4 /* one packet of a period is taken among the first quarter of them */
+#define PERIODS 5 /* over which the rate of packets is averaged, at least */
+#define AT_LEAST_NS 1000000000.0
 
 enum { ON_SIGNAL, ON_TIMER, ON_OUTPUT, ON_EVENT, SOURCES };
 
@@ -22,12 +26,14 @@ static struct ring_buffer *ring;
 static int signal_fd = -1;
 static int timer_fd = -1;
 static const struct interface *interfaces[2];
+static double packets_per_ns;
+static __u64 seen_before;
 
 static int on_event(void *to_unix_ns, void *event, size_t bytes)
 {
 	if (bytes >= sizeof(struct ppt_event))
 		print_sample(event, *(__s64 *)to_unix_ns);
-	/* A negative number stops; this sample has been taken. */
+	/* A negative number stops; this sample was taken. */
 	return output_full() ? -ENOBUFS : 0;
 }
 
@@ -35,7 +41,7 @@ static __s64 to_unix_ns;
 
 static void take_events(void)
 {
-	/* Anew: Unix time is steered, and stepped. */
+	/* Each time: Unix time is steered, and stepped. */
 	to_unix_ns = monotonic_to_unix_ns();
 	ring_buffer__consume(ring);
 }
@@ -86,7 +92,34 @@ static int check_interfaces(void)
 	return 0;
 }
 
-/* The programs do not wake anybody up for a sample: it is fetched here. */
+/*
+ * The probability, in 2^-32, with which a source takes each packet that comes when a sample is due.
+ *
+ * The first packet of a period is the head of a burst more often than not: it waited for no other
+ * and finds caches cold. So the probability is such that choosing takes a quarter of the period.
+ */
+static __u32 pick_probability(const __u64 *counters, __u64 period_ns, __u64 elapsed_ns)
+{
+	double window = (double)period_ns * PERIODS;
+	double seen = (double)(counters[PPT_SEEN] - seen_before);
+	double wanted, weight, candidates;
+
+	if (period_ns == 0 || elapsed_ns == 0)
+		return TAKE_ALL;
+	if (window < AT_LEAST_NS)
+		window = AT_LEAST_NS;
+	weight = (double)elapsed_ns / window;
+	if (weight > 1)
+		weight = 1;
+	packets_per_ns += weight * (seen / (double)elapsed_ns - packets_per_ns);
+	seen_before = counters[PPT_SEEN];
+	/* The share of packets that the filter lets through. */
+	wanted = (double)(counters[PPT_WANTED] + 1) / (double)(counters[PPT_JUDGED] + 1);
+	candidates = packets_per_ns * (double)period_ns * wanted / SHARE;
+	return candidates <= 1 ? TAKE_ALL : (__u32)(TAKE_ALL / candidates);
+}
+
+/* The programs wake nobody for a sample: it is fetched here. */
 static int take_tick(void)
 {
 	__u64 counters[PPT_COUNTERS];
@@ -98,14 +131,14 @@ static int take_tick(void)
 		take_events();
 	if (program_period_ns()) {
 		program_counters(counters);
-		program_set_pick(choice_refresh(counters, program_period_ns(),
-						ticks * GAUGES_PERIOD_MS * 1000000));
+		program_set_pick(pick_probability(counters, program_period_ns(),
+						  ticks * GAUGES_PERIOD_MS * 1000000));
 	}
 	gauges_refresh(program_gauges());
 	return check_interfaces();
 }
 
-/* stdout tells by itself when its reader goes; it is asked for room only when something is kept. */
+/* poll() reports a reader that has gone unasked; room is asked for only when something is kept. */
 static void wait_for(struct pollfd *sources)
 {
 	sources[ON_SIGNAL] = (struct pollfd){ .fd = signal_fd, .events = POLLIN };
@@ -138,11 +171,11 @@ enum outcome serve(void)
 	}
 }
 
-void serve_rest(int patience_ms)
+void serve_rest(int timeout_ms)
 {
 	take_events();
 	/* More than is kept for a slow reader: as soon as it has taken that. */
-	while (output_full() && output_finish(patience_ms) == 0)
+	while (output_full() && output_finish(timeout_ms) == 0)
 		take_events();
 }
 

@@ -1,29 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SFCPERF_PPTMON_SERVE_H
-#define SFCPERF_PPTMON_SERVE_H
+#pragma once
 
 #include <signal.h>
 
-#include "interface.h"
+#include "../common/interface.h"
 
-/* What a run of the loop ends with. */
+/* Why the loop ended. */
 enum outcome {
-	OUTCOME_ASKED, /* by a signal */
+	OUTCOME_ASKED, /* a signal */
 	OUTCOME_UNHEARD, /* nobody reads stdout any more */
 	OUTCOME_FAILED, /* after complain() */
 };
 
-/* The signals that it takes, which must be blocked already, and the interfaces without which there is
- * nothing to do. 0, or -1 after complain(). */
+/* `signals` must be blocked already. It ends when one of the interfaces disappears. 0, or -1 after
+ * complain(). */
 int serve_open(const sigset_t *signals, const struct interface *ingress,
 	       const struct interface *egress);
 
 /* Print samples, and counters when asked, until there is a reason to end. */
 enum outcome serve(void);
 
-/* Print the samples that are still in the ring, as long as the reader takes something in so long. */
-void serve_rest(int patience_ms);
+/* Print the samples that are still in the ring. It gives up when the reader takes nothing for so
+ * long. */
+void serve_rest(int timeout_ms);
 
 void serve_close(void);
-
-#endif

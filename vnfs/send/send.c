@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sfc-send: frames from standard input leave by a packet socket, as they are.
+/* sfc-send: sends frames from standard input by a packet socket, unchanged.
  *
- * It is carried to endpoints that may have nothing but a shell, and sends what sfcperf has built:
- * packets with a mark, by which they are found again along the chain. */
+ * It is copied to endpoints that may have nothing but a shell. What it sends are marked packets,
+ * by which sfcperf proves that a chain is crossed. */
+#include <argp.h>
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
+#include <net/if.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +16,63 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "send.h"
+#include "../common/report.h"
+
+const char *argp_program_version = "sfc-send 1";
+const char tool_name[] = "sfc-send";
+
+struct options {
+	const char *interface;
+	unsigned int index;
+};
+
+static const char documentation[] =
+	"Sends the Ethernet frames that it reads from standard input.\v"
+	"A frame is its length in bytes (32 bits, big-endian) and its bytes, from the destination "
+	"address on, without checksum. Prints a line of JSON on standard output: how many frames "
+	"left. Exit status 1: a frame could not be sent, or the input is damaged.";
+
+static const struct argp_option descriptions[] = {
+	{ "interface", 'i', "NAME", 0, "Interface to send them out of", 0 },
+	{ 0 },
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case 'i':
+		options->interface = argument;
+		if (!*argument || strlen(argument) >= IF_NAMESIZE)
+			argp_error(state, "--interface: '%s' is not the name of an interface",
+				   argument);
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "'%s' is not an option", argument);
+		return 0;
+	case ARGP_KEY_END:
+		if (!options->interface)
+			argp_error(state, "--interface is missing");
+		options->index = if_nametoindex(options->interface);
+		if (!options->index)
+			argp_error(state, "--interface: there is no interface %s here",
+				   options->interface);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* Ends the program with status 2 and a message when an option is wrong. */
+static void parse_options(int argc, char **argv, struct options *options)
+{
+	const struct argp argp = { descriptions, parse, NULL, documentation, NULL, NULL, NULL };
+
+	argp_err_exit_status = 2;
+	*options = (struct options){ 0 };
+	argp_parse(&argp, argc, argv, 0, NULL, options);
+}
 
 #define LONGEST (65535 + ETH_HLEN)
 
@@ -25,13 +83,7 @@ struct sent {
 
 enum reading { FRAME, END, DAMAGED };
 
-static void complain(const struct sent *sent, const char *what, const char *why)
-{
-	fprintf(stderr, "sfc-send: frame %llu %s%s%s\n", sent->frames + 1, what, *why ? ": " : "",
-		why);
-}
-
-static enum reading read_frame(uint8_t *frame, size_t *length, const struct sent *sent)
+static enum reading read_frame(uint8_t *frame, size_t *length, unsigned long long number)
 {
 	uint32_t header;
 	size_t got = fread(&header, 1, sizeof(header), stdin);
@@ -39,27 +91,27 @@ static enum reading read_frame(uint8_t *frame, size_t *length, const struct sent
 	if (got == 0 && feof(stdin))
 		return END;
 	if (ferror(stdin)) {
-		complain(sent, "cannot be read", strerror(errno));
+		complain("frame %llu cannot be read: %s", number, strerror(errno));
 		return DAMAGED;
 	}
 	if (got < sizeof(header)) {
-		complain(sent, "has no whole length before the input ends", "");
+		complain("frame %llu has no whole length before the input ends", number);
 		return DAMAGED;
 	}
 	*length = ntohl(header);
 	if (*length < ETH_HLEN || *length > LONGEST) {
-		fprintf(stderr, "sfc-send: frame %llu of %zu bytes; allowed: %d to %d\n",
-			sent->frames + 1, *length, ETH_HLEN, LONGEST);
+		complain("frame %llu of %zu bytes; allowed: %d to %d", number, *length, ETH_HLEN,
+			 LONGEST);
 		return DAMAGED;
 	}
 	if (fread(frame, 1, *length, stdin) < *length) {
-		complain(sent, "is not whole before the input ends", "");
+		complain("frame %llu is not whole before the input ends", number);
 		return DAMAGED;
 	}
 	return FRAME;
 }
 
-/* The socket is blocking: it waits for room. A signal may interrupt that. */
+/* The socket blocks until there is room; a signal may interrupt that. */
 static bool send_frame(int fd, unsigned int index, const uint8_t *frame, size_t length)
 {
 	struct sockaddr_ll to = { .sll_family = AF_PACKET, .sll_ifindex = (int)index };
@@ -79,11 +131,10 @@ static bool send_all(int fd, const struct options *options, struct sent *sent)
 	enum reading reading;
 	size_t length;
 
-	while ((reading = read_frame(frame, &length, sent)) == FRAME) {
+	while ((reading = read_frame(frame, &length, sent->frames + 1)) == FRAME) {
 		if (!send_frame(fd, options->index, frame, length)) {
-			fprintf(stderr,
-				"sfc-send: frame %llu of %zu bytes does not leave by %s: %s\n",
-				sent->frames + 1, length, options->interface, strerror(errno));
+			complain("frame %llu of %zu bytes does not leave by %s: %s",
+				 sent->frames + 1, length, options->interface, strerror(errno));
 			return false;
 		}
 		sent->frames++;
@@ -100,11 +151,11 @@ int main(int argc, char **argv)
 	int fd;
 
 	parse_options(argc, argv, &options);
-	/* Of no protocol: nothing is received by it. */
+	/* Protocol 0: it receives nothing. */
 	fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 	if (fd < 0) {
-		fprintf(stderr, "sfc-send: no packet socket: %s%s\n", strerror(errno),
-			errno == EPERM ? " (it needs root, or CAP_NET_RAW)" : "");
+		complain("no packet socket: %s%s", strerror(errno),
+			 errno == EPERM ? " (it needs root, or CAP_NET_RAW)" : "");
 		return 1;
 	}
 	good = send_all(fd, &options, &sent);
@@ -112,7 +163,7 @@ int main(int argc, char **argv)
 	printf("{\"event\": \"sent\", \"frames\": %llu, \"bytes\": %llu}\n", sent.frames,
 	       sent.bytes);
 	if (fflush(stdout)) {
-		fprintf(stderr, "sfc-send: the count cannot be written: %s\n", strerror(errno));
+		complain("the count cannot be written: %s", strerror(errno));
 		return 1;
 	}
 	return good ? 0 : 1;

@@ -16,12 +16,12 @@ from support.pptmon.bench import Seen, bridge, exchange, quiet, tap
 from support.pptmon.process import BINARY, Pptmon
 from support.pptmon.tap import NEEDS_CSUM, Offload, Tap
 from support.pptmon.zoo import DATA, FRAMES, ethernet, network, tcp
+from support.pptmon_model import packet
+from support.pptmon_model.format import Format
+from support.pptmon_model.layers import walk
 from support.wires import Lab, Port
 
 from sfcperf.vnfs import binaries
-from sfcperf.vnfs.pptmon import packet
-from sfcperf.vnfs.pptmon.format import Format
-from sfcperf.vnfs.pptmon.layers import walk
 
 pytestmark = pytest.mark.root
 

@@ -26,12 +26,12 @@ from support.pptmon.zoo import (
     service_header,
     udp,
 )
+from support.pptmon_model import packet
+from support.pptmon_model.errors import FormatError
+from support.pptmon_model.format import Format, Header, Hop, Metric
+from support.pptmon_model.layers import Kind, walk
 
-from sfcperf.vnfs.pptmon import packet
-from sfcperf.vnfs.pptmon.errors import FormatError
 from sfcperf.vnfs.pptmon.events import Flow, Sample
-from sfcperf.vnfs.pptmon.format import Format, Header, Hop, Metric
-from sfcperf.vnfs.pptmon.layers import Kind, walk
 
 pytestmark = pytest.mark.root
 

@@ -18,10 +18,9 @@ from support.pptmon.zoo import (
     tunnel,
     udp,
 )
-
-from sfcperf.vnfs.pptmon import packet
-from sfcperf.vnfs.pptmon.format import Format, Header, Hop
-from sfcperf.vnfs.pptmon.value import decode_float, encode_float
+from support.pptmon_model import packet
+from support.pptmon_model.format import Format, Header, Hop
+from support.pptmon_model.value import decode_float, encode_float
 
 pytestmark = pytest.mark.root
 

@@ -25,9 +25,8 @@ from support.pptmon.offloads import (
 )
 from support.pptmon.tap import NEEDS_CSUM
 from support.pptmon.zoo import DATA, FRAMES, ethernet, network, tcp, udp
-
-from sfcperf.vnfs.pptmon import packet
-from sfcperf.vnfs.pptmon.format import Format
+from support.pptmon_model import packet
+from support.pptmon_model.format import Format
 
 pytestmark = pytest.mark.root
 

@@ -10,12 +10,11 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from support.pptmon.bench import Chain, build
 from support.pptmon.zoo import FRAMES
+from support.pptmon_model import packet
+from support.pptmon_model.errors import FormatError
+from support.pptmon_model.format import Format, Header, Hop
 from support.tiers import examples
 from support.wires import Lab
-
-from sfcperf.vnfs.pptmon import packet
-from sfcperf.vnfs.pptmon.errors import FormatError
-from sfcperf.vnfs.pptmon.format import Format, Header, Hop
 
 pytestmark = pytest.mark.root
 

@@ -24,10 +24,10 @@ from support.pptmon.zoo import (
     tcp,
     udp,
 )
+from support.pptmon_model import packet
+from support.pptmon_model.format import Format, Header, Hop
 
 from sfcperf.vnfs.nsh import ContextHeader
-from sfcperf.vnfs.pptmon import packet
-from sfcperf.vnfs.pptmon.format import Format, Header, Hop
 
 pytestmark = pytest.mark.root
 

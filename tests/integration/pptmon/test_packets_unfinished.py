@@ -20,8 +20,7 @@ from support.pptmon.offloads import (
 )
 from support.pptmon.tap import NEEDS_CSUM, Offload
 from support.pptmon.zoo import DATA, FRAMES, ethernet, network, tcp, udp
-
-from sfcperf.vnfs.pptmon.layers import Kind, walk
+from support.pptmon_model.layers import Kind, walk
 
 pytestmark = pytest.mark.root
 

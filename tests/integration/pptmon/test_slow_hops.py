@@ -11,10 +11,9 @@ from scapy.layers.l2 import Ether
 from support.pptmon.bench import Chain
 from support.pptmon.held import TUN, HeldVnf
 from support.pptmon.zoo import FRAMES
+from support.pptmon_model import packet
+from support.pptmon_model.value import VALUE_MAX
 from support.wires import Lab
-
-from sfcperf.vnfs.pptmon import packet
-from sfcperf.vnfs.pptmon.value import VALUE_MAX
 
 pytestmark = [
     pytest.mark.root,

@@ -15,8 +15,9 @@ from scapy.utils import PcapReader
 from support.vnfs.kernel_lab import CLIENT, SERVER, Between
 from support.wires import Lab, Port, eventually
 
-from sfcperf.vnfs import binaries, ip_statistics
+from sfcperf.vnfs import binaries
 from sfcperf.vnfs.delay.function import BINARY, TUN, TUN_PACKETS, Delay
+from sfcperf.vnfs.kernel_forwarding import ip_counters
 
 pytestmark = pytest.mark.root
 
@@ -137,7 +138,7 @@ def test_what_the_process_is_too_slow_for_is_counted(lab: Lab) -> None:
         assert eventually(stopped)
         wire.send([frame] * count)
         # All that was sent has come to the device, which takes no more than its queue holds.
-        assert eventually(lambda: ip_statistics.read(between.host)["ForwDatagrams"] >= count)
+        assert eventually(lambda: ip_counters(between.host)["ForwDatagrams"] >= count)
     finally:
         os.kill(pid, signal.SIGCONT)
 

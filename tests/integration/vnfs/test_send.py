@@ -115,7 +115,7 @@ def test_an_interface_that_is_down_is_told(ports: list[Port]) -> None:
     [
         ([], "--interface is missing"),
         (["--interface", "gone"], "there is no interface gone here"),
-        (["--interface", "a-name-that-is-too-long"], "is no interface's name"),
+        (["--interface", "a-name-that-is-too-long"], "is not the name of an interface"),
         (["--interface", "eth0", "more"], "'more' is not an option"),
     ],
 )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from scapy.packet import Packet
 from scapy.utils import checksum
 
-from sfcperf.vnfs.pptmon import packet
-from sfcperf.vnfs.pptmon.errors import FormatError
-from sfcperf.vnfs.pptmon.layers import Kind, walk
 from support.pptmon.tap import NEEDS_CSUM, Offload
 from support.pptmon.zoo import ethernet, network
+from support.pptmon_model import packet
+from support.pptmon_model.errors import FormatError
+from support.pptmon_model.layers import Kind, walk
 
 GSO_TCP = {4: 1, 6: 4}  # VIRTIO_NET_HDR_GSO_TCPV4, _TCPV6
 CHECKSUM_AT = {Kind.TCP: 16, Kind.UDP: 6}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfcperf.active.ab_doubts import doubts
+from sfcperf.active.ab import doubts
 from sfcperf.active.ab_output import parse, parse_percentiles
 from sfcperf.errors import MeasurementError
 

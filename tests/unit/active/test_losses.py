@@ -5,9 +5,9 @@ from typing import Any, cast
 
 import pytest
 
+from sfcperf.active.iperf3 import largest_buffer_bytes
 from sfcperf.active.losses import EndpointLosses
 from sfcperf.active.mtu import check_payload
-from sfcperf.active.socket_buffers import largest_buffer_bytes
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import Deployment, Endpoint

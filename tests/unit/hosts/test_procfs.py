@@ -28,7 +28,7 @@ def test_interface_names_with_colons() -> None:
 
 
 def test_udp_counters() -> None:
-    seen = procfs.udp_counters(golden("proc-net-snmp"))
+    seen = procfs.protocol_counters(golden("proc-net-snmp"), "Udp")
     assert (seen["InDatagrams"], seen["OutDatagrams"], seen["SndbufErrors"]) == (4, 1054, 0)
 
 
@@ -54,7 +54,7 @@ def test_process_cpu() -> None:
 def test_damaged_text_raises_nothing_else(name: str, noise: str, start: int, length: int) -> None:
     parsers = {
         "proc-net-dev": procfs.interface_counters,
-        "proc-net-snmp": procfs.udp_counters,
+        "proc-net-snmp": lambda text: procfs.protocol_counters(text, "Udp"),
         "proc-pid-stat": procfs.process_cpu_s,
         "proc-net-tcp": procfs.tcp_listening_ports,
     }

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sfcperf.errors import MeasurementError
-from sfcperf.passive.sampler import Sampler
+from sfcperf.passive.sampling import Sampler
 from sfcperf.results.values import Observation
 
 

@@ -13,11 +13,10 @@ from scapy.layers.inet6 import IPv6, in6_chksum
 from scapy.layers.l2 import Ether
 from support.frames_judge import judge
 from support.pptmon.zoo import FRAMES, SERVICE_HEADERS
+from support.pptmon_model import packet
+from support.pptmon_model.errors import FormatError
+from support.pptmon_model.format import EXID_PAPER, EXID_RFC, Format, Header, Hop, Metric
 from support.tiers import examples
-
-from sfcperf.vnfs.pptmon import packet
-from sfcperf.vnfs.pptmon.errors import FormatError
-from sfcperf.vnfs.pptmon.format import EXID_PAPER, EXID_RFC, Format, Header, Hop, Metric
 
 HEADER = Header((Hop(3, 7), Hop(9, 4096)), Metric.DELAY, truncated=True, sample=5)
 EXIDS = {Format.PAPER: EXID_PAPER | Metric.DELAY | 8, Format.RFC: EXID_RFC}

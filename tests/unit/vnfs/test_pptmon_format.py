@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from sfcperf.vnfs.nsh import ContextHeader
-from sfcperf.vnfs.pptmon import packet
-from sfcperf.vnfs.pptmon.errors import FormatError
-from sfcperf.vnfs.pptmon.format import (
+from support.pptmon_model import packet
+from support.pptmon_model.errors import FormatError
+from support.pptmon_model.format import (
     EXID_PAPER,
     TCP_KIND,
     UDP_KIND,
@@ -24,8 +22,8 @@ from sfcperf.vnfs.pptmon.format import (
     decode_option,
     encode_option,
 )
-from sfcperf.vnfs.pptmon.nsh_context import decode_contexts, encode_contexts
-from sfcperf.vnfs.pptmon.value import (
+from support.pptmon_model.nsh_context import decode_contexts, encode_contexts
+from support.pptmon_model.value import (
     FLOAT_MAX,
     VALUE_MAX,
     decode_float,
@@ -33,6 +31,8 @@ from sfcperf.vnfs.pptmon.value import (
     encode_float,
     saturated,
 )
+
+from sfcperf.vnfs.nsh import ContextHeader
 
 VECTORS = json.loads((files("sfcperf.vnfs.pptmon") / "vectors.json").read_text())
 

@@ -13,7 +13,7 @@ from sfcperf import plugins
 from sfcperf.environment import tools
 from sfcperf.errors import EnvironmentLacks, InputError, MeasurementError
 from sfcperf.hosts.local import LocalHost
-from sfcperf.vnfs import binaries, ip_statistics
+from sfcperf.vnfs import binaries, kernel_forwarding
 from sfcperf.vnfs.base import NetworkFunction
 from sfcperf.vnfs.forwarder.function import Forwarder, RunningForwarder
 from sfcperf.vnfs.router.function import Router
@@ -193,5 +193,5 @@ def test_a_failure_is_told(tmp_path: Path) -> None:
 
 
 def test_ip_statistics_are_those_of_proc(tmp_path: Path) -> None:
-    statistics = ip_statistics.read(LocalHost(tmp_path))
-    assert {"InReceives", "ForwDatagrams", *ip_statistics.DROPS.values()} <= set(statistics)
+    statistics = kernel_forwarding.ip_counters(LocalHost(tmp_path))
+    assert {"InReceives", "ForwDatagrams", *kernel_forwarding.DROPS.values()} <= set(statistics)

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/libbpf.h>
+
+#include "libbpf_log.h"
+#include "report.h"
+
+#define LOG_LINES 6 /* of a verifier's log: the reason is at its end */
+
+static char reason[768];
+
+/* The end of the log, which libbpf puts between two lines of its own. */
+static const char *last_lines(char *text)
+{
+	char *end = strstr(text, "-- END PROG LOAD LOG");
+	int lines = 0;
+
+	if (!end)
+		return text;
+	while (end > text && end[-1] != '\n')
+		end--;
+	*end = '\0';
+	while (end > text && lines <= LOG_LINES)
+		lines += *--end == '\n';
+	return end == text ? end : end + 1;
+}
+
+static int on_print(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+	char *text;
+
+	if (level != LIBBPF_WARN || vasprintf(&text, format, arguments) < 0)
+		return 0;
+	/* What follows the first warning, or a verifier's log, says less. */
+	if (strstr(text, "PROG LOAD LOG") || !*reason)
+		snprintf(reason, sizeof(reason), "%s", last_lines(text));
+	free(text);
+	return 0;
+}
+
+void libbpf_log_keep(void)
+{
+	reason[0] = '\0';
+	libbpf_set_print(on_print);
+}
+
+const char *libbpf_log_reason(void)
+{
+	size_t bytes = strlen(reason);
+
+	if (bytes && reason[bytes - 1] == '\n')
+		reason[bytes - 1] = '\0';
+	return reason;
+}
+
+void libbpf_complain_of_load(const char *what, int error)
+{
+	if (*reason)
+		complain("the kernel refuses %s (%s):\n%s", what, strerror(error),
+			 libbpf_log_reason());
+	else
+		complain("the kernel refuses %s: %s", what, strerror(error));
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdarg.h>
+
+#include "report.h"
+
+/* Until there is one: argp complains by itself. */
+static char last_complaint[1024] = "wrong options; stderr says which";
+
+void complain(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(last_complaint, sizeof(last_complaint), format, arguments);
+	va_end(arguments);
+	fprintf(stderr, "%s: %s\n", tool_name, last_complaint);
+}
+
+void json_string(FILE *out, const char *text)
+{
+	fputc('"', out);
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c == '"' || c == '\\')
+			fprintf(out, "\\%c", c);
+		else if (c < 0x20 || c > 0x7e)
+			fprintf(out, "\\u%04x", c);
+		else
+			fputc(c, out);
+	}
+	fputc('"', out);
+}
+
+void json_failed(FILE *out)
+{
+	fputs("{\"event\": \"failed\", \"error\": ", out);
+	json_string(out, last_complaint);
+	fputs("}\n", out);
+}

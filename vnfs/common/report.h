@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a tool says of itself: complaints on stderr, JSON for its events. */
+#pragma once
+
+#include <stdio.h>
+
+extern const char tool_name[]; /* each tool defines it */
+
+/* Say on stderr what went wrong; json_failed() reports the last complaint. */
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* A string of JSON, with its quotes. */
+void json_string(FILE *out, const char *text);
+
+/* The line {"event": "failed", "error": ...}. */
+void json_failed(FILE *out);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Signals to a tool: SIGUSR1 asks for its counters, SIGTERM and SIGINT end it. */
+#pragma once
+
+#include <signal.h>
+#include <stdbool.h>
+
+/* Block them, so that they can be waited for. Before any thread starts: threads inherit it. */
+void signals_block(sigset_t *signals);
+
+/* Wait for one. True: counters are asked for; false: the tool is to end. */
+bool signals_ask_for_counters(const sigset_t *signals);

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report.h"
+#include "stats.h"
+
+static char page[8192]; /* the longest event, of sfc-forwarder with 64 paths and 64 workers, fits */
+static FILE *stream;
+static int fd = -1;
+
+int stats_open(const char *path)
+{
+	stream = fmemopen(page, sizeof(page), "w");
+	if (path)
+		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (stream && (!path || fd >= 0))
+		return 0;
+	complain("cannot write %s: %s", path ? path : "to memory", strerror(errno));
+	return -1;
+}
+
+FILE *stats_begin(void)
+{
+	rewind(stream);
+	return stream;
+}
+
+void stats_end(bool print)
+{
+	size_t bytes;
+
+	fflush(stream);
+	bytes = (size_t)ftell(stream);
+	memset(page + bytes, ' ', sizeof(page) - bytes);
+	/* On a full disk the file becomes stale, as its `sequence` shows; packets still flow. */
+	if (fd >= 0 && pwrite(fd, page, sizeof(page), 0) != sizeof(page))
+		complain("cannot write the stats file: %s", strerror(errno));
+	if (print) {
+		fwrite(page, 1, bytes, stdout);
+		fflush(stdout);
+	}
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Events as JSON Lines on stdout, and the last one in a file that is read at any time.
+ *
+ * The file is overwritten in place: one write of a fixed size, padded with spaces. A reader that
+ * sees two values of `sequence` and `sequence_end` has met a write, and reads again.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* `path` may be NULL: no file. 0, or -1 after complain(). */
+int stats_open(const char *path);
+
+/* Where to print the next event, a whole line. */
+FILE *stats_begin(void);
+
+/* Write it to the file, and to stdout as well if `print`. */
+void stats_end(bool print);

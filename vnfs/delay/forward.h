@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Forwarding packets after a delay. */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "options.h"
+#include "queue.h"
+
+/* Written by the thread that forwards packets, read by the one that reports. */
+struct statistics {
+	_Atomic uint64_t received; /* IPv4 */
+	_Atomic uint64_t forwarded;
+	_Atomic uint64_t dropped_full; /* no room in the queue */
+	_Atomic uint64_t dropped_send; /* the kernel did not take it back */
+	_Atomic uint64_t delay_sum_ns; /* of forwarded packets, from receive to send */
+	_Atomic uint64_t delay_min_ns;
+	_Atomic uint64_t delay_max_ns;
+};
+
+/* Forward packets of a TUN device until `stop` (an eventfd) is readable. 0, or -1 after
+ * complain(). */
+int forward_packets(const struct options *options, int tun, int stop, struct queue *queue,
+		    struct statistics *statistics);

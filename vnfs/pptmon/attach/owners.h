@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which pptmon of a network namespace is alive.
+ *
+ * Each holds a slot: an abstract Unix socket, whose name belongs to the network namespace like the
+ * interfaces, is bound by one process at a time, and is free again when that process and its guard
+ * have ended in any way (unix(7)).
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#define OWNER_SLOTS 256
+
+/* Take a free slot for as long as this process, or a child of it, has the descriptor. Its number,
+ * or -1. */
+int owner_take_slot(int *descriptor);
+
+/* Is the process of a slot dead? */
+bool owner_is_dead(int slot);
+
+/* One process at a time changes filters. Descriptor for owner_unlock(), or -1: another one has
+ * kept the lock for seconds. */
+int owner_lock(void);
+void owner_unlock(int lock);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events of pptmon on stdout (README.md). */
+#pragma once
+
+#include <linux/types.h>
+
+#include "kernel.h"
+#include "options.h"
+
+/* {"event": "ready", ...}; `attach` is the kind of hook. */
+void report_ready(const struct options *options, const char *attach);
+
+/* {"event": "counters", ...}; values are by enum ppt_counter. */
+void report_counters(const __u64 *values);
+
+/* {"event": "check", ...} */
+void report_check(const struct lacks *lacks, const char *attach);
+
+/* {"event": "failed", ...}, written out. */
+void report_failed(void);
+
+/* Nanoseconds to add to CLOCK_MONOTONIC for Unix time, now. */
+__s64 monotonic_to_unix_ns(void);
+
+/* {"event": "sample", ...} to output_stream(). */
+void print_sample(const struct ppt_event *event, __s64 to_unix_ns);
