@@ -64,9 +64,9 @@ def _chart(identity: str, comparison: Comparison, group: Sequence[Row]) -> Chart
         identity,
         f"{first.label}: {name}",
         f"{data['yLabel']}, {len(values)} trials of {1 + len(comparison.candidates)} sides.",
-        f"Small marks are trials that count, large ones medians with their "
+        f"Small marks are valid trials, large ones medians with their "
         f"{100 * (1 - comparison.options.alpha):g} % interval (six trials or more; "
-        "hollow: some trials do not count)."
+        "hollow: some trials are excluded)."
         + (" 0 % is the median of the baseline's trials." if relative else ""),
         first.primary,
         data,

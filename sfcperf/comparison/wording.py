@@ -102,7 +102,7 @@ def method_text(comparison: Comparison) -> str:
     names = sorted({row.test for row in comparison.rows if row.test})
     families = sorted({row.family for row in comparison.rows if row.family}, reverse=True)
     holm = " and ".join(str(number) for number in families)
-    corrected = f"Holm over {holm} rows" if holm else "nothing to correct by Holm"
+    corrected = f"Holm over {holm} rows" if holm else "no correction for multiple tests"
     return (
         f"{' and '.join(names) or 'no test'}, {corrected}, alpha "
         f"{options.alpha:g}; equivalence by two one-sided tests; "

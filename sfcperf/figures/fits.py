@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sfcperf.figures.plot import RUN, Plot
+from sfcperf.figures.plot import Plot
+from sfcperf.figures.results import RUN
 from sfcperf.figures.run_data import RunData
 from sfcperf.presentation import varying
 from sfcperf.workflow.model import FigureSpec

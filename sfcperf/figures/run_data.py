@@ -90,7 +90,7 @@ def side_by_side(runs: Sequence[RunData]) -> Results:
     for run in runs:
         if any(RUN in levels for levels in run.scenarios):
             raise InputError(
-                f"its factor {RUN!r} has the name that tells many runs apart",
+                f"its factor {RUN!r} has the name of the factor that distinguishes runs",
                 where=run.store.run_id,
                 hint="draw this run alone",
             )
@@ -121,7 +121,7 @@ def label_runs(stores: Sequence[RunStore], given: Mapping[str, str]) -> list[Run
         raise InputError(
             f"two runs have the label {twice[0]!r}",
             where="--label",
-            hint="the same run twice? otherwise `--label A=before --label B=after`",
+            hint="`--label A=before --label B=after` names the runs",
         )
     return [RunData(store, label) for store, label in zip(stores, labels, strict=True)]
 

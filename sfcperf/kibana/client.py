@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 60.0
 WAIT_S = 120.0
-"""How long a Kibana that starts is waited for."""
-_BUSY = frozenset({429, 502, 503, 504})
+"""How long to wait for a Kibana that is starting."""
+_RETRIED = frozenset({429, 502, 503, 504})
 
 
 @dataclass(frozen=True)
-class Imported:
-    """What Kibana says of an import."""
+class ImportResult:
+    """Kibana's answer to an import."""
 
     count: int
     """Objects that were written."""
@@ -43,11 +43,11 @@ def import_objects(
     overwrite: bool = True,
     wait_s: float = WAIT_S,
     sleep: Callable[[float], None] = time.sleep,
-) -> Imported:
+) -> ImportResult:
     """Send saved objects (NDJSON) to a Kibana; waits while it starts or is busy.
 
-    `target`: URL of Kibana, with its certificates. Secrets as for Elasticsearch, which Kibana asks
-    about them. Raises EnvironmentLacks when it does not answer, refuses, or is no Kibana.
+    `target`: URL of Kibana, with its certificates. Secrets are those of Elasticsearch, which Kibana
+    checks them against. Raises EnvironmentLacks when it does not answer, refuses, or is no Kibana.
     """
     with _session(target) as session:
         path = f"{target.name}{f'/s/{space}' if space else ''}/api/saved_objects/_import"
@@ -58,7 +58,7 @@ def import_objects(
                 params={"overwrite": "true"} if overwrite else {},
                 files={"file": ("sfcperf.ndjson", content.encode(), "application/ndjson")},
                 timeout=TIMEOUT_S,
-                # A way to some login page is no answer, and secrets follow nobody.
+                # A redirect to a login page is no answer, and must not receive the secrets.
                 allow_redirects=False,
             )
 
@@ -67,14 +67,14 @@ def import_objects(
         raise InputError(f"this Kibana has no space {space!r}", where=target.name)
     if response.status_code != 200:
         raise _refused(response, target)
-    return _imported(_json(response, target), target)
+    return _result(_json(response, target), target)
 
 
 def _session(target: Target) -> requests.Session:
     import requests
 
     session = requests.Session()
-    # Neither a proxy's address nor a .netrc of the environment may send secrets elsewhere.
+    # No proxy and no .netrc of the environment: secrets go to this server alone.
     session.trust_env = False
     session.headers["kbn-xsrf"] = "sfcperf"
     session.verify = target.ca or not target.insecure
@@ -99,7 +99,7 @@ def _retried(
     while True:
         try:
             response = post()
-            if response.status_code not in _BUSY:
+            if response.status_code not in _RETRIED:
                 return response
             reason = f"it answers {response.status_code}"
         except requests.exceptions.SSLError as error:
@@ -112,7 +112,7 @@ def _retried(
             reason = f"it does not answer ({type(error).__name__})"
         if waited_s >= wait_s:
             raise EnvironmentLacks(
-                f"Kibana is not there: {reason}", where=target.name, hint="is it running?"
+                f"Kibana cannot be reached: {reason}", where=target.name, hint="is it running?"
             )
         sleep(pause := pause_s * random.uniform(0.5, 1.0))
         waited_s += pause
@@ -122,7 +122,7 @@ def _retried(
 def _refused(response: requests.Response, target: Target) -> EnvironmentLacks:
     if response.status_code == 401:
         return EnvironmentLacks(
-            "Kibana wants to know who asks, or does not accept the secret",
+            "Kibana refuses access: the credentials are missing or wrong",
             where=target.name,
             hint=f"set {API_KEY}, or {USER} and {PASSWORD}",
         )
@@ -138,15 +138,15 @@ def _json(response: requests.Response, target: Target) -> Mapping[str, Any]:
     except ValueError:
         document = None
     if not isinstance(document, dict):
-        raise EnvironmentLacks("what answers is not Kibana", where=target.name)
+        raise EnvironmentLacks("this server is not Kibana", where=target.name)
     return document
 
 
-def _imported(document: Mapping[str, Any], target: Target) -> Imported:
+def _result(document: Mapping[str, Any], target: Target) -> ImportResult:
     count, found = document.get("successCount"), document.get("errors", [])
     if not isinstance(count, int) or not isinstance(found, list):
-        raise EnvironmentLacks("what answers is not Kibana", where=target.name)
-    return Imported(count, tuple(_error(entry) for entry in found if isinstance(entry, dict)))
+        raise EnvironmentLacks("this server is not Kibana", where=target.name)
+    return ImportResult(count, tuple(_error(entry) for entry in found if isinstance(entry, dict)))
 
 
 def _error(entry: Mapping[str, Any]) -> str:
@@ -158,7 +158,7 @@ def _error(entry: Mapping[str, Any]) -> str:
     name = f"{entry.get('type')} {title!r}"
     match error.get("type"):
         case "conflict":
-            return f"{name}: is there already; --overwrite replaces it"
+            return f"{name}: exists already; --overwrite replaces it"
         case "missing_references" if isinstance(error.get("references"), list):
             missing = ", ".join(_reference(reference) for reference in error["references"])
             return f"{name}: needs {missing}, which this Kibana does not have"

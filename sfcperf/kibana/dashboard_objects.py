@@ -25,6 +25,9 @@ COLUMNS = 48
 """Width of a dashboard in Kibana's grid."""
 
 
+_NO_QUERY = {"query": {"language": "kuery", "query": ""}, "filter": []}
+
+
 @dataclass(frozen=True)
 class Control:
     """A list of values to filter the whole dashboard by."""
@@ -86,11 +89,7 @@ def saved_dashboard(dashboard: Dashboard, prefix: str) -> SavedObject:
         "timeFrom": TIME_FROM,
         "timeTo": "now",
         "version": 1,
-        "kibanaSavedObjectMeta": {
-            "searchSourceJSON": text(
-                {"query": {"language": "kuery", "query": ""}, "filter": []},
-            )
-        },
+        "kibanaSavedObjectMeta": {"searchSourceJSON": text(_NO_QUERY)},
     }
     id_ = identifier("dashboard", prefix, dashboard.key)
     return saved_object("dashboard", id_, attributes, references)
@@ -126,10 +125,7 @@ def _panel(
         "description": "",
         "params": {"spec": text(panel.content.spec)},
         "uiState": {},
-        "data": {
-            "aggs": [],
-            "searchSource": {"query": {"language": "kuery", "query": ""}, "filter": []},
-        },
+        "data": {"aggs": [], "searchSource": _NO_QUERY},
     }
     config = {"savedVis": saved, "enhancements": {}}
     return {**common, "type": "visualization", "embeddableConfig": config}
@@ -157,12 +153,7 @@ def _controls(dashboard: Dashboard) -> dict[str, Any]:
         "chainingSystem": "HIERARCHICAL",
         "controlStyle": "oneLine",
         "ignoreParentSettingsJSON": text(
-            {
-                "ignoreFilters": False,
-                "ignoreQuery": False,
-                "ignoreTimerange": False,
-                "ignoreValidations": False,
-            }
+            {f"ignore{what}": False for what in ("Filters", "Query", "Timerange", "Validations")}
         ),
         "panelsJSON": text(panels),
     }

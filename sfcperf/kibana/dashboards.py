@@ -1,14 +1,14 @@
-"""The dashboards: what is on them.
+"""Content of the dashboards.
 
 - *Chain performance by scenario*: every primary metric against the chain's length with its
   intervals, the numbers behind them, and how many trials count.
-- *Telemetry over time*: what the monitors saw, by instance, beside the trials of that time.
-- *Comparison of runs*: the same metrics with a colour per run, and what the runs differ in.
+- *Telemetry over time*: what the monitors observed, by instance, beside the trials of that time.
+- *Comparison of runs*: the same metrics with a colour per run, and the environments of the runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import get_args
 
 from sfcperf import plugins
@@ -52,24 +52,11 @@ def primary_metrics() -> list[tuple[str, str]]:
 
 
 def _performance(prefix: str) -> Dashboard:
-    counts = [
-        Panel(
-            f"{status} trials",
-            lens.metric(
-                "trials",
-                lens.count(f"{status} trials"),
-                lens.where("trials", _ONCE, ("trial.status", status)),
-            ),
-            16,
-            6,
-        )
-        for status in get_args(TrialStatus)
-    ]
     return Dashboard(
         "performance",
         "SFCPerf: chain performance by scenario",
-        "Means of all scenarios with their confidence intervals. Points of scenarios with trials "
-        "that are missing, untrusted or failed are pale.",
+        "Means of all scenarios with their confidence intervals. Points of scenarios with "
+        "missing, untrusted or failed trials are pale.",
         (
             *_RUN_CONTROLS,
             Control("summaries", "probe.label", "Probe"),
@@ -78,10 +65,10 @@ def _performance(prefix: str) -> Dashboard:
             Control("summaries", "summary.valid", "All trials valid"),
         ),
         (
-            *counts,
+            *(Panel(f"{status} trials", _count(status), 16, 6) for status in get_args(TrialStatus)),
             *_interval_panels(prefix, "series"),
-            Panel("Every number", _numbers(), COLUMNS, 20),
-            Panel("Trials that do not count", _excluded(), COLUMNS, 12),
+            Panel("All results", _summaries(), COLUMNS, 20),
+            Panel("Excluded trials", _excluded(), COLUMNS, 12),
         ),
     )
 
@@ -89,29 +76,22 @@ def _performance(prefix: str) -> Dashboard:
 def _telemetry() -> Dashboard:
     stream = "telemetry"
     source = lens.group(stream, "telemetry.source", "instance", size=64)
-    value = lens.number(stream, "metric.value", "mean", "average")
-    elapsed = lens.steps(stream, "telemetry.elapsed_s", "seconds since the trial began", 100)
     trial = lens.group(stream, "trial.id", "trial", size=32)
-    panels = [
-        Panel(
-            title,
-            lens.lines(
-                stream,
-                lens.over_time(stream),
-                lens.number(stream, "metric.value", title, "average"),
-                source,
-                lens.where(stream, ("metric.name", metric)),
-                unit,
-            ),
-            24,
-            14,
-        )
+    elapsed = lens.histogram(stream, "telemetry.elapsed_s", "seconds since the trial began", 100)
+
+    def lines(x: lens.Column, label: str, split: lens.Column, metric: str, unit: str) -> lens.Lens:
+        y = lens.average(stream, "metric.value", label)
+        return lens.lines(stream, x, y, split, lens.kql(stream, ("metric.name", metric)), unit)
+
+    over_time = [
+        Panel(title, lines(lens.over_time(stream), title, source, metric, unit), 24, 14)
         for title, metric, unit in _TELEMETRY
     ]
+    by_trial = lines(elapsed, "mean", trial, "cpu_cores", "cores")
     return Dashboard(
         "telemetry",
         "SFCPerf: telemetry over time",
-        "What the monitors saw during the trials; choose a run, then a scenario or a trial.",
+        "What the monitors observed during the trials; select a run, then a scenario or a trial.",
         (
             Control(stream, "run.name", "Workflow"),
             Control(stream, "run.id", "Run"),
@@ -120,21 +100,9 @@ def _telemetry() -> Dashboard:
             Control(stream, "telemetry.source", "Instance"),
         ),
         (
-            *panels,
-            Panel(
-                "CPU of the chain, trials laid over each other",
-                lens.lines(
-                    stream,
-                    elapsed,
-                    value,
-                    trial,
-                    lens.where(stream, ("metric.name", "cpu_cores")),
-                    "cores",
-                ),
-                COLUMNS,
-                14,
-            ),
-            Panel("Trials of this time", _trials(), COLUMNS, 16),
+            *over_time,
+            Panel("CPU of the chain, trials overlaid", by_trial, COLUMNS, 14),
+            Panel("Trials in this time range", _trials(), COLUMNS, 16),
         ),
     )
 
@@ -143,8 +111,8 @@ def _comparison(prefix: str) -> Dashboard:
     return Dashboard(
         "comparison",
         "SFCPerf: comparison of runs",
-        "Runs beside each other, a colour per run. Whether a difference is more than chance says "
-        "`sfcperf compare`.",
+        "Runs side by side, a colour per run. `sfcperf compare` tests whether they differ by more "
+        "than chance.",
         (
             *_RUN_CONTROLS,
             Control("summaries", "probe.label", "Probe"),
@@ -152,14 +120,14 @@ def _comparison(prefix: str) -> Dashboard:
             Control("summaries", "factor.topology", "Topology"),
         ),
         (
-            Panel("The runs, and what they differ in", _runs(), COLUMNS, 14),
+            Panel("Runs and their environments", _runs(), COLUMNS, 14),
             *_interval_panels(prefix, "run"),
-            Panel("Every number", _numbers(), COLUMNS, 20),
+            Panel("All results", _summaries(), COLUMNS, 20),
         ),
     )
 
 
-_ONCE = ("trial.first", True)
+_ONE_PER_TRIAL = ("trial.first", True)
 """One document of each trial, however many metrics it has."""
 
 _RUN_CONTROLS = (
@@ -183,81 +151,71 @@ def _interval_panels(prefix: str, by: str) -> Iterator[Panel]:
         yield Panel(title, vega.intervals(index, metric, unit, by=by, title=title), 24, 16)
 
 
-def _numbers() -> lens.Lens:
-    stream = "summaries"
-    return lens.table(
-        stream,
-        (
-            lens.group(stream, "run.id", "run"),
-            lens.group(stream, "scenario.label", "scenario"),
-            lens.group(stream, "probe.label", "probe"),
-            lens.group(stream, "metric.name", "metric"),
-            lens.group(stream, "metric.unit", "unit"),
-            lens.latest(stream, "summary.mean", "mean"),
-            lens.latest(stream, "summary.ci_low", "interval from"),
-            lens.latest(stream, "summary.ci_high", "to"),
-            lens.latest(stream, "summary.confidence", "confidence"),
-            lens.latest(stream, "summary.method", "method"),
-            lens.latest(stream, "summary.median", "median"),
-            lens.latest(stream, "summary.stdev", "standard deviation"),
-            lens.latest(stream, "summary.n", "trials"),
-            lens.latest(stream, "summary.valid", "all valid"),
-        ),
-        lens.where(stream, ("metric.primary", True)),
-    )
+def _count(status: str) -> lens.Lens:
+    query = lens.kql("trials", _ONE_PER_TRIAL, ("trial.status", status))
+    return lens.metric("trials", lens.count(f"{status} trials"), query)
+
+
+def _table(
+    stream: str,
+    groups: Mapping[str, str],
+    values: Mapping[str, str],
+    *conditions: tuple[str, str | bool],
+) -> lens.Lens:
+    """Field -> label of what makes the rows, and of what they show."""
+    columns = [lens.group(stream, name, label) for name, label in groups.items()]
+    columns += [lens.last_value(stream, name, label) for name, label in values.items()]
+    return lens.table(stream, columns, lens.kql(stream, *conditions))
+
+
+def _summaries() -> lens.Lens:
+    groups = {
+        "run.id": "run",
+        "scenario.label": "scenario",
+        "probe.label": "probe",
+        "metric.name": "metric",
+        "metric.unit": "unit",
+    }
+    values = {
+        "summary.mean": "mean",
+        "summary.ci_low": "interval from",
+        "summary.ci_high": "to",
+        "summary.confidence": "confidence",
+        "summary.method": "method",
+        "summary.median": "median",
+        "summary.stdev": "standard deviation",
+        "summary.n": "trials",
+        "summary.valid": "all valid",
+    }
+    return _table("summaries", groups, values, ("metric.primary", True))
 
 
 def _excluded() -> lens.Lens:
-    stream = "trials"
-    return lens.table(
-        stream,
-        (
-            lens.group(stream, "run.id", "run"),
-            lens.group(stream, "trial.id", "trial"),
-            lens.group(stream, "trial.status", "status"),
-            lens.latest(stream, "trial.reasons", "why"),
-        ),
-        lens.where(stream, _ONCE, ("trial.status", "!valid")),
-    )
+    conditions = (_ONE_PER_TRIAL, ("trial.status", "!valid"))
+    return _table("trials", _TRIAL, {"trial.reasons": "reasons"}, *conditions)
 
 
 def _trials() -> lens.Lens:
-    stream = "trials"
-    return lens.table(
-        stream,
-        (
-            lens.group(stream, "run.id", "run"),
-            lens.group(stream, "trial.id", "trial"),
-            lens.group(stream, "trial.status", "status"),
-            lens.latest(stream, "@timestamp", "began"),
-            lens.latest(stream, "trial.ended", "ended"),
-            lens.latest(stream, "scenario.label", "scenario"),
-        ),
-        lens.where(stream, _ONCE),
-    )
+    values = {"@timestamp": "began", "trial.ended": "ended", "scenario.label": "scenario"}
+    return _table("trials", _TRIAL, values, _ONE_PER_TRIAL)
+
+
+_TRIAL = {"run.id": "run", "trial.id": "trial", "trial.status": "status"}
 
 
 def _runs() -> lens.Lens:
-    stream = "runs"
-    shown = (
-        ("run.status", "status"),
-        ("run.driver", "driver"),
-        ("run.sfcperf.version", "SFCPerf"),
-        ("run.sfcperf.revision", "revision"),
-        ("host.cpu.model", "CPU"),
-        ("host.cpu.logical", "CPUs"),
-        ("host.cpu.governor", "governor"),
-        ("host.os.kernel", "kernel"),
-        ("run.rounds", "rounds"),
-        ("run.trials.valid", "valid"),
-        ("run.trials.untrusted", "untrusted"),
-        ("run.trials.failed", "failed"),
-    )
-    return lens.table(
-        stream,
-        (
-            lens.group(stream, "run.name", "workflow"),
-            lens.group(stream, "run.id", "run"),
-            *(lens.latest(stream, name, label) for name, label in shown),
-        ),
-    )
+    values = {
+        "run.status": "status",
+        "run.driver": "driver",
+        "run.sfcperf.version": "SFCPerf",
+        "run.sfcperf.revision": "revision",
+        "host.cpu.model": "CPU",
+        "host.cpu.logical": "CPUs",
+        "host.cpu.governor": "governor",
+        "host.os.kernel": "kernel",
+        "run.rounds": "rounds",
+        "run.trials.valid": "valid",
+        "run.trials.untrusted": "untrusted",
+        "run.trials.failed": "failed",
+    }
+    return _table("runs", {"run.name": "workflow", "run.id": "run"}, values)

@@ -1,4 +1,4 @@
-"""Lens panels: tables, counts and series over time, as Kibana 8 keeps them by value."""
+"""Lens panels: tables, counts and series over time, as Kibana 8 stores them by value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,15 @@ LAYER = "layer"
 ROWS = 1000
 """Groups that a table shows at most."""
 
-Operation = Literal["average", "max", "min", "sum", "unique_count"]
+Kind = Literal["string", "number", "date", "boolean"]
+
+_KINDS: Mapping[str, Kind] = {
+    "keyword": "string",
+    "boolean": "boolean",
+    "date": "date",
+    "date_nanos": "date",
+}
+"""Type of a field -> Lens' kind; other types are numbers."""
 
 
 @dataclass(frozen=True)
@@ -24,12 +32,12 @@ class Column:
     operation: str
     source: str
     """Field; `___records___` counts documents."""
-    kind: Literal["string", "number", "date", "boolean"]
+    kind: Kind
     bucket: bool
     parameters: Mapping[str, Any]
 
     def document(self) -> dict[str, Any]:
-        """As Lens keeps it."""
+        """As Lens stores it."""
         return {
             "label": self.label,
             "customLabel": True,
@@ -87,10 +95,6 @@ class Lens:
 def group(stream: str, name: str, label: str, *, size: int = ROWS) -> Column:
     """Groups by the values of a field, in their own order."""
     found = field(stream, name, "terms")
-    kinds: dict[str, Literal["string", "number", "boolean"]] = {
-        "keyword": "string",
-        "boolean": "boolean",
-    }
     parameters = {
         "size": size,
         "orderBy": {"type": "alphabetical"},
@@ -99,7 +103,7 @@ def group(stream: str, name: str, label: str, *, size: int = ROWS) -> Column:
         "missingBucket": False,
         "parentFormat": {"id": "terms"},
     }
-    return Column(label, "terms", name, kinds.get(found.type, "number"), True, parameters)
+    return Column(label, "terms", name, _KINDS.get(found.type, "number"), True, parameters)
 
 
 def over_time(stream: str, label: str = "time") -> Column:
@@ -109,8 +113,8 @@ def over_time(stream: str, label: str = "time") -> Column:
     return Column(label, "date_histogram", "@timestamp", "date", True, parameters)
 
 
-def steps(stream: str, name: str, label: str, bars: int) -> Column:
-    """A numeric axis in so many equal steps at most."""
+def histogram(stream: str, name: str, label: str, bars: int) -> Column:
+    """A numeric axis in at most so many equal steps."""
     field(stream, name, "average")
     parameters = {
         "type": "histogram",
@@ -121,24 +125,18 @@ def steps(stream: str, name: str, label: str, bars: int) -> Column:
     return Column(label, "range", name, "number", True, parameters)
 
 
-def number(stream: str, name: str, label: str, operation: Operation) -> Column:
-    """A number made of the values of a field."""
-    field(stream, name, "terms" if operation == "unique_count" else "average")
-    return Column(label, operation, name, "number", False, {"emptyAsNull": True})
+def average(stream: str, name: str, label: str) -> Column:
+    """Mean of the values of a field."""
+    field(stream, name, "average")
+    return Column(label, "average", name, "number", False, {"emptyAsNull": True})
 
 
-def latest(stream: str, name: str, label: str) -> Column:
+def last_value(stream: str, name: str, label: str) -> Column:
     """The newest value of a field, of any type that can be shown."""
     found = field(stream, name, "show")
     field(stream, "@timestamp", "date")
-    kinds: dict[str, Literal["string", "number", "date", "boolean"]] = {
-        "keyword": "string",
-        "boolean": "boolean",
-        "date": "date",
-        "date_nanos": "date",
-    }
     parameters = {"sortField": "@timestamp", "showArrayValues": True}
-    return Column(label, "last_value", name, kinds.get(found.type, "number"), False, parameters)
+    return Column(label, "last_value", name, _KINDS.get(found.type, "number"), False, parameters)
 
 
 def count(label: str) -> Column:
@@ -146,9 +144,8 @@ def count(label: str) -> Column:
     return Column(label, "count", "___records___", "number", False, {"emptyAsNull": False})
 
 
-def where(stream: str, *conditions: tuple[str, str | bool]) -> str:
-    """KQL: documents for which every field has its value; a value that begins with `!` is one
-    that it must not have."""
+def kql(stream: str, *conditions: tuple[str, str | bool]) -> str:
+    """Query for documents of which every field has its value, or for `!value` another one."""
     parts = []
     for name, value in conditions:
         field(stream, name, "terms")

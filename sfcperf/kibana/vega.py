@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfcperf.kibana.fields import field
-from sfcperf.presentation.palette import style
+from sfcperf.presentation import palette
 
 MOST_ROWS = 10_000
 """Elasticsearch's own limit of hits (index.max_result_window)."""
 
-_SOURCE = "_source"
-_COLOURS = [style(index).colour for index in range(7)]
+_STREAM = "summaries"
+_COLOURS = [palette.style(index).colour for index in range(7)]
 
 
 @dataclass(frozen=True)
@@ -31,39 +31,9 @@ class Vega:
 def intervals(index: str, metric: str, unit: str, *, by: str, title: str) -> Vega:
     """A metric against the chain's length: mean and confidence interval of each scenario, a
     colour (and a shape) per value of the calculated field `by` (`series` or `run`)."""
-    stream = "summaries"
-    names = {
-        name: _path(stream, name)
-        for name in (
-            "summary.mean",
-            "summary.ci_low",
-            "summary.ci_high",
-            "summary.n",
-            "summary.confidence",
-            "summary.method",
-            "summary.valid",
-            "chain.length",
-            "scenario.label",
-            "probe.label",
-            "run.id",
-            "run.name",
-        )
-    }
-    return Vega(stream, _spec(index, metric, unit, by, title, names))
-
-
-def _path(stream: str, name: str) -> str:
-    """Where a hit has the field."""
-    field(stream, name, "show")
-    return f"{_SOURCE}.{name}"
-
-
-def _spec(
-    index: str, metric: str, unit: str, by: str, title: str, names: Mapping[str, str]
-) -> dict[str, Any]:
     y_title = f"{metric} [{unit}]" if unit != "1" else metric
     x = {
-        "field": names["chain.length"],
+        "field": _path("chain.length"),
         "type": "ordinal",
         "title": "service functions in the chain",
         "axis": {"labelAngle": 0},
@@ -77,32 +47,32 @@ def _spec(
         "legend": {"orient": "bottom", "columns": 2, "labelLimit": 400},
     }
     apart = {"field": by, "type": "nominal"}
-    return {
+    spec = {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
         "title": title,
         "autosize": {"type": "fit", "contains": "padding"},
         "data": {"url": _query(index, metric), "format": {"property": "hits.hits"}},
-        "transform": _calculated(names),
+        "transform": _calculated(),
         "encoding": {"x": x, "xOffset": apart, "color": colour},
         "layer": [
             {
                 "mark": {"type": "rule", "strokeWidth": 1.5},
                 "encoding": {
-                    "y": {"field": names["summary.ci_low"], **y},
-                    "y2": {"field": names["summary.ci_high"]},
+                    "y": {"field": _path("summary.ci_low"), **y},
+                    "y2": {"field": _path("summary.ci_high")},
                 },
             },
             {
                 "mark": {"type": "point", "filled": True, "size": 60},
                 "encoding": {
-                    "y": {"field": names["summary.mean"], **y},
+                    "y": {"field": _path("summary.mean"), **y},
                     "shape": _shape(by),
                     "opacity": {
-                        "condition": {"test": f"datum.{names['summary.valid']}", "value": 1},
+                        "condition": {"test": f"datum.{_path('summary.valid')}", "value": 1},
                         "value": 0.5,
                     },
                     "tooltip": [
-                        {"field": names[name], "title": label}
+                        {"field": _path(name), "title": label}
                         for name, label in (
                             ("scenario.label", "scenario"),
                             ("run.id", "run"),
@@ -121,6 +91,13 @@ def _spec(
         ],
         "config": {"axis": {"labelFontSize": 12, "titleFontSize": 12}},
     }
+    return Vega(_STREAM, spec)
+
+
+def _path(name: str) -> str:
+    """Where a hit has the field."""
+    field(_STREAM, name, "show")
+    return f"_source.{name}"
 
 
 def _shape(by: str) -> dict[str, Any]:
@@ -131,20 +108,20 @@ def _shape(by: str) -> dict[str, Any]:
     return {"field": "series", "type": "nominal", "title": "series", "legend": legend}
 
 
-def _calculated(names: Mapping[str, str]) -> list[dict[str, str]]:
+def _calculated() -> list[dict[str, str]]:
     """`run`: name and end of the id; `series`: probe and levels other than the chain's length."""
-    label, run = f"datum.{names['scenario.label']}", f"datum.{names['run.id']}"
+    label, run = f"datum.{_path('scenario.label')}", f"datum.{_path('run.id')}"
     levels = f"trim(replace({label}, regexp('chain_length=[^ ]*', 'g'), ''))"
     return [
-        {"calculate": f"datum.{names['run.name']} + ' ' + slice({run}, -6)", "as": "run"},
-        {"calculate": f"datum.{names['probe.label']} + ' ' + {levels}", "as": "series"},
+        {"calculate": f"datum.{_path('run.name')} + ' ' + slice({run}, -6)", "as": "run"},
+        {"calculate": f"datum.{_path('probe.label')} + ' ' + {levels}", "as": "series"},
     ]
 
 
 def _query(index: str, metric: str) -> dict[str, Any]:
     """In the dashboard's time, controls and filters: Kibana puts them where the `%...%` stand."""
-    field("summaries", "metric.name", "terms")
-    field("summaries", "@timestamp", "date")
+    field(_STREAM, "metric.name", "terms")
+    field(_STREAM, "@timestamp", "date")
     clause = "%dashboard_context-{}_clause%".format
     return {
         "index": index,

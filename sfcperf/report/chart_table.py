@@ -61,7 +61,7 @@ def _row(plot: Plot, name: str, point: Point) -> tuple[str, str, str, str, str, 
     level = level_text(point.level)
     if row is None or row.mean is None:
         return name, level, "–", "–", "0", "no valid trial"
-    remark = "" if point.state == "trusted" else "some trials do not count"
+    remark = "" if point.state == "trusted" else "some trials excluded"
     found = plot.estimate(row)
     value = scale.number(found.value, found.half_width)
     return name, level, value, scale.interval(found.low, found.high), str(row.n), remark

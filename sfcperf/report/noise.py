@@ -198,7 +198,7 @@ def _sentinel(readings: Sequence[Reading], start: float) -> NoiseChart:
         series.append(_line("median so far", x, [r.reference for r in known], 6))
     title = f"Sentinel: {units.metric_title(first.metric)}"
     lost = len(readings) - len(measured)
-    note = f"{len(measured)} readings of a chain without functions."
+    note = f"{len(measured)} measurements of a chain without functions."
     data = {
         "kind": "time",
         "xLabel": "Time since the run's first trial [s]",

@@ -106,17 +106,13 @@ def _page(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) ->
     charts = _charts(run, figures, index)
     telemetry = telemetry_charts(store.telemetry_path)
     noise = noise_section(manifest, trials, store.readings())
-    drawn = [
-        *charts.figures,
-        *charts.primary,
-        *charts.others,
-        *(chart for chart in telemetry if not chart.constant),
-        *(noise.charts if noise is not None else ()),
-    ]
+    drawn = {c.id: c.data for c in (*charts.figures, *charts.primary, *charts.others)}
+    drawn |= {chart.id: chart.data for chart in telemetry if not chart.constant}
+    drawn |= {chart.id: chart.data for chart in noise.charts} if noise is not None else {}
     return render(
         "sfcperf.report",
         "report.html.j2",
-        {chart.id: chart.data for chart in drawn},
+        drawn,
         run_id=store.run_id,
         most_at_once=MOST_ROWS_AT_ONCE,
         batch=ROWS_PER_BATCH,

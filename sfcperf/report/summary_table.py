@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfcperf.presentation import scenario_table, units
 
@@ -25,7 +25,7 @@ def summary_table(summaries: Sequence[Summary], *, all_metrics: bool = False) ->
     """
     rows = [row for row in summaries if all_metrics or row.primary]
     number = {"justify": "right", "no_wrap": True}
-    columns = {
+    columns: dict[str, dict[str, Any]] = {
         "metric": {"no_wrap": True},
         "mean or median" if any(map(_shows_median, rows)) else "mean": number,
         _interval_title(rows): number,

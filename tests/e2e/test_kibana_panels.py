@@ -116,7 +116,7 @@ def test_controls_offer_values(client: Elasticsearch):
 
 
 def test_the_table_of_numbers_is_the_summary(client: Elasticsearch, run: RunStore):
-    rows = table(client, "Every number")
+    rows = table(client, "All results")
     expected = {}
     for row in run.summaries():
         if row.primary:
@@ -140,7 +140,7 @@ def test_counts_are_those_of_the_trials(client: Elasticsearch, run: RunStore):
         _, answer = ask(client, board, panel)
         expected = sum(record.status == status for record in run.trials())
         assert answer["hits"]["total"]["value"] == expected > 0
-    rows = table(client, "Trials that do not count")
+    rows = table(client, "Excluded trials")
     assert {(keys[1], keys[2]) for keys in rows} == {
         (record.trial_id, record.status) for record in run.trials() if record.status != "valid"
     }
@@ -185,16 +185,16 @@ def test_intervals_are_drawn_from_the_rows_of_their_metric(client: Elasticsearch
 
 def test_the_runs_say_what_they_differ_in(client: Elasticsearch, run: RunStore):
     manifest = run.manifest()
-    ((keys, values),) = table(client, "The runs, and what they differ in").items()
+    ((keys, values),) = table(client, "Runs and their environments").items()
     assert keys == (manifest["name"], run.run_id)
     assert values["kernel"] == manifest["host"]["kernel"]["release"]
     assert values["valid"] == manifest["trials"]["valid"]
 
 
 def test_sending_twice_shows_nothing_twice(client: Elasticsearch, run: RunStore, tmp_path: Path):
-    before = table(client, "Every number").keys()
+    before = table(client, "All results").keys()
     send(run, target([next(iter(client.transport.node_pool.all())).base_url], prefix=PREFIX))
     client.indices.refresh(index=f"{PREFIX}-*")
-    assert table(client, "Every number").keys() == before
+    assert table(client, "All results").keys() == before
     counted = client.count(index=f"{PREFIX}-summaries")["count"]
     assert counted == len(run.summaries())

@@ -208,7 +208,7 @@
       });
     } catch (error) {
       element.dataset.state = "failed";
-      element.textContent = `This chart could not be drawn (${error.message}); its numbers are in the tables.`;
+      element.textContent = `This chart could not be drawn (${error.message}); its values are in the tables.`;
       return;
     }
     if (first) {

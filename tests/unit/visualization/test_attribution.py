@@ -100,7 +100,7 @@ def test_without_end_to_end_there_are_only_vnfs(tmp_path: Path) -> None:
     assert [part.kind for part in group.bars[0].segments] == ["vnf", "vnf"]
     assert not group.captured
     section = page_section(store)
-    assert "By captures" not in section
+    assert "From captures" not in section
     assert 'class="end"' not in section
 
 

@@ -47,7 +47,7 @@ def test_the_picked_centre_and_the_warnings_reach_the_report(new_run: RunStore) 
     assert (table.rows[0].picked, table.rows[0].warnings) == ("median", first.warnings)
     ReportPublisher({"formats": []}).publish(new_run)
     page = new_run.report.read_text()
-    assert "the better centre" in page
+    assert "preferred to the mean" in page
     assert '<div class="reason">The trials drift.</div>' in page
 
 
@@ -68,4 +68,4 @@ def test_telemetry_that_moves_is_in_the_report(tmp_path_factory: pytest.TempPath
     assert {row.series for row in found.rows} == {"fwd-1 cpu_cores"}
     assert found.judged == len(found.rows) == 4
     ReportPublisher({"formats": []}).publish(store)
-    assert "Steady within the trials?" in store.report.read_text()
+    assert "Steadiness within the trials" in store.report.read_text()

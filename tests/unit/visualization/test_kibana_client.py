@@ -35,7 +35,7 @@ def test_import_again_replaces_unless_told_otherwise():
     assert len(server.objects) == count
     assert kept.count == 0
     assert len(kept.errors) == count
-    assert "dashboard 'SFCPerf: telemetry over time': is there already" in "\n".join(kept.errors)
+    assert "dashboard 'SFCPerf: telemetry over time': exists already" in "\n".join(kept.errors)
 
 
 def test_what_could_not_be_imported_is_named():
@@ -85,7 +85,7 @@ def test_nobody_there():
 def test_secrets_come_from_the_environment_and_are_not_shown(monkeypatch: pytest.MonkeyPatch):
     with kibana() as server:
         server.authorization = "ApiKey c2VjcmV0"
-        with pytest.raises(EnvironmentLacks, match="who asks"):
+        with pytest.raises(EnvironmentLacks, match="credentials"):
             import_objects(target([server.url]), CONTENT)
         monkeypatch.setenv("SFCPERF_ES_API_KEY", "c2VjcmV0")
         assert import_objects(target([server.url]), CONTENT).count

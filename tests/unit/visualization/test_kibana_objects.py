@@ -147,7 +147,7 @@ def test_charts_name_the_unit_of_their_axis():
 
 def test_a_panel_over_what_is_not_there_cannot_be_made():
     with pytest.raises(UnknownField, match=r"no field 'summary\.meen'"):
-        lens.latest("summaries", "summary.meen", "mean")
+        lens.last_value("summaries", "summary.meen", "mean")
     with pytest.raises(UnknownField, match="is keyword"):
-        lens.number("summaries", "metric.name", "mean", "average")
+        lens.average("summaries", "metric.name", "mean")
     assert field("summaries", "factor.anything", "terms").type == "keyword"

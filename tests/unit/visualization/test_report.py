@@ -95,14 +95,14 @@ def test_chains_without_nsh_are_shown_by_the_ttl(new_run: RunStore) -> None:
     assert re.search(r"forward fwd-1 \(TTL 64→63, 10 packets\)", text)
     assert re.search(r"reverse fwd-. \(10 packets\)", text)
     assert "SI None" not in text
-    assert ", SPI" not in text.rpartition("order: with NSH")[2]
+    assert ", SPI" not in text.rpartition("decrease from SF to SF.")[2]
 
 
 def test_an_interval_below_zero_is_shown_as_it_is_and_noted(new_run: RunStore) -> None:
     first, *others = new_run.summaries()
     new_run.write_summary([replace(first, min=1.0, mean=12.0, ci_low=-2.0, ci_high=26.0), *others])
     page = publish(new_run)
-    assert page.text.count("reaches below 0") == 1
+    assert page.text.count("extends below 0") == 1
     assert "-2, 26]" in page.text
 
 
@@ -183,14 +183,14 @@ def test_what_batches_leave_out_is_said(new_run: RunStore, monkeypatch: pytest.M
     monkeypatch.setattr(report, "MOST_ROWS_AT_ONCE", 5)
     ReportPublisher({}).publish(new_run)
     brief = Page(new_run.report.read_text())
-    assert "trials.jsonl has them of all" in brief.text
-    assert "trials.jsonl has them of all" not in whole.text
+    assert "trials.jsonl has them for all" in brief.text
+    assert "trials.jsonl has them for all" not in whole.text
     # Deployments of the same chain have the same facts: they stand once, the others lead there.
     deployments = {record.deployment["id"]: record for record in new_run.trials()}
-    same = re.findall(r'Facts as of <a href="#proof-trial-([^"]+)">', brief.html)
+    same = re.findall(r'Same facts as <a href="#proof-trial-([^"]+)">', brief.html)
     assert len(same) == len(deployments) - 2
     assert set(same) == {"r001-s000", "r001-s001"}
-    assert "Facts as of" not in whole.html
+    assert "Same facts as" not in whole.html
 
 
 def test_many_trials_come_in_batches(new_run: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +208,7 @@ def test_many_trials_come_in_batches(new_run: RunStore, monkeypatch: pytest.Monk
 
 
 def test_what_never_changed_is_one_line_of_the_telemetry(page: Page) -> None:
-    assert "Did not change: rx drops total" in page.text
+    assert "Constant: rx drops total" in page.text
     assert page.text.count("Constant in each source (at most 0)") == 1
 
 
@@ -283,7 +283,7 @@ def test_a_run_that_did_not_complete(tmp_path: Path, status: str, trials: int) -
     run = build_run(tmp_path / "run", RunOptions(status=status, trials=trials))
     page = publish(run)
     assert f"{72 - trials} planned trials were not run." in page.text
-    assert "No number for: " in page.text
+    assert "No result for: " in page.text
     rows = [a for tag, a in page.elements if tag == "tr" and "data-status" in a]
     assert len(rows) == trials
 
@@ -300,6 +300,6 @@ def test_a_workflow_that_cannot_be_loaded_here(new_run: RunStore, tmp_path: Path
     document["probes"].append({"probe": "from-elsewhere"})
     new_run.write_workflow(document, base)
     page = publish(new_run)
-    assert "The workflow could not be loaded again here" in page.text
+    assert "The workflow cannot be loaded on this machine" in page.text
     assert "from-elsewhere" in page.text
     assert any(chart.startswith("metric-") for chart in page.data)
