@@ -43,7 +43,7 @@ run: setup ## Run workflows/quickstart.json (another: WORKFLOW=...)
 	$(Q)$(BIN)/sfcperf run $(WORKFLOW)
 
 test: setup servers ## The gate, 8 minutes (root: namespaces, servers); ARGS="tests/unit -k name" narrows
-	$(Q)$(PYTEST) -n 2 --dist loadgroup $(ARGS) </dev/null
+	$(Q)$(PYTEST) -n 2 --no-loadscope-reorder $(ARGS) </dev/null
 
 test-all: ## Every test, also the exhaustive ones and those on OpenStack (hours)
 	$(Q).ci/run ALL=1

@@ -16,6 +16,10 @@ import pytest
 from support.tiers import mark_exhaustive, register_profiles
 
 register_profiles()
+# What a disk has, matters after a power cut alone, and waiting for it took half of the time.
+os.fsync = lambda descriptor: None
+TOGETHER = ("tests/e2e/elasticsearch/",)
+"""Folders whose tests share a server."""
 _DESELECTED = pytest.StashKey[int]()
 
 
@@ -23,6 +27,22 @@ _DESELECTED = pytest.StashKey[int]()
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Before pytest deselects by markers."""
     mark_exhaustive(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """One worker runs a file, and with it what the file's tests share; also a folder of `TOGETHER`.
+
+    Not groups (`xdist_group`): pytest 9.2 ignores those of pytest-xdist 3.8.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            path = nodeid.partition("::")[0]
+            return next((folder for folder in TOGETHER if path.startswith(folder)), path)
+
+    return ByFile(config, log)
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:

@@ -18,7 +18,6 @@ from support.verbs import verbs
 from sfcperf import plugins
 
 TREE = Path(__file__).resolve().parents[2]
-pytestmark = pytest.mark.xdist_group("docs")
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,6 @@ import pytest
 
 from sfcperf import plugins
 
-pytestmark = pytest.mark.xdist_group("packaging")
-
 TREE = Path(__file__).resolve().parents[2]
 SOURCES = [
     *("sfcperf", "drivers", "vnfs", "schemas", "workflows", "playbooks"),

@@ -27,7 +27,7 @@ from support.oldest_kernel.network import (
 
 from sfcperf.vnfs import binaries
 
-pytestmark = [pytest.mark.exhaustive, pytest.mark.server, pytest.mark.xdist_group("oldest kernel")]
+pytestmark = [pytest.mark.exhaustive, pytest.mark.server]
 
 ON_BRIDGE = "--vnf-id 1 --ingress i0 --egress o0"
 ETHERNET = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.root, pytest.mark.xdist_group("third-party-driver")]
+pytestmark = pytest.mark.root
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "third-party-driver"
 

@@ -13,7 +13,7 @@ from sfcperf.drivers.conformance import DriverConformance
 from sfcperf.workflow.profile import read_profile
 
 # VMs are shared: the tests run one after another.
-pytestmark = [pytest.mark.exhaustive, pytest.mark.xdist_group("openstack-conformance")]
+pytestmark = pytest.mark.exhaustive
 
 
 class TestOpenStack(DriverConformance):

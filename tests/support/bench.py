@@ -26,10 +26,9 @@ def bench(tmp_path: Path, state_dir: Path, monkeypatch: pytest.MonkeyPatch) -> I
     # What the machine does is no matter of these tests, and a quiet moment costs each trial 50 ms.
     monkeypatch.setattr(noise, "QUIET_SAMPLES", 1)
     monkeypatch.setattr(noise, "QUIET_INTERVAL_S", 0.0)
-    # What took part is asked of eleven commands; and what the disk has, matters after a power cut.
+    # What took part is asked of eleven commands.
     monkeypatch.setattr(versions, "_tools", dict)
     monkeypatch.setattr(versions, "_revision", lambda source: None)
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
     _forget_plugins()
     yield Bench(tmp_path / "resources", tmp_path / "results", state_dir)
     _forget_plugins()

@@ -1,7 +1,8 @@
 """A real Elasticsearch for tests: one per worker, not as root, gone when the tests are.
 
-Tests that use the `elasticsearch` fixture are of one group (`pytest.mark.xdist_group`), so that a
-test that kills the server meets no other; each has data streams of its own by a prefix.
+Tests that use the `elasticsearch` fixture are in tests/e2e/elasticsearch. One worker runs them all,
+so that they share a server and none meets a test that kills it; each has data streams of its own by
+a prefix.
 """
 
 from __future__ import annotations

@@ -6,11 +6,16 @@ four probes x rounds, telemetry, a trial that is untrusted, one that failed.
 
 from __future__ import annotations
 
+import atexit
+import hashlib
 import json
 import random
+import shutil
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -85,10 +90,27 @@ class RunOptions:
 
 
 def build_run(folder: Path, options: RunOptions | None = None) -> RunStore:
-    """A run folder as `sfcperf run` leaves it, without report and figures."""
+    """A run folder as `sfcperf run` leaves it, without report and figures: a copy of the first one
+    of this name and these options."""
     options = options or RunOptions()
+    first = Path(_built()) / hashlib.sha256(repr(options).encode()).hexdigest() / folder.name
+    if not first.exists():
+        _build(first, options)
+    shutil.copytree(first, folder)
+    return RunStore(folder)
+
+
+@cache
+def _built() -> str:
+    """A folder that goes with this process."""
+    folder = tempfile.mkdtemp(prefix="sfcperf-runs-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _build(folder: Path, options: RunOptions) -> RunStore:
     store = RunStore.create(folder)
-    store.write_workflow(workflow_document(options), folder.parent)
+    store.write_workflow(workflow_document(options), Path(".."))
     store.write_manifest(_manifest(store.run_id, options))
     planned = _planned(options)
     store.write_plan({"visits": [{"trials": [trial["trial_id"] for trial in planned]}]})

@@ -158,7 +158,6 @@ print(obstacle.hint.split("in the container: ")[1].split(" (or")[0] if obstacle 
 """
 
 
-@pytest.mark.xdist_group("root-of-cgroup-v2")
 class TestRulesOfV2:
     """What `obstacle_on_v2` says of a group, and what the kernel does with it."""
 

@@ -9,7 +9,7 @@ from sfcperf.drivers.conformance import DriverConformance
 from sfcperf.drivers.conformance.deaths import INTENDED, STANDING
 
 # Its chains are shared: the tests run one after another.
-pytestmark = [pytest.mark.root, pytest.mark.xdist_group("local-conformance")]
+pytestmark = pytest.mark.root
 
 
 EXHAUSTIVE = ("early", "midway", "late")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,7 +43,6 @@ def test_warm_up_trials_are_kept_apart(tmp_path: Path) -> None:
 def test_a_file_cut_at_any_byte_loses_no_finished_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # thousands of them take a minute
     records = [trial(number) for number in (1, 2, 3)]
     path = run_folder(tmp_path / "run", records).folder / "trials.jsonl"
     content = path.read_bytes()

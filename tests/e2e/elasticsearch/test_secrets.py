@@ -17,10 +17,7 @@ from support.runs import RunOptions, build_run
 
 from sfcperf.results.store import RunStore
 
-pytestmark = [
-    pytest.mark.server,
-    pytest.mark.xdist_group("elasticsearch"),
-]
+pytestmark = pytest.mark.server
 SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 KEY = base64.b64encode(b"an-id:an-api-key-that-nobody-may-see").decode()
 PASSWORD = "a-password-that-nobody-may-see"

@@ -27,7 +27,7 @@ from sfcperf.results import telemetry
 from sfcperf.results.store import RunStore
 from sfcperf.results.values import Observation
 
-pytestmark = [pytest.mark.server, pytest.mark.xdist_group("elasticsearch")]
+pytestmark = pytest.mark.server
 
 PREFIX = "kibana-panels"
 

@@ -27,10 +27,7 @@ from sfcperf.errors import EnvironmentLacks
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.model import PublishSpec
 
-pytestmark = [
-    pytest.mark.server,
-    pytest.mark.xdist_group("elasticsearch"),
-]
+pytestmark = pytest.mark.server
 SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 RUN_ID = "20260131-120000-fig8-short-abc123"
 
