@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from sfcperf.analysis.base import NO_PARAMETERS, Analysis
@@ -129,10 +129,7 @@ def _diagnosed(found: Diagnosis) -> dict[str, Any]:
         **{f"samples_p{percent}": value for percent, value in found.samples.items()},
         "outliers": found.outliers,
         "outlier_method": found.outlier_method,
-        "autocorrelation": found.order.autocorrelation,
-        "autocorrelation_p": found.order.autocorrelation_p,
-        "trend_p": found.order.trend_p,
-        "drift_ratio": found.order.drift_ratio,
+        **asdict(found.order),
         "steady": found.within.state,
         "steady_p": found.within.p,
         "steady_after": found.within.after,

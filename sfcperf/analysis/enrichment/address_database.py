@@ -6,11 +6,11 @@ import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from sfcperf.analysis.enrichment.subjects import at_path
 from sfcperf.analysis.enrichment.tags import (
-    FileTags,
+    Matches,
     Subjects,
     Tag,
     TagFile,
@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 class AddressDatabase(TagFile):
     """An opened database."""
 
+    kind: ClassVar[Literal["csv", "mmdb"]] = "mmdb"
+
     path: Path
     fields: Mapping[str, str]
     """Tag -> path in the database's records, e.g. `country.iso_code`."""
     reader: maxminddb.Reader
 
-    def tags_for(self, subjects: Subjects) -> FileTags:
+    def match(self, subjects: Subjects) -> Matches:
         """Tags for the addresses in the one column of the subjects."""
         tags: list[Tag] = []
         matched, unmatched = 0, []
@@ -47,17 +49,7 @@ class AddressDatabase(TagFile):
                 for id in ids
                 for tag, value in found.items()
             ]
-        return FileTags(
-            file=self.file,
-            sha256=self.sha256,
-            kind="mmdb",
-            names=self.names,
-            tags=tuple(tags),
-            matched=matched,
-            unmatched_rows=(),
-            unmatched_values=tuple(unmatched),
-            without=subjects.without,
-        )
+        return Matches(tags, matched, unmatched)
 
     def _look_up(self, text: str) -> tuple[dict[str, Any], str]:
         """Tags, or the reason why there are none."""

@@ -122,15 +122,24 @@ class EnrichAnalysis(Analysis):
         folder = run.workflow()[1]
         trials = run.trials()
         files = self._open(folder, factor_names(record.scenario for record in trials))
-        results = [file.tags_for(subjects(run, trials, file.columns)) for file in files]
-        document = {
-            "run_id": run.run_id,
-            "files": [
-                {key: value for key, value in asdict(result).items() if key != "tags"}
-                for result in results
-            ],
-            "tags": [asdict(tag) for result in results for tag in result.tags],
-        }
+        described, tags = [], []
+        for file in files:
+            found = subjects(run, trials, file.columns)
+            matches = file.match(found)
+            tags += [asdict(tag) for tag in matches.tags]
+            described.append(
+                {
+                    "file": file.file,
+                    "sha256": file.sha256,
+                    "kind": file.kind,
+                    "names": file.names,
+                    "matched": matches.matched,
+                    "unmatched_rows": matches.unmatched_rows,
+                    "unmatched_values": matches.unmatched_values,
+                    "without": found.without,
+                }
+            )
+        document = {"run_id": run.run_id, "files": described, "tags": tags}
         run.write_tags(document)
         return document
 

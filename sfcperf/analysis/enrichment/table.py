@@ -7,9 +7,10 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar, Literal
 
 from sfcperf.analysis.enrichment.tags import (
-    FileTags,
+    Matches,
     Subjects,
     Tag,
     TagFile,
@@ -33,12 +34,13 @@ class Row:
 class Table(TagFile):
     """A CSV file with a header; the names of its tags are those of its columns with a prefix."""
 
+    kind: ClassVar[Literal["csv", "mmdb"]] = "csv"
     key: tuple[str, ...]
     """Key columns."""
     rows: Mapping[tuple[str, ...], Row]
     """By the texts in the key columns."""
 
-    def tags_for(self, subjects: Subjects) -> FileTags:
+    def match(self, subjects: Subjects) -> Matches:
         """Tags of the rows whose key matches."""
         matches = {key: ids for key, ids in subjects.by_key.items() if key in self.rows}
         tags = [
@@ -47,20 +49,15 @@ class Table(TagFile):
             for id in ids
             for name, value in self.rows[key].tags.items()
         ]
-        return FileTags(
-            file=self.file,
-            sha256=self.sha256,
-            kind="csv",
-            names=self.names,
-            tags=tuple(tags),
+        return Matches(
+            tags,
             matched=sum(map(len, matches.values())),
-            unmatched_rows=tuple(
+            unmatched_values=[", ".join(key) for key in subjects.by_key if key not in matches],
+            unmatched_rows=[
                 {"line": row.line, "key": dict(zip(self.key, key, strict=True))}
                 for key, row in self.rows.items()
                 if key not in matches
-            ),
-            unmatched_values=tuple(", ".join(key) for key in subjects.by_key if key not in matches),
-            without=subjects.without,
+            ],
         )
 
 

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from sfcperf.errors import InputError
 
@@ -31,23 +31,16 @@ class Tag:
 
 
 @dataclass(frozen=True)
-class FileTags:
-    """Tags from one file."""
+class Matches:
+    """What a file gives."""
 
-    file: str
-    sha256: str
-    kind: Literal["csv", "mmdb"]
-    names: tuple[str, ...]
-    """Tags that the file can give."""
-    tags: tuple[Tag, ...]
+    tags: Sequence[Tag]
     matched: int
     """Trials or sources that the file has tags for."""
-    unmatched_rows: tuple[Mapping[str, Any], ...]
-    """Rows of a table that match nothing in this run: line and key."""
-    unmatched_values: tuple[str, ...]
+    unmatched_values: Sequence[str]
     """Values in this run that are not in the file."""
-    without: int
-    """Trials without a value to look up."""
+    unmatched_rows: Sequence[Mapping[str, Any]] = ()
+    """Rows of a table that match nothing in this run: line and key."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +58,7 @@ class Subjects:
 class TagFile(ABC):
     """A file with tags, read and checked."""
 
+    kind: ClassVar[Literal["csv", "mmdb"]]
     file: str
     """As the workflow names it."""
     sha256: str
@@ -74,7 +68,7 @@ class TagFile(ABC):
     """Tags that it can give."""
 
     @abstractmethod
-    def tags_for(self, subjects: Subjects) -> FileTags:
+    def match(self, subjects: Subjects) -> Matches:
         """Tags for the subjects, and what has no match. Raises InputError if the file is
         damaged."""
 

@@ -11,7 +11,7 @@ from functools import cache
 from math import comb
 from typing import TYPE_CHECKING, Any
 
-from sfcperf.analysis.two_sample import exact_ranks
+from sfcperf.analysis.two_sample.exact_ranks import rank_sum_null, signed_rank_null
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,9 +58,9 @@ def rank_power(n: int, effect: float, alpha: float, paired: bool) -> float:
 def _critical(n: int, alpha: float, paired: bool) -> int | None:
     """The least sum of ranks in the upper tail whose doubled probability is <= alpha."""
     if paired:
-        tail = exact_ranks.signed_rank_null(range(1, n + 1)).at_least
+        tail = signed_rank_null(range(1, n + 1)).at_least
     else:
-        tail = exact_ranks.rank_sum_null(range(2, 4 * n + 1, 2), n).at_least[::2]
+        tail = rank_sum_null(range(2, 4 * n + 1, 2), n).at_least[::2]
     reached = (tail > 0) & (2 * tail <= alpha * (1 + 1e-9))
     return int(reached.argmax()) if reached.any() else None
 

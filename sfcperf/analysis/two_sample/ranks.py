@@ -12,7 +12,11 @@ from functools import cached_property
 from math import floor, sqrt
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sfcperf.analysis.two_sample import exact_ranks
+from sfcperf.analysis.two_sample.exact_ranks import (
+    doubled_midranks,
+    rank_sum_null,
+    signed_rank_null,
+)
 from sfcperf.analysis.two_sample.shift import ShiftTest
 
 if TYPE_CHECKING:
@@ -93,8 +97,8 @@ class RankSum(_RankTest):
         """2 / C(n+m, n) without ties."""
         if not self._exact:
             return 0.0 if len({*self._a, *self._b}) > 1 else 1.0
-        scores = exact_ranks.doubled_midranks([*self._a, *self._b])
-        return exact_ranks.rank_sum_null(scores, len(self._b)).least
+        scores = doubled_midranks([*self._a, *self._b])
+        return rank_sum_null(scores, len(self._b)).least
 
     def interval(self, confidence: float) -> tuple[float, float] | None:
         """Differences at both ends."""
@@ -102,7 +106,7 @@ class RankSum(_RankTest):
         at_most = None
         if self._exact:
             # Doubled rank sum -> U counted from 0.
-            null = exact_ranks.rank_sum_null(range(2, 2 * (n + m) + 1, 2), m)
+            null = rank_sum_null(range(2, 2 * (n + m) + 1, 2), m)
             at_most = null.at_most[m * (m + 1) :: 2][: n * m // 2]
         return self._interval(at_most, n * m * (n + m + 1) / 12, confidence)
 
@@ -117,8 +121,8 @@ class RankSum(_RankTest):
                 for side in ("less", "greater")
             )
             return float(low), float(high)
-        scores = exact_ranks.doubled_midranks([*moved, *self._b])
-        null = exact_ranks.rank_sum_null(scores, len(self._b))
+        scores = doubled_midranks([*moved, *self._b])
+        null = rank_sum_null(scores, len(self._b))
         return null.tails(sum(scores[len(moved) :]))
 
 
@@ -151,7 +155,7 @@ class SignedRank(_RankTest):
         n = len(self._d)
         at_most = None
         if n <= MOST_EXACT:
-            null = exact_ranks.signed_rank_null(range(1, n + 1))
+            null = signed_rank_null(range(1, n + 1))
             at_most = null.at_most[: len(self._shifts) // 2]
         return self._interval(at_most, n * (n + 1) * (2 * n + 1) / 24, confidence)
 
@@ -169,6 +173,6 @@ class SignedRank(_RankTest):
                 for side in ("less", "greater")
             )  # fmt: skip
             return float(low), float(high)
-        scores = exact_ranks.doubled_midranks([abs(d) for d in moved])
-        null = exact_ranks.signed_rank_null([s for s, d in zip(scores, moved, strict=True) if d])
+        scores = doubled_midranks([abs(d) for d in moved])
+        null = signed_rank_null([s for s, d in zip(scores, moved, strict=True) if d])
         return null.tails(sum(score for score, d in zip(scores, moved, strict=True) if d > 0))
