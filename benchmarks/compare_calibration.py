@@ -18,11 +18,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from support.comparisons import NOISE, family
 
-from sfcperf.analysis.comparison.options import Options
-from sfcperf.analysis.comparison.ranks import RankSum, SignedRank
-from sfcperf.analysis.comparison.result import Row
-from sfcperf.analysis.comparison.student import PairedT, WelchT
-from sfcperf.analysis.intervals import confidence_per_look, t_quantile
+from sfcperf.analysis.comparison import Options, Row
+from sfcperf.analysis.statistics import confidence_per_look, t_quantile
+from sfcperf.analysis.two_sample import PairedT, WelchT
+from sfcperf.analysis.two_sample.ranks import RankSum, SignedRank
 
 ROWS = 12
 ALPHA = 0.05

@@ -17,12 +17,10 @@ import numpy
 from scipy.special import stdtrit
 from support.sequential import Array, Cell, grid, trials
 
-from sfcperf.analysis.bootstrap import _resamples, bca_interval
-from sfcperf.analysis.dependence import dependence
-from sfcperf.analysis.intervals import mean_interval, median_interval
-from sfcperf.analysis.normality import normality
-from sfcperf.analysis.outliers import outliers
-from sfcperf.analysis.steady import steadiness
+from sfcperf.analysis.statistics import find_outliers, mean_interval, median_interval, steadiness
+from sfcperf.analysis.statistics.bootstrap import _resamples, bca_interval
+from sfcperf.analysis.statistics.dependence import dependence
+from sfcperf.analysis.statistics.normality import normality
 
 RUNS = 20_000
 ROWS = 3_000
@@ -120,7 +118,7 @@ def _shapes() -> None:
 
 def _small_bca(shape: str, dispersion: float) -> None:
     """Why few trials get no BCa interval: what it would cover."""
-    from sfcperf.analysis import bootstrap
+    from sfcperf.analysis.statistics import bootstrap
 
     least, bootstrap.LEAST = bootstrap.LEAST, 2
     for n in (10, 20, 30):
@@ -148,7 +146,7 @@ def _outlier_rules() -> None:
             cells = [
                 f"{_marking(rule, clean, 0):.1%} {_marking(rule, one, 1):.0%} "
                 f"({_marking(rule, two, 2):.0%})"
-                for rule in (outliers, _modified_z, _fences)
+                for rule in (find_outliers, _modified_z, _fences)
             ]
             print(f"{shape:9} {dispersion:4.0%} {n:4}    {'    '.join(cells)}")
     print()
@@ -185,9 +183,9 @@ def _dependence() -> None:
         cells = []
         for rows in kinds:
             found = [dependence(list(row)) for row in rows]
-            clings = numpy.mean([one.clings for one in found])
-            trends = numpy.mean([one.trends for one in found])
-            cells.append(f"autocorrelation {clings:.1%}, trend {trends:.1%}")
+            autocorrelated = numpy.mean([one.is_autocorrelated for one in found])
+            trends = numpy.mean([one.has_trend for one in found])
+            cells.append(f"autocorrelation {autocorrelated:.1%}, trend {trends:.1%}")
         print(f"  n = {n:3}: {'   '.join(cells)}")
     print()
 

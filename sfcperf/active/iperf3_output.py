@@ -6,11 +6,11 @@ the totals of UDP loss also count datagrams of the omitted seconds.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sfcperf import strict_json
 from sfcperf.errors import MeasurementError
 
 _BITS_PER_BYTE = 8
@@ -110,9 +110,8 @@ def parse(text: str) -> Iperf3Output:
     Raises MeasurementError for anything else, and with iperf3's own words when it failed.
     """
     try:
-        # NaN and infinities are not JSON; json accepts them unless told otherwise.
-        document = json.loads(text, parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
+        document = strict_json.loads(text)
+    except ValueError as error:
         raise MeasurementError(f"iperf3's report is not JSON: {error}") from error
     if isinstance(document, dict) and "error" in document:
         raise MeasurementError(f"iperf3 failed: {document['error']}")
@@ -182,7 +181,3 @@ def _signed(row: _Report, key: str) -> float:
 
 def _pointer(path: Sequence[str | int]) -> str:
     return "/" + "/".join(map(str, path))
-
-
-def _refuse(constant: str) -> Mapping[str, Any]:
-    raise ValueError(f"{constant} is not a JSON value")

@@ -1,29 +1,36 @@
-"""Diagnosis: whether trials can be taken for independent repetitions of one thing."""
+"""Diagnosis: whether trials are independent repetitions of the same measurement."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sfcperf.analysis import outliers as outlying
-from sfcperf.analysis.dependence import Dependence, dependence
-from sfcperf.analysis.remarks import warnings
-from sfcperf.analysis.steady import Steadiness, steadiness
+from sfcperf.analysis.statistics import (
+    Dependence,
+    Steadiness,
+    dependence,
+    find_outliers,
+    steadiness,
+)
+from sfcperf.analysis.statistics.outliers import LEAST, METHOD
 from sfcperf.results.percentiles import percentiles
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.trial_values import trial_series
 
 SAMPLE_PERCENTILES = (5, 25, 50, 75, 95, 99)
+LEAST_BIAS = 0.01
+"""Smallest share of the mean for which a warm-up is reported."""
+_MOST_NAMED = 5
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Of one metric of the trials that count."""
+    """Diagnosis of one metric of the trials that count."""
 
     outliers: tuple[str, ...]
     """Ids of trials, by round."""
     outlier_method: str
-    """Empty when the trials were too few to look for outliers."""
+    """Empty if there were too few trials to look for outliers."""
     order: Dependence
     within: Steadiness
     samples_n: int
@@ -34,23 +41,53 @@ class Diagnosis:
 
 def diagnose(records: Sequence[TrialRecord], values: Sequence[float], metric: str) -> Diagnosis:
     """`values`: the number of each trial, in the order of `records`."""
-    marked = outlying.outliers(values)
     by_time = sorted(range(len(records)), key=lambda i: (records[i].started_at, records[i].round))
-    order = dependence([values[place] for place in by_time])
+    order = dependence([values[i] for i in by_time])
     series = [found for record in records if len(found := trial_series(record, metric))]
     within = steadiness(series)
-    pooled = _pooled(series)
-    ids = tuple(records[place].trial_id for place in marked)
+    samples = [value for one in series for value in one]
+    ids = tuple(records[i].trial_id for i in find_outliers(values))
     return Diagnosis(
         outliers=ids,
-        outlier_method=outlying.METHOD if len(values) >= outlying.LEAST else "",
+        outlier_method=METHOD if len(values) >= LEAST else "",
         order=order,
         within=within,
-        samples_n=len(pooled),
-        samples=dict(percentiles(pooled, SAMPLE_PERCENTILES)),
-        warnings=tuple(warnings(len(values), ids, order, within)),
+        samples_n=len(samples),
+        samples=dict(percentiles(samples, SAMPLE_PERCENTILES)),
+        warnings=tuple(_warnings(len(values), ids, order, within)),
     )
 
 
-def _pooled(series: Iterable[Sequence[float]]) -> list[float]:
-    return [value for one in series for value in one]
+def _warnings(
+    trials: int, outlying: Sequence[str], order: Dependence, within: Steadiness
+) -> Iterator[str]:
+    """What a reader must know about the numbers of a row, in sentences."""
+    if order.has_trend:
+        yield f"The trials drift with time{_drift(order)} (Mann-Kendall p = {order.trend_p:.2g})."
+    elif order.is_autocorrelated:
+        yield (
+            f"Successive trials are correlated (lag-1 autocorrelation "
+            f"{order.autocorrelation:.2f}, p = {order.autocorrelation_p:.2g}): the interval is "
+            "narrower than it should be."
+        )
+    if within.state == "never":
+        yield (
+            f"Within the trials the values do not become steady ({within.method}): longer trials "
+            "would give another number."
+        )
+    elif within.bias_ratio is not None and abs(within.bias_ratio) >= LEAST_BIAS:
+        does = "raises" if within.bias_ratio > 0 else "lowers"
+        yield (
+            f"The first {within.after} samples of each trial are warm-up ({within.method}), which "
+            f"{does} the mean by {abs(within.bias_ratio):.1%}; they are not excluded."
+        )
+    if outlying:
+        named = ", ".join(outlying[:_MOST_NAMED]) + (" ..." if len(outlying) > _MOST_NAMED else "")
+        yield f"{len(outlying)} of {trials} trials are outliers, but not excluded: {named}."
+
+
+def _drift(order: Dependence) -> str:
+    if not order.drift_ratio:
+        return ""
+    where = "above" if order.drift_ratio > 0 else "below"
+    return f": the last third of the rounds is {abs(order.drift_ratio):.1%} {where} the first"

@@ -1,4 +1,4 @@
-"""Lines fitted to figures: `is RTT against chain length linear?`, per series, on trials."""
+"""Lines fitted to the trials of a figure, per series: is RTT against chain length linear?"""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from sfcperf.analysis.confidence import confidence_of
-from sfcperf.analysis.regression import fit_line
+from sfcperf.analysis.planned import confidence_of
+from sfcperf.analysis.statistics import fit_line
 from sfcperf.errors import InputError
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
@@ -26,16 +26,16 @@ class LineFit:
 
     figure: str
     series: Any
-    """Level of the series' factor; None when the figure has one line."""
+    """Level of the series' factor; None if the figure has one line."""
     slope: float
     """Metric's unit per unit of the factor on the x axis."""
     intercept: float
     """Metric's unit."""
     r_squared: float | None
-    """Of the trials; None when it is undefined: y does not vary, or there are only two points."""
+    """Of the trials; None if it is undefined: y does not vary, or there are only two points."""
     r_squared_means: float | None
-    """Of a line through the means at each x, as papers draw it: says whether the relation is a
-    line, where that of the trials says also how much a single trial scatters around it."""
+    """Of a line through the means at each x, as papers draw it. It shows whether the relation is
+    linear; that of the trials also shows how much single trials scatter around the line."""
     slope_low: float | None
     """Confidence interval of the slope; None for n < 3."""
     slope_high: float | None
@@ -43,20 +43,19 @@ class LineFit:
     n: int
     """Trials; each valid trial is one point."""
     x_levels: int
-    """Distinct values of x; with two, R^2 cannot speak of linearity."""
+    """Distinct values of x; with two, R^2 says nothing about linearity."""
 
 
 def fit_lines(
     store: RunStore, figure: FigureSpec, trials: Iterable[TrialRecord] | None = None
 ) -> list[LineFit]:
     """A fit per series, in the order in which scenarios were expanded; `trials` are those of the
-    store when they were read already.
+    store if they were read already.
 
-    Empty when the figure asks for none; a series whose valid trials have fewer than two values of
-    x has no line and is left out. Levels of factors that are neither x nor series are pooled.
-    Fitting trials, not means of scenarios, keeps the dispersion in R^2 (means flatter it, and are
-    therefore given beside it, not instead).
-    Raises InputError when the factor on the x axis has levels that are not numbers.
+    Empty if the figure requests none. A series whose valid trials have fewer than two values of x
+    is left out. Levels of factors that are neither x nor series are pooled. Fitting trials instead
+    of means keeps the dispersion in R^2, which that of the means, given too, overstates.
+    Raises InputError if the factor on the x axis has levels that are not numbers.
     """
     if figure.fit != "linear":
         return []
@@ -113,7 +112,7 @@ def _points_by_series(
 def _number(level: Any, figure: FigureSpec) -> float:
     if isinstance(level, bool) or not isinstance(level, int | float):
         raise InputError(
-            f"figure {figure.name!r} asks for a linear fit against {figure.x!r}, "
+            f"figure {figure.name!r} requests a linear fit against {figure.x!r}, "
             f"whose level {level!r} is not a number",
             allowed="a factor whose levels are all numbers",
             hint='set "fit": "none" in this figure',

@@ -1,7 +1,7 @@
-"""What a run meant to measure: scenarios, probes, their metrics and rounds.
+"""The plan of a run: scenarios, probes, their metrics, rounds, and the confidence of intervals.
 
 Read from the manifest (the control module copies there what the plug-ins declare) and completed
-by the trials themselves, so that a run folder is understood where its plug-ins are not installed.
+by the trials themselves, so that a run folder can be analysed where its plug-ins are not installed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,11 @@ from functools import cached_property
 from typing import Any
 
 from sfcperf.results.records import TrialRecord
+from sfcperf.results.store import RunStore
 from sfcperf.results.values import Metric
+
+DEFAULT_CONFIDENCE = 0.95
+"""The workflow schema's default of `design.confidence`."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +28,9 @@ class PlannedMeasurement:
     probe: str
     label: str
     metrics: tuple[Metric, ...]
-    """Declared by the probe, then those that only samples name."""
+    """Those that the probe declares, then those that only samples name."""
     rounds: int
-    """Rounds that were to be run: the planned minimum, or more if the scenario got more."""
+    """Planned rounds, or more if the scenario got more."""
     trials: tuple[TrialRecord, ...]
     """Finished ones, by round."""
 
@@ -38,13 +42,12 @@ class PlannedMeasurement:
 
     @cached_property
     def excluded(self) -> tuple[TrialRecord, ...]:
-        """Trials that do not count: failed, untrusted, or measured again."""
+        """Trials that do not count: failed, untrusted, or replaced by a rerun."""
         return tuple(record for record in self.trials if record.status != "valid")
 
     @cached_property
-    def spoiling(self) -> tuple[TrialRecord, ...]:
-        """Those of the excluded whose round has no trial that counts: what was measured again,
-        and well, is not missing from the results."""
+    def not_replaced(self) -> tuple[TrialRecord, ...]:
+        """Excluded trials whose round has no valid trial either."""
         good = {record.round for record in self.trials if record.status == "valid"}
         return tuple(record for record in self.excluded if record.round not in good)
 
@@ -76,6 +79,43 @@ def planned_measurements(
             finished.items(), key=lambda item: [places[name] for name in item[0]]
         )
     ]
+
+
+def confidence_of(store: RunStore) -> float:
+    """Confidence of the run's intervals, e.g. 0.95.
+
+    From run.json, or from workflow.json (which may leave it to its default) for a run folder whose
+    manifest has no design.
+    """
+    return float(_design(store).get("confidence", DEFAULT_CONFIDENCE))
+
+
+def first_look_of(store: RunStore) -> int | None:
+    """Rounds after which sequential stopping first looked at the run; None for a run with a fixed
+    number of rounds."""
+    return first_look_in(_design(store))
+
+
+def first_look_in(design: Mapping[str, Any]) -> int | None:
+    """The same for a design as in run.json."""
+    stop_when = design.get("stop_when")
+    if not isinstance(stop_when, dict):
+        return None
+    rounds = int(design.get("rounds", 0))
+    return first_look(rounds, int(stop_when.get("max_rounds", rounds + 1)))
+
+
+def first_look(rounds: int, max_rounds: int) -> int | None:
+    """The first of repeated looks; None if there is only one."""
+    return rounds if max_rounds > rounds else None
+
+
+def _design(store: RunStore) -> Mapping[str, Any]:
+    design = store.manifest().get("design")
+    if isinstance(design, dict):
+        return design
+    found = store.workflow()[0].get("design", {})
+    return found if isinstance(found, dict) else {}
 
 
 def _scenarios(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from sfcperf.analysis.base import Analysis
-from sfcperf.analysis.confidence import confidence_of, first_look_of
+from sfcperf.analysis.base import NO_PARAMETERS, Analysis
 from sfcperf.analysis.diagnosis import Diagnosis, diagnose
-from sfcperf.analysis.intervals import MEAN_METHOD, MEDIAN_METHOD
-from sfcperf.analysis.planned import PlannedMeasurement, planned_measurements
-from sfcperf.analysis.statistics import Description, describe
+from sfcperf.analysis.planned import (
+    PlannedMeasurement,
+    confidence_of,
+    first_look_of,
+    planned_measurements,
+)
+from sfcperf.analysis.statistics import MEAN_METHOD, MEDIAN_METHOD, Description, describe
 from sfcperf.analysis.stopping import PLANNED_ROUNDS_DONE
 from sfcperf.results.documents import summary_row
 from sfcperf.results.records import Summary, TrialRecord
@@ -25,24 +28,18 @@ class SummaryAnalysis(Analysis):
 
     name: ClassVar[str] = "summary"
     title: ClassVar[str] = "Mean, median, dispersion and confidence intervals per scenario"
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "properties": {},
-        "additionalProperties": False,
-    }
+    parameters: ClassVar[Mapping[str, Any]] = NO_PARAMETERS
 
     def analyse(self, run: RunStore) -> Mapping[str, Any]:
-        """The document of summary.json, which is written too.
-
-        Raises InputError when the run folder is damaged.
-        """
+        """The document of summary.json, which is written too."""
         rows = summarise(run, planned_measurements(run.manifest(), run.trials()))
         run.write_summary(rows)
         return {"run_id": run.run_id, "summaries": [summary_row(row) for row in rows]}
 
 
 def summarise(run: RunStore, measurements: Sequence[PlannedMeasurement]) -> list[Summary]:
-    """The rows of measurements of a run. Raises InputError when the run folder is damaged."""
+    """A row per measurement of a run and metric. Raises InputError if the run folder is
+    damaged."""
     manifest = run.manifest()
     confidence, first_look = confidence_of(run), first_look_of(run)
     return [
@@ -74,9 +71,9 @@ class _Rows:
     ) -> Summary:
         having = [(record, found[metric.name]) for record, found in means if metric.name in found]
         records, values = [record for record, _ in having], [value for _, value in having]
-        silent = [r.trial_id for r, found in means if metric.name not in found]
+        without = [r.trial_id for r, found in means if metric.name not in found]
         measurement = self.measurement
-        spoiling, excluded = measurement.spoiling, measurement.excluded
+        not_replaced, excluded = measurement.not_replaced, measurement.excluded
         return Summary(
             scenario=measurement.scenario,
             scenario_id=measurement.scenario_id,
@@ -85,11 +82,11 @@ class _Rows:
             metric=metric.name,
             unit=metric.unit,
             confidence=self.confidence,
-            valid=not spoiling and not measurement.missing_rounds and not silent,
+            valid=not not_replaced and not measurement.missing_rounds and not without,
             reasons=(
-                *(f"{r.trial_id} {r.status}: {'; '.join(r.reasons)}" for r in spoiling),
+                *(f"{r.trial_id} {r.status}: {'; '.join(r.reasons)}" for r in not_replaced),
                 *(f"round {number} was not run" for number in measurement.missing_rounds),
-                *(f"{trial} has no sample of {metric.name}" for trial in silent),
+                *(f"{trial} has no sample of {metric.name}" for trial in without),
             ),
             trials=tuple(record.trial_id for record in records),
             excluded=tuple(record.trial_id for record in excluded),
@@ -132,10 +129,7 @@ def _diagnosed(found: Diagnosis) -> dict[str, Any]:
         **{f"samples_p{percent}": value for percent, value in found.samples.items()},
         "outliers": found.outliers,
         "outlier_method": found.outlier_method,
-        "autocorrelation": found.order.autocorrelation,
-        "autocorrelation_p": found.order.autocorrelation_p,
-        "trend_p": found.order.trend_p,
-        "drift_ratio": found.order.drift_ratio,
+        **asdict(found.order),
         "steady": found.within.state,
         "steady_p": found.within.p,
         "steady_after": found.within.after,
@@ -146,7 +140,7 @@ def _diagnosed(found: Diagnosis) -> dict[str, Any]:
 
 
 def _stop_reason(manifest: Mapping[str, Any], measurement: PlannedMeasurement) -> str:
-    """As the control module recorded it; else what the trials tell of a run that ended early."""
+    """As recorded in the manifest, or for a run that ended early by its trials."""
     recorded = manifest.get("stopping", {}).get(measurement.scenario_id)
     if recorded is not None:
         return str(recorded)

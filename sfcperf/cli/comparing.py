@@ -8,9 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from sfcperf.analysis.comparison import VERDICTS, Comparison, Options, Side
-from sfcperf.analysis.comparison.options import DEFAULT_MARGIN
-from sfcperf.analysis.comparison.sides import variants_of
+from sfcperf.analysis.comparison import (
+    DEFAULT_MARGIN,
+    VERDICTS,
+    Comparison,
+    Options,
+    Side,
+    variants_of,
+)
 from sfcperf.cli.inputs import open_run
 from sfcperf.errors import InputError
 from sfcperf.results.store import RunStore, replace_file

@@ -33,8 +33,7 @@ def plan(
 def print_plan(workflow: Workflow) -> None:
     """Scenarios, order of the trials, and estimated time, on stdout."""
     from sfcperf.cli.text import count_text, duration_text, levels_text
-    from sfcperf.workflow.estimate import workflow_s
-    from sfcperf.workflow.plan import visits
+    from sfcperf.workflow.plan import visits, workflow_s
     from sfcperf.workflow.variants import LEVEL
 
     design = workflow.design

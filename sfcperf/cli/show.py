@@ -74,7 +74,7 @@ def _show_workflow(name: str) -> None:
 def _show_schema(name: str) -> None:
     """The JSON Schema of workflows with all installed plug-ins, for editors."""
     from sfcperf.errors import InputError
-    from sfcperf.workflow.load import effective_schema
+    from sfcperf.workflow.schema import effective_schema
 
     if name != "workflow":
         raise InputError(f"no schema is named {name!r}", allowed="workflow")

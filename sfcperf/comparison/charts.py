@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import escape
 
 from sfcperf.analysis.comparison import Comparison, Row, Sample
-from sfcperf.analysis.intervals import median_interval
+from sfcperf.analysis.statistics import median_interval
 from sfcperf.presentation import by_metric, level_text, palette, units
 from sfcperf.results.columns import factor_names
 

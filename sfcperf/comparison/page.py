@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from sfcperf.analysis.comparison import Comparison, Estimate, Row, Side, Verdict
-from sfcperf.analysis.comparison.sides import VARIANT
+from sfcperf.analysis.comparison import VARIANT, Comparison, Estimate, Row, Side, Verdict
 from sfcperf.comparison import wording
 from sfcperf.comparison.charts import charts, side_anchor
 from sfcperf.comparison.forest import Axis, Mark, axis_of, mark

@@ -10,7 +10,7 @@ from sfcperf.drivers.base import Driver, DriverContext, Resource
 from sfcperf.environment import gather
 from sfcperf.errors import WorkflowError
 from sfcperf.workflow.model import Infrastructure, Scenario, Workflow
-from sfcperf.workflow.variants import LEVEL, blame
+from sfcperf.workflow.variants import LEVEL, in_shared_document
 
 _NOWHERE = Path("/nonexistent/sfcperf-admission")
 """Never made: a killed command leaves nothing that `clean` does not know of."""
@@ -32,7 +32,7 @@ def admit(workflow: Workflow) -> None:
         except WorkflowError as error:
             errors[variant.name] = error
     if errors:
-        blame(workflow.document, workflow.variants, errors).raise_any()
+        in_shared_document(workflow.document, workflow.variants, errors).raise_any()
 
 
 def _admit(infrastructure: Infrastructure, scenarios: Sequence[Scenario]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import pi, sqrt
 from statistics import median, stdev
 
-from sfcperf.analysis.intervals import t_quantile
+from sfcperf.analysis.statistics import t_quantile
 
 CONFIDENCE = 0.99
 """One quiet reading in a hundred is farther than allowed, where only chance decides."""

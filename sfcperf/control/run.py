@@ -28,7 +28,7 @@ from sfcperf.results.versions import versions
 from sfcperf.results.vnfds import check_descriptors, keep_descriptors
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Workflow
-from sfcperf.workflow.plan_document import plan_document
+from sfcperf.workflow.plan import plan_document
 
 
 def start(

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from sfcperf.errors import InputError
 from sfcperf.package.checks import Check, judged
 from sfcperf.package.layout import CRATE
-from sfcperf.package.strict_json import read_json
+from sfcperf.package.read_json import read_json
 
 NAME = "RO-Crate"
 PROFILE = "https://w3id.org/ro/crate/1.1"

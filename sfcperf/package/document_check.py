@@ -10,7 +10,7 @@ from sfcperf.errors import InputError
 from sfcperf.package.checks import Check, judged
 from sfcperf.package.layout import MAX_DOCUMENT_BYTES
 from sfcperf.package.opened import Package, misfits
-from sfcperf.package.strict_json import parse_json, read_json
+from sfcperf.package.read_json import parse_json, read_json
 from sfcperf.results import telemetry
 from sfcperf.results.store import (
     ATTRIBUTION,

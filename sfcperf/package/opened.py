@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfcperf.errors import InputError
 from sfcperf.package import layout
-from sfcperf.package.strict_json import read_json
+from sfcperf.package.read_json import read_json
 from sfcperf.results.store import RunStore
 
 if TYPE_CHECKING:

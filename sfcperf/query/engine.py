@@ -139,7 +139,7 @@ def opened(stores: Sequence[RunStore]) -> Iterator[RunDatabase]:
 
 def _parquet_views(connection: Any, stores: Sequence[RunStore]) -> None:
     """Views `telemetry` and `joined`."""
-    from sfcperf.analysis.joined.merge import COLUMNS as JOINED
+    from sfcperf.analysis.telemetry import JOINED_COLUMNS as JOINED
 
     observed = [(s.run_id, s.telemetry_path) for s in stores if s.telemetry_path.is_file()]
     merged = [(s.run_id, s.joined_path) for s in stores if s.joined_path.is_file()]

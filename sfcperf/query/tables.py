@@ -198,7 +198,7 @@ def _record_columns(record: type[Any], without: Sequence[str]) -> dict[str, str]
 
 def _correlation_columns() -> dict[str, str]:
     # Imported late: analyses import the results' modules.
-    from sfcperf.analysis.correlate import Row as CorrelationRow
+    from sfcperf.analysis.telemetry import CorrelationRow
 
     return _record_columns(CorrelationRow, without=())
 

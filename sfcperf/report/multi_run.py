@@ -79,8 +79,7 @@ def write_report(runs: Sequence[RunData], target: Path) -> None:
 def run_differences(runs: Sequence[RunData]) -> list[RunDifference]:
     """Facts of host, versions, infrastructure and workflow that differ between the runs, without
     those that change whenever a machine is read."""
-    from sfcperf.analysis.comparison.circumstances import differences
-    from sfcperf.analysis.comparison.sides import Side, read_side
+    from sfcperf.analysis.comparison import Side, differences, read_side
 
     first, *rest = [read_side(Side(run.label, run.store)) for run in runs]
     found: dict[tuple[str, str], dict[int, Any]] = {}

@@ -9,6 +9,7 @@ from dataclasses import MISSING, fields
 from pathlib import PurePath
 from typing import Any, get_args
 
+from sfcperf import strict_json
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.results.records import SCHEMA_VERSION, Summary, TrialRecord, TrialStatus
 
@@ -41,11 +42,10 @@ def damaged(what: str, where: str) -> InputError:
 
 
 def parse(content: bytes, where: str) -> dict[str, Any]:
-    """The JSON object in a file or line. Raises InputError when it is none; NaN and Infinity,
-    which Python's json lets pass, are not JSON."""
+    """The JSON object in a file or line. Raises InputError if there is none."""
     try:
-        document = _DECODER.decode(content.decode(json.detect_encoding(content), "surrogatepass"))
-    except (ValueError, RecursionError) as error:
+        document = strict_json.loads(content)
+    except ValueError as error:
         raise damaged(f"not JSON: {error}", where) from error
     if not isinstance(document, dict):
         raise damaged("not a JSON object", where)
@@ -186,13 +186,6 @@ _ATTRIBUTES: Mapping[type, tuple[_Attribute, ...]] = {
     Summary: _attributes_of(Summary),
 }
 """Looked up once, not for each of thousands of lines."""
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is not a JSON number")
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 
 def _sample_problem(sample: Any) -> str | None:

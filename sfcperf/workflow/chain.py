@@ -1,21 +1,23 @@
-"""The chain of a scenario: endpoints, service functions in order, and whether it can be built."""
+"""The chain of a scenario: endpoints, service functions in order, and checks that it can work."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from ipaddress import IPv4Network
+from ipaddress import IPv4Address, IPv4Network
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
+from sfcperf import plugins
 from sfcperf.workflow.findings import did_you_mean, listing
 from sfcperf.workflow.model import (
     ChainSpec,
     EndpointSpec,
     FunctionSpec,
     Match,
+    ProbeSpec,
     Resources,
     Topology,
 )
@@ -26,7 +28,7 @@ MAX_LENGTH = 32
 
 @dataclass(frozen=True)
 class Vnf:
-    """A VNF of the workflow, before it is put into a chain."""
+    """A VNF of the workflow, before it is in a chain."""
 
     type: str
     vnfd: Path | None
@@ -38,7 +40,7 @@ class Vnf:
 def build_endpoint(
     name: Literal["client", "server"], value: Mapping[str, Any], topology: Topology, report: Report
 ) -> EndpointSpec | None:
-    """An endpoint on its node; None when it has none."""
+    """An endpoint on its node; None without a node."""
     resources = value.get("resources")
     path = ("endpoints", name, "node") if "node" in value else ("topology", "placement", name)
     node = value.get("node") or topology.placement.get(name)
@@ -117,8 +119,8 @@ def build_chain(
             f"the chain has {length} service functions",
             allowed=f"0 to {MAX_LENGTH}",
         )
-    # Each SF takes 1 from the SI, and an SFF discards a packet whose SI is 0 (RFC 8300): also the
-    # last SF must leave at least 1.
+    # Each SF decrements the SI, and an SFF discards packets with an SI of 0 (RFC 8300): the last
+    # SF must leave at least 1.
     elif length >= spec.initial_si:
         report(
             ("chain", "initial_si"),
@@ -132,10 +134,10 @@ def build_chain(
 def check_reachable(
     chain: ChainSpec, client: EndpointSpec, server: EndpointSpec, topology: Topology, report: Report
 ) -> None:
-    """Nodes that follow each other on the way of the packets have a link."""
+    """Report successive nodes on the path of the packets that have no link."""
     linked = {frozenset(link.between) for link in topology.links}
-    way = [client.node, *(function.node for function in chain.functions), server.node]
-    hops = [(a, b, "the chain") for a, b in pairwise(way)]
+    nodes = [client.node, *(function.node for function in chain.functions), server.node]
+    hops = [(a, b, "the chain") for a, b in pairwise(nodes)]
     if chain.reverse == "bypass" or chain.match != Match():
         hops.append((client.node, server.node, "traffic outside of the chain"))
     for first, second, what in dict.fromkeys(hops):
@@ -143,7 +145,7 @@ def check_reachable(
             report(
                 ("topology", "links"),
                 f"{what} goes from {first} to {second}, which have no link",
-                hint="add the link, or leave `links` out to link every node with every other",
+                hint="add the link, or leave out `links` to link all nodes with each other",
             )
 
 
@@ -160,7 +162,7 @@ def _node(
 def _report_unplaced(report: Report, what: str, where: str) -> None:
     report(
         ("topology",),
-        f"the topology has several nodes, and nothing says on which one {what} is",
+        f"the topology has several nodes, but {what} has no node",
         allowed=where,
     )
 
@@ -174,13 +176,13 @@ def _match(value: Mapping[str, Any], report: Report) -> Match:
             report(
                 (*path, key),
                 f"{prefix!r} is not an IPv4 prefix",
-                allowed="e.g. 10.0.0.0/24; bits behind the prefix are 0",
+                allowed="e.g. 10.0.0.0/24, with host bits of 0",
             )
     for key in ("source_port", "destination_port"):
         if key in value and match.ip_proto not in ("tcp", "udp"):
             report(
                 (*path, key),
-                f"a port needs a protocol with ports, and ip_proto is {match.ip_proto!r}",
+                f"a port needs a protocol with ports, but ip_proto is {match.ip_proto!r}",
                 allowed="ip_proto tcp or udp",
             )
     return match
@@ -192,3 +194,64 @@ def _is_prefix(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+_MATCH = "/chain/classifier/match"
+
+
+def check_classified(
+    chain: ChainSpec,
+    client: EndpointSpec,
+    server: EndpointSpec,
+    probes: Iterable[ProbeSpec],
+    report: Report,
+) -> None:
+    """Report addresses and probes whose packets the classifier would not send into the chain.
+
+    The counters of its functions show that too, but only after the deployment and in each trial.
+    All prefixes and addresses are valid.
+    """
+    if not chain.functions:
+        return
+    _check_address(chain.match.source, "source", client, report)
+    _check_address(chain.match.destination, "destination", server, report)
+    for probe in probes:
+        protocols = plugins.load("probe", probe.probe).ip_protocols(probe.parameters)
+        if protocols:
+            _check_probe(probe, protocols, chain, report)
+
+
+def _check_address(prefix: str | None, key: str, endpoint: EndpointSpec, report: Report) -> None:
+    if prefix is None or endpoint.address is None:
+        return
+    if IPv4Address(endpoint.address) not in IPv4Network(prefix):
+        report(
+            ("chain", "classifier", "match", key),
+            f"the {endpoint.name}'s address {endpoint.address} is not in {prefix}: all packets "
+            "would bypass the chain",
+            allowed=f"a prefix that contains {endpoint.address}",
+        )
+
+
+def _check_probe(
+    probe: ProbeSpec, protocols: frozenset[str], chain: ChainSpec, report: Report
+) -> None:
+    match = chain.match
+    path = ("probes", probe.index)
+    if match.ip_proto != "any" and match.ip_proto not in protocols:
+        sent = " and ".join(sorted(protocols))
+        report(
+            path,
+            f"{probe.label} measures {sent} packets, but only {match.ip_proto} enters the chain: "
+            "they would bypass it",
+            allowed=f"a probe that sends {match.ip_proto}, or {_MATCH}/ip_proto any or {sent}",
+        )
+        return
+    port = probe.parameters.get("port")
+    if port is not None and match.destination_port not in (None, port):
+        report(
+            path,
+            f"{probe.label} sends to port {port}, but only packets to port "
+            f"{match.destination_port} enter the chain: its packets would bypass it",
+            allowed=f'"port": {match.destination_port}, or {_MATCH}/destination_port {port}',
+        )

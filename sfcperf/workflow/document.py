@@ -1,9 +1,9 @@
-"""Read a JSON document strictly: what a reader could misunderstand is an error.
+"""Reads a JSON document that a person wrote, strictly, and reports all errors with their paths.
 
-Beyond RFC 8259: no duplicate keys, no NaN or Infinity, numbers that fit in 64 bits, no control
-characters and no lone surrogates in strings (they would end up in file names and command lines),
-bounded size and depth. A number without a fraction is an integer, however it is written
-(JSON Schema 2020-12, section 4.2.3).
+Beyond RFC 8259: no duplicate keys, no NaN or Infinity, numbers of 64 bits, no control characters
+and no lone surrogates in strings (which would end up in file names and command lines), bounded
+size and depth. A number without a fraction is an integer, however it is written (JSON Schema
+2020-12, section 4.2.3).
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _MAX_DIGITS = 20
 
 
 class _Duplicate(dict[str, Any]):
-    """An object with a key that is there twice."""
+    """An object with a duplicate key."""
 
     key: str
 
 
 def read_document(path: Path, what: str = "workflow") -> dict[str, Any]:
-    """The JSON object in a file; `what` it is, for messages.
+    """The JSON object in a file; `what` names it in messages.
 
     Raises InputError (`where`: the file, for a syntax error with line and column) or WorkflowError
     (`where`: JSON pointer).
@@ -43,7 +43,7 @@ def read_document(path: Path, what: str = "workflow") -> dict[str, Any]:
 
 
 def parse(text: str, source: str) -> Any:
-    """JSON text as values; `clean` must follow. Raises InputError with line and column."""
+    """JSON text as values for `clean`. Raises InputError with line and column."""
     try:
         return json.loads(text, object_pairs_hook=_object, parse_int=_integer)
     except json.JSONDecodeError as error:
@@ -57,7 +57,7 @@ def parse(text: str, source: str) -> Any:
 
 
 def clean(value: Any) -> Any:
-    """A deep copy in plain JSON types. Raises WorkflowError for what is not allowed in it."""
+    """A deep copy in plain JSON types. Raises WorkflowError for values that are not allowed."""
     findings = Findings()
     copy = _clean(value, (), findings)
     findings.raise_any()
@@ -75,7 +75,7 @@ def _read(path: Path, what: str) -> str:
         raise InputError(
             f"the file cannot be read: {reason}",
             where=str(path),
-            hint="`sfcperf list workflows` names those that come with SFCPerf"
+            hint="`sfcperf list workflows` lists the shipped workflows"
             if what == "workflow"
             else None,
         ) from error
@@ -89,19 +89,19 @@ def _read(path: Path, what: str) -> str:
 
 def _object(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     result: dict[str, Any] = {}
-    twice: str | None = None
+    repeated: str | None = None
     for key, value in pairs:
-        twice = key if key in result else twice
+        repeated = key if key in result else repeated
         result[key] = value
-    if twice is None:
+    if repeated is None:
         return result
     duplicate = _Duplicate(result)
-    duplicate.key = twice
+    duplicate.key = repeated
     return duplicate
 
 
 def _integer(literal: str) -> int | float:
-    # Python refuses to convert thousands of digits; `_clean` reports infinity with its place.
+    # Python refuses to convert thousands of digits; `_clean` reports infinity with its path.
     return int(literal) if len(literal) <= _MAX_DIGITS else math.inf
 
 
@@ -113,7 +113,7 @@ def _clean(value: Any, at: pointer.Path, findings: Findings) -> Any:
     if isinstance(value, Mapping):
         return _clean_object(value, at, findings)
     if isinstance(value, str):
-        _check_text(value, at, findings, "text")
+        _check_text(value, at, findings, "string")
         return value
     if value is None or isinstance(value, bool):
         return value
@@ -127,11 +127,11 @@ def _clean(value: Any, at: pointer.Path, findings: Findings) -> Any:
 
 def _clean_object(value: Mapping[Any, Any], at: pointer.Path, findings: Findings) -> dict[str, Any]:
     if isinstance(value, _Duplicate):
-        findings.add(pointer.to_pointer((*at, value.key)), f"the key {value.key!r} is there twice")
+        findings.add_at((*at, value.key), f"duplicate key {value.key!r}")
     copy: dict[str, Any] = {}
     for key, item in value.items():
         if not isinstance(key, str):
-            findings.add(pointer.to_pointer(at), f"the key {key!r} is not a text")
+            findings.add_at(at, f"the key {key!r} is not a string")
             continue
         _check_text(key, at, findings, "key")
         copy[key] = _clean(item, (*at, key), findings)
@@ -146,7 +146,7 @@ def _clean_number(value: int | float, where: str, findings: Findings) -> int | f
 
 
 def _check_text(text: str, at: pointer.Path, findings: Findings, what: str) -> None:
-    lines = at == ("description",) and what == "text"
+    lines = at == ("description",) and what == "string"
     bad = [
         character
         for character in text
@@ -155,8 +155,6 @@ def _check_text(text: str, at: pointer.Path, findings: Findings, what: str) -> N
         or 0xD800 <= ord(character) < 0xE000
     ]
     if bad:
-        findings.add(
-            pointer.to_pointer(at),
-            f"a {what} here contains the control character {bad[0]!a}",
-            allowed="printable characters",
+        findings.add_at(
+            at, f"this {what} contains the control character {bad[0]!a}", "printable characters"
         )

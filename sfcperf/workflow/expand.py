@@ -1,16 +1,17 @@
-"""Expand: factors become combinations of levels, and references become their values."""
+"""Expand: factors become combinations of levels, and references `${name}` become their values."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Any
 
-from sfcperf.workflow import pointer, references
+from sfcperf.workflow import pointer
 from sfcperf.workflow.findings import Findings, did_you_mean, listing
 
 VARYING = ("topology", "endpoints", "vnfs", "chain", "probes", "monitors")
@@ -32,6 +33,8 @@ FIXED = (
 
 MAX_SCENARIOS = 1000
 
+_REFERENCE = re.compile(r"\$\{([^{}]*)\}")
+
 
 @dataclass(frozen=True)
 class Level:
@@ -42,7 +45,7 @@ class Level:
     value: Any
     """What `${factor}` stands for."""
     path: pointer.Path
-    """Where the value is in the document."""
+    """Path of the value in the document."""
 
 
 Combination = Mapping[str, Level]
@@ -50,7 +53,7 @@ Combination = Mapping[str, Level]
 
 
 class Expansion:
-    """A document whose factors are known and whose references all have a meaning."""
+    """A document with its factors, all of whose references are valid."""
 
     def __init__(self, document: Mapping[str, Any], factors: Mapping[str, tuple[Level, ...]]):
         self.document = document
@@ -61,16 +64,16 @@ class Expansion:
         return self._combinations(list(self.factors))
 
     def variants(self, section: str) -> Iterator[Combination]:
-        """Combinations of the factors that a section uses: as many as it has different forms."""
+        """Combinations of the factors that a section uses: one for each form of the section."""
         return self._combinations(self._used[section])
 
     def variant_key(self, section: str, combination: Combination) -> tuple[Any, ...]:
-        """The same for combinations that give a section the same form."""
+        """Equal for combinations that give a section the same form."""
         return (section, *(combination[name].path for name in self._used[section]))
 
     def section(self, section: str, combination: Combination) -> Any:
         """A section of the document with its references replaced; it must exist."""
-        return references.substitute(
+        return substitute(
             self.document[section],
             lambda name: combination[name].value,
             lambda name: combination[name].label,
@@ -79,22 +82,22 @@ class Expansion:
     def locate(
         self, path: pointer.Path, combination: Combination, *, whole: bool = False
     ) -> tuple[str, str]:
-        """Where the user mends a value of an expanded document, and under which levels it is
-        wrong: (JSON pointer into the user's document, ` with a = 1, b = 2` or nothing).
+        """Where to correct a value of an expanded document: a JSON pointer into the user's
+        document, and the levels with which it is wrong (` with a = 1, b = 2`, or nothing).
 
-        Inside of a level (an object) the pointer goes to the factor. `whole` counts the levels
-        of everything below the place too.
+        Inside of a level (an object) the pointer leads to the factor. `whole` also names the
+        levels of all references below the path.
         """
         found = pointer.deepest(self.document, path)
         value = pointer.value_at(self.document, found)
         rest = path[len(found) :]
-        if rest and isinstance(value, str) and references.is_whole(value):
-            name = references.names_in(value)[0]
+        if rest and isinstance(value, str) and is_whole(value):
+            name = names_in(value)[0]
             inside = (*combination[name].path, *rest)
             where = pointer.to_pointer(pointer.deepest(self.document, inside))
             return where, self._levels_text({name}, combination)
         where = pointer.to_pointer(found)
-        names = references.names_within(value) if whole or isinstance(value, str) else set()
+        names = names_within(value) if whole or isinstance(value, str) else set()
         return where, self._levels_text(names, combination)
 
     @cached_property
@@ -102,7 +105,7 @@ class Expansion:
         """Section -> factors that it uses, in the order of the factors."""
         used = {}
         for section in VARYING:
-            names = references.names_within(self.document.get(section))
+            names = names_within(self.document.get(section))
             used[section] = [name for name in self.factors if name in names]
         return used
 
@@ -112,9 +115,7 @@ class Expansion:
 
     def _levels_text(self, names: set[str], combination: Combination) -> str:
         shown = [
-            f"{name} = {references.as_text(combination[name].label)}"
-            for name in self.factors
-            if name in names
+            f"{name} = {as_text(combination[name].label)}" for name in self.factors if name in names
         ]
         return f" with {', '.join(shown)}" if shown else ""
 
@@ -141,12 +142,12 @@ def _levels(name: str, values: list[Any], findings: Findings) -> tuple[Level, ..
     seen: dict[str, int] = {}
     for index, value in enumerate(values):
         level = _level(value, ("factors", name, index))
-        text = references.as_text(level.label)
+        text = as_text(level.label)
         if text in seen:
             findings.add(
                 pointer.to_pointer(("factors", name, index)),
-                f"the level {text!r} is there already, at index {seen[text]}",
-                allowed="levels that results can tell apart",
+                f"the level {text!r} is a duplicate of index {seen[text]}",
+                allowed="levels that differ in results",
                 hint="an object is shown by its `name`" if isinstance(value, dict) else None,
             )
         seen.setdefault(text, index)
@@ -168,15 +169,15 @@ def _check_references(
 ) -> None:
     used: set[str] = set()
     for section, content in document.items():
-        for path, text in references.strings(content, (section,)):
+        for path, text in strings(content, (section,)):
             where = pointer.to_pointer(path)
-            if references.is_unfinished(text):
-                findings.add(where, "`${` without its `}`", allowed="${factor}")
-            for name in references.names_in(text):
+            if is_unfinished(text):
+                findings.add(where, "`${` without a closing `}`", allowed="${factor}")
+            for name in names_in(text):
                 if section in FIXED:
                     findings.add(
                         where,
-                        f"${{{name}}} cannot be used here: this does not vary within a run",
+                        f"${{{name}}} cannot be used here: this is the same in all scenarios",
                         allowed=f"references in {', '.join(VARYING)}",
                     )
                 elif section in VARYING and name not in factors:
@@ -205,3 +206,54 @@ def _check_count(factors: Mapping[str, tuple[Level, ...]], findings: Findings) -
             allowed=f"up to {MAX_SCENARIOS} scenarios in one workflow",
             hint="fewer levels, or several workflows",
         )
+
+
+def names_in(text: str) -> list[str]:
+    """Names referred to in a string, as written."""
+    return _REFERENCE.findall(text)
+
+
+def is_unfinished(text: str) -> bool:
+    """Whether a `${` has no `}`, which is always a mistake."""
+    return "${" in _REFERENCE.sub("", text)
+
+
+def strings(value: Any, at: pointer.Path = ()) -> Iterator[tuple[pointer.Path, str]]:
+    """Every string in a value (not keys), with its path."""
+    if isinstance(value, str):
+        yield at, value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from strings(item, (*at, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from strings(item, (*at, index))
+
+
+def names_within(value: Any) -> set[str]:
+    """Names referred to anywhere in a value."""
+    return {name for _, text in strings(value) for name in names_in(text)}
+
+
+def is_whole(text: str) -> bool:
+    """Whether a string is exactly one reference, so that it takes the level's type."""
+    return _REFERENCE.fullmatch(text) is not None
+
+
+def substitute(value: Any, level: Callable[[str], Any], label: Callable[[str], Any]) -> Any:
+    """A copy with references replaced: by `level(name)` where the string is exactly one
+    reference, else by the text of `label(name)`."""
+    if isinstance(value, str):
+        if is_whole(value):
+            return level(names_in(value)[0])
+        return _REFERENCE.sub(lambda match: as_text(label(match[1])), value)
+    if isinstance(value, dict):
+        return {key: substitute(item, level, label) for key, item in value.items()}
+    if isinstance(value, list):
+        return [substitute(item, level, label) for item in value]
+    return value
+
+
+def as_text(value: Any) -> str:
+    """A scalar as it looks inside a string: JSON, but a string without quotes."""
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,4 +1,4 @@
-"""Figures: what they draw must exist."""
+"""Figures: builds their specifications, and checks that what they draw exists."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def build_figures(
     for index, value in enumerate(values):
         figure = _Figure(index, value, factors, findings)
         if value["name"] in figures:
-            figure.report("name", f"the figure {value['name']!r} is there already")
+            figure.report("name", f"duplicate figure {value['name']!r}")
         figure.check_factors()
-        if not figure.is_whole():
+        if not figure.is_complete():
             continue
         if "lines" in value:
             figure.check_lines(probes, scenarios)
@@ -42,7 +42,7 @@ def build_figures(
 
 
 class _Figure:
-    """One figure under examination."""
+    """Checks one figure."""
 
     def __init__(
         self,
@@ -67,8 +67,8 @@ class _Figure:
         where = to_pointer(("figures", self._index, *inside))
         self._findings.add(where, message, allowed=allowed, hint=hint)
 
-    def is_whole(self) -> bool:
-        """Whether it says what it shows: one metric, or lines."""
+    def is_complete(self) -> bool:
+        """Whether the keys for one metric, or for lines, are present."""
         lines = "lines" in self._value
         needed = _NEEDED_WITH_LINES if lines else _NEEDED_WITHOUT
         missing = [key for key in needed if key not in self._value]
@@ -76,7 +76,7 @@ class _Figure:
             self.report((), f"{key!r} is missing", allowed=needed[key])
         for key in ("probe", "metric", "series") if lines else ():
             if key in self._value:
-                self.report(key, "each of the `lines` says its own")
+                self.report(key, "set it in each of the `lines` instead")
         if lines and self._value.get("fit", "none") != "none":
             self.report("fit", "a figure with `lines` has no fitted line", "none")
         return not missing
@@ -93,7 +93,7 @@ class _Figure:
                 )
         x, series = self._value["x"], self._value.get("series")
         if x == series:
-            self.report("series", "this factor is on the x axis already")
+            self.report("series", "this factor is already on the x axis")
         if self._value.get("centre") == "median" and self._value.get("kind") in ("box", "ecdf"):
             kind = self._value["kind"]
             self.report("centre", f"a figure of kind {kind!r} draws no medians", "line, bar")
@@ -116,20 +116,20 @@ class _Figure:
             self.report(
                 "fit",
                 f"a fitted line would mix the levels of {listing(pooled)}",
-                hint=f'with "series": "{pooled[0]}" each level gets a line of its own'
+                hint=f'use "series": "{pooled[0]}" to fit a line per level'
                 if series is None and len(pooled) == 1
                 else None,
             )
 
     def unit(self, probes: Mapping[str, ProbeSpec]) -> str:
-        """Unit of the metric; empty when probe or metric do not exist."""
+        """Unit of the metric; empty if probe or metric do not exist."""
         return self._unit_of(self._value, (), probes)
 
     def check_lines(self, probes: Mapping[str, ProbeSpec], scenarios: Sequence[Scenario]) -> None:
-        """Names, probes, metrics and units of the lines; what monitors observe is not known before
-        the run."""
+        """Check names, probes, metrics and units of the lines; monitors' metrics are not known
+        before the run."""
         if LINE in self._factors:
-            self.report("lines", f"the factor {LINE!r} has the name that tells the lines apart")
+            self.report("lines", f"a factor cannot be named {LINE!r} in a figure with `lines`")
         if self._value.get("kind") == "ecdf":
             self.report("kind", "a figure with `lines` draws no distributions", "line, bar, box")
         names: set[str] = set()
@@ -137,14 +137,14 @@ class _Figure:
         for number, line in enumerate(self._value["lines"]):
             at = ("lines", number)
             if line["name"] in names:
-                self.report((*at, "name"), f"the line {line['name']!r} is there already")
+                self.report((*at, "name"), f"duplicate line {line['name']!r}")
             names.add(line["name"])
             if "source" not in line:
                 units.setdefault(self._unit_of(line, at, probes), line["name"])
                 continue
             self._probe(line["probe"], at, probes)
             if not any(scenario.monitors for scenario in scenarios):
-                self.report((*at, "source"), "this workflow has no monitor that observes anything")
+                self.report((*at, "source"), "this workflow has no monitors")
         units.pop("", None)
         if len(units) > 1:
             found = ", ".join(f"{unit} ({name})" for unit, name in units.items())
@@ -185,10 +185,10 @@ class _Figure:
 
 
 def figure_spec(value: Mapping[str, Any], unit: str) -> FigureSpec:
-    """From a schema-valid entry of the section; `unit` is that of the metric."""
+    """From a schema-valid entry of the section; `unit` is the metric's."""
     scale = value.get("y_scale", 1)
     lines = tuple(FigureLine(**line) for line in value.get("lines", ()))
-    # No probe has a label with a blank.
+    # The space makes it different from all probes' labels.
     probe = f"figure {value['name']}" if lines else value["probe"]
     metric = lines[0].metric if lines else value["metric"]
     unscaled = f"{metric} ({unit})"

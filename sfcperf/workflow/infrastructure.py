@@ -1,17 +1,15 @@
-"""The infrastructure alone, without a workflow around it: what `doctor` checks."""
+"""The infrastructure alone, without a workflow, for `sfcperf doctor`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from sfcperf.errors import InputError
-from sfcperf.workflow import pointer
-from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.findings import Findings
 from sfcperf.workflow.model import Infrastructure
 from sfcperf.workflow.overrides import customise, parse_override
 from sfcperf.workflow.profile import Profile
-from sfcperf.workflow.schema import compose, parameters_of, section_schema
+from sfcperf.workflow.schema import compose, parameters_with_defaults, section_schema
 from sfcperf.workflow.validate import misfits
 
 _SECTION = "infrastructure"
@@ -20,30 +18,26 @@ _SECTION = "infrastructure"
 def infrastructure(
     overrides: Sequence[str], driver: str | None, profile: Profile | None
 ) -> Infrastructure:
-    """As a workflow that says nothing about its infrastructure would be run with these options.
+    """The infrastructure of a workflow without its own, run with these options.
 
-    Raises InputError for an override of something else, WorkflowError for what the driver does not
-    take, EnvironmentLacks for a driver that cannot be imported.
+    Raises InputError for an override of something else, WorkflowError for a configuration that the
+    driver does not accept, EnvironmentLacks for a driver that cannot be imported.
     """
     for text in overrides:
         override = parse_override(text)
         if override.path[0] != _SECTION:
             raise InputError(
-                "there is no workflow here that it could change",
+                "without a workflow, only the infrastructure can be changed",
                 where=override.source,
                 allowed=f"--set {_SECTION}.config.KEY=VALUE",
             )
     section = customise({}, overrides, driver, profile)[_SECTION]
     findings = Findings()
-    _check(section, (), findings)
-    _check(section, [("driver", section["driver"])], findings)
+    # The driver's own schema can be composed only if the driver exists.
+    for used in ([], ["driver"]):
+        schema = compose([(kind, section[kind]) for kind in used])
+        findings.add_misfits(misfits(section_schema(schema, _SECTION), section), (_SECTION,))
+        findings.raise_any()
     name = section["driver"]
-    config = with_defaults(parameters_of("driver", name), section.get("config", {}))
+    config = parameters_with_defaults("driver", name, section.get("config", {}))
     return Infrastructure(name, config)
-
-
-def _check(section: object, used: Sequence[tuple[str, str]], findings: Findings) -> None:
-    for misfit in misfits(section_schema(compose(used), _SECTION), section):
-        where = pointer.to_pointer((_SECTION, *misfit.path))
-        findings.add(where, misfit.message, allowed=misfit.allowed, hint=misfit.hint)
-    findings.raise_any()

@@ -3,7 +3,7 @@
     read_document -> customise (preset, profile or driver, --set) -> variants
                   -> for each: expand (factors) -> schema -> scenarios
 
-Whatever is wrong is told together, with JSON pointers into the user's document.
+All errors are reported together, with JSON pointers into the user's document.
 """
 
 from __future__ import annotations
@@ -14,13 +14,11 @@ from typing import Any
 
 from sfcperf import plugins
 from sfcperf.errors import WorkflowError
-from sfcperf.workflow import pointer
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.document import clean, read_document
 from sfcperf.workflow.expand import FIXED, VARYING, Expansion, expand
 from sfcperf.workflow.figures import build_figures
 from sfcperf.workflow.findings import Findings
-from sfcperf.workflow.forms import Form, check_comparable, merge
 from sfcperf.workflow.model import (
     AnalysisSpec,
     Design,
@@ -32,30 +30,27 @@ from sfcperf.workflow.model import (
 )
 from sfcperf.workflow.noise_gate import build_noise_gate, sentinel_probe
 from sfcperf.workflow.overrides import customise
-from sfcperf.workflow.plan_document import plan_document
 from sfcperf.workflow.profile import Profile
-from sfcperf.workflow.scenarios import ScenarioBuilder
+from sfcperf.workflow.scenarios import ScenarioBuilder, plugin_specs
 from sfcperf.workflow.schema import (
     SLOTS,
     compose,
-    effective_schema,
     outline,
-    parameters_of,
+    parameters_with_defaults,
     section_schema,
 )
-from sfcperf.workflow.validate import Misfit, misfits
-from sfcperf.workflow.variants import blame, document_of, read_variants
-
-__all__ = [
-    "effective_schema",
-    "expand",
-    "load_document",
-    "load_workflow",
-    "plan_document",
-]
+from sfcperf.workflow.validate import misfits
+from sfcperf.workflow.variants import (
+    ExpandedDocument,
+    check_comparable,
+    document_of,
+    in_shared_document,
+    merge,
+    read_variants,
+)
 
 DEFAULT_MAX_ROUNDS = 20
-"""Of sequential stopping, unless more rounds are planned anyway."""
+"""Maximum of sequential stopping, unless more rounds are planned."""
 
 
 def load_workflow(
@@ -68,9 +63,9 @@ def load_workflow(
     """A workflow from its file.
 
     `overrides` are `PATH=VALUE` (sfcperf.workflow.overrides). `driver` replaces the file's driver;
-    when it is another one, the file's `infrastructure.config` is dropped with it and the named
-    driver's defaults count, with whatever overrides say about `infrastructure.config`. `profile`
-    takes the place of the file's whole infrastructure.
+    if it is a different one, the file's `infrastructure.config` is dropped, and only the driver's
+    defaults and overrides of `infrastructure.config` apply. `profile` replaces the file's whole
+    infrastructure.
 
     Raises WorkflowError (`where`: JSON pointer into the document, other findings in `others`),
     InputError (file, syntax, override), EnvironmentLacks (a plug-in that cannot be imported).
@@ -88,8 +83,8 @@ def load_document(
     driver: str | None = None,
     profile: Profile | None = None,
 ) -> Workflow:
-    """A workflow from a document, e.g. the one kept in a run folder; relative paths in it start
-    at `folder`. Loading `Workflow.document` again gives the same workflow. Raises as
+    """A workflow from a document, e.g. one in a run folder; relative paths in it start at
+    `folder`. Loading `Workflow.document` again gives the same workflow. Raises like
     `load_workflow`."""
     given = clean(document)
     _check_early(given, "presets", "preset")
@@ -99,83 +94,83 @@ def load_document(
     variants = read_variants(chosen, findings)
     findings.raise_any()
     if not variants:
-        form = _form(chosen, folder, findings)
-        return _build(chosen, folder, form, findings)
-    forms = _forms(chosen, folder, variants, findings)
-    return _build(chosen, folder, merge(forms), findings, variants)
+        return _build(chosen, folder, _expanded(chosen, folder, findings), findings)
+    expanded = _expand_variants(chosen, folder, variants, findings)
+    return _build(chosen, folder, merge(expanded), findings, variants)
 
 
 def _check_early(document: Mapping[str, Any], *keys: str) -> None:
-    """Sections that are applied to the others, and gone when these are looked at."""
+    """Check sections that are applied to the others, and removed before those are checked."""
     schema = compose(())
     findings = Findings()
     for key in keys:
         if key in document:
-            _add(findings, misfits(section_schema(schema, key), document[key]), (key,))
+            findings.add_misfits(misfits(section_schema(schema, key), document[key]), (key,))
     findings.raise_any()
 
 
-def _forms(
+def _expand_variants(
     document: Mapping[str, Any], folder: Path, variants: tuple[Variant, ...], findings: Findings
-) -> dict[str, Form]:
-    """Each variant's form. Raises when one is wrong, or when they cannot be compared."""
-    forms: dict[str, Form] = {}
+) -> dict[str, ExpandedDocument]:
+    """By name of the variant. Raises if one is wrong, or if they cannot be compared."""
+    expanded: dict[str, ExpandedDocument] = {}
     errors: dict[str, WorkflowError] = {}
     for variant in variants:
         try:
             own = document_of(document, variant)
         except WorkflowError as error:
-            findings.take(error)
+            findings.add_error(error)
             continue
         wrong = Findings()
         try:
-            forms[variant.name] = _form(own, folder, wrong)
+            expanded[variant.name] = _expanded(own, folder, wrong)
             wrong.raise_any()
         except WorkflowError as error:
             errors[variant.name] = error
     if not findings and not errors:
-        errors = check_comparable(forms)
-    for finding in blame(document, variants, errors):
-        findings.take(finding)
+        errors = check_comparable(expanded)
+    for finding in in_shared_document(document, variants, errors):
+        findings.add_error(finding)
     findings.raise_any()
-    return forms
+    return expanded
 
 
-def _form(document: Mapping[str, Any], folder: Path, findings: Findings) -> Form:
-    """The scenarios of a document, of a variant or the only one; what contradicts itself is noted.
+def _expanded(document: Mapping[str, Any], folder: Path, findings: Findings) -> ExpandedDocument:
+    """Expand the only document or that of a variant; contradictions are added to the findings.
 
-    Raises when it cannot even be expanded, or does not fit the schema.
+    Raises if it cannot be expanded, or does not fit the schema.
     """
     expansion = _expand(document, findings)
     _check_sections(expansion, findings)
     builder = ScenarioBuilder(expansion, folder, findings)
     infrastructure = expansion.document["infrastructure"]
     driver = infrastructure["driver"]
-    config = with_defaults(parameters_of("driver", driver), infrastructure.get("config", {}))
-    return Form(
+    config = parameters_with_defaults("driver", driver, infrastructure.get("config", {}))
+    return ExpandedDocument(
         Infrastructure(driver, config), expansion.factors, builder.build(), builder.descriptors
     )
 
 
 def _expand(document: Mapping[str, Any], findings: Findings) -> Expansion:
-    """Raises when references cannot be replaced; a wrong outline is noted only."""
+    """Raises if references cannot be replaced; unknown or missing sections are only added to the
+    findings."""
     schema = compose(())
-    _add(findings, misfits(outline(schema), document))
+    findings.add_misfits(misfits(outline(schema), document))
     if "factors" in document:
         found = misfits(section_schema(schema, "factors"), document["factors"])
-        _add(findings, found, ("factors",))
+        findings.add_misfits(found, ("factors",))
         if found:
             findings.raise_any()
     try:
         return expand(document)
     except WorkflowError as error:
-        findings.take(error)
+        findings.add_error(error)
         findings.raise_any()
         raise
 
 
 def _check_sections(expansion: Expansion, findings: Findings) -> None:
-    """Every form of every section fits the schema, the plug-ins' parameters included."""
+    """Check every form of every section against the schema with the plug-ins' parameters."""
     document = expansion.document
     varying = [
         (section, combination, expansion.section(section, combination))
@@ -187,18 +182,16 @@ def _check_sections(expansion: Expansion, findings: Findings) -> None:
     used = _used_plugins([fixed, *({name: value} for name, _, value in varying)])
     schema = compose(used)
     for key, value in fixed.items():
-        _add(findings, misfits(section_schema(schema, key), value), (key,))
+        findings.add_misfits(misfits(section_schema(schema, key), value), (key,))
     for section, combination, value in varying:
         for misfit in misfits(section_schema(schema, section), value):
             where, levels = expansion.locate((section, *misfit.path), combination)
-            message = misfit.message + levels
-            findings.add(where, message, allowed=misfit.allowed, hint=misfit.hint)
+            findings.add(where, misfit.message + levels, allowed=misfit.allowed, hint=misfit.hint)
     findings.raise_any()
 
 
 def _used_plugins(documents: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
-    """(kind, name) of the installed plug-ins that (parts of) documents name, whatever else is
-    wrong with these."""
+    """(kind, name) of the installed plug-ins that documents, which may have errors, name."""
     used = set()
     for document in documents:
         for slot, value in _choices(document):
@@ -228,30 +221,40 @@ def _choices(document: Mapping[str, Any]) -> Iterable[tuple[Any, Any]]:
 def _build(
     document: Mapping[str, Any],
     folder: Path,
-    form: Form,
+    expanded: ExpandedDocument,
     findings: Findings,
     variants: tuple[Variant, ...] = (),
 ) -> Workflow:
     design = _design(document.get("design", {}), findings)
-    analyses = _analyses(document.get("analyses", []), findings)
-    publish = _publish(document.get("publish", [{"to": "report"}]), findings)
+    analyses = plugin_specs(
+        "analysis", document.get("analyses", []), ("analyses",), "analysis", findings.add_at
+    )
+    publishers = plugin_specs(
+        "publisher",
+        document.get("publish", [{"to": "report"}]),
+        ("publish",),
+        "to",
+        findings.add_at,
+    )
     findings.raise_any()
-    figures = build_figures(document.get("figures", []), form.factors, form.scenarios, findings)
+    figures = build_figures(
+        document.get("figures", []), expanded.factors, expanded.scenarios, findings
+    )
     findings.raise_any()
     return Workflow(
         name=document["name"],
         description=document.get("description", ""),
-        driver=form.infrastructure.driver,
-        config=form.infrastructure.config,
-        scenarios=form.scenarios,
+        driver=expanded.infrastructure.driver,
+        config=expanded.infrastructure.config,
+        scenarios=expanded.scenarios,
         design=design,
-        publish=publish,
+        publish=tuple(PublishSpec(*spec) for spec in publishers),
         figures=figures,
         document=document,
         folder=folder,
         variants=variants,
-        analyses=analyses,
-        vnfds=form.descriptors,
+        analyses=tuple(AnalysisSpec(*spec) for spec in analyses),
+        vnfds=expanded.descriptors,
     )
 
 
@@ -271,33 +274,3 @@ def _design(given: Mapping[str, Any], findings: Findings) -> Design:
             allowed=f"{rounds} or more",
         )
     return Design(**values, stop_when=StopWhen(stop["relative_half_width"], most))
-
-
-def _analyses(given: Sequence[Mapping[str, Any]], findings: Findings) -> tuple[AnalysisSpec, ...]:
-    specs: dict[str, AnalysisSpec] = {}
-    for index, entry in enumerate(given):
-        name = entry["analysis"]
-        if name in specs:
-            findings.add(f"/analyses/{index}/analysis", f"the analysis {name!r} is there already")
-        parameters = {key: item for key, item in entry.items() if key != "analysis"}
-        filled = with_defaults(parameters_of("analysis", name), parameters)
-        specs[name] = AnalysisSpec(name, filled)
-    return tuple(specs.values())
-
-
-def _publish(given: Sequence[Mapping[str, Any]], findings: Findings) -> tuple[PublishSpec, ...]:
-    specs: dict[str, PublishSpec] = {}
-    for index, entry in enumerate(given):
-        name = entry["to"]
-        if name in specs:
-            findings.add(f"/publish/{index}/to", f"the publisher {name!r} is there already")
-        parameters = {key: item for key, item in entry.items() if key != "to"}
-        filled = with_defaults(parameters_of("publisher", name), parameters)
-        specs[name] = PublishSpec(name, filled)
-    return tuple(specs.values())
-
-
-def _add(findings: Findings, found: Iterable[Misfit], at: pointer.Path = ()) -> None:
-    for misfit in found:
-        where = pointer.to_pointer((*at, *misfit.path))
-        findings.add(where, misfit.message, allowed=misfit.allowed, hint=misfit.hint)

@@ -8,21 +8,20 @@ from math import ceil
 from typing import Any
 
 from sfcperf import plugins
-from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.findings import Findings, did_you_mean, listing
 from sfcperf.workflow.model import NoiseGate, ProbeSpec, Scenario, SentinelSpec, Workflow
-from sfcperf.workflow.schema import parameters_of
+from sfcperf.workflow.schema import parameters_with_defaults
 
 SENTINEL_ID = "sentinel"
-"""Stands where a scenario's id does, in names of deployments."""
+"""Scenario id of the sentinel's deployment."""
 DEFAULT_PROBE: Mapping[str, Any] = {"probe": "ping", "count": 50, "interval_s": 0.01}
 DEFAULT_METRIC = "rtt_median_us"
-"""Of the default probe: a few late echoes do not move it."""
+"""Of the default probe; a few late echoes do not affect it."""
 _WHERE = "/design/noise_gate/sentinel"
 
 
 def sentinel_probe(document: Mapping[str, Any]) -> Any:
-    """What a document, which may be wrong anywhere, gives as the sentinel's probe; else None."""
+    """The sentinel's probe in a document that may have errors; None without one."""
     value: Any = document
     for key in ("design", "noise_gate", "sentinel", "probe"):
         value = value.get(key) if isinstance(value, Mapping) else None
@@ -30,7 +29,7 @@ def sentinel_probe(document: Mapping[str, Any]) -> Any:
 
 
 def build_noise_gate(values: Mapping[str, Any] | None, findings: Findings) -> NoiseGate | None:
-    """The gate from its keys, which fit the schema and have their defaults; None for none."""
+    """The gate from its valid keys with defaults; None without one."""
     if values is None:
         return None
     limits = dict(values)
@@ -73,7 +72,7 @@ def _sentinel(values: Mapping[str, Any], findings: Findings) -> SentinelSpec | N
         index=0,
         probe=name,
         label=given.get("name", SENTINEL_ID),
-        parameters=with_defaults(parameters_of("probe", name), parameters),
+        parameters=parameters_with_defaults("probe", name, parameters),
     )
     metrics = plugins.load("probe", name).metrics(spec.parameters)
     known = [found.name for found in sorted(metrics, key=lambda found: not found.primary)]

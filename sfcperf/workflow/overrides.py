@@ -1,8 +1,8 @@
 """Overrides: `--set PATH=VALUE`, presets, a profile, and another driver, applied to a document.
 
-A path is dotted (`design.rounds`, `probes.0.count`) or a JSON pointer (`/design/rounds`; for keys
-that contain dots). A value is JSON, or else a text. The last part of a path may be new, and so may
-objects on the way to it that the schema declares; everything else must exist.
+A path is dotted (`design.rounds`, `probes.0.count`) or a JSON pointer (`/design/rounds`, for keys
+that contain dots). A value is JSON, or otherwise a string. The last part of a path may be new, and
+so may objects on the way to it that the schema declares; everything else must exist.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PRESET = "preset"
 
 @dataclass(frozen=True)
 class Override:
-    """One value to put into a document."""
+    """One value that is set in a document."""
 
     path: tuple[str, ...]
     value: Any
@@ -51,13 +51,12 @@ def customise(
     driver: str | None,
     profile: Profile | None = None,
 ) -> dict[str, Any]:
-    """The document that is run: first the preset that is asked for, then the profile or the driver,
-    then the overrides in their order. `preset` and `presets` have done their work and are gone;
-    `infrastructure` is there even when the file left it out.
+    """The document that is run: with the chosen preset, then the profile or the driver, then the
+    overrides in their order. `preset` and `presets` are removed; `infrastructure` is always there.
 
-    A profile takes the place of the whole section. Another driver than the file's starts from its
-    own defaults: the file's `config` was meant for the file's driver, only overrides of it count.
-    Raises InputError or WorkflowError.
+    A profile replaces the whole section. A different driver than the file's starts from its own
+    defaults, because the file's `config` is for the file's driver. Raises InputError or
+    WorkflowError.
     """
     parsed = [parse_override(text) for text in overrides]
     presets = document.get("presets", {})
@@ -106,7 +105,7 @@ def _apply_profile(
     if driver is not None and driver != profile.driver:
         raise InputError(
             f"--driver {driver} contradicts {option}, which is for the driver {profile.driver}",
-            hint="give one of them",
+            hint="use only one of them",
         )
     _choose_driver(document, option, profile.driver, overrides)
     document["infrastructure"] = {"driver": profile.driver, "config": deepcopy(profile.config)}
@@ -119,7 +118,7 @@ def _choose_driver(
         if override.path == ("infrastructure", "driver") and override.value != driver:
             raise InputError(
                 f"{option} and {override.source} contradict each other",
-                hint="give one of them",
+                hint="use only one of them",
             )
     if chosen := _choosing_variants(document.get("variants")):
         raise InputError(
@@ -132,7 +131,7 @@ def _choose_driver(
 
 
 def _choosing_variants(variants: Any) -> list[str]:
-    """Names of the variants that say which driver they are built on."""
+    """Names of the variants that choose their own driver."""
     given = variants if isinstance(variants, dict) else {}
     paths = ("infrastructure", "/infrastructure", "infrastructure.driver", "/infrastructure/driver")
     return [
@@ -166,8 +165,8 @@ def _value(text: str, source: str) -> Any:
 
 
 def apply(document: dict[str, Any], override: Override) -> None:
-    """Put a value into a document. Raises InputError (`where`: the override's source) when it has
-    no place there."""
+    """Set a value in a document. Raises InputError (`where`: the override's source) if the path
+    does not exist."""
     *parents, last = override.path
     if override.path[0] in ("presets", _PRESET):
         raise InputError(
@@ -176,7 +175,7 @@ def apply(document: dict[str, Any], override: Override) -> None:
             allowed="--set preset=NAME chooses one",
         )
     place: Any = document
-    schema: Mapping[str, Any] = _root_schema()
+    schema: Mapping[str, Any] = compose(())
     for depth, part in enumerate(parents):
         place = _step(place, part, schema, override, depth)
         schema = _below(schema, part)
@@ -187,19 +186,19 @@ def apply(document: dict[str, Any], override: Override) -> None:
     elif isinstance(place, list):
         place[_index(place, last, override, len(parents))] = override.value
     else:
-        raise _no_place(override, len(parents), "it is neither an object nor a list")
+        raise _no_such_path(override, len(parents), "is neither an object nor a list")
 
 
 def _step(place: Any, part: str, schema: Mapping[str, Any], override: Override, depth: int) -> Any:
     if isinstance(place, list):
         return place[_index(place, part, override, depth)]
     if not isinstance(place, dict):
-        raise _no_place(override, depth, "it is neither an object nor a list")
+        raise _no_such_path(override, depth, "is neither an object nor a list")
     if part not in place:
         if part not in schema.get("properties", {}) or _below(schema, part).get("type") != "object":
             known = listing(place)
-            raise _no_place(
-                override, depth, f"it has no {part!r}", known, did_you_mean(part, place)
+            raise _no_such_path(
+                override, depth, f"has no {part!r}", known, did_you_mean(part, place)
             )
         place[part] = {}
     return place[part]
@@ -209,15 +208,15 @@ def _index(place: list[Any], part: str, override: Override, depth: int) -> int:
     if part.isascii() and part.isdigit() and len(part) < 10 and int(part) < len(place):
         return int(part)
     allowed = f"0 to {len(place) - 1}, " if place else ""
-    raise _no_place(
+    raise _no_such_path(
         override,
         depth,
-        f"it is a list of {len(place)} and has no {part!r}",
-        f"{allowed}or - as the last part, to append",
+        f"is a list of {len(place)} and has no {part!r}",
+        f"{allowed}or - as the last part to append",
     )
 
 
-def _no_place(
+def _no_such_path(
     override: Override,
     depth: int,
     reason: str,
@@ -225,17 +224,13 @@ def _no_place(
     hint: str | None = None,
 ) -> InputError:
     nearest = pointer.to_pointer(override.path[:depth])
-    named = f"{nearest} exists" if nearest else "the workflow itself is the nearest place"
+    named = f"{nearest} exists, but it" if nearest else "the workflow"
     return InputError(
-        f"there is no such place; {named}, but {reason}",
+        f"this path does not exist: {named} {reason}",
         where=override.source,
         allowed=allowed,
         hint=hint,
     )
-
-
-def _root_schema() -> dict[str, Any]:
-    return compose(())
 
 
 def _below(schema: Mapping[str, Any], part: str) -> Mapping[str, Any]:
@@ -245,6 +240,6 @@ def _below(schema: Mapping[str, Any], part: str) -> Mapping[str, Any]:
     if not isinstance(below, Mapping):
         return {}
     if "$ref" in below:
-        target: Mapping[str, Any] = _root_schema()["$defs"][below["$ref"].split("/")[-1]]
+        target: Mapping[str, Any] = compose(())["$defs"][below["$ref"].split("/")[-1]]
         return target
     return below

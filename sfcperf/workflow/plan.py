@@ -1,15 +1,15 @@
-"""Plan: scenarios x rounds as an ordered list of trials (DESIGN.md section 9).
+"""Plan: scenarios x rounds as an ordered list of trials.
 
-A round is a block: each scenario is visited once in it, and in each visit each of its probes runs
+A round is a block: it visits each scenario once, and each visit runs each of the scenario's probes
 once. In `randomized-blocks` the visits of a round and the probes of a visit are shuffled by a
-generator seeded with (seed, round), so that the order of any round, also of those that sequential
-stopping adds, follows from the workflow alone.
+generator seeded with (seed, round), so that the order of any round, including those that
+sequential stopping adds, follows from the workflow alone.
 
-Where a workflow has variants, each combination of factor levels is a block of its own within the
-round: its variants are visited back to back, in a random order of their own. What drifts (load,
-temperature, frequency) is then nearly the same for the variants of a block, and cancels in their
-differences: a randomised complete block design (Box, Hunter, Hunter: Statistics for Experimenters,
-2nd ed., chapter 4; Montgomery: Design and Analysis of Experiments, chapter 4).
+In a workflow with variants, each combination of factor levels is a block of its own within the
+round: its variants are visited back to back in a random order. Drift (load, temperature,
+frequency) is then nearly the same for the variants of a block, and cancels in their differences: a
+randomised complete block design (Box, Hunter, Hunter: Statistics for Experimenters, 2nd ed.,
+chapter 4; Montgomery: Design and Analysis of Experiments, chapter 4).
 """
 
 from __future__ import annotations
@@ -20,8 +20,18 @@ from itertools import chain
 from random import Random
 from typing import Any
 
-from sfcperf.workflow.model import ProbeSpec, Scenario, Workflow
+from sfcperf import plugins
+from sfcperf.workflow.model import ProbeSpec, Scenario, Variant, Workflow
+from sfcperf.workflow.noise_gate import blocks_of, sentinel_scenario
 from sfcperf.workflow.variants import LEVEL
+
+# Budgets of benchmarks/, not measurements of this machine; for estimates only.
+DEPLOY_S = 0.7
+"""Deploying, proving and tearing down a scenario without service functions."""
+DEPLOY_FUNCTION_S = 0.15
+"""More for each service function."""
+TRIAL_S = 0.3
+"""A trial besides its measurement: health, counters, monitors, servers, the record on disk."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +46,7 @@ class PlannedTrial:
     """From 1; warm-up rounds count from 1 on their own."""
     warmup: bool
     rerun_of: str = ""
-    """Id of the trial outside the noise gate in whose place it is run; empty for others."""
+    """Id of the trial outside the noise gate that it replaces; empty for others."""
 
 
 @dataclass(frozen=True)
@@ -50,20 +60,20 @@ class Visit:
 
 
 def scenario_blocks(workflow: Workflow) -> list[list[Scenario]]:
-    """What is visited back to back: the variants of each combination of levels, in the order of
-    the workflow; without variants each scenario alone."""
+    """Scenarios that are visited back to back: the variants of each combination of levels, in the
+    order of the workflow; without variants each scenario alone."""
     if not workflow.variants:
         return [[scenario] for scenario in workflow.scenarios]
     blocks: dict[tuple[Any, ...], list[Scenario]] = {}
     for scenario in workflow.scenarios:
-        # By name and type too: the levels 1 and true are equal in Python.
+        # By repr: the levels 1 and true are equal in Python.
         key = tuple((name, repr(level)) for name, level in without_variant(scenario).items())
         blocks.setdefault(key, []).append(scenario)
     return list(blocks.values())
 
 
 def without_variant(scenario: Scenario) -> dict[str, Any]:
-    """A scenario's levels, its variant left out: what the variants of a block have in common."""
+    """A scenario's levels without its variant, which the variants of a block have in common."""
     return {name: level for name, level in scenario.levels.items() if name != LEVEL}
 
 
@@ -101,3 +111,107 @@ def _trial(scenario: Scenario, probe: ProbeSpec, round_number: int, warmup: bool
     prefix = "w" if warmup else "r"
     trial_id = f"{prefix}{round_number:03d}-{scenario.id}-{probe.label}"
     return PlannedTrial(trial_id, scenario, probe, round_number, warmup)
+
+
+def plan_document(workflow: Workflow) -> dict[str, Any]:
+    """plan.json (schemas/plan.schema.json): scenarios, rounds with their visits and trial ids, and
+    an estimate of the duration. The store adds `schema_version`."""
+    design = workflow.design
+    warmup = [_round(workflow, n, warmup=True) for n in range(1, design.warmup_rounds + 1)]
+    planned = [_round(workflow, n, warmup=False) for n in range(1, design.rounds + 1)]
+    stop = design.stop_when
+    variants = [_variant(workflow, variant) for variant in workflow.variants]
+    return {
+        "name": workflow.name,
+        "driver": workflow.driver,
+        "seed": design.seed,
+        "order": design.order,
+        **({"variants": variants} if variants else {}),
+        "scenarios": [_scenario(scenario) for scenario in workflow.scenarios],
+        "rounds": warmup + planned,
+        "trials": sum(len(visit["trials"]) for block in planned for visit in block["visits"]),
+        "max_rounds": design.rounds if stop is None else stop.max_rounds,
+        "estimated_s": round(workflow_s(workflow), 1),
+    }
+
+
+def _variant(workflow: Workflow, variant: Variant) -> dict[str, Any]:
+    scenario = next(s for s in workflow.scenarios if s.levels[LEVEL] == variant.name)
+    return {
+        "name": variant.name,
+        "driver": workflow.infrastructure_of(scenario).driver,
+        "changes": dict(variant.changes),
+    }
+
+
+def _scenario(scenario: Scenario) -> dict[str, Any]:
+    return {
+        "id": scenario.id,
+        "scenario": dict(scenario.levels),
+        "topology": scenario.topology.name,
+        "functions": [function.name for function in scenario.chain.functions],
+        "probes": [probe.label for probe in scenario.probes],
+    }
+
+
+def _round(workflow: Workflow, number: int, *, warmup: bool) -> dict[str, Any]:
+    block_of = {
+        scenario.id: index
+        for index, block in enumerate(scenario_blocks(workflow))
+        for scenario in block
+    }
+    order: dict[int, int] = {}
+
+    def block(scenario: Scenario) -> dict[str, int]:
+        """The number of its block in this round, where blocks hold more than one scenario."""
+        return {"block": order.setdefault(block_of[scenario.id], len(order) + 1)}
+
+    return {
+        "round": number,
+        "warmup": warmup,
+        "visits": [
+            {
+                "scenario_id": visit.scenario.id,
+                **(block(visit.scenario) if workflow.variants else {}),
+                "trials": [trial.trial_id for trial in visit.trials],
+            }
+            for visit in visits(workflow, number, warmup=warmup)
+        ],
+    }
+
+
+def probe_s(probe: ProbeSpec) -> float:
+    """Estimated duration of a trial of this probe, seconds."""
+    measured: float = plugins.load("probe", probe.probe).duration_s(probe.parameters)
+    return TRIAL_S + measured
+
+
+def deploy_s(scenario: Scenario) -> float:
+    """Estimated duration of deploying and tearing down a scenario, seconds."""
+    return DEPLOY_S + DEPLOY_FUNCTION_S * len(scenario.chain.functions)
+
+
+def visit_s(visit: Visit) -> float:
+    """Estimated duration of a visit with its deployment, seconds."""
+    return deploy_s(visit.scenario) + sum(probe_s(trial.probe) for trial in visit.trials)
+
+
+def workflow_s(workflow: Workflow) -> float:
+    """Estimated duration of all warm-up and planned rounds, seconds, without retries and the
+    rounds that sequential stopping may add."""
+    design = workflow.design
+    warmup = (visits(workflow, n + 1, warmup=True) for n in range(design.warmup_rounds))
+    planned = (visits(workflow, n + 1) for n in range(design.rounds))
+    measured = sum(visit_s(visit) for visit in chain.from_iterable((*warmup, *planned)))
+    return measured + _sentinel_s(workflow)
+
+
+def _sentinel_s(workflow: Workflow) -> float:
+    """Readings of the noise gate's sentinel, without reruns."""
+    gate, scenario = workflow.design.noise_gate, sentinel_scenario(workflow)
+    if gate is None or gate.sentinel is None or scenario is None:
+        return 0.0
+    blocks = blocks_of(gate.sentinel, len(workflow.scenarios)) * workflow.design.rounds
+    return (gate.sentinel.calibration + blocks) * (
+        deploy_s(scenario) + probe_s(gate.sentinel.probe)
+    )

@@ -1,10 +1,10 @@
-"""Profile: the infrastructure to run on, in a file of its own, so that workflows stay unchanged."""
+"""Profile: the infrastructure to run on, in a file of its own, for use with any workflow."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -15,9 +15,9 @@ from sfcperf import plugins
 from sfcperf.errors import WorkflowError
 from sfcperf.workflow import pointer
 from sfcperf.workflow.document import read_document
-from sfcperf.workflow.findings import Findings, did_you_mean, listing
+from sfcperf.workflow.findings import Findings, Misfit, did_you_mean, listing
 from sfcperf.workflow.schema import parameters_of
-from sfcperf.workflow.validate import Misfit, misfits
+from sfcperf.workflow.validate import misfits
 
 _SECRET_KEY = re.compile(
     r"pass(word|wd|phrase)|secret|(^|_)token$|api_?key|private_?key|credential", re.IGNORECASE
@@ -30,10 +30,10 @@ class Profile:
     """A checked profile."""
 
     source: str
-    """Where it came from, for messages: the file as it was named."""
+    """The file as it was named, for messages."""
     driver: str
     config: Mapping[str, Any]
-    """As given: defaults are filled in with the workflow's."""
+    """Without defaults, which are filled in with the workflow's."""
 
 
 def read_profile(path: Path) -> Profile:
@@ -47,8 +47,8 @@ def read_profile(path: Path) -> Profile:
     except WorkflowError as error:
         raise _in_file(error, path) from None
     findings = Findings()
-    _add(findings, misfits(_schema(), document), ())
-    _add(findings, _secrets(document.get("config"), ("config",)), ())
+    findings.add_misfits(misfits(_schema(), document))
+    findings.add_misfits(_secrets(document.get("config"), ("config",)))
     if not findings:
         _check_driver(document, findings)
     try:
@@ -69,13 +69,13 @@ def _check_driver(document: Mapping[str, Any], findings: Findings) -> None:
         )
         return
     found = misfits(parameters_of("driver", name), document.get("config", {}))
-    _add(findings, found, ("config",))
+    findings.add_misfits(found, ("config",))
 
 
 def _secrets(value: Any, at: pointer.Path) -> Iterator[Misfit]:
-    """What looks like a credential, whether or not the driver would take it."""
-    message = "a secret has no place in a profile, which is kept with results and packed"
-    hint = "keep it where the driver finds it by itself, e.g. in clouds.yaml or the environment"
+    """Values that look like credentials, whether or not the driver would accept them."""
+    message = "a profile must not contain secrets, because results and packages include it"
+    hint = "keep them where the driver finds them, e.g. in clouds.yaml or the environment"
     if isinstance(value, Mapping):
         for key, item in value.items():
             if _SECRET_KEY.search(key):
@@ -89,14 +89,8 @@ def _secrets(value: Any, at: pointer.Path) -> Iterator[Misfit]:
         yield Misfit(at, message, hint=hint)
 
 
-def _add(findings: Findings, found: Iterable[Misfit], at: pointer.Path) -> None:
-    for misfit in found:
-        where = pointer.to_pointer((*at, *misfit.path))
-        findings.add(where, misfit.message, allowed=misfit.allowed, hint=misfit.hint)
-
-
 def _in_file(error: WorkflowError, path: Path) -> WorkflowError:
-    """The same, with the file's name before each pointer: that of a workflow has none."""
+    """The same error with the profile's file before each pointer."""
     return WorkflowError(
         error.message,
         where=f"{path} {error.where or 'as a whole'}",

@@ -1,4 +1,4 @@
-"""Scenarios: each combination of levels, resolved, checked beyond what a schema can say."""
+"""Scenarios: each combination of levels, resolved, and checked beyond what a schema can express."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from sfcperf import plugins
 from sfcperf.errors import InputError
 from sfcperf.workflow import chain as chains
 from sfcperf.workflow import pointer
-from sfcperf.workflow.classified import check_classified
-from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.expand import Combination, Expansion
 from sfcperf.workflow.findings import Findings
 from sfcperf.workflow.model import (
@@ -24,7 +22,7 @@ from sfcperf.workflow.model import (
     Scenario,
     Topology,
 )
-from sfcperf.workflow.schema import parameters_of
+from sfcperf.workflow.schema import parameters_with_defaults
 from sfcperf.workflow.topology import PRESETS, Report, build_topology
 from sfcperf.workflow.vnfd import Descriptor, read_descriptor
 
@@ -43,10 +41,10 @@ class ScenarioBuilder:
         self._findings = findings
         self._built: dict[tuple[Any, ...], Any] = {}
         self.descriptors: dict[str, Path] = {}
-        """VNF descriptors that were referred to: path as given -> file."""
+        """VNF descriptors of the workflow: path as given -> file."""
 
     def build(self) -> tuple[Scenario, ...]:
-        """All scenarios; those that contradict themselves are left out and reported."""
+        """All scenarios; those with errors are reported and left out."""
         built = [
             self._scenario(f"s{index:03d}", combination)
             for index, combination in enumerate(self._expansion.combinations())
@@ -69,7 +67,7 @@ class ScenarioBuilder:
             return None
         _check_addresses(client, server, report)
         chains.check_reachable(chain, client, server, topology, report)
-        check_classified(chain, client, server, probes, report)
+        chains.check_classified(chain, client, server, probes, report)
         levels = {name: level.label for name, level in combination.items()}
         return Scenario(scenario_id, levels, topology, client, server, chain, probes, monitors)
 
@@ -96,7 +94,7 @@ class ScenarioBuilder:
         except InputError as error:
             where = (*path, "vnfd") if vnfd is not None else (*path, "type")
             report(where, error.message, allowed=error.allowed, hint=error.hint)
-        knobs = with_defaults(parameters_of("vnf", type_name), value.get("knobs", {}))
+        knobs = parameters_with_defaults("vnf", type_name, value.get("knobs", {}))
         try:
             plugins.load("vnf", type_name).check(knobs)
         except InputError as error:
@@ -146,7 +144,7 @@ def _probes(value: list[Mapping[str, Any]], report: Report) -> tuple[ProbeSpec, 
     for index, entry in enumerate(value):
         name = entry["probe"]
         given = {key: item for key, item in entry.items() if key not in ("probe", "name")}
-        parameters = with_defaults(parameters_of("probe", name), given)
+        parameters = parameters_with_defaults("probe", name, given)
         label = entry.get("name") or plugins.load("probe", name).label(parameters)
         specs.append(ProbeSpec(index, name, label, parameters))
     labels = Counter(spec.label for spec in specs)
@@ -154,21 +152,30 @@ def _probes(value: list[Mapping[str, Any]], report: Report) -> tuple[ProbeSpec, 
         if labels[spec.label] > 1:
             report(
                 ("probes", spec.index),
-                f"the label {spec.label!r} is that of {labels[spec.label]} probes",
-                hint="give each a `name` of its own",
+                f"{labels[spec.label]} probes have the label {spec.label!r}",
+                hint="give each a different `name`",
             )
     return tuple(specs)
 
 
 def _monitors(value: list[Mapping[str, Any]], report: Report) -> tuple[MonitorSpec, ...]:
-    specs: dict[str, MonitorSpec] = {}
-    for index, entry in enumerate(value):
-        name = entry["monitor"]
+    specs = plugin_specs("monitor", value, ("monitors",), "monitor", report)
+    return tuple(MonitorSpec(*spec) for spec in specs)
+
+
+def plugin_specs(
+    kind: str, entries: list[Mapping[str, Any]], path: pointer.Path, selector: str, report: Report
+) -> list[tuple[str, dict[str, Any]]]:
+    """(Name, parameters with defaults) of the plug-ins in a section of the document, each of which
+    may occur once. `selector`: key that names the plug-in."""
+    specs: dict[str, dict[str, Any]] = {}
+    for index, entry in enumerate(entries):
+        name = entry[selector]
         if name in specs:
-            report(("monitors", index, "monitor"), f"the monitor {name!r} is there already")
-        given = {key: item for key, item in entry.items() if key != "monitor"}
-        specs[name] = MonitorSpec(name, with_defaults(parameters_of("monitor", name), given))
-    return tuple(specs.values())
+            report((*path, index, selector), f"duplicate {kind} {name!r}")
+        given = {key: item for key, item in entry.items() if key != selector}
+        specs[name] = parameters_with_defaults(kind, name, given)
+    return list(specs.items())
 
 
 def _check_addresses(client: EndpointSpec, server: EndpointSpec, report: Report) -> None:
@@ -177,7 +184,7 @@ def _check_addresses(client: EndpointSpec, server: EndpointSpec, report: Report)
         if kind is not None:
             report(
                 ("endpoints", endpoint.name, "address"),
-                f"{endpoint.address} is {kind} address, and an endpoint is one host",
+                f"{endpoint.address} is {kind} address, but an endpoint is a single host",
                 allowed="an IPv4 unicast address, e.g. 10.0.0.1",
             )
     if client.address is not None and client.address == server.address:
@@ -185,7 +192,8 @@ def _check_addresses(client: EndpointSpec, server: EndpointSpec, report: Report)
 
 
 def _not_a_hosts(address: IPv4Address) -> str | None:
-    """Why packets to it do not reach one host through a chain; None: they do (RFC 6890)."""
+    """Why packets to an address do not reach one host through a chain; None if they do
+    (RFC 6890)."""
     special = {
         "the limited broadcast": address == IPv4Address("255.255.255.255"),
         # As a source it means "this host", whatever follows the 0 (RFC 1122, 3.2.1.3).

@@ -1,4 +1,4 @@
-"""The effective schema: the workflow's own, with the plug-ins' parameters in their places.
+"""The effective schema: the workflow's own schema with the parameters of the plug-ins.
 
 A plug-in's schema is put into `$defs` as `KIND.NAME`; `if`/`then` ties it to the key that names the
 plug-in, so that `{"probe": "ping", "count": 20}` is checked against the parameters of `ping`.
@@ -15,6 +15,7 @@ from typing import Any
 
 from sfcperf import plugins
 from sfcperf.errors import SfcperfError
+from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.varying import with_references, without_references
 
 Schema = dict[str, Any]
@@ -22,7 +23,7 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True)
 class Slot:
-    """A place of the workflow where a kind of plug-in is chosen."""
+    """A part of the workflow that chooses a plug-in of a kind."""
 
     kind: str
     """Kind of plug-in."""
@@ -31,7 +32,7 @@ class Slot:
     selector: str
     """Key that names the plug-in."""
     parameters: str | None
-    """Key under which its parameters are; None: beside the selector."""
+    """Key that contains its parameters; None: they are next to the selector."""
 
 
 SLOTS = (
@@ -72,7 +73,7 @@ def compose(used: Iterable[tuple[str, str]]) -> Schema:
         own_keys = definition["properties"]
         definition["allOf"] = []
         if slot.parameters is None:
-            # What stands beside the selector is known only with the plug-in's own keys.
+            # The other keys are known only together with the plug-in's own.
             definition["properties"] = {slot.selector: selector}
         for kind, name in sorted(set(used)):
             if kind == slot.kind:
@@ -93,6 +94,11 @@ def parameters_of(kind: str, name: str) -> Mapping[str, Any]:
     return parameters
 
 
+def parameters_with_defaults(kind: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """A plug-in's valid parameters with the defaults of its schema. Raises like `parameters_of`."""
+    return with_defaults(parameters_of(kind, name), given)
+
+
 def section_schema(schema: Schema, section: str) -> Schema:
     """The schema of one top-level key as a document of its own."""
     return {
@@ -103,7 +109,7 @@ def section_schema(schema: Schema, section: str) -> Schema:
 
 
 def outline(schema: Schema) -> Schema:
-    """Only which top-level keys there are, must be, and may be."""
+    """Only which top-level keys are allowed and required."""
     return {**schema, "properties": dict.fromkeys(schema["properties"], True)}
 
 
@@ -123,7 +129,7 @@ def _check(plugin: Any, kind: str, name: str) -> None:
         raise SfcperfError(
             f"the {kind} plug-in {name!r} declares a wrong schema: {error.message}",
             where=f"{plugin.__name__}.parameters{error.json_path.removeprefix('$')}",
-            hint="tell its author",
+            hint="report this to its author",
         ) from error
 
 
@@ -139,7 +145,7 @@ def _plugin_schema(slot: Slot, name: str, own_keys: Mapping[str, Any]) -> Schema
             raise SfcperfError(
                 f"the {slot.kind} plug-in {name!r} has a parameter {clash[0]!r}, "
                 "which is a key of the workflow",
-                hint="tell its author",
+                hint="report this to its author",
             )
         parameters["properties"] = {**own_keys, **theirs}
     return parameters

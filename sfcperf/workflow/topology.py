@@ -1,4 +1,4 @@
-"""Topologies: the presets of the paper, and what makes a topology whole."""
+"""Topologies: the presets of the paper, and the user's own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sfcperf.workflow.findings import did_you_mean, listing
 from sfcperf.workflow.model import Link, Node, Topology
 
 Report = Callable[..., None]
-"""`report(path, message, allowed=, hint=)`: a finding at a path relative to the document."""
+"""`report(path, message, allowed=, hint=)`: an error at a path of the document."""
 
 
 def _preset(name: str, client: str, server: str, chain: str) -> Topology:
@@ -45,7 +45,7 @@ DESCRIPTIONS: Mapping[str, str] = {
 def build_topology(value: str | Mapping[str, Any], report: Report) -> Topology:
     """A topology from its section of an expanded, schema-valid workflow.
 
-    What contradicts itself is reported; the result is then not to be used.
+    Contradictions are reported; the result must then not be used.
     """
     if isinstance(value, str):
         return PRESETS[value]
@@ -68,9 +68,9 @@ def _links(links: list[Mapping[str, Any]], names: list[str], report: Report) -> 
             known_node(node, names, (*path, side), report)
         ends = frozenset((first, second))
         if len(ends) == 1:
-            report(path, "a link joins two nodes, not a node with itself")
+            report(path, "a link must join two different nodes")
         elif ends in built:
-            report(path, f"{first} and {second} are linked already")
+            report(path, f"{first} and {second} are already linked")
         built[ends] = Link((first, second), link.get("rate_bps"), link.get("burst_bytes"))
     return tuple(built.values())
 
@@ -84,7 +84,7 @@ def _placement(placement: Mapping[str, str], names: list[str], report: Report) -
 
 
 def known_node(node: str, names: list[str], path: tuple[str | int, ...], report: Report) -> bool:
-    """Whether a node is one of the topology's; reported when it is not."""
+    """Whether the topology has a node; reported if not."""
     if node in names:
         return True
     report(

@@ -1,4 +1,4 @@
-"""Validate values against a schema, and say in plain words what does not fit."""
+"""Validates values against a schema, and explains in plain words what does not fit."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfcperf.workflow import pointer
-from sfcperf.workflow.findings import did_you_mean, listing
+from sfcperf.workflow.findings import Misfit, did_you_mean, listing
 
 _TYPES = {
     "object": "an object",
     "array": "a list",
-    "string": "a text",
+    "string": "a string",
     "integer": "an integer",
     "number": "a number",
     "boolean": "true or false",
@@ -28,30 +28,16 @@ _BOUNDS = {
     "multipleOf": "a multiple of {}",
 }
 _LENGTHS = {
-    "minLength": "at least {} characters",
-    "maxLength": "at most {} characters",
-    "minItems": "at least {} items",
-    "maxItems": "at most {} items",
-    "minProperties": "at least {} keys",
-    "maxProperties": "at most {} keys",
-    "minContains": "at least {} matching items",
-    "maxContains": "at most {} matching items",
+    "Length": "character",
+    "Items": "item",
+    "Properties": "key",
+    "Contains": "matching item",
 }
-
-
-@dataclass(frozen=True)
-class Misfit:
-    """A place where a value does not fit its schema."""
-
-    path: pointer.Path
-    """Relative to the validated value."""
-    message: str
-    allowed: str | None = None
-    hint: str | None = None
+"""Keyword without `min` or `max` -> what it counts."""
 
 
 def misfits(schema: Mapping[str, Any], value: Any) -> list[Misfit]:
-    """What does not fit, most relevant branch of alternatives only; empty when all fits."""
+    """All misfits; for alternatives only those of the most relevant one."""
     from jsonschema import Draft202012Validator
 
     validator = Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
@@ -61,22 +47,22 @@ def misfits(schema: Mapping[str, Any], value: Any) -> list[Misfit]:
 
 @dataclass(frozen=True)
 class _Failure:
-    """What this module uses of a jsonschema ValidationError, without its optional parts."""
+    """The parts of a jsonschema ValidationError that this module uses."""
 
     keyword: str
     """Keyword of the schema that failed."""
     wanted: Any
     """Its value."""
     schema: Mapping[str, Any]
-    """The schema that it stands in; empty for the schema `false`."""
+    """The schema with the keyword; empty for the schema `false`."""
     given: Any
     path: pointer.Path
     """Of `given`, from the validated value."""
     depth: int
-    """Of `given`, below the branch of the alternatives that is looked at."""
+    """Depth of `given` below its branch of alternatives."""
     message: str
     in_key: bool
-    """The schema speaks about a key (`propertyNames`): `given` is the key."""
+    """Whether `given` is a key (`propertyNames`)."""
     branches: tuple[tuple[_Failure, ...], ...]
     """Failures by branch, for alternatives."""
 
@@ -123,14 +109,16 @@ def _simple(failure: _Failure) -> Misfit:
         message = f"must be {_shown(wanted)}, not {given}"
     elif keyword in _BOUNDS:
         message = f"must be {_BOUNDS[keyword].format(wanted)}, not {given}"
-    elif keyword in _LENGTHS:
-        message = f"must have {_LENGTHS[keyword].format(wanted)}"
+    elif keyword[3:] in _LENGTHS:
+        bound = "at least" if keyword.startswith("min") else "at most"
+        noun = _LENGTHS[keyword[3:]] + ("" if wanted == 1 else "s")
+        message = f"must have {bound} {wanted} {noun}"
     elif keyword == "pattern":
-        message = f"{given} does not have the right form"
+        message = f"{given} does not match the required pattern"
     elif keyword == "format":
-        message = f"{given} is not of the form {wanted}"
+        message = f"{given} does not have the format {wanted}"
     elif keyword == "uniqueItems":
-        message = "has the same item twice"
+        message = "must not have duplicate items"
     elif keyword == "not":
         message = f"{given} is not allowed here"
     else:
@@ -139,7 +127,7 @@ def _simple(failure: _Failure) -> Misfit:
 
 
 def _allowed(schema: Mapping[str, Any]) -> str | None:
-    """What a schema takes: a range where it has one, and its description."""
+    """What a schema allows: its range, if it has one, and its description."""
     least, most = schema.get("minimum"), schema.get("maximum")
     if least is not None and most is not None:
         words = f"{least} to {most}"
@@ -171,8 +159,8 @@ def _missing_keys(failure: _Failure) -> Iterator[Misfit]:
 
 
 def _best_branch(failure: _Failure) -> Iterator[Misfit]:
-    """The alternative that was most likely meant: one of the right type, with the fewest and
-    deepest misfits; when no alternative has the right type, what they ask for together."""
+    """Misfits of the alternative that was most likely meant: one of the right type, with the
+    fewest and deepest misfits; if none has the right type, what all of them allow."""
     near = [branch for branch in failure.branches if not any(map(_is_other_kind, branch))]
     if not near:
         yield _together(failure)
@@ -183,7 +171,7 @@ def _best_branch(failure: _Failure) -> Iterator[Misfit]:
 
 
 def _is_other_kind(failure: _Failure) -> bool:
-    """Whether a branch failed at its root by type or by a fixed value."""
+    """Whether a branch failed at its root, by type or by a fixed value."""
     return failure.depth == 0 and failure.keyword in ("type", "const", "enum")
 
 
@@ -210,12 +198,12 @@ def _kinds(wanted: str | Iterable[str]) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value as it is in the file, short."""
+    """A value as in the file, shortened."""
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list):
         return "a list"
-    # Who gave a password in a URL does not want it on the screen as well.
+    # A password in a URL must not appear on the screen.
     hidden = re.sub(r"(://)[^/?#\"]*@", r"\1***@", json.dumps(value, ensure_ascii=False))
     return _shortened(hidden)
 

@@ -1,28 +1,31 @@
-"""Variants: one workflow, measured in several forms side by side (an interleaved A/B comparison).
+"""Variants: one workflow, measured with different values side by side (an interleaved A/B test).
 
 Each variant is the document with some values changed, expanded and checked like a workflow of its
-own. What is wrong with one of them is told where the user mends it: at the change, or in the
-document that all of them share.
+own. Errors are reported where the user can correct them: at the change, or in the document that
+all variants share.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from sfcperf import plugins
 from sfcperf.errors import InputError, WorkflowError
 from sfcperf.workflow import pointer
-from sfcperf.workflow.expand import VARYING
+from sfcperf.workflow.expand import MAX_SCENARIOS, VARYING, Level
 from sfcperf.workflow.findings import Findings, listing
-from sfcperf.workflow.model import Variant
+from sfcperf.workflow.model import Infrastructure, ProbeSpec, Scenario, Variant
 from sfcperf.workflow.overrides import Override, apply, override_path
 
 LEVEL = "variant"
-"""Name under which a scenario's levels tell its variant."""
+"""Name of a scenario's level that is its variant."""
 
 SECTIONS = ("infrastructure", *VARYING)
-"""What may differ: all that a scenario is made of."""
+"""Sections that may differ: those that make a scenario."""
 
 _DRIVER = ("infrastructure", "driver")
 
@@ -34,7 +37,8 @@ def read_variants(document: Mapping[str, Any], findings: Findings) -> tuple[Vari
     if given and isinstance(factors, dict) and LEVEL in factors:
         findings.add(
             f"/factors/{LEVEL}",
-            f"a factor cannot be named {LEVEL!r} beside `variants`: results show the variants so",
+            f"with `variants`, a factor cannot be named {LEVEL!r}, which names the variants in "
+            "results",
             hint="give it another name",
         )
     for name, changes in given.items():
@@ -45,9 +49,9 @@ def read_variants(document: Mapping[str, Any], findings: Findings) -> tuple[Vari
 def document_of(document: Mapping[str, Any], variant: Variant) -> dict[str, Any]:
     """The document of one variant, without `variants`.
 
-    Another driver than the document's starts from its own defaults, as with `--driver`: the
-    document's `infrastructure.config` was meant for the document's driver. Raises WorkflowError
-    for a change that has no place.
+    A different driver than the document's starts from its own defaults, as with `--driver`,
+    because the document's `infrastructure.config` is for the document's driver. Raises
+    WorkflowError for a change of a path that does not exist.
     """
     result = deepcopy({key: item for key, item in document.items() if key != "variants"})
     overrides = _overrides(variant)
@@ -67,17 +71,17 @@ def document_of(document: Mapping[str, Any], variant: Variant) -> dict[str, Any]
     return result
 
 
-def blame(
+def in_shared_document(
     document: Mapping[str, Any],
     variants: tuple[Variant, ...],
     errors: Mapping[str, WorkflowError],
 ) -> Findings:
-    """What is wrong with variants, with pointers into the document that they share.
+    """Errors of variants with pointers into the document that they share.
 
-    `errors`: name of the variant -> what is wrong, with pointers into the variant's own document.
-    What is wrong without any change, or with all of them, is told once, in the document's place.
+    `errors`: name of the variant -> errors with pointers into the variant's own document. Errors
+    without any change, or with all of them, are reported once, where they are in the document.
     """
-    told = {
+    keys = {
         name: {(finding.where, finding.message) for finding in (error, *error.others)}
         for name, error in errors.items()
     }
@@ -87,8 +91,8 @@ def blame(
         error = errors.get(variant.name)
         for finding in () if error is None else (error, *error.others):
             key = (finding.where, finding.message)
-            shared = any(key in told.get(name, ()) for name in unchanged)
-            shared = shared or all(key in told.get(each.name, ()) for each in variants)
+            shared = any(key in keys.get(name, ()) for name in unchanged)
+            shared = shared or all(key in keys.get(each.name, ()) for each in variants)
             where, message = _place(document, variant, finding, shared=shared)
             findings.add(where, message, allowed=finding.allowed, hint=finding.hint)
     return findings
@@ -109,7 +113,7 @@ def _check_paths(name: str, changes: Mapping[str, Any], findings: Findings) -> N
             )
         for earlier, other in seen.items():
             if earlier[: len(path)] == path and path[-1] != "-":
-                findings.add(where, f"this overwrites the change {other!r} before it")
+                findings.add(where, f"this overwrites the previous change {other!r}")
         seen[path] = text
 
 
@@ -129,7 +133,7 @@ def _names_another_driver(document: Mapping[str, Any], driver: Any) -> bool:
 def _place(
     document: Mapping[str, Any], variant: Variant, finding: WorkflowError, *, shared: bool
 ) -> tuple[str, str]:
-    """Where the user mends a finding, and its message."""
+    """Where the user can correct an error, and its message."""
     where = finding.where or ""
     if where and not where.startswith("/"):
         return where, f"{finding.message} (variant {variant.name})"
@@ -149,7 +153,7 @@ def _place(
 
 
 def _leads_to(path: tuple[str, ...], parts: tuple[str, ...], document: Mapping[str, Any]) -> bool:
-    """Whether a place is that of a change or inside of it; `-` is an item that was appended."""
+    """Whether `parts` is the path of a change or inside of it; `-` is an appended item."""
     if len(path) > len(parts) or path[:-1] != parts[: len(path) - 1]:
         return False
     step, part = path[-1], parts[len(path) - 1]
@@ -167,3 +171,94 @@ def _exists(document: Any, parts: tuple[str, ...]) -> bool:
         else:
             return False
     return True
+
+
+@dataclass(frozen=True)
+class ExpandedDocument:
+    """The expanded document of one variant, or of all of them together."""
+
+    infrastructure: Infrastructure
+    factors: Mapping[str, tuple[Level, ...]]
+    scenarios: tuple[Scenario, ...]
+    descriptors: Mapping[str, Path]
+    """VNF descriptors of the document: path as given -> file."""
+
+
+def merge(expanded: Mapping[str, ExpandedDocument]) -> ExpandedDocument:
+    """The scenarios of all variants, numbered together; `variant` is the first of their levels,
+    and varies slowest. The infrastructure is the baseline's."""
+    baseline = next(iter(expanded.values()))
+    variants = tuple(Level(name, name, ("variants", name)) for name in expanded)
+    scenarios = [
+        replace(
+            scenario, levels={LEVEL: name, **scenario.levels}, infrastructure=one.infrastructure
+        )
+        for name, one in expanded.items()
+        for scenario in one.scenarios
+    ]
+    return ExpandedDocument(
+        baseline.infrastructure,
+        {LEVEL: variants, **baseline.factors},
+        tuple(replace(each, id=f"s{number:03d}") for number, each in enumerate(scenarios)),
+        {given: file for one in expanded.values() for given, file in one.descriptors.items()},
+    )
+
+
+def check_comparable(expanded: Mapping[str, ExpandedDocument]) -> dict[str, WorkflowError]:
+    """Errors, by variant, of probes whose labels or metrics differ from those of the first variant.
+    The scenarios are the same, because the factors are. Raises WorkflowError if there are too many
+    scenarios in all."""
+    (_, baseline), *others = expanded.items()
+    count = sum(len(one.scenarios) for one in expanded.values())
+    if count > MAX_SCENARIOS:
+        raise WorkflowError(
+            f"{len(expanded)} variants x {len(baseline.scenarios)} scenarios are {count} scenarios",
+            where="/variants",
+            allowed=f"up to {MAX_SCENARIOS} scenarios in one workflow",
+        )
+    expected = [_reported(scenario.probes) for scenario in baseline.scenarios]
+    errors: dict[str, WorkflowError] = {}
+    for name, one in others:
+        findings = Findings()
+        for wanted, scenario in zip(expected, one.scenarios, strict=True):
+            _check_probes(wanted, _reported(scenario.probes), findings)
+        # All scenarios have the same error.
+        if first := next(iter(findings), None):
+            errors[name] = first
+    return errors
+
+
+def _check_probes(
+    wanted: Mapping[str, frozenset[Any]], given: Mapping[str, frozenset[Any]], findings: Findings
+) -> None:
+    if wanted.keys() != given.keys():
+        findings.add(
+            "/probes",
+            f"its probes are {listing(given)}, but those of the first variant {listing(wanted)}: "
+            "they cannot be compared",
+            hint="give a probe with different parameters the same `name` in all variants",
+        )
+        return
+    for label, metrics in wanted.items():
+        if given[label] != metrics:
+            findings.add(
+                "/probes",
+                f"the probe {label!r} reports {_names(given[label])}, but that of the first "
+                f"variant {_names(metrics)}: they cannot be compared",
+                hint="give it another `name` in all variants, or the same parameters",
+            )
+
+
+def _reported(probes: tuple[ProbeSpec, ...]) -> dict[str, frozenset[Any]]:
+    """Label -> metrics with their units."""
+    return {
+        probe.label: frozenset(
+            (metric.name, metric.unit)
+            for metric in plugins.load("probe", probe.probe).metrics(probe.parameters)
+        )
+        for probe in probes
+    }
+
+
+def _names(metrics: frozenset[Any]) -> str:
+    return listing(sorted(f"{name} ({unit})" for name, unit in metrics))

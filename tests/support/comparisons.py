@@ -7,9 +7,8 @@ from statistics import fmean, median
 
 import numpy as np
 
-from sfcperf.analysis.comparison.judge import Case, judge
-from sfcperf.analysis.comparison.options import Options
-from sfcperf.analysis.comparison.result import Row, Sample
+from sfcperf.analysis.comparison import Options, Row, Sample
+from sfcperf.analysis.comparison.evaluation import Case, evaluate
 from sfcperf.results.values import Metric
 
 RTT = Metric("rtt_us", "us", "round-trip time", "lower", True)
@@ -47,7 +46,7 @@ def row(
     a: Sequence[float], b: Sequence[float], options: Options | None = None, **more: object
 ) -> Row:
     """A family of one."""
-    return judge([case(a, b, **more)], options or Options())[0]  # type: ignore[arg-type]
+    return evaluate([case(a, b, **more)], options or Options())[0]  # type: ignore[arg-type]
 
 
 def family(
@@ -66,4 +65,4 @@ def family(
         a, b = (100 * NOISE[noise](random, n) for _ in range(2))
         state = random.lognormal(0, 0.1, n) if paired else 1.0
         cases.append(case(a * state, b * state * ratio, paired=paired))
-    return judge(cases, options or Options(), sizes=False)
+    return evaluate(cases, options or Options(), sizes=False)

@@ -17,7 +17,7 @@ from sfcperf.package.people import Author
 from sfcperf.results.manifest import counts
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.load import load_document
-from sfcperf.workflow.plan_document import plan_document
+from sfcperf.workflow.plan import plan_document
 from support.runs import RunOptions, build_run
 
 ADA = Author("Ada Lovelace", "0000-0002-1825-0097")

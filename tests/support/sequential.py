@@ -14,7 +14,7 @@ import numpy
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from sfcperf.analysis.intervals import confidence_per_look
+from sfcperf.analysis.statistics import confidence_per_look
 
 Array = NDArray[Any]
 MEAN = 1.0

@@ -1,26 +1,30 @@
 """Comparison of runs, or of the variants of a run: per scenario and metric a difference with its
 interval, a test, a verdict (docs/explanation/comparing.md)."""
 
+from sfcperf.analysis.comparison.differences import differences
 from sfcperf.analysis.comparison.engine import compare, compare_all
-from sfcperf.analysis.comparison.options import Options
+from sfcperf.analysis.comparison.options import DEFAULT_MARGIN, Options
 from sfcperf.analysis.comparison.result import (
     VERDICTS,
     Comparison,
     Difference,
-    Estimate,
     Row,
     Sample,
     SideFacts,
     Unmatched,
     Verdict,
 )
-from sfcperf.analysis.comparison.sides import Side
+from sfcperf.analysis.comparison.sides import VARIANT, Measured, Side, read_side, variants_of
+from sfcperf.analysis.two_sample import Estimate
 
 __all__ = [
+    "DEFAULT_MARGIN",
+    "VARIANT",
     "VERDICTS",
     "Comparison",
     "Difference",
     "Estimate",
+    "Measured",
     "Options",
     "Row",
     "Sample",
@@ -30,4 +34,7 @@ __all__ = [
     "Verdict",
     "compare",
     "compare_all",
+    "differences",
+    "read_side",
+    "variants_of",
 ]

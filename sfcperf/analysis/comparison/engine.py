@@ -1,23 +1,24 @@
-"""Compare: from run folders to rows with a verdict."""
+"""Compares run folders: from their trials to rows with a verdict."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import fmean, median
 
-from sfcperf.analysis.comparison.circumstances import differences
-from sfcperf.analysis.comparison.judge import Case, judge
-from sfcperf.analysis.comparison.margins import check_names
+from sfcperf.analysis.comparison.differences import differences
+from sfcperf.analysis.comparison.evaluation import Case, evaluate
 from sfcperf.analysis.comparison.matching import Match, Matching, match
 from sfcperf.analysis.comparison.options import Options
-from sfcperf.analysis.comparison.remarks import remarks
-from sfcperf.analysis.comparison.result import Comparison
-from sfcperf.analysis.comparison.samples import samples
+from sfcperf.analysis.comparison.result import Comparison, Sample
 from sfcperf.analysis.comparison.sides import Measured, Side, read_side
+from sfcperf.analysis.comparison.warnings import warnings
 from sfcperf.errors import InputError
+from sfcperf.results.records import TrialRecord
+from sfcperf.results.trial_values import trial_means
 
 
 def compare(baseline: Side, candidate: Side, options: Options | None = None) -> Comparison:
-    """One candidate against the baseline; `compare_all` says what is raised."""
+    """One candidate against the baseline; raises like `compare_all`."""
     return compare_all(baseline, [candidate], options)
 
 
@@ -26,26 +27,26 @@ def compare_all(
 ) -> Comparison:
     """Each candidate against the baseline, in one family of tests.
 
-    Variants of one run are compared round by round, since the trials of a round are neighbours in
+    Variants of one run are compared round by round, because the trials of a round are close in
     time; runs are compared as independent groups.
 
-    Raises InputError when a run folder is damaged, names of sides are not unique, or nothing of
-    the sides matches.
+    Raises InputError if a run folder is damaged, names of sides are not unique, or nothing of the
+    sides matches.
     """
     options = options or Options()
-    _check_names([baseline, *candidates])
+    _check_unique([baseline, *candidates])
     base, others = read_side(baseline), [read_side(side) for side in candidates]
     matchings = [match(base, other, options) for other in others]
-    check_names(options, [(m.label, m.metric.name) for found in matchings for m in found.matches])
+    options.check_names((m.label, m.metric.name) for found in matchings for m in found.matches)
     cases = [
         _case(base, other, one)
         for other, found in zip(others, matchings, strict=True)
         for one in found.matches
-        if _wanted(one, options)
+        if _is_selected(one, options)
     ]
     if not cases:
-        raise _nothing(base, others, matchings)
-    rows = judge(cases, options)
+        raise _nothing_to_compare(base, others, matchings)
+    rows = evaluate(cases, options)
     return Comparison(
         baseline=base.facts,
         candidates=tuple(other.facts for other in others),
@@ -55,19 +56,19 @@ def compare_all(
         differences=tuple(item for other in others for item in differences(base, other)),
         warnings=(
             *(text for found in matchings for text in found.warnings),
-            *remarks([base, *others], rows, options),
+            *warnings([base, *others], rows, options),
         ),
     )
 
 
-def _check_names(sides: Sequence[Side]) -> None:
+def _check_unique(sides: Sequence[Side]) -> None:
     names = [side.name for side in sides]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise InputError("this side is given twice", where=twice[0])
+    repeated = [name for name in names if names.count(name) > 1]
+    if repeated:
+        raise InputError("this side is given twice", where=repeated[0])
 
 
-def _wanted(one: Match, options: Options) -> bool:
+def _is_selected(one: Match, options: Options) -> bool:
     if options.metrics:
         names = {one.metric.name, f"{one.label}/{one.metric.name}"}
         return not names.isdisjoint(options.metrics)
@@ -75,9 +76,8 @@ def _wanted(one: Match, options: Options) -> bool:
 
 
 def _case(base: Measured, other: Measured, one: Match) -> Case:
-    folders = {side.side.store.folder.resolve() for side in (base, other)}
-    paired = len(folders) == 1 and not one.pooled
-    a, b = samples(one, paired)
+    paired = base.is_same_run(other) and not one.pooled
+    a, b = _samples(one, paired)
     missing = [
         f"{sample.missing} of {sample.missing + len(sample.trials)} trials of "
         f"{side.name} do not count"
@@ -96,15 +96,54 @@ def _case(base: Measured, other: Measured, one: Match) -> Case:
     )
 
 
-def _nothing(
+_Values = list[tuple[TrialRecord, float]]
+
+
+def _samples(matched: Match, paired: bool) -> tuple[Sample, Sample]:
+    """Valid trials of both sides with a sample of the metric; if paired, only rounds in which both
+    sides have one, in the order of rounds."""
+    a, b = (_values(trials, matched.metric.name) for trials in (matched.a, matched.b))
+    if paired:
+        both = {r.round for r, _ in a} & {r.round for r, _ in b}
+        a, b = _by_round(a, both), _by_round(b, both)
+    return _sample(a, matched.a), _sample(b, matched.b)
+
+
+def _values(trials: Sequence[TrialRecord], metric: str) -> _Values:
+    found = [(r, trial_means(r).get(metric)) for r in trials if r.status == "valid"]
+    return [(record, value) for record, value in found if value is not None]
+
+
+def _by_round(values: _Values, rounds: set[int]) -> _Values:
+    """One trial per round: the last valid one if the round was rerun."""
+    last = {record.round: (record, value) for record, value in values}
+    return [last[number] for number in sorted(rounds)]
+
+
+def _sample(values: _Values, trials: Sequence[TrialRecord]) -> Sample:
+    ids = tuple(record.trial_id for record, _ in values)
+    numbers = tuple(value for _, value in values)
+    counted = set(ids)
+    run = {(record.scenario_id, record.round) for record in trials}
+    known = {(record.scenario_id, record.round) for record, _ in values}
+    return Sample(
+        ids,
+        numbers,
+        float(median(numbers)) if numbers else None,
+        fmean(numbers) if numbers else None,
+        tuple(r.trial_id for r in trials if r.trial_id not in counted),
+        len(run - known),
+    )
+
+
+def _nothing_to_compare(
     base: Measured, others: Sequence[Measured], matchings: Sequence[Matching]
 ) -> InputError:
-    """Why there is not a single row."""
     if any(found.matches for found in matchings):
-        return InputError("no primary metric was measured by both sides", hint="--all compares all")
+        return InputError("both sides measured no common primary metric", hint="use --all")
     reasons = list(dict.fromkeys(item.reason for found in matchings for item in found.unmatched))
     names = ", ".join(side.name for side in (base, *others))
     return InputError(
-        f"nothing of {names} can be matched: {reasons[0] if reasons else 'nothing was measured'}",
-        hint="`--match FACTOR` and `--ignore FACTOR` say by which factors to match",
+        f"{names} have nothing in common: {reasons[0] if reasons else 'nothing was measured'}",
+        hint="`--match FACTOR` and `--ignore FACTOR` choose the factors to match by",
     )

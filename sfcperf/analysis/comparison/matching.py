@@ -1,6 +1,6 @@
-"""Which scenarios, probes and metrics of both sides are the same, by the levels of factors.
+"""Matches the scenarios, probes and metrics of both sides by the levels of factors.
 
-Never by scenario ids: the order of factors, or of their levels, may have changed.
+Scenario ids are not compared: the order of factors, or of their levels, may have changed.
 """
 
 from __future__ import annotations
@@ -24,34 +24,34 @@ class Match:
     """A metric that both sides measured in the same scenario."""
 
     scenario: Mapping[str, Any]
-    """The factors that count -> level."""
+    """Factors by which both sides are matched -> level."""
     label: str
     metric: Metric
     """As the baseline's probe declared it."""
     a: tuple[TrialRecord, ...]
     b: tuple[TrialRecord, ...]
     pooled: bool
-    """A side's trials are of several scenarios, put together since a factor is ignored."""
+    """Whether a side's trials are of several scenarios, because a factor is ignored."""
     warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Matching:
-    """What of two sides matches, and what does not, with the reason."""
+    """Matches of two sides, and what does not match, with the reason."""
 
     matches: tuple[Match, ...]
     unmatched: tuple[Unmatched, ...]
     warnings: tuple[str, ...]
 
 
-_Key = tuple[str, str]
-_Groups = dict[_Key, list[PlannedMeasurement]]
+_Groups = dict[tuple[str, str], list[PlannedMeasurement]]
+"""(Levels as text, probe label) -> measurements."""
 
 
 def match(baseline: Measured, candidate: Measured, options: Options) -> Matching:
     """Match by all factors, or as `options.match` and `options.ignore` say.
 
-    A factor that only one side has and that never changes there is no obstacle. Raises InputError
+    A factor that only one side has is ignored if it has a single level there. Raises InputError
     for a factor that no side has.
     """
     factors, warnings = _factors(baseline, candidate, options)
@@ -64,19 +64,20 @@ def match(baseline: Measured, candidate: Measured, options: Options) -> Matching
             matches += found
             unmatched += left
         else:
-            unmatched.append(_lonely(group[0], baseline, candidate, factors, b))
+            unmatched.append(_unmatched(group[0], baseline, candidate, factors, b))
     unmatched += [
-        _lonely(group[0], candidate, baseline, factors, a)
+        _unmatched(group[0], candidate, baseline, factors, a)
         for key, group in b.items()
         if key not in a
     ]
-    return Matching(tuple(matches), tuple(_once(unmatched)), tuple(warnings))
+    unique = [item for i, item in enumerate(unmatched) if item not in unmatched[:i]]
+    return Matching(tuple(matches), tuple(unique), tuple(warnings))
 
 
 def _factors(
     baseline: Measured, candidate: Measured, options: Options
 ) -> tuple[list[str], list[str]]:
-    """Factors to match by, and what to tell of those that are left out."""
+    """Factors to match by, and warnings about those that are left out."""
     sides = (baseline, candidate)
     known = list(dict.fromkeys(f for side in sides for m in side.measurements for f in m.scenario))
     for name in (*options.match, *options.ignore):
@@ -95,7 +96,7 @@ def _factors(
         owner, other = sides if levels[0] else sides[::-1]
         warnings.append(
             f"only {owner.name} has the factor {name} (always {_text((levels[0] or levels[1])[0])})"
-            f": {other.name} was matched without it"
+            f": it was ignored in matching {other.name}"
         )
     return factors, warnings
 
@@ -103,9 +104,13 @@ def _factors(
 def _groups(side: Measured, factors: Sequence[str]) -> _Groups:
     groups: _Groups = {}
     for measurement in side.measurements:
-        levels = {f: measurement.scenario[f] for f in factors if f in measurement.scenario}
-        groups.setdefault((_identity(levels), measurement.label), []).append(measurement)
+        key = (_identity(_levels(measurement, factors)), measurement.label)
+        groups.setdefault(key, []).append(measurement)
     return groups
+
+
+def _levels(measurement: PlannedMeasurement, factors: Sequence[str]) -> dict[str, Any]:
+    return {f: measurement.scenario[f] for f in factors if f in measurement.scenario}
 
 
 def _metrics(
@@ -114,13 +119,12 @@ def _metrics(
     factors: Sequence[str],
     names: tuple[str, str],
 ) -> tuple[list[Match], list[Unmatched]]:
-    """All metrics of a probe in a scenario."""
-    first = a[0]
-    scenario = {f: first.scenario[f] for f in factors if f in first.scenario}
+    """Matches of all metrics of a probe in a scenario, and what does not match."""
+    label, scenario = a[0].label, _levels(a[0], factors)
     of_a = {metric.name: metric for m in a for metric in m.metrics}
     of_b = {metric.name: metric for m in b for metric in m.metrics}
     pooled = tuple(
-        f"{name}: trials of {len(group)} scenarios were put together"
+        f"{name}: trials of {len(group)} scenarios were pooled"
         for name, group in zip(names, (a, b), strict=True)
         if len(group) > 1
     )
@@ -131,21 +135,20 @@ def _metrics(
             reason = f"{names[1]} does not report it"
             if other is not None:
                 reason = f"its unit is {metric.unit}, and {other.unit} in {names[1]}"
-            left.append(Unmatched(names[0], scenario, first.label, name, reason))
+            left.append(Unmatched(names[0], scenario, label, name, reason))
             continue
         warnings = pooled
         if other.better != metric.better:
             warnings += (f"better is {metric.better!r}, and {other.better!r} in {names[1]}",)
         trials = [tuple(record for m in group for record in m.trials) for group in (a, b)]
-        found.append(
-            Match(scenario, first.label, metric, trials[0], trials[1], bool(pooled), warnings)
-        )
+        match = Match(scenario, label, metric, trials[0], trials[1], bool(pooled), warnings)
+        found.append(match)
     reason = f"{names[0]} does not report it"
-    left += [Unmatched(names[1], scenario, first.label, n, reason) for n in of_b if n not in of_a]
+    left += [Unmatched(names[1], scenario, label, n, reason) for n in of_b if n not in of_a]
     return found, left
 
 
-def _lonely(
+def _unmatched(
     one: PlannedMeasurement,
     side: Measured,
     other: Measured,
@@ -153,7 +156,7 @@ def _lonely(
     groups: _Groups,
 ) -> Unmatched:
     """A scenario, or its probe, that the other side does not have."""
-    levels = {f: one.scenario[f] for f in factors if f in one.scenario}
+    levels = _levels(one, factors)
     if any(scenario == _identity(levels) for scenario, _ in groups):
         reason = f"{other.name} has no probe {one.label} there"
         return Unmatched(side.name, levels, one.label, "", reason)
@@ -179,17 +182,15 @@ def _reason(
 
 
 def _identity(levels: Mapping[str, Any]) -> str:
-    return json.dumps({name: _plain(level) for name, level in levels.items()}, sort_keys=True)
-
-
-def _plain(level: Any) -> Any:
-    """2.0 and 2 are the same level."""
-    return int(level) if isinstance(level, float) and level.is_integer() else level
+    """Equal for equal levels; 2.0 and 2 are the same level."""
+    return json.dumps(
+        {
+            name: int(level) if isinstance(level, float) and level.is_integer() else level
+            for name, level in levels.items()
+        },
+        sort_keys=True,
+    )
 
 
 def _text(level: Any) -> str:
     return level if isinstance(level, str) else json.dumps(level)
-
-
-def _once(found: Sequence[Unmatched]) -> list[Unmatched]:
-    return [item for place, item in enumerate(found) if item not in found[:place]]

@@ -1,8 +1,8 @@
-"""What the user chooses before a comparison is made."""
+"""What the user chooses before a comparison."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -12,26 +12,36 @@ Test = Literal["rank", "t"]
 DEFAULT_MARGIN = 0.05
 """Ratio of the baseline."""
 LEAST_ALPHA = 1e-6
-"""Less is below what approximations of the distributions can tell, and rows divide it further."""
+"""The distributions' approximations cannot tell less, and the correction divides it further."""
+
+
+@dataclass(frozen=True)
+class Margin:
+    """Largest difference that does not matter."""
+
+    size: float
+    absolute: bool
+    """In the metric's unit; otherwise a ratio of the baseline."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """Choices that must be made before looking at the numbers, or they lose their meaning."""
+    """Choices that are valid only if made before looking at the numbers. Raises InputError for
+    values out of range."""
 
     alpha: float = 0.05
-    """Probability, over all rows of the primary metrics together, of calling a difference where
-    there is none; and, for each row by itself, of calling equivalent what differs by the margin.
-    Intervals have the confidence 1 - alpha."""
+    """Probability of finding a difference where there is none, over all rows of the primary metrics
+    together; and, for each row, of calling equivalent what differs by the margin. Intervals have
+    the confidence 1 - alpha."""
     margin: float = DEFAULT_MARGIN
     """Largest difference that does not matter, relative to the baseline: a ratio."""
     margins: Mapping[str, float] = field(default_factory=dict)
-    """The same for one metric: `rtt_us` or `ping/rtt_us` (which wins) -> a ratio."""
+    """The same for one metric: `rtt_us`, or `ping/rtt_us`, which takes precedence -> a ratio."""
     absolute_margins: Mapping[str, float] = field(default_factory=dict)
-    """As `margins`, in the metric's unit; for metrics whose baseline is 0 the only ones."""
+    """As `margins`, in the metric's unit; the only ones for metrics with a baseline of 0."""
     test: Test = "rank"
     """`rank`: Wilcoxon's, exact, for any distribution. `t`: Student's, which needs fewer trials
-    and assumes that trials are near normal (docs/explanation/comparing.md)."""
+    and assumes that they are nearly normal (docs/explanation/comparing.md)."""
     all_metrics: bool = False
     """Secondary metrics too, as a family of their own."""
     metrics: tuple[str, ...] = ()
@@ -55,3 +65,24 @@ class Options:
         for name, value in self.absolute_margins.items():
             if not 0 < value < float("inf"):
                 raise InputError(f"the margin of {name} is {value:g}", allowed="a number above 0")
+
+    def margin_for(self, label: str, metric: str) -> Margin:
+        """The most specific one: for `label/metric`, for `metric`, for all."""
+        for name in (f"{label}/{metric}", metric):
+            if name in self.absolute_margins:
+                return Margin(self.absolute_margins[name], True)
+            if name in self.margins:
+                return Margin(self.margins[name], False)
+        return Margin(self.margin, False)
+
+    def check_names(self, known: Iterable[tuple[str, str]]) -> None:
+        """Raises InputError for a margin or a metric that is not among the rows; `known` are their
+        (label, metric)."""
+        pairs = dict.fromkeys(known)
+        names = {name for label, metric in pairs for name in (metric, f"{label}/{metric}")}
+        for name in (*self.margins, *self.absolute_margins, *self.metrics):
+            if name not in names:
+                raise InputError(
+                    f"no metric {name!r} was measured by both sides",
+                    allowed=", ".join(f"{label}/{metric}" for label, metric in pairs),
+                )

@@ -1,28 +1,19 @@
-"""What a comparison came to, as values (schemas/comparison.schema.json is the written form)."""
+"""The result of a comparison as values; schemas/comparison.schema.json describes its JSON form."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from sfcperf.analysis.comparison.options import Options
+from sfcperf.analysis.two_sample import Estimate, Purpose
+from sfcperf.results.documents import plain
+from sfcperf.results.records import SCHEMA_VERSION
 
 Verdict = Literal["better", "worse", "different", "equivalent", "undecided"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number with its confidence interval."""
-
-    value: float
-    low: float | None
-    """None when the trials are too few for an interval."""
-    high: float | None
-    confidence: float
-    method: str
-    """How value and interval were made."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +28,11 @@ class Sample:
     mean: float | None
     """Both in the metric's unit; None without a trial."""
     excluded: tuple[str, ...]
-    """Ids of trials that were run and do not count: untrusted, failed, without a pair, without a
-    sample of the metric, or measured again."""
+    """Ids of trials that do not count: untrusted, failed, without a pair, without a sample of the
+    metric, or replaced by a rerun."""
     missing: int = 0
-    """Rounds (of each scenario) that were run and left no trial that counts. A trial that was
-    measured again, and well, is excluded but not missing."""
+    """Rounds (of each scenario) without a trial that counts. A trial with a valid rerun is
+    excluded, but its round is not missing."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +51,7 @@ class Row:
     """higher, lower or none."""
     primary: bool
     paired: bool
-    """Trials were compared round by round."""
+    """Whether trials were compared round by round."""
     a: Sample
     """The baseline's trials."""
     b: Sample
@@ -76,26 +67,26 @@ class Row:
     hedges_g: Estimate | None
     """Difference of the means in standard deviations."""
     test: str
-    """Name of the deciding test; empty when there are too few trials for any."""
+    """Name of the deciding test; empty if there are too few trials for any."""
     p: float | None
     p_holm: float | None
     """Corrected for the number of rows in the family."""
     p_least: float | None
-    """The least p that the test can reach with so many trials."""
+    """The least p that the test can give with so many trials."""
     family: int
-    """Rows that p was corrected for; 0 when this row could not be decided by any outcome."""
+    """Rows that p was corrected for; 0 if no outcome could have decided this row."""
     margin: float | None
-    """What does not matter: a ratio of the baseline, or in the unit with `margin_absolute`. None
-    where no margin applies: a baseline of 0 without an absolute one."""
+    """Largest difference that does not matter: a ratio of the baseline, or in the unit with
+    `margin_absolute`. None for a baseline of 0 without an absolute margin."""
     margin_absolute: bool
     tost_p: float | None
-    """Of the two one-sided tests against the margin; equivalent when <= alpha."""
+    """Of the two one-sided tests against the margin; equivalent if <= alpha."""
     verdict: Verdict
     n_needed: int | None
-    """Trials per side (paired: rounds) that would decide an undecided row in 4 of 5 cases, were
-    difference and dispersion as observed; None when not to be told, or beyond reason."""
-    n_needed_for: Literal["", "difference", "equivalence"]
-    """What so many would show."""
+    """Trials per side (paired: rounds) that would decide an undecided row in 4 of 5 cases if
+    difference and dispersion were as observed; None if unknown or beyond reason."""
+    n_needed_for: Purpose
+    """What so many trials would show."""
     warnings: tuple[str, ...]
 
     @property
@@ -111,24 +102,24 @@ class Row:
 
 @dataclass(frozen=True)
 class Unmatched:
-    """What only one side has, or what cannot be compared."""
+    """Something that only one side has, or that cannot be compared."""
 
     side: str
     scenario: Mapping[str, Any]
     label: str
     metric: str
-    """Empty when the scenario or the probe as a whole has no counterpart."""
+    """Empty if the scenario or the probe as a whole has no counterpart."""
     reason: str
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A circumstance in which a candidate's run differs from the baseline's."""
+    """A condition in which a candidate's run differs from the baseline's."""
 
     candidate: str
     kind: Literal["host", "versions", "infrastructure", "workflow", "variant"]
     name: str
-    """Path in run.json or the workflow, with dots."""
+    """Dotted path in run.json or the workflow."""
     baseline: Any
     value: Any
     """The candidate's."""
@@ -136,7 +127,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class SideFacts:
-    """A side, for who has only the document."""
+    """A side, for readers who have only the document."""
 
     name: str
     run_id: str
@@ -163,11 +154,11 @@ class Comparison:
     """About the comparison as a whole."""
 
     def counts(self) -> dict[Verdict, int]:
-        """Verdict -> rows, every verdict named."""
+        """Number of rows of each verdict."""
         return {name: sum(row.verdict == name for row in self.rows) for name in VERDICTS}
 
     def document(self) -> dict[str, Any]:
-        """The comparison as JSON, as schemas/comparison.schema.json says."""
-        from sfcperf.analysis.comparison.document import document
-
-        return document(self)
+        """The comparison as JSON lists and objects (schemas/comparison.schema.json)."""
+        values = {"schema_version": SCHEMA_VERSION, "counts": self.counts(), **asdict(self)}
+        document: dict[str, Any] = json.loads(json.dumps(values, allow_nan=False, default=plain))
+        return document

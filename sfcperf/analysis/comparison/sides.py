@@ -13,37 +13,41 @@ from sfcperf.errors import InputError
 from sfcperf.results.store import RunStore
 
 VARIANT = "variant"
-"""The factor that names an interleaved run's variants."""
+"""Name of the factor whose levels are the variants of an interleaved run."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """What is compared."""
+    """A run, or one variant of it."""
 
     name: str
-    """Shown everywhere, unique in a comparison: a run id, or the name of a variant."""
+    """A run id or the name of a variant, unique in the comparison."""
     store: RunStore
     variant: str | None = None
-    """Only trials whose scenario has this `variant`; it is then left out of the scenario."""
+    """Only trials whose scenario has this `variant`, which is then left out of the scenario."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A side as read."""
+    """A side with its results."""
 
     side: Side
     facts: SideFacts
     manifest: Mapping[str, Any]
     measurements: tuple[PlannedMeasurement, ...]
-    """Of this side alone, without the factor `variant` when the side is one."""
+    """Of this side alone; without the factor `variant` if the side is one."""
 
     @property
     def name(self) -> str:
-        """Of the side."""
+        """Name of the side."""
         return self.side.name
 
+    def is_same_run(self, other: Measured) -> bool:
+        """Whether both are variants of one run."""
+        return self.side.store.folder.resolve() == other.side.store.folder.resolve()
+
     def levels_of(self, factor: str) -> list[Any]:
-        """Levels of a factor, each once; empty when no scenario has it."""
+        """Levels of a factor, each once; empty if no scenario has it."""
         found = [m.scenario[factor] for m in self.measurements if factor in m.scenario]
         return [level for i, level in enumerate(found) if level not in found[:i]]
 
@@ -54,7 +58,7 @@ def variants_of(manifest: Mapping[str, Any]) -> list[str]:
 
 
 def read_side(side: Side) -> Measured:
-    """Raises InputError when the run folder is damaged or has no such variant."""
+    """Read a side. Raises InputError if the run folder is damaged or has no such variant."""
     manifest, trials = side.store.manifest(), side.store.trials()
     if side.variant is not None:
         known = variants_of(manifest)
@@ -62,7 +66,7 @@ def read_side(side: Side) -> Measured:
             raise InputError(
                 f"the run has no variant {side.variant!r}",
                 where=side.store.run_id,
-                allowed=", ".join(known) or "none: it has no variants",
+                allowed=", ".join(known) or "none: the run has no variants",
             )
         trials = [r for r in trials if r.scenario.get(VARIANT) == side.variant]
     measurements = planned_measurements(manifest, trials)

@@ -1,1 +1,5 @@
-"""Enriching: tags for trials and telemetry sources, from tables and address databases."""
+"""Enrichment: tags for trials and telemetry sources, from tables and address databases."""
+
+from sfcperf.analysis.enrichment.enrich import EnrichAnalysis
+
+__all__ = ["EnrichAnalysis"]

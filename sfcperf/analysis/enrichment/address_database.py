@@ -6,11 +6,17 @@ import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from sfcperf.analysis.enrichment.source_file import read_bytes, sha256
-from sfcperf.analysis.enrichment.subjects import Subjects, at_path
-from sfcperf.analysis.enrichment.tag import Harvest, Tag
+from sfcperf.analysis.enrichment.subjects import at_path
+from sfcperf.analysis.enrichment.tags import (
+    Matches,
+    Subjects,
+    Tag,
+    TagFile,
+    read_bytes,
+    sha256,
+)
 from sfcperf.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,80 +24,74 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class AddressDatabase:
+class AddressDatabase(TagFile):
     """An opened database."""
 
-    file: str
+    kind: ClassVar[Literal["csv", "mmdb"]] = "mmdb"
+
     path: Path
-    sha256: str
     fields: Mapping[str, str]
     """Tag -> path in the database's records, e.g. `country.iso_code`."""
     reader: maxminddb.Reader
 
+    def match(self, subjects: Subjects) -> Matches:
+        """Tags for the addresses in the one column of the subjects."""
+        tags: list[Tag] = []
+        matched, unmatched = 0, []
+        for (address,), ids in subjects.by_key.items():
+            found, reason = self._look_up(address)
+            if reason:
+                unmatched.append(f"{address}: {reason}")
+                continue
+            matched += len(ids)
+            tags += [
+                Tag(subjects.kind, id, tag, value, self.file)
+                for id in ids
+                for tag, value in found.items()
+            ]
+        return Matches(tags, matched, unmatched)
 
-def open_database(folder: Path, file: str, fields: Mapping[str, str]) -> AddressDatabase:
-    """Raises InputError when it cannot be read or is no such database."""
+    def _look_up(self, text: str) -> tuple[dict[str, Any], str]:
+        """Tags, or the reason why there are none."""
+        import maxminddb
+
+        try:
+            address = ipaddress.ip_address(text)
+        except ValueError:
+            return {}, "not an IP address"
+        if address.version == 6 and self.reader.metadata().ip_version == 4:
+            return {}, "the database has IPv4 addresses only"
+        try:
+            record = self.reader.get(address)
+        except maxminddb.InvalidDatabaseError as error:
+            raise InputError(f"the database is damaged: {error}", where=str(self.path)) from error
+        if record is None:
+            return {}, "not in the database"
+        found = {tag: at_path(record, path) for tag, path in self.fields.items()}
+        scalars = {
+            tag: value
+            for tag, value in found.items()
+            if isinstance(value, str | int | float | bool)
+        }
+        if not scalars:
+            return {}, "the database's record has none of these fields"
+        return scalars, ""
+
+
+def open_database(
+    folder: Path, file: str, column: str, fields: Mapping[str, str]
+) -> AddressDatabase:
+    """`column` has the addresses. Raises InputError if the file cannot be read or is not in
+    MaxMind's format."""
     import maxminddb
 
     content = read_bytes(folder, file)
+    path = folder / file
     try:
-        reader = maxminddb.open_database(folder / file)
+        reader = maxminddb.open_database(path)
     except (maxminddb.InvalidDatabaseError, OSError, ValueError) as error:
         raise InputError(
-            f"this is no MaxMind database: {error}", where=str(folder / file), allowed="mmdb"
+            f"this is not a MaxMind database: {error}", where=str(path), allowed="mmdb"
         ) from error
-    return AddressDatabase(file, folder / file, sha256(content), dict(fields), reader)
-
-
-def harvest_database(database: AddressDatabase, subjects: Subjects) -> Harvest:
-    """What a database says of the addresses of subjects, which are keyed by one column. Raises
-    InputError when the database is damaged."""
-    tags: list[Tag] = []
-    matched, unmatched = 0, []
-    for (address,), ids in subjects.by_key.items():
-        found, reason = _look_up(database, address)
-        if reason:
-            unmatched.append(f"{address}: {reason}")
-            continue
-        matched += len(ids)
-        tags += [
-            Tag(subjects.kind, id, tag, value, database.file)
-            for id in ids
-            for tag, value in found.items()
-        ]
-    return Harvest(
-        file=database.file,
-        sha256=database.sha256,
-        kind="mmdb",
-        names=tuple(database.fields),
-        tags=tuple(tags),
-        matched=matched,
-        unmatched_rows=(),
-        unmatched_values=tuple(unmatched),
-        without=subjects.without,
-    )
-
-
-def _look_up(database: AddressDatabase, text: str) -> tuple[dict[str, Any], str]:
-    """Tags, or in words why there are none."""
-    import maxminddb
-
-    try:
-        address = ipaddress.ip_address(text)
-    except ValueError:
-        return {}, "not an IP address"
-    if address.version == 6 and database.reader.metadata().ip_version == 4:
-        return {}, "the database has IPv4 addresses only"
-    try:
-        record = database.reader.get(address)
-    except maxminddb.InvalidDatabaseError as error:
-        raise InputError(f"the database is damaged: {error}", where=str(database.path)) from error
-    if record is None:
-        return {}, "not in the database"
-    found = {tag: at_path(record, path) for tag, path in database.fields.items()}
-    scalars = {
-        tag: value for tag, value in found.items() if isinstance(value, str | int | float | bool)
-    }
-    if not scalars:
-        return {}, "the database's record has none of these fields"
-    return scalars, ""
+    names = tuple(fields)
+    return AddressDatabase(file, sha256(content), (column,), names, path, dict(fields), reader)

@@ -1,16 +1,15 @@
-"""What a file's key is matched against: a column of trials, or the sources of telemetry.
+"""The values that a file's key is matched against: columns of trials, or telemetry sources.
 
-Values are compared as text, exactly: a text as it is, numbers and booleans as JSON writes them.
+Values are compared exactly, as text: strings as they are, numbers and booleans as in JSON.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from sfcperf.analysis.enrichment.tag import SubjectKind
+from sfcperf.analysis.enrichment.tags import Subjects
 from sfcperf.errors import InputError
 from sfcperf.results import telemetry
 from sfcperf.results.columns import PREFIX
@@ -22,7 +21,7 @@ ENDPOINTS = ("client", "server")
 FIELDS = ("trial_id", "scenario_id", "round", "probe", "label", "status")
 NESTED = ("notes.", "facts.")
 COLUMN_PATTERN = rf"^({SOURCE}|{'|'.join((*ENDPOINTS, *FIELDS))}|{PREFIX}.+|notes\..+|facts\..+)$"
-"""Of names of columns (JSON Schema)."""
+"""Pattern of the names of columns (JSON Schema)."""
 COLUMNS_TEXT = (
     f"`{PREFIX}NAME` (level of a factor), `label`, `probe`, `round`, `status`, `scenario_id`, "
     "`trial_id`, `client` or `server` (address of the endpoint, as the workflow gives it), "
@@ -30,19 +29,8 @@ COLUMNS_TEXT = (
 )
 
 
-@dataclass(frozen=True)
-class Subjects:
-    """Trials or sources by the texts in the columns that a key names."""
-
-    kind: SubjectKind
-    by_key: Mapping[tuple[str, ...], Sequence[str]]
-    """Texts, in the order of the columns -> ids."""
-    without: int = 0
-    """Trials without a value in one of the columns."""
-
-
 def check_columns(columns: Sequence[str], factors: Iterable[str], where: str) -> None:
-    """Raises InputError for a column of an unknown factor, or `source` beside others."""
+    """Raises InputError for a column of an unknown factor, or `source` with other columns."""
     known = [PREFIX + name for name in factors]
     for column in columns:
         if column.startswith(PREFIX) and column not in known:
@@ -53,15 +41,15 @@ def check_columns(columns: Sequence[str], factors: Iterable[str], where: str) ->
             )
     if SOURCE in columns and len(columns) > 1:
         raise InputError(
-            "`source` cannot be matched together with columns of trials: it is of telemetry",
+            "`source` cannot be matched together with columns of trials",
             where=where,
-            hint="two tables, one for each",
+            hint="use two tables: `source` is a column of telemetry",
         )
 
 
 def subjects(run: RunStore, trials: Sequence[TrialRecord], columns: Sequence[str]) -> Subjects:
-    """Those of a run. A trial without a value in one of the columns is only counted. Raises
-    InputError when the run folder is damaged."""
+    """Subjects of a run. Trials without a value in one of the columns are only counted. Raises
+    InputError if the run folder is damaged."""
     by_key: dict[tuple[str, ...], list[str]] = {}
     if list(columns) == [SOURCE]:
         for source in _sources(run):
@@ -109,7 +97,7 @@ def _value(
 
 
 def at_path(value: Any, path: str) -> Any:
-    """What is at `a.b.0` of nested objects and lists; None when there is nothing."""
+    """The value at `a.b.0` of nested objects and lists; None if there is none."""
     for step in path.split("."):
         if isinstance(value, Mapping):
             value = value.get(step)

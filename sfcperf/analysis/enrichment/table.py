@@ -1,4 +1,4 @@
-"""Tags from a CSV file: the row whose key columns match, exactly."""
+"""Tags from the row of a CSV file whose key columns match exactly."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar, Literal
 
-from sfcperf.analysis.enrichment.source_file import read_bytes, sha256
-from sfcperf.analysis.enrichment.subjects import Subjects
-from sfcperf.analysis.enrichment.tag import Harvest, Tag
+from sfcperf.analysis.enrichment.tags import (
+    Matches,
+    Subjects,
+    Tag,
+    TagFile,
+    read_bytes,
+    sha256,
+)
 from sfcperf.errors import InputError
 
 
@@ -19,38 +25,57 @@ class Row:
     """A row of a table."""
 
     line: int
-    """In the file, from 1; of a row over several lines the last."""
+    """In the file, from 1; the last one of a row of several lines."""
     tags: Mapping[str, str]
-    """Cells that are not empty, by the name of the tag."""
+    """Non-empty cells by the name of the tag."""
 
 
 @dataclass(frozen=True)
-class Table:
-    """A CSV file with a header, read and checked."""
+class Table(TagFile):
+    """A CSV file with a header; the names of its tags are those of its columns with a prefix."""
 
-    file: str
-    sha256: str
+    kind: ClassVar[Literal["csv", "mmdb"]] = "csv"
     key: tuple[str, ...]
     """Key columns."""
-    names: tuple[str, ...]
-    """Tags: a column's name with the prefix."""
     rows: Mapping[tuple[str, ...], Row]
     """By the texts in the key columns."""
+
+    def match(self, subjects: Subjects) -> Matches:
+        """Tags of the rows whose key matches."""
+        matches = {key: ids for key, ids in subjects.by_key.items() if key in self.rows}
+        tags = [
+            Tag(subjects.kind, id, name, value, self.file)
+            for key, ids in matches.items()
+            for id in ids
+            for name, value in self.rows[key].tags.items()
+        ]
+        return Matches(
+            tags,
+            matched=sum(map(len, matches.values())),
+            unmatched_values=[", ".join(key) for key in subjects.by_key if key not in matches],
+            unmatched_rows=[
+                {"line": row.line, "key": dict(zip(self.key, key, strict=True))}
+                for key, row in self.rows.items()
+                if key not in matches
+            ],
+        )
 
 
 def read_table(
     folder: Path,
     file: str,
-    key: Sequence[str],
+    match: Mapping[str, str],
     *,
     tags: Sequence[str] | None = None,
     prefix: str = "",
     delimiter: str = ",",
 ) -> Table:
-    """A table in UTF-8; white space around cells does not count, empty lines are passed over.
+    """Read a table in UTF-8; white space around cells and empty lines are ignored.
 
-    `tags` are columns; None: all but the key's. Raises InputError with file and line.
+    `match`: key column -> column of trials; `tags`: columns, None: all but the key's. Raises
+    InputError with file and line.
     """
+    key = tuple(match)
     content = read_bytes(folder, file)
     path = str(folder / file)
     lines = _lines(content, path, delimiter)
@@ -69,44 +94,18 @@ def read_table(
         found = tuple(cells[places[name]] for name in key)
         if found in rows:
             raise InputError(
-                f"the key {', '.join(found)} is there already, in line {rows[found].line}",
+                f"the key {', '.join(found)} is a duplicate of line {rows[found].line}",
                 where=f"{path}:{line}",
                 allowed="one row per key",
             )
         values = {prefix + name: cells[places[name]] for name in chosen if cells[places[name]]}
         rows[found] = Row(line, values)
     names = tuple(prefix + name for name in chosen)
-    return Table(file, sha256(content), tuple(key), names, rows)
-
-
-def harvest_table(table: Table, subjects: Subjects) -> Harvest:
-    """What a table says of the subjects, and what does not meet."""
-    tags = [
-        Tag(subjects.kind, id, name, value, table.file)
-        for key, ids in subjects.by_key.items()
-        if key in table.rows
-        for id in ids
-        for name, value in table.rows[key].tags.items()
-    ]
-    return Harvest(
-        file=table.file,
-        sha256=table.sha256,
-        kind="csv",
-        names=table.names,
-        tags=tuple(tags),
-        matched=sum(len(ids) for key, ids in subjects.by_key.items() if key in table.rows),
-        unmatched_rows=tuple(
-            {"line": row.line, "key": dict(zip(table.key, key, strict=True))}
-            for key, row in table.rows.items()
-            if key not in subjects.by_key
-        ),
-        unmatched_values=tuple(", ".join(key) for key in subjects.by_key if key not in table.rows),
-        without=subjects.without,
-    )
+    return Table(file, sha256(content), tuple(match.values()), names, key, rows)
 
 
 def _lines(content: bytes, path: str, delimiter: str) -> list[tuple[int, list[str]]]:
-    """(Line, cells) of each line that has any."""
+    """(Line, cells) of each line that is not empty."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -125,9 +124,9 @@ def _lines(content: bytes, path: str, delimiter: str) -> list[tuple[int, list[st
 
 
 def _check_header(header: Sequence[str], wanted: Sequence[str], where: str) -> None:
-    twice = sorted({name for name in header if header.count(name) > 1})
-    if twice:
-        raise InputError(f"the column {twice[0]!r} is there twice", where=where)
+    repeated = sorted({name for name in header if header.count(name) > 1})
+    if repeated:
+        raise InputError(f"there are two columns {repeated[0]!r}", where=where)
     for name in wanted:
         if name not in header:
             raise InputError(f"there is no column {name!r}", where=where, allowed=", ".join(header))

@@ -102,7 +102,7 @@ def test_a_negative_residual_is_said(tmp_path: Path) -> None:
     assert path["remarks"][0].startswith("The residual is negative")
     (near,) = analysed(seen_run(tmp_path / "near", Seen(end_to_end=105)))["paths"]
     assert near["residual"]["ci_low_us"] < 0 < near["residual"]["ci_high_us"]
-    assert "not told apart from 0" in near["remarks"][0]
+    assert "not significantly different from 0" in near["remarks"][0]
 
 
 def test_without_end_to_end_there_is_a_hint_and_no_residual(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_without_end_to_end_there_is_a_hint_and_no_residual(tmp_path: Path) -> N
 def test_one_trial_has_no_interval(tmp_path: Path) -> None:
     (path,) = analysed(seen_run(tmp_path / "run", Seen(rounds=1, end_to_end=10)))["paths"]
     assert (path["sum"]["trials"], path["sum"]["ci_low_us"]) == (1, None)
-    assert "One trial does not say" in path["remarks"][0]
+    assert "One trial does not show" in path["remarks"][0]
 
 
 def test_a_vnf_without_samples_leaves_no_sum(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_vnf_without_samples_leaves_no_sum(tmp_path: Path) -> None:
     (path,) = analysed(store)["paths"]
     assert (path["sum"], path["residual"]) == (None, None)
     assert path["functions"][1]["time"] is None
-    assert any("No sample has nat-2" in text for text in path["remarks"])
+    assert any("no sample has nat-2" in text for text in path["remarks"])
     assert any("150 of 150 samples are truncated" in text for text in path["remarks"])
 
 

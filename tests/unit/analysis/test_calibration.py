@@ -10,12 +10,16 @@ import numpy
 import pytest
 from support.sequential import Array, grid, looks, trials
 
-from sfcperf.analysis.bootstrap import bca_interval
-from sfcperf.analysis.dependence import dependence
-from sfcperf.analysis.intervals import Interval, mean_interval, median_interval
-from sfcperf.analysis.normality import normality
-from sfcperf.analysis.outliers import outliers
-from sfcperf.analysis.steady import steadiness
+from sfcperf.analysis.statistics import (
+    Interval,
+    find_outliers,
+    mean_interval,
+    median_interval,
+    steadiness,
+)
+from sfcperf.analysis.statistics.bootstrap import bca_interval
+from sfcperf.analysis.statistics.dependence import dependence
+from sfcperf.analysis.statistics.normality import normality
 from sfcperf.analysis.stopping import stop_reason
 from sfcperf.workflow.model import Design, StopWhen
 
@@ -108,28 +112,28 @@ def test_normality_is_denied_to_what_is_not_normal() -> None:
 @pytest.mark.parametrize("n", [5, 10, 30, 100])
 def test_outliers_are_seen_in_one_normal_row_in_a_hundred(n: int) -> None:
     values = trials("normal", 0.1, (3000, n), 7)
-    assert 0.004 <= numpy.mean([bool(outliers(list(row))) for row in values]) <= 0.022
+    assert 0.004 <= numpy.mean([bool(find_outliers(list(row))) for row in values]) <= 0.022
 
 
 def test_two_outliers_do_not_hide_each_other() -> None:
     values = trials("normal", 1, (500, 20), 8)
     values[:, :2] += 6
-    assert numpy.mean([{0, 1} <= set(outliers(list(row))) for row in values]) > 0.75
+    assert numpy.mean([{0, 1} <= set(find_outliers(list(row))) for row in values]) > 0.75
 
 
 @pytest.mark.parametrize("n", [6, 10, 30])
 def test_order_is_seen_in_one_row_in_a_hundred_that_has_none(n: int) -> None:
     found = [dependence(list(row)) for row in trials("lognormal", 0.4, (1000, n), 9)]
-    assert numpy.mean([one.clings for one in found]) <= 0.02
-    assert numpy.mean([one.trends for one in found]) <= 0.02
+    assert numpy.mean([one.is_autocorrelated for one in found]) <= 0.02
+    assert numpy.mean([one.has_trend for one in found]) <= 0.02
 
 
 def test_order_is_seen_where_there_is_one() -> None:
     random = numpy.random.default_rng(10)
     walks = random.normal(size=(200, 30)).cumsum(axis=1)
     drifts = random.normal(size=(200, 15)) + numpy.linspace(0, 4, 15)
-    assert numpy.mean([dependence(list(row)).clings for row in walks]) > 0.9
-    assert numpy.mean([dependence(list(row)).trends for row in drifts]) > 0.75
+    assert numpy.mean([dependence(list(row)).is_autocorrelated for row in walks]) > 0.9
+    assert numpy.mean([dependence(list(row)).has_trend for row in drifts]) > 0.75
 
 
 @pytest.mark.parametrize(("repetitions", "length"), [(1, 20), (3, 20), (5, 100)])

@@ -13,7 +13,7 @@ from support.runs import RunOptions, build_run
 from support.schemas import validator
 from support.trials import RTT, run_folder, trial
 
-from sfcperf.analysis.correlate import CorrelateAnalysis
+from sfcperf.analysis.telemetry import CorrelateAnalysis
 from sfcperf.results.store import RunStore
 from sfcperf.results.values import Observation
 from sfcperf.workflow.defaults import with_defaults
@@ -101,7 +101,7 @@ def test_a_correlation_that_the_factor_makes_is_named(tmp_path: Path) -> None:
     )
     within = rows(document, scope="within scenarios", coefficient="pearson")[0]
     assert within["ci_low"] < 0 < within["ci_high"]
-    assert any("the factors may be the cause" in note for note in document["notes"])
+    assert any("the factors may cause both" in note for note in document["notes"])
 
 
 def test_too_few_trials_within_scenarios_are_no_disagreement(tmp_path: Path) -> None:

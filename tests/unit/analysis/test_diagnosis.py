@@ -10,13 +10,11 @@ from hypothesis import strategies as st
 from statsmodels.tsa.stattools import acf
 from support.trials import trial
 
-from sfcperf.analysis.bootstrap import bca_interval
-from sfcperf.analysis.dependence import dependence
 from sfcperf.analysis.diagnosis import diagnose
-from sfcperf.analysis.normality import DAGOSTINO_PEARSON, normality
-from sfcperf.analysis.outliers import outliers
-from sfcperf.analysis.statistics import describe
-from sfcperf.analysis.steady import steadiness
+from sfcperf.analysis.statistics import describe, find_outliers, steadiness
+from sfcperf.analysis.statistics.bootstrap import bca_interval
+from sfcperf.analysis.statistics.dependence import dependence
+from sfcperf.analysis.statistics.normality import DAGOSTINO_PEARSON, normality
 
 VALUES = st.floats(-1e100, 1e100)
 ROSNER = [
@@ -30,14 +28,14 @@ ROSNER = [
 
 def test_published_outliers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three at alpha = 0.05; the handbook prints critical values of 3.159, 3.151, 3.144."""
-    from sfcperf.analysis import outliers as module
+    from sfcperf.analysis.statistics import outliers as module
 
-    assert outliers(ROSNER) == ()
+    assert find_outliers(ROSNER) == ()
     monkeypatch.setattr(module, "ALPHA", 0.05)
     module._critical.cache_clear()
     try:
         assert [round(module._critical(54, i), 3) for i in (1, 2, 3)] == [3.159, 3.151, 3.144]
-        assert outliers(ROSNER) == (51, 52, 53)
+        assert find_outliers(ROSNER) == (51, 52, 53)
     finally:
         module._critical.cache_clear()
 
@@ -59,7 +57,7 @@ def test_everything_has_a_diagnosis(values: list[float]) -> None:
 @given(st.lists(st.integers(-1000, 1000), min_size=5, max_size=40), st.sampled_from([1e-9, 1, 1e9]))
 def test_neither_scale_nor_place_matters(values: list[int], scale: float) -> None:
     moved = [scale * (value + 5000) for value in values]
-    assert outliers(moved) == outliers(values)
+    assert find_outliers(moved) == find_outliers(values)
     first, second = dependence(values), dependence(moved)
     assert first.trend_p == pytest.approx(second.trend_p)
     assert first.autocorrelation == pytest.approx(second.autocorrelation, abs=1e-6)
@@ -68,7 +66,7 @@ def test_neither_scale_nor_place_matters(values: list[int], scale: float) -> Non
 @pytest.mark.parametrize("values", [[], [1.0], [1.0, 2.0], [7.0] * 30])
 def test_where_there_is_nothing_to_test(values: list[float]) -> None:
     assert normality(values).p is None
-    assert outliers(values) == ()
+    assert find_outliers(values) == ()
     assert dependence(values).trend_p is None
     assert describe(values, 0.95).centre.name == "mean"
 

@@ -17,7 +17,7 @@ from support.runs import build_run
 from support.schemas import validator
 from support.trials import run_folder, trial
 
-from sfcperf.analysis.enrich import EnrichAnalysis
+from sfcperf.analysis.enrichment import EnrichAnalysis
 from sfcperf.analysis.enrichment.table import read_table
 from sfcperf.errors import InputError
 from sfcperf.results.store import RunStore
@@ -151,9 +151,9 @@ def test_the_endpoints_addresses_are_those_of_the_workflow(tmp_path: Path) -> No
     [
         (b"", None, "empty"),
         (b"level,a\n1,2\n", 1, "no column 'length'"),
-        (b"length,length\n1,2\n", 1, "twice"),
+        (b"length,length\n1,2\n", 1, "two columns"),
         (b"length,a\n1,x\n\n2,x,y\n", 4, "3 cells"),
-        (b"length,a\n1,x\n2,y\n1,z\n", 4, "already, in line 2"),
+        (b"length,a\n1,x\n2,y\n1,z\n", 4, "duplicate of line 2"),
         (b"length,a\n1,x\n2,\xff\n", 3, "UTF-8"),
         (b'length,a\n1,"x\n', 2, "CSV"),
     ],
@@ -182,9 +182,9 @@ def test_other_wrong_input_is_refused(store: RunStore, tmp_path: Path) -> None:
         ({"tables": [{**here, "file": "."}]}, "cannot be read"),
         ({"tables": [{**here, "match": {"k": "factor_lenght"}}]}, "no column 'factor_lenght'"),
         ({"tables": [{**here, "match": {"k": "source", "country": "label"}}]}, "source"),
-        ({"databases": [{**place, "file": "not.mmdb"}]}, "no MaxMind database"),
+        ({"databases": [{**place, "file": "not.mmdb"}]}, "not a MaxMind database"),
         ({"databases": [{**place, "file": "absent.mmdb"}]}, "cannot be read"),
-        ({"tables": [here], "databases": [place]}, "the tag 'country' is given"),
+        ({"tables": [here], "databases": [place]}, "the tag 'country' is also given"),
     ]
     for parameters, words in cases:
         with pytest.raises(InputError) as caught:
@@ -204,6 +204,6 @@ def test_any_table_that_pythons_writer_makes_is_read(rows: dict[str, str]) -> No
     csv.writer(text).writerows([("key", "tag"), *rows.items()])
     with TemporaryDirectory() as folder:
         (Path(folder) / "t.csv").write_text(text.getvalue(), encoding="utf-8", newline="")
-        read = read_table(Path(folder), "t.csv", ["key"])
+        read = read_table(Path(folder), "t.csv", {"key": "label"})
     found = {key: row.tags.get("tag", "") for (key,), row in read.rows.items()}
     assert found == rows

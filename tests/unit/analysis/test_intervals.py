@@ -8,7 +8,7 @@ import scipy.stats
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sfcperf.analysis.intervals import (
+from sfcperf.analysis.statistics import (
     Interval,
     mean_interval,
     median_interval,

@@ -20,8 +20,7 @@ from support.runs import build_run
 from support.schemas import validator
 from support.tiers import examples
 
-from sfcperf.analysis.joined.kinds import kind_of
-from sfcperf.analysis.merge import MergeAnalysis
+from sfcperf.analysis.telemetry import MergeAnalysis, kind_of
 from sfcperf.errors import InputError
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sfcperf.analysis.regression import fit_line
+from sfcperf.analysis.statistics import fit_line
 
 POINTS = st.lists(
     st.tuples(st.integers(0, 32).map(float), st.floats(-1e6, 1e6).map(lambda v: round(v, 3))),

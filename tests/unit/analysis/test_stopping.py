@@ -9,7 +9,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfcperf.analysis.intervals import mean_interval
+from sfcperf.analysis.statistics import mean_interval
 from sfcperf.analysis.stopping import stop_reason
 from sfcperf.workflow.model import Design, StopWhen
 

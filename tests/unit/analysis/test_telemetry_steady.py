@@ -10,7 +10,7 @@ import pytest
 from support.schemas import validator
 from support.trials import run_folder, trial
 
-from sfcperf.analysis.telemetry_steady import SteadyAnalysis
+from sfcperf.analysis.telemetry import SteadyAnalysis
 from sfcperf.results.store import RunStore
 from sfcperf.results.values import Observation
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sfcperf.analysis.trend import mann_kendall_p
+from sfcperf.analysis.statistics.dependence import mann_kendall_p
 
 FEW_LEVELS = st.integers(-3, 3).map(float)
 

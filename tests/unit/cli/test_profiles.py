@@ -91,7 +91,7 @@ def test_doctor_checks_with_the_configuration(
     sfcperf("doctor", "--driver", "fake", *setting, "--set", "infrastructure.config.missing=true")
     assert "fake-tool: install fakes" in capsys.readouterr().out
     assert sfcperf("doctor", "--driver", "fake", "--set", "design.rounds=3") == 2
-    assert "--set design.rounds=3: there is no workflow here" in capsys.readouterr().err
+    assert "--set design.rounds=3: without a workflow" in capsys.readouterr().err
     assert (
         sfcperf("doctor", "--driver", "fake", *setting, "--set", "infrastructure.config.x=1") == 2
     )

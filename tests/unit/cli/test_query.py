@@ -20,7 +20,7 @@ from support.runs import RunOptions, build_run
 from support.trials import run_folder, trial
 from typer.testing import CliRunner
 
-from sfcperf.analysis.merge import MergeAnalysis
+from sfcperf.analysis.telemetry import MergeAnalysis
 from sfcperf.query.engine import VIEWS
 
 Ask = Callable[..., "Answer"]

@@ -23,7 +23,7 @@ from sfcperf.package.unpack import unpack
 from sfcperf.results.store import RunStore
 from sfcperf.results.vnfds import keep_descriptors
 from sfcperf.workflow.load import load_document
-from sfcperf.workflow.plan_document import plan_document
+from sfcperf.workflow.plan import plan_document
 
 
 def copy_of(package: Path, target: Path) -> RunStore:

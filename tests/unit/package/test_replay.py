@@ -24,7 +24,7 @@ from sfcperf.package.unpack import unpacked
 from sfcperf.results.store import RunStore
 from sfcperf.results.vnfds import keep_descriptors
 from sfcperf.workflow.load import load_document
-from sfcperf.workflow.plan_document import plan_document
+from sfcperf.workflow.plan import plan_document
 from sfcperf.workflow.profile import Profile
 
 VNFD = Path(__file__).resolve().parents[3] / "vnfs" / "forwarder" / "vnfd.yaml"

@@ -18,7 +18,7 @@ from support.schemas import validator
 
 from sfcperf.errors import InputError
 from sfcperf.package.hashes import check_hashes
-from sfcperf.package.strict_json import parse_json
+from sfcperf.package.read_json import parse_json
 from sfcperf.package.unpack import unpack, unpacked
 from sfcperf.package.verify import Verification, verify
 

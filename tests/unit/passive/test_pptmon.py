@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from support.pptmon.chain import chain, function, stand_in
 
-from sfcperf.analysis.joined.kinds import kind_of
+from sfcperf.analysis.telemetry import kind_of
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Completed
 from sfcperf.hosts.namespace import NamespaceHost

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from support.runs import build_run
 
-from sfcperf.analysis.correlate import CorrelateAnalysis
+from sfcperf.analysis.telemetry import CorrelateAnalysis
 from sfcperf.report import ReportPublisher
 from sfcperf.report.telemetry_analyses import correlations
 from sfcperf.workflow.defaults import with_defaults

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from support.runs import RunOptions, build_run
 
-from sfcperf.analysis.telemetry_steady import SteadyAnalysis
+from sfcperf.analysis.telemetry import SteadyAnalysis
 from sfcperf.presentation.units import Scale
 from sfcperf.report import ReportPublisher
 from sfcperf.report.result_tables import details, results

@@ -32,8 +32,8 @@ def test_defaults_are_filled_in(load: Load) -> None:
         ([{"analysis": "relate", "ordr": 2}], "/analyses/0/ordr", "ordr"),
         ([{"analysis": "relate", "order": 0}], "/analyses/0/order", "0"),
         ([{"order": 1}], "/analyses/0", "analysis"),
-        ([{"analysis": "relate"}, {"analysis": "relate"}], "/analyses/1/analysis", "already"),
-        ([{"analysis": "relate", "order": "${n}"}], "/analyses/0/order", "does not vary"),
+        ([{"analysis": "relate"}, {"analysis": "relate"}], "/analyses/1/analysis", "duplicate"),
+        ([{"analysis": "relate", "order": "${n}"}], "/analyses/0/order", "this is the same"),
         ({"analysis": "relate"}, "/analyses", "must be a list"),
     ],
 )

@@ -18,8 +18,7 @@ from sfcperf import plugins
 from sfcperf.control.resolved import resolved
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Workflow
-from sfcperf.workflow.plan import visits
-from sfcperf.workflow.plan_document import plan_document
+from sfcperf.workflow.plan import plan_document, visits
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -37,7 +37,7 @@ def test_another_protocol_is_refused_with_what_is_allowed(refused: Any) -> None:
 def test_another_port_is_refused_with_what_is_allowed(refused: Any) -> None:
     error = refused(chain=chain(ip_proto="tcp", destination_port=80), probes=[stream()])
     assert pointers(error) == {"/probes/0"}
-    assert "sends to port 5201, but only what goes to port 80 enters the chain" in error.message
+    assert "sends to port 5201, but only packets to port 80 enter the chain" in error.message
     assert error.allowed == '"port": 80, or /chain/classifier/match/destination_port 5201'
 
 
@@ -59,7 +59,7 @@ def test_what_enters_or_may_enter_is_loaded(
     assert load(chain=chain(**match), probes=[probe])
 
 
-def test_a_chain_of_no_functions_has_nothing_to_go_past(load: Any, refused: Any) -> None:
+def test_a_chain_of_no_functions_has_nothing_to_bypass(load: Any, refused: Any) -> None:
     assert load(chain=chain(0, ip_proto="udp"), probes=[stream()])
     lengths = {"factors": {"n": [0, 1]}, "chain": chain("${n}", ip_proto="udp")}
     assert pointers(refused(**lengths, probes=[stream()])) == {"/probes/0"}
@@ -72,7 +72,7 @@ def test_an_address_outside_of_the_prefix_is_refused(
     endpoints = {endpoint: {"address": "10.1.0.5"}}
     error = refused(endpoints=endpoints, chain=chain(**{key: "10.2.0.0/16"}))
     assert pointers(error) == {f"/chain/classifier/match/{key}"}
-    assert error.allowed == "a prefix that holds 10.1.0.5"
+    assert error.allowed == "a prefix that contains 10.1.0.5"
     assert load(endpoints=endpoints, chain=chain(**{key: "10.1.0.0/16"}))
     assert load(endpoints=endpoints, chain=chain(0, **{key: "10.2.0.0/16"}))
     assert load(chain=chain(**{key: "10.2.0.0/16"}))

@@ -70,7 +70,7 @@ def test_levels_that_are_objects_are_shown_by_their_name(load: Any) -> None:
     [
         ({"chain": CHAIN, "factors": {"m": [1]}}, "/chain/functions/0/count", "no factor 'n'"),
         ({"factors": {"n": [1]}}, "/factors/n", "not used"),
-        ({"topology": "${", "factors": {}}, "/topology", "without its"),
+        ({"topology": "${", "factors": {}}, "/topology", "without a closing"),
         ({"topology": "${}"}, "/topology", "no factor ''"),
         (
             {"design": {"seed": "${n}"}, "factors": {"n": [1]}},
@@ -79,12 +79,12 @@ def test_levels_that_are_objects_are_shown_by_their_name(load: Any) -> None:
         ),
         ({"description": "${n}", "chain": CHAIN, "factors": {"n": [1]}}, "/description", "cannot"),
         ({"chain": CHAIN, "factors": {"n": [1, "${n}"]}}, "/factors/n/1", "cannot be used here"),
-        ({"chain": CHAIN, "factors": {"n": [1, 2, 1.0]}}, "/factors/n/2", "there already"),
-        ({"chain": CHAIN, "factors": {"n": [1, "1"]}}, "/factors/n/1", "there already"),
+        ({"chain": CHAIN, "factors": {"n": [1, 2, 1.0]}}, "/factors/n/2", "duplicate"),
+        ({"chain": CHAIN, "factors": {"n": [1, "1"]}}, "/factors/n/1", "duplicate"),
         (
             {"topology": "${t}", "factors": {"t": ["T1", {"name": "T1", "nodes": {"a": {}}}]}},
             "/factors/t/1",
-            "there already",
+            "duplicate",
         ),
     ],
 )

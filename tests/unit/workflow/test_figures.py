@@ -44,7 +44,7 @@ def test_defaults(load: Any) -> None:
         ({"metric": "rtt"}, "/figures/0/metric", "no metric", "'rtt_us'"),
         ({"x": "m"}, "/figures/0/x", "no factor 'm'", ""),
         ({"series": "u"}, "/figures/0/series", "no factor 'u'", ""),
-        ({"series": "n"}, "/figures/0/series", "on the x axis already", ""),
+        ({"series": "n"}, "/figures/0/series", "already on the x axis", ""),
         ({"x": "t", "series": "n", "fit": "linear"}, "/figures/0/fit", "not all numbers", ""),
         (
             {"series": None, "fit": "linear"},
@@ -98,8 +98,8 @@ def test_lines_of_probes_and_monitors(load: Any) -> None:
     [
         ({"y_label": None}, "/figures/0", "'y_label' is missing"),
         ({"lines": None}, "/figures/0", "'probe' is missing"),
-        ({"probe": "echo"}, "/figures/0/probe", "each of the `lines` says its own"),
-        ({"series": "t"}, "/figures/0/series", "each of the `lines` says its own"),
+        ({"probe": "echo"}, "/figures/0/probe", "set it in each of the `lines` instead"),
+        ({"series": "t"}, "/figures/0/series", "set it in each of the `lines` instead"),
         ({"kind": "ecdf"}, "/figures/0/kind", "draws no distributions"),
         ({"fit": "linear"}, "/figures/0/fit", "has no fitted line"),
         ({"x": "line"}, "/figures/0/x", "no factor 'line'"),
@@ -120,7 +120,7 @@ def test_mistakes_of_figures_with_lines(
     [
         ({"probe": "eco"}, "probe", "no probe labelled"),
         ({"metric": "rtt"}, "metric", "no metric 'rtt'"),
-        ({"name": "seen"}, "name", "is there already"),
+        ({"name": "seen"}, "name", "duplicate"),
     ],
 )
 def test_mistakes_of_a_line(refused: Any, line: dict[str, Any], key: str, message: str) -> None:

@@ -50,7 +50,7 @@ def test_later_overrides_win_and_the_document_is_what_is_run(load: Any) -> None:
         ("=1", "not PATH=VALUE"),
         ("design..rounds=1", "empty"),
         ("/=1", "empty"),
-        ("desing.rounds=1", "it has no 'desing'"),
+        ("desing.rounds=1", "the workflow has no 'desing'"),
         ("probes.1.count=1", "/probes exists, but it is a list of 1"),
         ("probes.-1.count=1", "a list of 1"),
         ("probes.x=1", "a list of 1"),
@@ -62,7 +62,7 @@ def test_later_overrides_win_and_the_document_is_what_is_run(load: Any) -> None:
         ("name=\x00", "control character"),
         ("presets.short={}", "cannot be changed"),
         ("preset.short=1", "cannot be changed"),
-        ('design={"a": 1, "a": 2}', "twice"),
+        ('design={"a": 1, "a": 2}', "duplicate key"),
     ],
 )
 def test_overrides_without_a_place(load: Any, override: str, message: str) -> None:

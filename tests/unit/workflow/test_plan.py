@@ -11,9 +11,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from sfcperf.control.resolved import resolved
-from sfcperf.workflow import estimate
-from sfcperf.workflow.plan import visits
-from sfcperf.workflow.plan_document import plan_document
+from sfcperf.workflow import plan as plans
+from sfcperf.workflow.plan import plan_document, visits
 
 VARIED: dict[str, Any] = {
     "factors": {"n": list(range(8))},
@@ -81,9 +80,9 @@ def test_the_document_fits_its_schema(load: Any, stop: Any) -> None:
 def test_the_estimate_adds_up(load: Any) -> None:
     workflow = load(**VARIED, design={"rounds": 2, "warmup_rounds": 1})
     every = chain(visits(workflow, 1, warmup=True), visits(workflow, 1), visits(workflow, 2))
-    assert estimate.workflow_s(workflow) == pytest.approx(sum(map(estimate.visit_s, every)))
+    assert plans.workflow_s(workflow) == pytest.approx(sum(map(plans.visit_s, every)))
     probe = workflow.scenarios[0].probes[0]
-    assert estimate.probe_s(probe) == pytest.approx(estimate.TRIAL_S + 2.0)
+    assert plans.probe_s(probe) == pytest.approx(plans.TRIAL_S + 2.0)
     longest = workflow.scenarios[7]
-    more = estimate.deploy_s(longest) - estimate.deploy_s(workflow.scenarios[0])
-    assert more == pytest.approx(7 * estimate.DEPLOY_FUNCTION_S)
+    more = plans.deploy_s(longest) - plans.deploy_s(workflow.scenarios[0])
+    assert more == pytest.approx(7 * plans.DEPLOY_FUNCTION_S)

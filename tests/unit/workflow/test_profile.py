@@ -91,11 +91,11 @@ def test_contradictions_are_refused(run_with: Profiled, options: dict[str, Any],
         ({"driver": "local", "config": {"dataplane": "x"}}, "/config/dataplane", "not known"),
         ({"driver": "local", "conifg": {}}, "/conifg", "not known"),
         ({"driver": "local", "config": []}, "/config", "must be an object"),
-        ({"driver": 7}, "/driver", "must be a text"),
+        ({"driver": 7}, "/driver", "must be a string"),
         ({}, "as a whole", "'driver' is missing"),
-        ('{"driver": "local", "driver": "lab"}', "/driver", "there twice"),
-        ({"driver": "lab", "config": {"site": "http://me:word@x"}}, "/config/site", "a secret"),
-        ({"driver": "lab", "config": {"password": "x"}}, "/config/password", "a secret"),
+        ('{"driver": "local", "driver": "lab"}', "/driver", "duplicate key"),
+        ({"driver": "lab", "config": {"site": "http://me:word@x"}}, "/config/site", "secrets"),
+        ({"driver": "lab", "config": {"password": "x"}}, "/config/password", "secrets"),
         ({"driver": "lab", "config": {"a": [{"auth_token": 1}]}}, "/config/a/0/auth_token", "secr"),
     ],
 )
@@ -133,7 +133,7 @@ def test_the_infrastructure_alone() -> None:
 
 
 def test_of_the_infrastructure_alone_nothing_else_can_be_set() -> None:
-    with pytest.raises(InputError, match="no workflow here"):
+    with pytest.raises(InputError, match="without a workflow"):
         infrastructure(["design.rounds=1"], "lab", None)
     with pytest.raises(WorkflowError) as refused:
         infrastructure([f"infrastructure.config.{key}=x" for key in ("site", "sight")], "lab", None)

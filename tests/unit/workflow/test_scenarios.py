@@ -115,12 +115,12 @@ def test_resources_come_from_the_workflow_then_the_descriptor(load: Any, tmp_pat
         (
             {"topology": {**TWO, "links": [{"between": ["a", "a"]}]}},
             "/topology/links/0/between",
-            "with itself",
+            "two different nodes",
         ),
         (
             {"topology": {**TWO, "links": [{"between": ["a", "b"]}, {"between": ["b", "a"]}]}},
             "/topology/links/1/between",
-            "linked already",
+            "already linked",
         ),
         ({"endpoints": {"client": {"node": "node2"}}}, "/endpoints/client/node", "no node"),
         ({"vnfs": {"fwd": {"type": "copier", "node": "node2"}}}, "/vnfs/fwd/node", "no node"),
@@ -150,8 +150,8 @@ def test_resources_come_from_the_workflow_then_the_descriptor(load: Any, tmp_pat
             "not an IPv4 prefix",
         ),
         ({"probes": [{"probe": "echo"}, {"probe": "echo", "count": 1}]}, "/probes/1", "2 probes"),
-        ({"monitors": [{"monitor": "watch"}] * 2}, "/monitors/1/monitor", "there already"),
-        ({"publish": [{"to": "report"}] * 2}, "/publish/1/to", "there already"),
+        ({"monitors": [{"monitor": "watch"}] * 2}, "/monitors/1/monitor", "duplicate"),
+        ({"publish": [{"to": "report"}] * 2}, "/publish/1/to", "duplicate"),
         (
             {"design": {"rounds": 9, "stop_when": {"relative_half_width": 0.1, "max_rounds": 8}}},
             "/design/stop_when/max_rounds",

@@ -20,8 +20,7 @@ from support.workflow_plugins import (
 
 from sfcperf import plugins
 from sfcperf.errors import EnvironmentLacks, SfcperfError
-from sfcperf.workflow.load import effective_schema
-from sfcperf.workflow.schema import base_schema
+from sfcperf.workflow.schema import base_schema, effective_schema
 from sfcperf.workflow.varying import with_references
 
 
@@ -136,8 +135,8 @@ def test_a_plugin_with_a_wrong_schema_or_a_clash_is_named(
         ({"probe": []}, "/probe", "not known", "probes"),
         ({"sfcperf": 2}, "/sfcperf", "must be 1, not 2", "Version"),
         ({"name": None}, "", "'name' is missing", ""),
-        ({"name": "../etc"}, "/name", "right form", "letters"),
-        ({"name": ""}, "/name", "right form", "letters"),
+        ({"name": "../etc"}, "/name", "required pattern", "letters"),
+        ({"name": ""}, "/name", "required pattern", "letters"),
         ({"probes": []}, "/probes", "at least 1", ""),
         ({"probes": [{"probe": "ecco"}]}, "/probes/0/probe", "not known", "'echo'"),
         ({"probes": [{"probe": "echo", "cuont": 1}]}, "/probes/0/cuont", "not known", "'count'"),
@@ -145,7 +144,7 @@ def test_a_plugin_with_a_wrong_schema_or_a_clash_is_named(
         ({"probes": [{"probe": "echo", "count": 0}]}, "/probes/0/count", "at least 1", ""),
         ({"probes": [{"probe": "echo", "count": True}]}, "/probes/0/count", "not true", ""),
         ({"probes": [{"probe": "echo", "size": -1}]}, "/probes/0/size", "at least 0", "Size"),
-        ({"probes": [{"probe": "echo", "name": "a b"}]}, "/probes/0/name", "right form", ""),
+        ({"probes": [{"probe": "echo", "name": "a b"}]}, "/probes/0/name", "required pattern", ""),
         ({"probes": [{"count": 1}]}, "/probes/0", "'probe' is missing", "Name of the probe"),
         (
             {"probes": [{"probe": "stream", "rate_bps": "max"}]},
@@ -175,7 +174,7 @@ def test_a_plugin_with_a_wrong_schema_or_a_clash_is_named(
             "not known",
             "dataplane",
         ),
-        ({"vnfs": {"a b": {"type": "copier"}}}, "/vnfs/a b", "right form", ""),
+        ({"vnfs": {"a b": {"type": "copier"}}}, "/vnfs/a b", "required pattern", ""),
         (
             {"vnfs": {"fwd": {"type": "copier", "knobs": {"batch": 65}}}},
             "/vnfs/fwd/knobs/batch",

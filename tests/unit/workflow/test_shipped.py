@@ -15,9 +15,11 @@ from jsonschema import Draft202012Validator
 
 from sfcperf import plugins
 from sfcperf.report.verdict import MIN_TRIALS
-from sfcperf.workflow import estimate, pointer
+from sfcperf.workflow import plan as plans
+from sfcperf.workflow import pointer
 from sfcperf.workflow.expand import VARYING
-from sfcperf.workflow.load import effective_schema, load_document, load_workflow
+from sfcperf.workflow.load import load_document, load_workflow
+from sfcperf.workflow.schema import effective_schema
 from sfcperf.workflow.vnfd import read_descriptor
 
 WORKFLOWS = Path(__file__).parents[3] / "workflows"
@@ -45,7 +47,7 @@ def test_it_loads_and_its_kept_document_is_the_same(file: Path) -> None:
 @pytest.mark.parametrize(("file", "preset"), PRESETS, ids=named)
 def test_each_preset_loads_and_is_shorter(file: Path, preset: str) -> None:
     short = load_workflow(file, overrides=(f"preset={preset}",))
-    assert estimate.workflow_s(short) < estimate.workflow_s(load_workflow(file))
+    assert plans.workflow_s(short) < plans.workflow_s(load_workflow(file))
     assert short.design.rounds >= MIN_TRIALS
 
 
@@ -96,7 +98,7 @@ def test_there_is_a_short_variant_of_each() -> None:
 def test_quickstart_fits_in_its_time() -> None:
     workflow = load_workflow(WORKFLOWS / "quickstart.json")
     assert [len(s.chain.functions) for s in workflow.scenarios] == [0, 1, 2]
-    assert estimate.workflow_s(workflow) <= 75
+    assert plans.workflow_s(workflow) <= 75
 
 
 def test_fig8_is_that_of_the_paper() -> None:

@@ -116,7 +116,7 @@ def test_what_is_the_same_for_the_whole_run_does_not_vary(
         ({"a": {}}, "/variants", "at least 2"),
         ([], "/variants", "must be an object"),
         ({"a": {}, "b": []}, "/variants/b", "must be an object"),
-        ({"a": {}, "b c": {}}, "/variants/b c", "form"),
+        ({"a": {}, "b c": {}}, "/variants/b c", "required pattern"),
         ({"a": {}, "b": {"": 1}}, "/variants/b/", "at least 1"),
         ({"a": {}, "b": {"chain..x": 1}}, "/variants/b/chain..x", "empty"),
         (

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from support.tiers import examples
 
-from sfcperf.analysis.comparison.ranks import MOST_EXACT, RankSum, SignedRank
+from sfcperf.analysis.two_sample.ranks import MOST_EXACT, RankSum, SignedRank
 
 # Few distinct values: ties in most examples. Quarters are exact as floats.
 tied = st.integers(0, 7).map(lambda number: number / 4)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfcperf.analysis.comparison.rank_power import rank_power
-from sfcperf.analysis.comparison.samplesize import Observed, least_for, needed
+from sfcperf.analysis.two_sample.rank_power import rank_power
+from sfcperf.analysis.two_sample.sample_size import Observed, least_trials, needed
 
 BOUNDS = (log1p(-0.05), log1p(0.05))
 
@@ -69,7 +69,7 @@ def test_enough_for_equivalence(paired: bool) -> None:
     [(0.05, False, 4), (0.05, True, 6), (0.05 / 12, False, 6), (0.05 / 12, True, 9)],
 )
 def test_the_least_that_a_rank_test_can_do_with(alpha: float, paired: bool, n: int) -> None:
-    assert least_for(alpha, paired) == n
+    assert least_trials(alpha, paired) == n
     assert rank_power(n - 1, 100, alpha, paired) == 0
     assert rank_power(n, 100, alpha, paired) == 1
 

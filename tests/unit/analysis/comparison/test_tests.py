@@ -1,4 +1,4 @@
-"""t tests, TOST, Holm and effect sizes: scipy, statsmodels and brute force are the judges."""
+"""t tests, TOST, Holm and effect sizes against scipy, statsmodels and brute force."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import ttost_ind, ttost_paired
 
-from sfcperf.analysis.comparison.effect import cliffs_delta, hedges_g, rank_biserial
-from sfcperf.analysis.comparison.equivalence import tost_p
-from sfcperf.analysis.comparison.holm import at_most, holm
-from sfcperf.analysis.comparison.ranks import RankSum
-from sfcperf.analysis.comparison.student import PairedT, WelchT
+from sfcperf.analysis.statistics import at_most, holm
+from sfcperf.analysis.two_sample import PairedT, WelchT, cliffs_delta, hedges_g, rank_biserial
+from sfcperf.analysis.two_sample.ranks import RankSum
 
 quarters = st.integers(0, 20).map(lambda number: number / 4)
 
@@ -34,9 +31,9 @@ def test_t_tests_are_scipys(seed: int) -> None:
 
 def test_a_t_test_without_dispersion_claims_nothing() -> None:
     assert WelchT([5, 5, 5], [6, 6, 6]).p is None
-    assert tost_p(WelchT([5, 5, 5], [5.01, 5.01, 5.01]), -1, 1) is None
+    assert WelchT([5, 5, 5], [5.01, 5.01, 5.01]).tost_p(-1, 1) is None
     assert WelchT([5, 5, 5], [5, 5, 5]).p == 1
-    assert tost_p(WelchT([5, 5, 5], [5, 5, 5]), -1, 1) == 0
+    assert WelchT([5, 5, 5], [5, 5, 5]).tost_p(-1, 1) == 0
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -44,9 +41,9 @@ def test_tost_by_t_is_statsmodels(seed: int) -> None:
     random = np.random.default_rng(seed)
     a, b = random.normal(10, 1, 8), random.normal(10.2, 2, 8)
     judge = ttost_ind(b, a, -1, 1.5, usevar="unequal")[0]
-    assert tost_p(WelchT(a.tolist(), b.tolist()), -1, 1.5) == pytest.approx(judge)
+    assert WelchT(a.tolist(), b.tolist()).tost_p(-1, 1.5) == pytest.approx(judge)
     judge = ttost_paired(b, a, -1, 1.5)[0]
-    assert tost_p(PairedT(a.tolist(), b.tolist()), -1, 1.5) == pytest.approx(judge)
+    assert PairedT(a.tolist(), b.tolist()).tost_p(-1, 1.5) == pytest.approx(judge)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -57,12 +54,16 @@ def test_tost_by_ranks_is_two_tests_of_scipy(seed: int) -> None:
         stats.mannwhitneyu(b, a - 1, alternative="greater", method="exact").pvalue,
         stats.mannwhitneyu(b, a + 1.5, alternative="less", method="exact").pvalue,
     )
-    assert tost_p(RankSum(a, b), -1, 1.5) == pytest.approx(max(sides))
+    assert RankSum(a, b).tost_p(-1, 1.5) == pytest.approx(max(sides))
 
 
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
-def test_holm_is_statsmodels(p_values: list[float]) -> None:
-    assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1].tolist())
+@given(st.lists(st.floats(0, 1), max_size=20))
+def test_holm_by_its_definition(p_values: list[float]) -> None:
+    """The k-th smallest of m is multiplied by m - k + 1, and never below the one before."""
+    ascending = sorted(p_values)
+    steps = [min(1.0, (len(p_values) - k) * p) for k, p in enumerate(ascending)]
+    expected = [max(steps[: ascending.index(p) + 1]) for p in p_values]
+    assert holm(p_values) == pytest.approx(expected)
 
 
 def test_at_most_forgives_rounding_only() -> None:

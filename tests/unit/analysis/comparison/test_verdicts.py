@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from support.comparisons import NOISE, RTT, case, family, row
 
-from sfcperf.analysis.comparison.judge import judge
-from sfcperf.analysis.comparison.options import Options
+from sfcperf.analysis.comparison import Options
+from sfcperf.analysis.comparison.evaluation import evaluate
 from sfcperf.errors import InputError
 
 STEPS = np.linspace(0.99, 1.01, 8)
@@ -97,12 +97,12 @@ def test_no_trial_or_one_is_no_error(values: list[float]) -> None:
 def test_rows_that_no_outcome_could_decide_cost_the_others_nothing() -> None:
     good = case(100 * STEPS, 110 * STEPS)
     hopeless = [case([100, 101, 102], [103, 104, 105])] * 50
-    found = judge([good, *hopeless], Options(), sizes=False)
+    found = evaluate([good, *hopeless], Options(), sizes=False)
     assert found[0].family == 1
     assert found[0].p_holm == found[0].p
     secondary = replace(RTT, primary=False)
     others = [case(100 * STEPS, 101 * STEPS, metric=secondary) for _ in range(5)]
-    found = judge([good, good, *others], Options(), sizes=False)
+    found = evaluate([good, good, *others], Options(), sizes=False)
     assert [r.family for r in found] == [2, 2, 5, 5, 5, 5, 5]
 
 

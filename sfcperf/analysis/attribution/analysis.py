@@ -1,0 +1,157 @@
+"""The analysis `attribution`: attribution.json.
+
+The trial is the unit of replication: samples within a trial are averaged first, intervals are over
+the means of trials. The residual is taken per trial (end-to-end minus the sum of the VNFs), so that
+variation that both share does not widen it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+from sfcperf.analysis.attribution.estimates import Described, Estimate, Estimator
+from sfcperf.analysis.attribution.path_times import (
+    ROUND_TRIP,
+    RTT,
+    PathTimes,
+    path_times,
+)
+from sfcperf.analysis.attribution.remarks import remarks
+from sfcperf.analysis.base import NO_PARAMETERS, Analysis
+from sfcperf.analysis.planned import confidence_of, first_look_of
+from sfcperf.analysis.statistics import LOOKS_METHOD, MEAN_METHOD
+from sfcperf.results.store import RunStore
+
+_FROM_DELAY = "first ingress to last egress, by pptmon's metric delay"
+_FROM_PROBE = f"{RTT} of the probe"
+
+
+@dataclass(frozen=True)
+class FunctionShare:
+    """Time of one VNF."""
+
+    name: str
+    type: str
+    """Empty if the run folder does not say it."""
+    seen: bool
+    """Whether pptmon can observe it; if not, its time is in the residual."""
+    time: Described | None
+    """None for a VNF without samples."""
+    captured: Estimate | None
+    """Mean time of all packets by captures; None without the monitor `transit-time`."""
+    difference: Estimate | None
+    """Reported minus captured, per trial."""
+
+
+@dataclass(frozen=True)
+class PathAttribution:
+    """Times of one scenario along one path while one probe measured."""
+
+    scenario_id: str
+    scenario: Mapping[str, Any]
+    label: str
+    path: str
+    functions: tuple[FunctionShare, ...]
+    """In chaining order."""
+    sum: Estimate | None
+    """Of the VNFs that are seen; None if no trial has samples of all of them."""
+    end_to_end: Described | None
+    end_to_end_source: str
+    """How it was measured; empty without it."""
+    residual: Estimate | None
+    """End-to-end minus sum."""
+    remarks: tuple[str, ...]
+
+
+class AttributionAnalysis(Analysis):
+    """Writes attribution.json if the monitor pptmon observed packets: per scenario and probe the
+    mean processing time of each VNF, their sum, the end-to-end time where it was measured, and the
+    residual between them. Every run is analysed; a workflow need not ask for it."""
+
+    name: ClassVar[str] = "attribution"
+    title: ClassVar[str] = "Delay per VNF: pptmon's processing times against end-to-end"
+    parameters: ClassVar[Mapping[str, Any]] = NO_PARAMETERS
+
+    def analyse(self, run: RunStore) -> Mapping[str, Any]:
+        """The document of attribution.json, which is written unless it has no paths."""
+        confidence, first_look = confidence_of(run), first_look_of(run)
+        estimator = Estimator(confidence, first_look)
+        times = list(path_times(run))
+        chains = _chains(run) if times else {}
+        document = {
+            "run_id": run.run_id,
+            "confidence": confidence,
+            "method": MEAN_METHOD if first_look is None else LOOKS_METHOD,
+            "paths": [asdict(_attribution(path, chains, estimator)) for path in times],
+        }
+        if times:
+            run.write_attribution(document)
+        return document
+
+
+def _attribution(
+    times: PathTimes, chains: Mapping[str, Mapping[str, str]], estimator: Estimator
+) -> PathAttribution:
+    """`chains`: scenario id -> VNFs in order, with their types."""
+    record = times.trials[0].record
+    functions = tuple(_functions(times, chains.get(record.scenario_id, {}), estimator))
+    seen = [function.name for function in functions if function.seen]
+    complete = [t for t in times.trials if seen and t.functions.keys() >= set(seen)]
+    sums = [(t, sum(t.functions.values())) for t in complete]
+    residuals = [t.end_to_end - total for t, total in sums if t.end_to_end is not None]
+    residual = estimator.estimate(residuals)
+    known = [trial for trial in times.trials if trial.end_to_end is not None]
+    end_to_end = estimator.described(
+        [trial.end_to_end for trial in known if trial.end_to_end is not None],
+        [value for trial in known for value in trial.end_to_end_samples],
+    )
+    source = _FROM_PROBE if times.path == ROUND_TRIP else _FROM_DELAY
+    return PathAttribution(
+        scenario_id=record.scenario_id,
+        scenario=record.scenario,
+        label=record.label,
+        path=times.path,
+        functions=functions,
+        sum=estimator.estimate([total for _, total in sums]),
+        end_to_end=end_to_end,
+        end_to_end_source=source if end_to_end is not None else "",
+        residual=residual,
+        remarks=tuple(remarks(times, seen, residual, end_to_end)),
+    )
+
+
+def _functions(
+    times: PathTimes, chain: Mapping[str, str], estimator: Estimator
+) -> Iterator[FunctionShare]:
+    observed = {name for trial in times.trials for name in trial.functions}
+    unseen = {name for trial in times.trials for name in trial.unseen}
+    for name in [*chain, *sorted((observed | unseen) - chain.keys())]:
+        trials = [trial for trial in times.trials if name in trial.functions]
+        compared = [trial for trial in trials if name in trial.captured]
+        yield FunctionShare(
+            name=name,
+            type=chain.get(name, ""),
+            seen=name not in unseen,
+            time=estimator.described(
+                [trial.functions[name] for trial in trials],
+                [value for trial in trials for value in trial.samples.get(name, ())],
+            ),
+            captured=estimator.estimate(
+                [trial.captured[name] for trial in times.trials if name in trial.captured]
+            ),
+            difference=estimator.estimate(
+                [trial.functions[name] - trial.captured[name] for trial in compared]
+            ),
+        )
+
+
+def _chains(run: RunStore) -> dict[str, dict[str, str]]:
+    """Scenario id -> VNF -> its type, in chaining order, from plan.json."""
+    resolved = run.plan().get("resolved")
+    chains: dict[str, dict[str, str]] = {}
+    for scenario_id, scenario in resolved.items() if isinstance(resolved, dict) else ():
+        functions = scenario.get("chain", {}).get("functions", [])
+        chains[scenario_id] = {str(f["name"]): str(f["type"]) for f in functions}
+    return chains

@@ -1,0 +1,139 @@
+"""What pptmon observed in the valid trials of a run: input of the attribution."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+
+from sfcperf.passive.pptmon_observations import CHAIN, END_TO_END, PROCESSING_TIME, VISIBLE
+from sfcperf.passive.transit_time import CAPTURED
+from sfcperf.results.records import TrialRecord
+from sfcperf.results.store import RunStore
+from sfcperf.results.telemetry import read_metrics
+from sfcperf.results.trial_values import trial_means
+
+RTT = "rtt_us"
+"""Metric of probes whose packets are answered: ping."""
+ROUND_TRIP = "round trip"
+_CAPTURED_MEAN = f"{CAPTURED.removesuffix('_us')}_mean_us"
+_PREFIXES = {"forward": "", "reverse": "reverse_"}
+_COUNTS = ("truncated", "saturated", "incomplete")
+
+Values = Mapping[tuple[str, str], Sequence[float]]
+"""(Source, metric) -> observations of one trial."""
+
+
+@dataclass(frozen=True)
+class TrialTimes:
+    """Times of one trial along one path, in us."""
+
+    record: TrialRecord
+    functions: Mapping[str, float]
+    """Mean processing time of each VNF that was in a sample."""
+    samples: Mapping[str, Sequence[float]]
+    """The samples of these means; empty on the round trip, which adds two means."""
+    end_to_end: float | None
+    """Mean; None if it was not measured."""
+    end_to_end_samples: Sequence[float]
+    captured: Mapping[str, float]
+    """Mean over all packets, by captures on both sides of a VNF."""
+    counts: Mapping[str, int]
+    """Samples that do not cover the whole path, by reason; `samples`: all."""
+    unseen: frozenset[str] = field(default_factory=frozenset)
+    """VNFs whose packets pass no tc hook."""
+
+
+@dataclass(frozen=True)
+class PathTimes:
+    """The trials of one probe in one scenario, along one path."""
+
+    path: str
+    """`forward`, `reverse`, ROUND_TRIP."""
+    trials: tuple[TrialTimes, ...]
+
+
+def path_times(run: RunStore) -> Iterator[PathTimes]:
+    """Per scenario and probe. Raises InputError if the run folder is damaged."""
+    observed = _observed(run)
+    groups: defaultdict[tuple[str, str], list[TrialRecord]] = defaultdict(list)
+    for record in run.trials():
+        if record.status == "valid" and record.trial_id in observed:
+            groups[record.scenario_id, record.label].append(record)
+    # Scenarios in the order of the plan; trials may have run in another.
+    for _, records in sorted(groups.items()):
+        along = {
+            path: tuple(_trial(record, observed[record.trial_id], path) for record in records)
+            for path in _PREFIXES
+        }
+        for path, trials in along.items():
+            if any(trial.counts["samples"] for trial in trials):
+                yield PathTimes(path, trials)
+        both = [_round_trip(*pair) for pair in zip(*along.values(), strict=True)]
+        if any(trial.functions and trial.end_to_end is not None for trial in both):
+            yield PathTimes(ROUND_TRIP, tuple(both))
+
+
+def _observed(run: RunStore) -> dict[str, Values]:
+    """Trial -> its observations, for trials that pptmon monitored."""
+    if not run.telemetry_path.is_file():
+        return {}
+    counts = [f"pptmon_{way}{name}" for way in _PREFIXES.values() for name in _count_names()]
+    of_packets = (PROCESSING_TIME, END_TO_END, _CAPTURED_MEAN)
+    times = [f"{way}{name}" for way in _PREFIXES.values() for name in of_packets]
+    observed: defaultdict[str, defaultdict[tuple[str, str], list[float]]]
+    observed = defaultdict(lambda: defaultdict(list))
+    table = read_metrics(run.telemetry_path, [VISIBLE, *counts, *times])
+    columns = (table[name].to_pylist() for name in ("trial_id", "source", "metric", "value"))
+    for trial_id, source, metric, value in zip(*columns, strict=True):
+        observed[trial_id][source, metric].append(value)
+    return {
+        trial_id: values
+        for trial_id, values in observed.items()
+        if any(metric == VISIBLE for _, metric in values)
+    }
+
+
+def _count_names() -> list[str]:
+    return ["samples", *(f"{reason}_samples" for reason in _COUNTS)]
+
+
+def _trial(record: TrialRecord, values: Values, path: str) -> TrialTimes:
+    prefix = _PREFIXES[path]
+
+    def of(metric: str) -> dict[str, Sequence[float]]:
+        return {s: v for (s, name), v in values.items() if name == f"{prefix}{metric}"}
+
+    def count(name: str) -> int:
+        return round(sum(values.get((CHAIN, f"pptmon_{prefix}{name}"), ())))
+
+    samples = of(PROCESSING_TIME)
+    end_to_end = values.get((CHAIN, f"{prefix}{END_TO_END}"), ())
+    return TrialTimes(
+        record=record,
+        functions={name: fmean(times) for name, times in samples.items()},
+        samples=samples,
+        end_to_end=fmean(end_to_end) if end_to_end else None,
+        end_to_end_samples=end_to_end,
+        captured={name: fmean(times) for name, times in of(_CAPTURED_MEAN).items()},
+        counts={name: count(name) for name in _count_names()},
+        unseen=frozenset(s for (s, name), v in values.items() if name == VISIBLE and not any(v)),
+    )
+
+
+def _round_trip(forward: TrialTimes, reverse: TrialTimes) -> TrialTimes:
+    """Both directions of answered packets, with the round-trip time of the trial's probe."""
+    both = forward.functions.keys() & reverse.functions.keys()
+    same = both == forward.functions.keys() | reverse.functions.keys()
+    captured = forward.captured.keys() & reverse.captured.keys()
+    return TrialTimes(
+        record=forward.record,
+        functions={n: forward.functions[n] + reverse.functions[n] for n in both} if same else {},
+        samples={},
+        end_to_end=trial_means(forward.record).get(RTT),
+        end_to_end_samples=[s["value"] for s in forward.record.samples if s["metric"] == RTT],
+        captured={name: forward.captured[name] + reverse.captured[name] for name in captured},
+        counts={name: forward.counts[name] + reverse.counts[name] for name in forward.counts},
+        unseen=forward.unseen,
+    )

@@ -1,0 +1,73 @@
+"""Warnings about an attribution, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sfcperf.analysis.attribution.estimates import Estimate
+from sfcperf.analysis.attribution.path_times import ROUND_TRIP, PathTimes
+
+
+def remarks(
+    times: PathTimes, seen: Sequence[str], residual: Estimate | None, end_to_end: object | None
+) -> Iterator[str]:
+    """The most important first."""
+    yield from _of_residual(residual)
+    unseen = sorted({name for trial in times.trials for name in trial.unseen})
+    if unseen:
+        are, its = ("is", "its") if len(unseen) == 1 else ("are", "their")
+        yield (
+            f"{', '.join(unseen)} {are} not seen, because packets pass no tc hook there; {its} "
+            "time is in the residual."
+        )
+    without = [name for name in seen if not any(name in t.functions for t in times.trials)]
+    if without:
+        yield f"There is no sum of the chain, because no sample has {', '.join(without)}."
+    if end_to_end is None and times.path != ROUND_TRIP:
+        yield (
+            "No end-to-end time was measured; pptmon measures it in every other sample with "
+            '"metrics": ["time", "delay"].'
+        )
+    yield from _of_samples(times)
+
+
+def _of_residual(residual: Estimate | None) -> Iterator[str]:
+    if residual is None:
+        return
+    low, high = residual.ci_low_us, residual.ci_high_us
+    if low is None or high is None:
+        if residual.mean_us < 0:
+            yield f"{_NEGATIVE} One trial does not show whether that is chance."
+    elif high < 0:
+        yield f"{_NEGATIVE} That is not chance: the interval is below 0."
+    elif low <= 0:
+        sign = "negative, but " if residual.mean_us < 0 else ""
+        yield f"The residual is {sign}not significantly different from 0."
+
+
+_NEGATIVE = (
+    "The residual is negative: the times of the VNFs add up to more than the end-to-end time, "
+    "which was measured with other packets."
+)
+
+
+def _of_samples(times: PathTimes) -> Iterator[str]:
+    total = {
+        name: sum(trial.counts[name] for trial in times.trials) for name in times.trials[0].counts
+    }
+    count = total["samples"]
+    if truncated := total["truncated_samples"]:
+        yield (
+            f"{truncated} of {count} samples are truncated (the packet had no room for another "
+            "VNF); they count for the VNFs that they have."
+        )
+    if saturated := total["saturated_samples"]:
+        yield (
+            f"{saturated} of {count} samples have a time of more than 24 bits (16.8 s); these "
+            "times are left out, so the means are too small."
+        )
+    if incomplete := total["incomplete_samples"]:
+        yield f"{incomplete} of {count} samples lack a VNF although there was room for it."
+    empty = [t.record.trial_id for t in times.trials if not t.functions]
+    if empty:
+        yield f"{len(empty)} of {len(times.trials)} trials have no sample, e.g. {empty[0]}."

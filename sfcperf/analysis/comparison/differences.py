@@ -1,0 +1,95 @@
+"""Differences between runs besides their results: machine, versions, infrastructure, workflow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from sfcperf.analysis.comparison.result import Difference
+from sfcperf.analysis.comparison.sides import Measured
+from sfcperf.errors import InputError
+
+Kind = Literal["host", "versions", "infrastructure", "workflow", "variant"]
+
+_TRANSIENT = frozenset(
+    {
+        "load",
+        "cpu.frequency_khz",
+        "cpu.nominal_mhz",
+        "memory.available_bytes",
+        "memory.swap_used_bytes",
+        "memory.total_bytes",
+    }
+)
+"""Host facts that vary on one machine; a large difference in total memory is reported still."""
+
+_MEMORY_TOLERANCE = 0.02
+_WITHOUT_EFFECT = frozenset({"name", "description", "publish", "figures", "presets", "preset"})
+"""Parts of a workflow that do not affect the measurement."""
+
+
+def differences(baseline: Measured, candidate: Measured) -> list[Difference]:
+    """Conditions other than the candidate itself that may explain different results."""
+    if baseline.is_same_run(candidate):
+        return list(_variants(baseline, candidate))
+    documents: list[tuple[Kind, Any, Any]] = [
+        ("host", _host(baseline, candidate), _host(candidate, baseline)),
+        ("versions", baseline.manifest["versions"], candidate.manifest["versions"]),
+        ("infrastructure", _infrastructure(baseline), _infrastructure(candidate)),
+        ("workflow", _workflow(baseline), _workflow(candidate)),
+    ]
+    found: list[Difference] = []
+    for kind, a, b in documents:
+        flat_a, flat_b = dict(_flat(a)), dict(_flat(b))
+        found += [
+            Difference(candidate.name, kind, name, flat_a.get(name), flat_b.get(name))
+            for name in dict.fromkeys([*flat_a, *flat_b])
+            if flat_a.get(name) != flat_b.get(name)
+        ]
+    return found
+
+
+def _variants(a: Measured, b: Measured) -> Iterator[Difference]:
+    changes = {v["name"]: dict(v["changes"]) for v in a.manifest.get("variants") or ()}
+    of_a, of_b = (changes.get(side.side.variant, {}) for side in (a, b))
+    for name in dict.fromkeys([*of_a, *of_b]):
+        if of_a.get(name) != of_b.get(name):
+            yield Difference(b.name, "variant", name, of_a.get(name), of_b.get(name))
+
+
+def _host(side: Measured, other: Measured) -> dict[str, Any]:
+    host = dict(_flat(side.manifest["host"]))
+    facts = {
+        name: value
+        for name, value in host.items()
+        if name not in _TRANSIENT and name.partition(".")[0] not in _TRANSIENT
+    }
+    mine, theirs = (s.manifest["host"]["memory"]["total_bytes"] for s in (side, other))
+    if abs(mine - theirs) > _MEMORY_TOLERANCE * max(mine, theirs):
+        facts["memory.total_bytes"] = mine
+    return facts
+
+
+def _infrastructure(side: Measured) -> dict[str, Any]:
+    return {"driver": side.manifest["driver"], **side.manifest["infrastructure"]}
+
+
+def _workflow(side: Measured) -> dict[str, Any]:
+    """Empty if the run folder has none: results can still be compared."""
+    try:
+        document = side.side.store.workflow()[0]
+    except InputError:
+        return {}
+    return {name: value for name, value in document.items() if name not in _WITHOUT_EFFECT}
+
+
+def _flat(document: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Leaves by dotted path; lists of plain values are leaves."""
+    if isinstance(document, Mapping):
+        for key, value in document.items():
+            yield from _flat(value, f"{path}.{key}" if path else str(key))
+    elif isinstance(document, list) and any(isinstance(item, Mapping) for item in document):
+        for index, item in enumerate(document):
+            yield from _flat(item, f"{path}.{index}")
+    else:
+        yield path, document

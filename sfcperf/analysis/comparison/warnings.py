@@ -1,0 +1,72 @@
+"""Warnings about a comparison as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sfcperf.analysis.comparison.options import Options
+from sfcperf.analysis.comparison.result import Row
+from sfcperf.analysis.comparison.sides import Measured
+from sfcperf.analysis.planned import first_look_in
+from sfcperf.analysis.statistics import at_most
+from sfcperf.analysis.two_sample import least_trials
+
+
+def warnings(sides: Sequence[Measured], rows: Sequence[Row], options: Options) -> Iterator[str]:
+    """In sentences, the most important first."""
+    for primary in (True, False):
+        yield from _without_power([row for row in rows if row.primary is primary], options)
+    yield from _sequentially_stopped(sides, rows, options)
+    for side in sides:
+        if side.facts.status != "complete":
+            yield f"{side.name} is {side.facts.status}: its later rounds are missing"
+
+
+def _sequentially_stopped(
+    sides: Sequence[Measured], rows: Sequence[Row], options: Options
+) -> Iterator[str]:
+    """The number of rounds was not fixed beforehand, which the tests assume.
+
+    Pairs are robust to it: their sides stop together, and not because of the tested difference
+    (docs/explanation/comparing.md has the simulated rates).
+    """
+    names = [s.name for s in sides if first_look_in(s.manifest.get("design") or {}) is not None]
+    if not names or all(row.paired for row in rows):
+        return
+    runs = f"{', '.join(names)} stopped when the results were precise enough (stop_when)"
+    if options.test == "t":
+        yield (
+            f"{runs}: a t test then finds differences that do not exist about twice as often as "
+            "alpha says (more often with many rows), and its intervals are too narrow; rank tests "
+            "are robust to it"
+        )
+    else:
+        yield (
+            f"{runs}: p-values and intervals do not account for that and are wrong a little more "
+            "often than alpha says (at worst 6.5 % instead of 5 %); this does not affect runs with "
+            "a fixed number of rounds, or variants in one run"
+        )
+
+
+def _without_power(rows: Sequence[Row], options: Options) -> Iterator[str]:
+    """No row of a family could have been called better or worse, whatever was measured."""
+    tests = [row for row in rows if row.p_least is not None]
+    if not tests or options.test == "t":
+        return
+    family = sum(at_most(row.p_least, options.alpha) for row in tests)
+    step = options.alpha / max(1, family)
+    if any(at_most(row.p_least, step) for row in tests):
+        return
+    # If all values are equal, the rows say so.
+    different = [row for row in tests if len({*row.a.values, *row.b.values}) > 1]
+    if not different:
+        return
+    best = min(different, key=lambda row: row.p_least or 0.0)
+    needed = least_trials(options.alpha / len(different), best.paired)
+    rounds = f"{best.n_a} rounds" if best.paired else f"{best.n_a} and {best.n_b} trials"
+    many = f", and {len(different)} rows require {options.alpha / len(different):.2g}"
+    yield (
+        f"no row can be called better or worse: with {rounds} the {best.test} test cannot go below "
+        f"p = {best.p_least:.2g}{many if len(different) > 1 else ''}; use at least {needed} "
+        "rounds, fewer rows (--metric), or --test t if trials are nearly normal"
+    )

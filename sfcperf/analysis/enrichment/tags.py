@@ -1,0 +1,94 @@
+"""Tags, and the files that they come from."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from sfcperf.errors import InputError
+
+SubjectKind = Literal["trial", "source"]
+
+MAX_BYTES = 2**30
+"""Largest file that is read; GeoLite2-City has about 60 MB."""
+
+
+@dataclass(frozen=True)
+class Tag:
+    """A fact from outside the run about a trial or a source of telemetry."""
+
+    subject: SubjectKind
+    id: str
+    """Trial id, or name of the source."""
+    tag: str
+    value: str | int | float | bool
+    file: str
+    """File that it comes from, as the workflow names it."""
+
+
+@dataclass(frozen=True)
+class Matches:
+    """What a file gives."""
+
+    tags: Sequence[Tag]
+    matched: int
+    """Trials or sources that the file has tags for."""
+    unmatched_values: Sequence[str]
+    """Values in this run that are not in the file."""
+    unmatched_rows: Sequence[Mapping[str, Any]] = ()
+    """Rows of a table that match nothing in this run: line and key."""
+
+
+@dataclass(frozen=True)
+class Subjects:
+    """Trials or sources by the texts in the columns that a key names."""
+
+    kind: SubjectKind
+    by_key: Mapping[tuple[str, ...], Sequence[str]]
+    """Texts, in the order of the columns -> ids."""
+    without: int = 0
+    """Trials without a value in one of the columns."""
+
+
+@dataclass(frozen=True)
+class TagFile(ABC):
+    """A file with tags, read and checked."""
+
+    kind: ClassVar[Literal["csv", "mmdb"]]
+    file: str
+    """As the workflow names it."""
+    sha256: str
+    columns: tuple[str, ...]
+    """Columns of trials, or `source`, that its key is matched against."""
+    names: tuple[str, ...]
+    """Tags that it can give."""
+
+    @abstractmethod
+    def match(self, subjects: Subjects) -> Matches:
+        """Tags for the subjects, and what has no match. Raises InputError if the file is
+        damaged."""
+
+
+def read_bytes(folder: Path, file: str) -> bytes:
+    """Content of a file, relative to the workflow's folder. Raises InputError."""
+    path = folder / file
+    try:
+        if path.is_file() and path.stat().st_size > MAX_BYTES:
+            raise InputError("this file is too large", where=str(path), allowed="up to 1 GiB")
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(
+            f"the file cannot be read: {reason}",
+            where=str(path),
+            hint="paths start at the workflow's folder",
+        ) from error
+
+
+def sha256(content: bytes) -> str:
+    """Hexadecimal digest, which identifies the version of a file."""
+    return hashlib.sha256(content).hexdigest()

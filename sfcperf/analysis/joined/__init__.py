@@ -1,1 +1,0 @@
-"""Merging: what probes measured beside what monitors saw meanwhile (paper: analysis module)."""

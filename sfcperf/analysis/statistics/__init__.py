@@ -1,0 +1,57 @@
+"""Statistics of one series of numbers: intervals, shape, order, trend, lines, correlation.
+
+Everything here takes plain numbers and knows nothing of runs and trials.
+"""
+
+from sfcperf.analysis.statistics.bootstrap import bca_interval
+from sfcperf.analysis.statistics.correlation import (
+    Coefficient,
+    CoefficientName,
+    correlation,
+)
+from sfcperf.analysis.statistics.dependence import Dependence, dependence
+from sfcperf.analysis.statistics.description import Description, describe
+from sfcperf.analysis.statistics.intervals import (
+    LOOKS_METHOD,
+    MEAN_METHOD,
+    MEDIAN_METHOD,
+    Interval,
+    confidence_per_look,
+    mean_interval,
+    median_interval,
+    relative_half_width,
+    t_quantile,
+)
+from sfcperf.analysis.statistics.multiple_testing import at_most, holm
+from sfcperf.analysis.statistics.normality import normality
+from sfcperf.analysis.statistics.outliers import find_outliers
+from sfcperf.analysis.statistics.regression import Line, fit_line
+from sfcperf.analysis.statistics.steady_state import Steadiness, steadiness
+
+__all__ = [
+    "LOOKS_METHOD",
+    "MEAN_METHOD",
+    "MEDIAN_METHOD",
+    "Coefficient",
+    "CoefficientName",
+    "Dependence",
+    "Description",
+    "Interval",
+    "Line",
+    "Steadiness",
+    "at_most",
+    "bca_interval",
+    "confidence_per_look",
+    "correlation",
+    "dependence",
+    "describe",
+    "find_outliers",
+    "fit_line",
+    "holm",
+    "mean_interval",
+    "median_interval",
+    "normality",
+    "relative_half_width",
+    "steadiness",
+    "t_quantile",
+]

@@ -1,0 +1,155 @@
+"""How many trials per side would decide if difference and dispersion were as observed.
+
+A rough guide, because the observed values are themselves uncertain: it tells 8 from 80, not from 9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import ceil, pi, sqrt
+from typing import Literal
+
+from sfcperf.analysis.two_sample.rank_power import MOST, MOST_SIMULATED, least_trials, rank_power
+from sfcperf.analysis.two_sample.shift import stdev, variance
+
+POWER = 0.8
+
+_RANKS_FOR_T = pi / 3
+"""Trials that rank tests need per trial of a t test, for normal values (Hodges & Lehmann 1956)."""
+
+Purpose = Literal["", "difference", "equivalence"]
+
+
+@dataclass(frozen=True)
+class Needed:
+    """Trials per side, or rounds."""
+
+    n: int | None
+    purpose: Purpose
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The trials, on the tested scale."""
+
+    a: Sequence[float]
+    b: Sequence[float]
+    paired: bool
+    ranks: bool
+    """The deciding test is Wilcoxon's."""
+    shift: float
+    alpha: float
+    """Two-sided, that of the first step of Holm's correction."""
+    alpha_tost: float
+    bounds: tuple[float, float] | None
+
+
+def needed(seen: Observed) -> Needed:
+    """Trials for showing a difference or equivalence, whichever needs fewer."""
+    now = max(len(seen.a), len(seen.b))
+    different, equal = _for_difference(seen), _for_equivalence(seen)
+    if equal is not None and equal <= MOST and (different is None or equal < different):
+        return Needed(max(equal, now + 1), "equivalence")
+    if different is not None and different <= MOST:
+        return Needed(max(different, now + 1), "difference")
+    return Needed(None, "")
+
+
+def _for_difference(seen: Observed) -> int | None:
+    """By simulation if few trials are enough, else by Noether, "Sample size determination for
+    some common nonparametric tests", JASA 82, 1987."""
+    if not seen.ranks:
+        return _by_t(seen)
+    spread = _spread(seen)
+    if spread and seen.shift:
+        effect = seen.shift / spread
+        few = _smallest(
+            lambda n: rank_power(n, effect, seen.alpha, seen.paired), most=MOST_SIMULATED
+        )
+        if few is not None:
+            return few
+    share = _share_above(seen)
+    if share == 0.5:
+        return None
+    from scipy.special import ndtri
+
+    z = float(ndtri(1 - seen.alpha / 2) + ndtri(POWER))
+    count = ceil(z * z / ((3 if seen.paired else 6) * (share - 0.5) ** 2))
+    return max(count, least_trials(seen.alpha, seen.paired))
+
+
+def _share_above(seen: Observed) -> float:
+    """P(b > a); for pairs: P(the mean of two differences is above 0)."""
+    import numpy as np
+
+    a, b = np.asarray(seen.a), np.asarray(seen.b)
+    if seen.paired:
+        i, j = np.triu_indices(len(a), 1)
+        sums = (b - a)[i] + (b - a)[j]
+    else:
+        sums = np.subtract.outer(b, a)
+    return float((sums > 0).mean() + (sums == 0).mean() / 2)
+
+
+def _by_t(seen: Observed) -> int | None:
+    """By the power of the t test."""
+    spread = _spread(seen)
+    if not spread or not seen.shift:
+        return None
+    from statsmodels.stats.power import TTestIndPower, TTestPower
+
+    power = TTestPower() if seen.paired else TTestIndPower()
+    name = "nobs" if seen.paired else "nobs1"
+    return _smallest(
+        lambda n: float(
+            power.power(
+                effect_size=abs(seen.shift) / spread,
+                alpha=seen.alpha,
+                alternative="two-sided",
+                **{name: n},
+            )
+        )
+    )
+
+
+def _for_equivalence(seen: Observed) -> int | None:
+    """Power of TOST by Student's t (Schuirmann 1987; Chow, Shao & Wang, Sample Size Calculations
+    in Clinical Research, chapter 3); rank tests need more by their efficiency."""
+    if seen.bounds is None or not seen.bounds[0] < seen.shift < seen.bounds[1]:
+        return None
+    from scipy.special import stdtr, stdtrit
+
+    spread, (low, high) = _spread(seen), seen.bounds
+
+    def power(n: int) -> float:
+        freedom = n - 1 if seen.paired else 2 * n - 2
+        error = spread * sqrt((1 if seen.paired else 2) / n)
+        limit = float(stdtrit(freedom, 1 - seen.alpha_tost))
+        ends = (high - seen.shift, seen.shift - low)
+        return float(sum(stdtr(freedom, end / error - limit) for end in ends)) - 1
+
+    count = _smallest(power) if spread else 2
+    if count is None or not seen.ranks:
+        return count
+    return max(ceil(count * _RANKS_FOR_T), least_trials(seen.alpha_tost, seen.paired, sided=1))
+
+
+def _spread(seen: Observed) -> float:
+    """Standard deviation of a trial, or of a pair's difference."""
+    if seen.paired:
+        return stdev([y - x for x, y in zip(seen.a, seen.b, strict=True)])
+    return sqrt((variance(seen.a) + variance(seen.b)) / 2)
+
+
+def _smallest(power: Callable[[int], float], most: int = MOST) -> int | None:
+    """The least n with enough power, which grows with n; None if that is beyond `most`."""
+    low, high = 2, 2
+    while power(high) < POWER:
+        if high >= most:
+            return None
+        low, high = high, min(2 * high, most)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if power(middle) >= POWER else (middle + 1, high)
+    return high

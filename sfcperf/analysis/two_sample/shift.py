@@ -1,0 +1,85 @@
+"""The contract of all tests of how far the candidate is shifted against the baseline."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its confidence interval."""
+
+    value: float
+    low: float | None
+    """None if there are too few trials for an interval."""
+    high: float | None
+    confidence: float
+    method: str
+    """Of value and interval."""
+
+
+class ShiftTest(ABC):
+    """A test made from the values of both sides. Shifts are candidate - baseline, in the unit of
+    the values; nothing raises for finite values."""
+
+    name: ClassVar[str]
+    """Name of the test."""
+    estimator: ClassVar[str]
+    """Name of the method that estimates the shift and its interval."""
+
+    @property
+    @abstractmethod
+    def shift(self) -> float:
+        """The estimated shift."""
+
+    @property
+    @abstractmethod
+    def p(self) -> float | None:
+        """Two-sided, against no shift; None if the values allow no test."""
+
+    @property
+    @abstractmethod
+    def p_least(self) -> float:
+        """The smallest p that so many trials, with their ties, can give."""
+
+    @abstractmethod
+    def interval(self, confidence: float) -> tuple[float, float] | None:
+        """Confidence interval of the shift; None if there are too few trials for it."""
+
+    @abstractmethod
+    def p_above(self, bound: float) -> float | None:
+        """One-sided: small if the shift is above `bound`. None if the values allow no test."""
+
+    @abstractmethod
+    def p_below(self, bound: float) -> float | None:
+        """One-sided: small if the shift is below `bound`. None if the values allow no test."""
+
+    def tost_p(self, low: float, high: float) -> float | None:
+        """Two one-sided tests: the shift is shown to lie between `low` and `high` if the larger of
+        both p, which is returned, is <= alpha. None if the values allow no test.
+
+        Source: Schuirmann, "A comparison of the two one-sided tests procedure and the power
+        approach for assessing the equivalence of average bioavailability", Journal of
+        Pharmacokinetics and Biopharmaceutics 15, 1987. With ranks: Wellek, Testing Statistical
+        Hypotheses of Equivalence and Noninferiority (2nd ed.), section 6.2.
+        """
+        above, below = self.p_above(low), self.p_below(high)
+        return None if above is None or below is None else max(above, below)
+
+
+def variance(values: Sequence[float]) -> float:
+    """Sample variance (divisor n - 1) of at least two values, in the unit squared.
+
+    Exactly 0 for equal values, which tests rely on: rounding of the mean must not add dispersion.
+    """
+    import numpy as np
+
+    return float(np.var(values, ddof=1)) if min(values) != max(values) else 0.0
+
+
+def stdev(values: Sequence[float]) -> float:
+    """Square root of `variance`, in the unit."""
+    return float(variance(values) ** 0.5)

@@ -1,0 +1,88 @@
+"""Student's t tests of a shift of means: Welch's for groups, the paired one for rounds.
+
+Source: Welch, "The generalization of 'Student's' problem when several different population
+variances are involved", Biometrika 34, 1947.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+from statistics import fmean
+from typing import ClassVar
+
+from sfcperf.analysis.two_sample.shift import ShiftTest, variance
+
+
+class _Student(ShiftTest):
+    """A mean shift with its standard error."""
+
+    def __init__(self, shift: float, error: float, freedom: float) -> None:
+        self._shift, self._error, self._freedom = shift, error, freedom
+
+    @property
+    def shift(self) -> float:
+        """Difference of the means."""
+        return self._shift
+
+    @property
+    def p(self) -> float | None:
+        """None for a shift without dispersion to compare it with."""
+        if not self._error:
+            return 1.0 if not self._shift else None
+        return min(1.0, 2 * min(self._tail(-self._shift), self._tail(self._shift)))
+
+    @property
+    def p_least(self) -> float:
+        """A t test can give any p, except without dispersion."""
+        return 0.0 if self._error else 1.0
+
+    def interval(self, confidence: float) -> tuple[float, float] | None:
+        """Shift ± t · standard error."""
+        from scipy.special import stdtrit
+
+        half = float(stdtrit(self._freedom, (1 + confidence) / 2)) * self._error
+        return self._shift - half, self._shift + half
+
+    def p_above(self, bound: float) -> float | None:
+        """The upper tail of t."""
+        if not self._error:
+            return None if self._shift else float(bound >= 0)
+        return self._tail(bound - self._shift)
+
+    def p_below(self, bound: float) -> float | None:
+        """The lower tail of t."""
+        if not self._error:
+            return None if self._shift else float(bound <= 0)
+        return self._tail(self._shift - bound)
+
+    def _tail(self, distance: float) -> float:
+        from scipy.special import stdtr
+
+        return float(stdtr(self._freedom, distance / self._error))
+
+
+class WelchT(_Student):
+    """Two independent groups, whose dispersions may differ."""
+
+    name: ClassVar[str] = "Welch t"
+    estimator: ClassVar[str] = "Welch t (means)"
+
+    def __init__(self, a: Sequence[float], b: Sequence[float]) -> None:
+        of_a, of_b = variance(a) / len(a), variance(b) / len(b)
+        both = of_a + of_b
+        # Shares, because squares of the largest and smallest values do not fit a float.
+        share = of_a / both if both else 1.0
+        freedom = 1 / (share**2 / (len(a) - 1) + (1 - share) ** 2 / (len(b) - 1))
+        super().__init__(fmean(b) - fmean(a), sqrt(both), freedom)
+
+
+class PairedT(_Student):
+    """Pairs."""
+
+    name: ClassVar[str] = "paired t"
+    estimator: ClassVar[str] = "paired t (means)"
+
+    def __init__(self, a: Sequence[float], b: Sequence[float]) -> None:
+        d = [y - x for x, y in zip(a, b, strict=True)]
+        super().__init__(fmean(d), sqrt(variance(d) / len(d)), len(d) - 1)

@@ -1,0 +1,49 @@
+"""Strict JSON for documents that programs write: Python's json also accepts NaN and Infinity.
+
+Workflows and profiles, which people write, are read by sfcperf.workflow.document, which reports all
+errors with their places.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+_MAX_DIGITS = 30
+
+
+def loads(content: bytes | str, *, bounded: bool = False) -> Any:
+    """JSON text as values. Raises ValueError for anything that is not JSON.
+
+    `bounded`: also for integers of more than 30 digits and for floats that overflow, at the cost
+    of a Python call per number.
+    """
+    if isinstance(content, bytes):
+        content = content.decode(json.detect_encoding(content), "surrogatepass")
+    try:
+        return (_BOUNDED if bounded else _DECODER).decode(content)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not a JSON number")
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:_MAX_DIGITS]} is too large a number")
+    return value
+
+
+def _integer(text: str) -> int:
+    if len(text) > _MAX_DIGITS:
+        raise ValueError(f"{text[:_MAX_DIGITS]}... is too large a number")
+    return int(text)
+
+
+# Made once: json.loads would make a decoder for each of thousands of lines.
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+_BOUNDED = json.JSONDecoder(parse_constant=_refuse, parse_float=_float, parse_int=_integer)
