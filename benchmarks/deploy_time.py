@@ -48,7 +48,7 @@ def main() -> None:
 
 def _measure(driver: LocalDriver, scenarios: dict[int, Scenario]) -> dict[int, list[float]]:
     times: dict[int, list[float]] = {length: [] for length in LENGTHS}
-    driver.admit(list(scenarios.values()))
+    driver.validate(driver.context.config, list(scenarios.values()))
     try:
         # The first round pays for imports and cold caches.
         for number in range(ROUNDS + 1):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sfcperf.control.departure import departure
+from sfcperf.control.drift_test import drift_test
 
 RUNS = 400
 READINGS = 30
@@ -48,7 +48,7 @@ def _alarms(draw: Draw, limit: float) -> str:
         values = draw(rng, CALIBRATION + READINGS)
         good, any_alarm = values[:CALIBRATION], False
         for value in values[CALIBRATION:]:
-            departed = departure(value, good, CALIBRATION, limit).departed
+            departed = drift_test(value, good, CALIBRATION, limit).departed
             judged, alarms = judged + 1, alarms + departed
             any_alarm |= departed
             if not departed:
@@ -64,7 +64,7 @@ def _seen(step: float, scatter: float) -> str:
     for _ in range(5 * RUNS):
         values = rng.normal(100, scatter, CALIBRATION + 1).tolist()
         value = values[-1] + 100 * step
-        seen += departure(value, values[:-1], CALIBRATION, 0.2).departed
+        seen += drift_test(value, values[:-1], CALIBRATION, 0.2).departed
     return f"{100 * seen / (5 * RUNS):.0f} %"
 
 

@@ -15,32 +15,36 @@ from sfcperf.workflow.model import Scenario
 
 @dataclass(frozen=True)
 class Resource:
-    """Something that a driver makes and must remove: a line of the journal."""
+    """Something that a driver creates and must remove: a line of the journal."""
 
     kind: str
-    """Driver's own word, e.g. `netns`, `link`, `cgroup`, `directory`, `server`."""
+    """The driver's own word, e.g. `netns`, `link`, `cgroup`, `directory`, `server`."""
     name: str
-    """Name or id by which the driver finds it again; carries the run's tag."""
+    """Name or id by which the driver finds it again; it contains the run's tag."""
     detail: Mapping[str, Any] | None = None
-    """What else is needed to remove it."""
+    """What else is needed to remove it, as JSON."""
 
 
 class Journal(Protocol):
-    """Where resources are written down before they are made (sfcperf.drivers.journal)."""
+    """Where resources are recorded before they are created (sfcperf.drivers.journal).
+
+    All methods may be called from any thread.
+    """
 
     def intend(self, resources: Iterable[Resource]) -> None:
-        """About to make these; durable when it returns (one fsync for all of them)."""
+        """Record resources that are about to be created; on disk when it returns (one fsync for all
+        of them). Raises OSError: nothing may be created then."""
 
     def removed(self, resources: Iterable[Resource]) -> None:
-        """These are gone."""
+        """Record that these are gone. Never raises for a full disk."""
 
     def outstanding(self) -> list[Resource]:
-        """Intended and not yet removed, newest first."""
+        """Resources that are intended and not yet removed, newest first."""
 
 
 @dataclass(frozen=True)
 class DriverContext:
-    """What a run hands to its driver."""
+    """What a run gives its driver."""
 
     run_id: str
     tag: str
@@ -51,76 +55,119 @@ class DriverContext:
     state_dir: Path
     """Folder for sockets, databases and generated files of this run; removed at its end."""
     raw_dir: Path
-    """Folder in the results for what the driver's tools printed; kept."""
+    """Folder in the results for the output of the driver's tools; kept."""
     log: Callable[[str], None]
+    """Writes a line to the run's log; may be called from any thread."""
 
 
 class Driver(Plugin, ABC):
-    """Makes scenarios stand on an infrastructure, and takes them away.
+    """Deploys scenarios on an infrastructure and removes them.
 
-    A driver journals each resource before it makes it. It may keep resources between scenarios
-    (VMs, for example) as long as `teardown`, `close` and `undo` leave nothing.
+    A run calls `requirements`, `validate` and `check_capacity` on the class. Then it creates one
+    object per infrastructure and calls, in one thread, `facts` and, for each scenario, `deploy`,
+    `prove_traversal`, `problems` (before and after each trial) and `teardown`; at the end `close`,
+    whatever happened before. At most one deployment exists at a time. `undo` is called on the class
+    for what `close` left, or in another process for a run that was killed.
+
+    Ctrl-C may raise a BaseException that is not an Exception in `deploy` and `prove_traversal`:
+    they must leave the object in a state in which `teardown` and `close` work, and pass it on.
+
+    A driver records each resource in the journal before it creates it. It may keep resources
+    between scenarios (VMs, for example) if `close` and `undo` remove them, and if no state of one
+    scenario affects the next. Two objects of one class may exist in one process: keep no state in
+    the class.
     """
 
     name: ClassVar[str]
+    """As in the entry point and in `infrastructure.driver`."""
     elsewhere: ClassVar[bool] = False
-    """Whether its hosts are other machines: what the kernel of this one lacks does not matter then
-    (`Requirement.of_this_kernel`), and tools that its hosts lack are carried there."""
+    """Whether its hosts are other machines. If so, requirements of this machine's kernel
+    (`Requirement.of_this_kernel`) are not checked, and tools that its hosts lack are copied
+    there."""
 
     def __init__(self, context: DriverContext) -> None:
+        """Create nothing yet: no resource is in the journal."""
         self.context = context
 
     @classmethod
     @abstractmethod
     def requirements(cls, config: Mapping[str, Any]) -> list[Requirement]:
-        """What the environment must offer; checked by `doctor` and before every run."""
+        """What the environment must offer; checked by `doctor` and before every run.
 
-    @abstractmethod
-    def admit(self, scenarios: Sequence[Scenario]) -> None:
-        """Refuse what cannot be built, before anything is made.
-
-        Raises WorkflowError (with a JSON pointer) or EnvironmentLacks.
+        `config` has defaults filled in, but `doctor` may leave out keys that have none.
         """
 
-    def afford(self, scenarios: Sequence[Scenario]) -> None:
-        """Refuse what the infrastructure has no room for now (quota, flavors), by asking it; before
-        anything is made. An infrastructure that need not be asked has nothing to say.
+    @classmethod
+    @abstractmethod
+    def validate(cls, config: Mapping[str, Any], scenarios: Sequence[Scenario]) -> None:
+        """Refuse scenarios that cannot be built with this configuration, all scenarios of the
+        infrastructure at once, without asking the infrastructure and without creating anything.
+
+        `config` is as in DriverContext. What a scenario asks for is built or refused, never
+        ignored. Raises WorkflowError (`where` is a JSON pointer into the workflow) or
+        EnvironmentLacks.
+        """
+
+    @classmethod
+    def check_capacity(cls, config: Mapping[str, Any], scenarios: Sequence[Scenario]) -> None:
+        """Ask the infrastructure whether it has room for these scenarios now (quota, flavors),
+        without creating anything; called after `validate` accepted them. The default accepts.
 
         Raises EnvironmentLacks.
         """
 
     @abstractmethod
     def deploy(self, scenario: Scenario) -> Deployment:
-        """Build the scenario. Raises DeploymentError; what was made so far is in the journal."""
+        """Build the scenario and start its functions.
+
+        The deployment's id is unique in the run. Raises DeploymentError; the driver has then
+        removed what it created, or left it in the journal, and the next `deploy` must work.
+        """
 
     @abstractmethod
     def prove_traversal(self, deployment: Deployment, scenario: Scenario) -> TraversalProof:
-        """Send marked packets and observe where they go; never from the configuration alone.
+        """Send marked packets and observe where they go; never conclude from the configuration.
 
-        Evidence (captures) goes to `context.raw_dir`.
+        Called once per deployment, right after `deploy`; it may wait until the path is set up.
+        Evidence (captures) goes to `context.raw_dir`. A chain that packets do not cross as asked is
+        a proof with `proven` False and `problems`; DeploymentError or MeasurementError is raised
+        only when it cannot be observed.
         """
 
     @abstractmethod
     def problems(self, deployment: Deployment) -> list[str]:
-        """Health: what is wrong now (endpoint unreachable, VNF dead); empty when all is well."""
+        """What is wrong with the deployment now, a line each; empty when it is healthy.
+
+        It must name functions that do not work (`ServiceFunction.alive`) and notice endpoints that
+        do not reach each other: `sfcperf.management.health.problems` does both. It runs beside
+        every trial, so that it should take well under a second when all is well.
+        """
 
     @abstractmethod
     def teardown(self, deployment: Deployment) -> None:
-        """Remove the deployment. Safe to call for one that is half built or half removed."""
+        """Remove the deployment, half built or half removed as it may be.
+
+        Harmless when repeated, also while a later deployment exists. Raises DeploymentError for
+        what cannot be removed; it stays in the journal, and `close` tries again.
+        """
 
     @abstractmethod
     def close(self) -> None:
-        """Remove all that this driver still holds. Called once, at the end of a run."""
+        """Remove all that this driver still holds. Called once, at the end of a run.
+
+        Raises DeploymentError; the run then calls `undo` with what the journal still holds.
+        """
 
     @abstractmethod
     def facts(self) -> Mapping[str, Any]:
-        """Versions and settings of the infrastructure, for the run's manifest."""
+        """Versions and settings of the infrastructure for the run's manifest, as JSON."""
 
     @classmethod
     @abstractmethod
     def undo(cls, resources: Sequence[Resource], *, dry_run: bool) -> list[str]:
         """Remove what a dead run left (`outstanding()` of its journal, newest first).
 
-        Gives a line for each thing that was (with dry_run: would be) removed. Touches only what
-        the resources name. Raises DeploymentError for what cannot be removed.
+        Returns a line for each resource that was (with `dry_run`: would be) removed. Touches only
+        what the resources name; what does not exist any more, or never did, is skipped. Raises
+        DeploymentError for what cannot be removed.
         """

@@ -1,10 +1,10 @@
-"""FileJournal: what was about to be made, on disk before it is made.
+"""FileJournal: resources, on disk before they are created.
 
 One JSON object per line, `{"op": "intend" | "removed", "kind", "name", "detail"}`. A run that is
-killed leaves the file; whoever comes next (`resume`, `clean`) learns from it what to remove.
+killed leaves the file; `resume` and `clean` read in it what to remove.
 
-A run on several infrastructures has one journal for all of them, so that it is there or gone as a
-whole; `owner` says whose a resource is: the number of the infrastructure, absent for the first.
+A run on several infrastructures has one journal for all of them, which exists or is removed as a
+whole; `owner` is the number of the infrastructure that a resource belongs to, absent for the first.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ class FileJournal:
         return JournalShare(self, owner)
 
     def intend(self, resources: Iterable[Resource], owner: int = 0) -> None:
-        """About to make these; durable when it returns (one fsync for all of them)."""
+        """See Journal.intend."""
         with self._lock:
             resources = list(resources)
             lines = [_line("intend", resource, owner) for resource in resources]
             self._append(lines, durable=True)
             for resource in resources:
-                # Made anew after it was removed or lost: its place is now the newest.
+                # A resource that is created again is the newest.
                 self._outstanding.pop(_key(resource, owner), None)
                 self._outstanding[_key(resource, owner)] = resource
 
     def removed(self, resources: Iterable[Resource], owner: int = 0) -> None:
-        """These are gone. Removing a thing twice is harmless, so this is not fsynced, and a full
-        disk does not keep a run from being torn down."""
+        """See Journal.removed. Removing a resource twice is harmless, so this is not fsynced, and
+        a full disk does not prevent the tear-down."""
         with self._lock:
             resources = list(resources)
             lines = [_line("removed", resource, owner) for resource in resources]
@@ -61,13 +61,14 @@ class FileJournal:
                 self._outstanding.pop(_key(resource, owner), None)
 
     def outstanding(self, owner: int | None = None) -> list[Resource]:
-        """Intended and not yet removed, newest first; of one owner, or of all."""
+        """Resources that are intended and not yet removed, newest first; of one owner, or of
+        all."""
         with self._lock:
             newest_first = reversed(self._outstanding.items())
             return [resource for key, resource in newest_first if owner in (None, key[0])]
 
     def owners(self) -> list[int]:
-        """Whose resources are outstanding, the last infrastructure first."""
+        """Owners of outstanding resources, the last infrastructure first."""
         with self._lock:
             return sorted({owner for owner, _, _ in self._outstanding}, reverse=True)
 
@@ -82,7 +83,7 @@ class FileJournal:
                 if durable:
                     os.fsync(file.fileno())
         except OSError:
-            # Half a line in the middle would make the journal unreadable.
+            # An incomplete line in the middle would make the journal unreadable.
             os.truncate(self.path, size or 0)
             raise
         if size is None:
@@ -92,7 +93,7 @@ class FileJournal:
         content = self.path.read_bytes()
         whole, _, torn = content.rpartition(b"\n")
         if torn:
-            # The writer was killed within this line, hence before it made what the line names.
+            # The writer was killed while it wrote this line, before it created the resource.
             os.truncate(self.path, len(content) - len(torn))
         for number, line in enumerate(whole.splitlines(), start=1):
             try:
@@ -104,7 +105,7 @@ class FileJournal:
                 raise InputError(
                     f"line {number} of the journal is damaged",
                     where=str(self.path),
-                    hint="remove what the other lines name by hand, then this folder",
+                    hint="remove by hand what the other lines name, then this folder",
                 ) from error
             self._outstanding.pop(_key(resource, owner), None)
             if intended:
@@ -113,7 +114,7 @@ class FileJournal:
 
 @dataclass(frozen=True)
 class JournalShare:
-    """The part of a journal that belongs to one infrastructure: its driver's Journal."""
+    """The part of a journal that belongs to one infrastructure: the Journal of its driver."""
 
     whole: FileJournal
     owner: int

@@ -1,4 +1,4 @@
-"""Conformance: tests that hold any driver, also a third party's, to the contract of drivers.
+"""Conformance: tests of the driver contract, for any driver, also a third party's.
 
     from sfcperf.drivers.conformance import DriverConformance
 
@@ -6,8 +6,8 @@
         driver = "my-driver"
         config = {"mtu": 1400}
 
-`python -m pytest` then builds chains with it. What a driver may adapt stands in
-`sfcperf.drivers.conformance.subject`; needs pytest, which SFCPerf itself does not.
+`python -m pytest` then builds chains with it. `DriverUnderTest` documents what a class may declare.
+Needs pytest, which SFCPerf itself does not.
 """
 
 from __future__ import annotations
@@ -15,12 +15,28 @@ from __future__ import annotations
 import pytest
 
 _TESTS = (
-    *("declaration", "admission", "deployment", "hosts", "chains", "endings", "together"),
-    "deaths",
+    *("declaration", "validation", "deployment", "hosts", "chains", "removal"),
+    "killed_deployment",
 )
 # Before they are imported: so that an assertion that fails shows its values.
 pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in _TESTS))
 
-from sfcperf.drivers.conformance.suite import DriverConformance  # noqa: E402
+from sfcperf.drivers.conformance.chains import Chains  # noqa: E402
+from sfcperf.drivers.conformance.declaration import Declaration  # noqa: E402
+from sfcperf.drivers.conformance.deployment import Described  # noqa: E402
+from sfcperf.drivers.conformance.driver_under_test import DriverUnderTest  # noqa: E402
+from sfcperf.drivers.conformance.hosts import Hosts  # noqa: E402
+from sfcperf.drivers.conformance.killed_deployment import KilledDeployment  # noqa: E402
+from sfcperf.drivers.conformance.removal import Removal  # noqa: E402
+from sfcperf.drivers.conformance.validation import Validation  # noqa: E402
 
-__all__ = ["DriverConformance"]
+__all__ = ["DriverConformance", "DriverUnderTest"]
+
+
+# pytest runs the tests of the last base first: what costs nothing, then what shares a long chain,
+# then what changes the chain, then what needs drivers of its own.
+class DriverConformance(
+    KilledDeployment, Removal, Chains, Hosts, Described, Validation, Declaration
+):
+    """Derive from it, name the driver, and let pytest find the class (its name starts with `Test`).
+    `DriverUnderTest` has what else a class may declare."""

@@ -5,23 +5,23 @@ from __future__ import annotations
 import pytest
 
 from sfcperf.drivers.conformance import traffic
-from sfcperf.drivers.conformance.subject import Subject
+from sfcperf.drivers.conformance.driver_under_test import DriverUnderTest
 from sfcperf.management.deployment import Deployment, TraversalProof
 from sfcperf.workflow.model import Match, Scenario
 
 FEW_PACKETS = 20
-"""Fewer than any transfer has; more than housekeeping between hosts takes."""
+"""Fewer than any transfer has, more than hosts exchange by themselves."""
 
 
-class Chains(Subject):
+class Chains(DriverUnderTest):
     """Tests of what deployments do with packets."""
 
     def prove(self, scenario: Scenario) -> TraversalProof:
-        """Of what stands."""
-        return self.bench.driver.prove_traversal(self.bench.standing(scenario), scenario)
+        """Prove the chain, deployed."""
+        return self.run.driver.prove_traversal(self.run.deployed(scenario), scenario)
 
     def check_proof(self, scenario: Scenario) -> None:
-        """It is proven, and says for each direction what was seen."""
+        """The chain is proven, with what was observed in each direction."""
         proof = self.prove(scenario)
         names = [function.name for function in scenario.chain.functions]
         assert proof.proven, proof.problems
@@ -31,7 +31,7 @@ class Chains(Subject):
         assert [seen.function for seen in proof.forward] == names
         assert [seen.function for seen in proof.reverse] == back
         assert all(0 < seen.packets <= proof.sent for seen in (*proof.forward, *proof.reverse))
-        if self.bench.standing(scenario).encapsulation.startswith("nsh"):
+        if self.run.deployed(scenario).encapsulation.startswith("nsh"):
             first = scenario.chain.initial_si
             for direction in (proof.forward, proof.reverse):
                 fallen = [(first - number, first - number - 1) for number in range(len(direction))]
@@ -40,32 +40,30 @@ class Chains(Subject):
             for seen in (*proof.forward, *proof.reverse):
                 assert (seen.spi, seen.si, seen.si_after) == (None, None, None)
         for name in proof.evidence:
-            assert (self.bench.raw_dir / name).stat().st_size > 0
+            assert (self.run.raw_dir / name).stat().st_size > 0
 
     def test_the_chain_is_proven(self) -> None:
-        """In order, both ways; and again, as often as it is asked."""
+        """In order, in both directions, and as often as asked."""
         self.check_proof(self.chain(self.longest))
         self.check_proof(self.chain(self.longest))
 
     @pytest.mark.parametrize("place", [0, -1], ids=["first", "last"])
     def test_a_broken_chain_is_not_proven(self, place: int) -> None:
-        """The same deployment with a function that forwards nothing: the proof sees it, health
-        names it, and both see that it was mended."""
+        """A function of the deployment forwards nothing: the proof fails, health names the
+        function, and both recover when it forwards again."""
         scenario = self.chain(self.longest)
-        built = self.bench.standing(scenario)
+        built = self.run.deployed(scenario)
         function = built.functions[place]
         self.break_function(function)
         try:
             proof = self.prove(scenario)
-            problems = self.bench.driver.problems(built)
-            alive = function.alive()
+            problems = self.run.driver.problems(built)
         finally:
             self.mend_function(function)
         assert not proof.proven
-        assert proof.problems, "what contradicts the chain?"
-        assert problems
-        assert alive or any(function.name in problem for problem in problems)
-        assert self.bench.driver.problems(built) == []
+        assert proof.problems, "`problems` must say what is wrong"
+        assert any(function.name in problem for problem in problems), problems
+        assert self.run.driver.problems(built) == []
         self.check_proof(scenario)
 
     def test_replies_may_bypass_the_chain(self) -> None:
@@ -74,49 +72,50 @@ class Chains(Subject):
             pytest.skip("the driver refuses it")
         scenario = self.chain(1, reverse="bypass")
         self.check_proof(scenario)
-        crossed = self._crossed_by_pings(self.bench.standing(scenario))
+        crossed = self._crossed_by_pings(self.run.deployed(scenario))
         assert self.pings <= crossed < 2 * self.pings
 
-    def test_the_classifier_lets_in_what_it_matches_alone(self) -> None:
-        """Of a chain for ICMP, TCP sees nothing."""
+    def test_the_classifier_lets_in_only_what_it_matches(self) -> None:
+        """TCP does not cross a chain for ICMP."""
         if "match" in self.refuses:
             pytest.skip("the driver refuses it")
         scenario = self.chain(1, match=Match("icmp"))
         self.check_proof(scenario)
-        one = self.bench.standing(scenario)
+        one = self.run.deployed(scenario)
         assert self._crossed_by_pings(one) >= 2 * self.pings
         assert self._crossed_by_tcp(one) < FEW_PACKETS
 
-    def test_the_next_chain_is_as_if_the_first(self) -> None:
-        """After a classifier for ICMP and replies that went around: all is in the chain again."""
+    def test_the_next_chain_is_not_affected_by_the_last(self) -> None:
+        """After a classifier for ICMP and replies that bypassed the chain, all traffic crosses it
+        again."""
         scenario = self.chain(1)
         self.check_proof(scenario)
-        one = self.bench.standing(scenario)
+        one = self.run.deployed(scenario)
         assert self._crossed_by_pings(one) >= 2 * self.pings
         assert self._crossed_by_tcp(one) > FEW_PACKETS
 
-    def test_what_a_function_did_is_forgotten(self) -> None:
-        """A firewall that dropped everything, and then one that drops nothing, perhaps on the same
+    def test_a_function_keeps_no_state_of_the_last_chain(self) -> None:
+        """A firewall that drops everything, then one that drops nothing, perhaps on the same
         machine."""
         if self.firewall is None:
             pytest.skip("the driver builds no firewall")
         knobs = {"rules": 3, "default": "drop"}
-        shut = self.standing(1, vnf=self.firewall, knobs=knobs)
+        shut = self.deployed(1, vnf=self.firewall, knobs=knobs)
         assert traffic.ping(shut.client, shut.server, 1) == 0
         scenario = self.chain(1, vnf=self.firewall, knobs={**knobs, "default": "accept"})
         self.check_proof(scenario)
-        opened = self.bench.standing(scenario)
+        opened = self.run.deployed(scenario)
         assert traffic.ping(opened.client, opened.server, self.pings) == self.pings
 
-    def test_a_chain_of_no_function_is_a_baseline(self) -> None:
-        """Nothing is crossed, and nothing is encapsulated."""
+    def test_a_chain_without_functions_is_a_baseline(self) -> None:
+        """There is nothing to cross, and packets are not encapsulated."""
         scenario = self.chain(0)
-        none = self.bench.standing(scenario)
+        none = self.run.deployed(scenario)
         assert (none.functions, none.encapsulation) == ((), "none")
         self.check_proof(scenario)
         assert traffic.ping(none.client, none.server, self.pings) == self.pings
-        assert self.bench.driver.problems(none) == []
-        traffic.measure(none, "iperf3", self.bench.raw_dir / "baseline")
+        assert self.run.driver.problems(none) == []
+        traffic.measure(none, "iperf3", self.run.raw_dir / "baseline")
 
     def _crossed_by_pings(self, deployment: Deployment) -> int:
         before = traffic.forwarded(deployment)
@@ -125,5 +124,5 @@ class Chains(Subject):
 
     def _crossed_by_tcp(self, deployment: Deployment) -> int:
         before = traffic.forwarded(deployment)
-        traffic.measure(deployment, "iperf3", self.bench.raw_dir / "classifier")
+        traffic.measure(deployment, "iperf3", self.run.raw_dir / "classifier")
         return traffic.rise(before, traffic.forwarded(deployment))[deployment.functions[0].name]

@@ -1,4 +1,4 @@
-"""What a driver says of itself: name, parameters, requirements. Nothing is made."""
+"""What a driver declares: name, parameters, requirements."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from jsonschema import Draft202012Validator
 
 from sfcperf import plugins
 from sfcperf.drivers.base import Driver
-from sfcperf.drivers.conformance.subject import Subject
+from sfcperf.drivers.conformance.driver_under_test import DriverUnderTest
 from sfcperf.workflow.defaults import with_defaults
 
 
-class Declaration(Subject):
+class Declaration(DriverUnderTest):
     """Tests of the class itself."""
 
-    def test_it_is_a_driver_that_says_what_it_is(self) -> None:
+    def test_it_declares_a_driver(self) -> None:
         """`name` is that of the entry point, `title` one line."""
         found = self.driver_class()
         assert issubclass(found, Driver)
         assert found.title.strip() and "\n" not in found.title
-        assert (found.__doc__ or "").strip(), "its docstring is what `sfcperf show driver` prints"
+        assert (found.__doc__ or "").strip(), "`sfcperf show driver` prints its docstring"
         if ":" not in self.driver:
             assert found.name == self.driver
             assert self.driver in plugins.names("driver")
 
-    def test_its_parameters_are_a_whole_schema(self) -> None:
+    def test_its_parameters_are_a_complete_schema(self) -> None:
         """Each property is described, defaults fit, and unknown keys are refused."""
         schema = self.driver_class().parameters
         Draft202012Validator.check_schema(schema)
         assert schema.get("type") == "object"
         for place, part in _objects(schema, ""):
-            # A map of names to values says by a schema what the values are.
+            # For a map of names to values it is the schema of the values.
             others = part.get("additionalProperties")
-            assert others is False or isinstance(others, Mapping), f"{place}: any key is taken"
+            assert others is False or isinstance(others, Mapping), f"{place}: not closed"
             for name, value in part.get("properties", {}).items():
                 where = f"{place}/{name}"
                 assert str(value.get("description", "")).strip(), f"{where} is not described"
@@ -43,29 +43,29 @@ class Declaration(Subject):
                     assert list(validator.iter_errors(value["default"])) == [], where
 
     def test_the_configuration_fits_its_parameters(self) -> None:
-        """Also with defaults filled in: that is what the driver gets."""
+        """Also with defaults filled in, as the driver gets it."""
         schema = self.driver_class().parameters
         for config in (dict(self.config), self.full_config()):
             assert list(Draft202012Validator(schema).iter_errors(config)) == []
 
-    def test_its_requirements_can_be_told_without_a_run(self) -> None:
-        """By `doctor`, with this configuration; whoever lacks something is told what to do."""
+    def test_requirements_work_without_a_run(self) -> None:
+        """As for `doctor`, with this configuration; unmet requirements have a remedy."""
         needs = self.driver_class().requirements(self.full_config())
         names = [need.name for need in needs]
-        assert len(names) == len(set(names)), "each thing is asked for once"
+        assert len(names) == len(set(names)), "a requirement is there twice"
         for need in needs:
             assert need.name.strip() and need.detail.strip()
-            assert need.met or need.remedy.strip(), f"{need.name} is missing, and then what?"
+            assert need.met or need.remedy.strip(), f"{need.name} has no remedy"
 
-    def test_its_requirements_can_be_told_with_defaults_alone(self) -> None:
-        """`sfcperf doctor` asks so; what the configuration would have said is then missing."""
+    def test_requirements_work_with_defaults_alone(self) -> None:
+        """As for `sfcperf doctor` without a configuration."""
         driver = self.driver_class()
         if not driver.parameters.get("required"):
             driver.requirements(with_defaults(driver.parameters, {}))
 
 
 def _objects(schema: Any, place: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The schema and all in it that describe objects, with the place of each."""
+    """The schema and its parts that describe objects, with the place of each."""
     if not isinstance(schema, Mapping):
         return
     if schema.get("type") == "object" or "properties" in schema:

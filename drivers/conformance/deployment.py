@@ -1,4 +1,4 @@
-"""What a driver says of a chain that stands, held against the chain."""
+"""The `Deployment` that a driver returns, compared with what was deployed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from sfcperf import plugins
 from sfcperf.drivers.conformance import traffic
-from sfcperf.drivers.conformance.subject import COMMAND_TIMEOUT_S, Subject
+from sfcperf.drivers.conformance.driver_under_test import COMMAND_TIMEOUT_S, DriverUnderTest
 from sfcperf.hosts.procfs import process_stat
 from sfcperf.management.deployment import Deployment, Endpoint, Meter
 from sfcperf.results.documents import plain
@@ -19,16 +19,16 @@ from sfcperf.results.documents import plain
 _BURN = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"
 
 
-class Described(Subject):
+class Described(DriverUnderTest):
     """Tests of the `Deployment`."""
 
     @pytest.fixture
     def built(self) -> Deployment:
         """A chain of `longest`, symmetric."""
-        return self.standing(self.longest)
+        return self.deployed(self.longest)
 
-    def test_its_endpoints_are_where_they_were_asked(self, built: Deployment) -> None:
-        """Node, address, interface and MTU are those of the machine behind."""
+    def test_endpoints_are_as_asked(self, built: Deployment) -> None:
+        """Node, address, interface and MTU are those of the endpoint's machine."""
         asked = self.chain(self.longest)
         for endpoint, spec in ((built.client, asked.client), (built.server, asked.server)):
             assert (endpoint.name, endpoint.node) == (spec.name, spec.node)
@@ -37,7 +37,7 @@ class Described(Subject):
         assert built.client.address != built.server.address
 
     def test_its_functions_are_those_of_the_chain(self, built: Deployment) -> None:
-        """In chaining order, with unique names, each with the interfaces that its type wants."""
+        """In chaining order, with unique names and the interfaces of their type."""
         specs = self.chain(self.longest).chain.functions
         kind = plugins.load("vnf", self.vnf)
         found = [(f.name, f.vnf, f.type, f.position, f.node) for f in built.functions]
@@ -53,8 +53,8 @@ class Described(Subject):
             for hop in function.outer:
                 traffic.interface_packets(hop.host, hop.interface)
 
-    def test_hosts_are_apart(self, built: Deployment) -> None:
-        """Each instance has a host of its own, with a folder of its own."""
+    def test_hosts_are_separate(self, built: Deployment) -> None:
+        """Each instance has its own host and folder."""
         hosts = [built.client.host, built.server.host, *(f.host for f in built.functions)]
         assert len({host.name for host in hosts}) == len(hosts)
         for host in hosts:
@@ -64,13 +64,12 @@ class Described(Subject):
             assert host.read_text(str(host.workdir / "whose")) == f"{host.name}\n"
 
     def test_the_endpoints_reach_each_other(self, built: Deployment) -> None:
-        """Both ways."""
+        """In both directions."""
         assert traffic.ping(built.client, built.server, self.pings) == self.pings
         assert traffic.ping(built.server, built.client, self.pings) == self.pings
 
     def test_functions_count_packets(self, built: Deployment) -> None:
-        """`received`, `forwarded` and `dropped`, which only grow: by all requests, and by all
-        replies as well."""
+        """`received`, `forwarded` and `dropped` never decrease; all requests and replies count."""
         before = {f.name: dict(f.counters()) for f in built.functions}
         traffic.ping(built.client, built.server, self.pings)
         for function in built.functions:
@@ -81,8 +80,8 @@ class Described(Subject):
             for name in ("received", "forwarded"):
                 assert counted[name] - earlier[name] >= 2 * self.pings, function.name
 
-    def test_hops_lie_on_the_way(self, built: Deployment) -> None:
-        """The client's first; each interface is there, and sees the packets of the chain."""
+    def test_hops_are_on_the_path(self, built: Deployment) -> None:
+        """The client's is the first; each interface exists, and sees the packets of the chain."""
         names = [hop.name for hop in built.hops]
         assert len(names) == len(set(names)) >= 2
         assert names[0].startswith("client")
@@ -93,7 +92,7 @@ class Described(Subject):
             assert seen >= self.pings, f"hop {hop.name} saw {seen} packets"
 
     def test_meters_measure(self, built: Deployment) -> None:
-        """Each function has one; CPU time grows with work, memory and processes are numbers."""
+        """Each function has one; CPU time increases with work, memory and processes are numbers."""
         nodes = {node.name for node in self.chain(self.longest).topology.nodes}
         names = {function.name for function in built.functions}
         known = names | {"client", "server"} | {f"sff@{node}" for node in nodes}
@@ -104,25 +103,25 @@ class Described(Subject):
             meter = built.meters[function.name]
             earlier = meter.cpu_s()
             function.host.run(["sh", "-c", _BURN], timeout_s=COMMAND_TIMEOUT_S)
-            assert meter.cpu_s() > earlier, f"{function.name} worked, and its meter stood still"
+            assert meter.cpu_s() > earlier, f"the meter of {function.name} did not count its work"
 
     def test_it_is_healthy(self, built: Deployment) -> None:
-        """Nothing is wrong with what works."""
-        assert self.bench.driver.problems(built) == []
+        """A working deployment has no problems."""
+        assert self.run.driver.problems(built) == []
         assert [function.alive() for function in built.functions] == [None] * self.longest
 
-    def test_its_facts_can_be_kept(self, built: Deployment) -> None:
-        """Results are JSON; so are facts of the infrastructure. Diagnostics are numbers."""
-        for facts in (built.facts, self.bench.driver.facts()):
+    def test_facts_are_json(self, built: Deployment) -> None:
+        """So are the facts of the infrastructure. Diagnostics are numbers."""
+        for facts in (built.facts, self.run.driver.facts()):
             assert isinstance(json.loads(json.dumps(dict(facts), default=plain)), dict)
         for tell in built.diagnostics.values():
             assert all(isinstance(value, int | float) for value in tell().values())
-        # A reader must be able to tell a chain from the baseline.
+        # `none` is for the baseline.
         assert built.encapsulation.strip() not in ("", "none")
 
     def test_a_probe_and_its_monitors_work(self, built: Deployment) -> None:
-        """ping and iperf3, with CPU and memory beside them."""
-        raw_dir = self.bench.raw_dir / "probes"
+        """ping and iperf3, with the monitors cpu and memory."""
+        raw_dir = self.run.raw_dir / "probes"
         raw_dir.mkdir(exist_ok=True)
         monitors = []
         for spec in self.chain(self.longest).monitors:
@@ -145,7 +144,7 @@ class Described(Subject):
 
 
 def _mtu(endpoint: Endpoint) -> int:
-    """As `ip` sees it on the endpoint's machine; raises when there is no such interface."""
+    """As `ip` reports it on the endpoint's machine; raises if there is no such interface."""
     argv = ["ip", "link", "show", "dev", endpoint.interface]
     shown = endpoint.host.run(argv, timeout_s=COMMAND_TIMEOUT_S).text
     found = re.search(r"\bmtu (\d+)", shown)

@@ -9,24 +9,24 @@ from pathlib import Path
 
 import pytest
 
-from sfcperf.drivers.conformance.subject import COMMAND_TIMEOUT_S, Subject
+from sfcperf.drivers.conformance.driver_under_test import COMMAND_TIMEOUT_S, DriverUnderTest
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import Deployment
 
 PLACES = ("client", "server", "function")
 _AWKWARD = ("two  blanks", "$HOME", "`id`", "a;b|c>d", "*", "'\"\\", "ü")
-"""Arguments that a shell would not leave as they are."""
-_PATIENCE_S = 15.0
+"""Arguments that a shell would change."""
+_WAIT_S = 15.0
 
 
-class Hosts(Subject):
-    """Tests of the hosts that a deployment has: both endpoints', and a function's."""
+class Hosts(DriverUnderTest):
+    """Tests of a deployment's hosts: of both endpoints, and of a function."""
 
     @pytest.fixture(params=PLACES)
     def host(self, request: pytest.FixtureRequest) -> Host:
         """One of them."""
-        built: Deployment = self.standing(self.longest)
+        built: Deployment = self.deployed(self.longest)
         hosts = {
             "client": built.client.host,
             "server": built.server.host,
@@ -35,20 +35,20 @@ class Hosts(Subject):
         return hosts[request.param]
 
     def test_commands_run(self, host: Host) -> None:
-        """To their end, with what they read and what they print."""
+        """With their input, output and status."""
         done = host.run(["cat"], timeout_s=COMMAND_TIMEOUT_S, stdin=b"line\n\xff\x00end")
         assert (done.returncode, done.stdout) == (0, b"line\n\xff\x00end")
         script = ["sh", "-c", "echo out; echo err >&2; exit 3"]
         done = host.run(script, timeout_s=COMMAND_TIMEOUT_S, check=False)
         assert (done.returncode, done.stdout, done.stderr) == (3, b"out\n", b"err\n")
 
-    def test_arguments_never_pass_through_a_shell(self, host: Host) -> None:
-        """They arrive as they are."""
+    def test_arguments_do_not_pass_through_a_shell(self, host: Host) -> None:
+        """They arrive unchanged."""
         done = host.run(["echo", *_AWKWARD], timeout_s=COMMAND_TIMEOUT_S)
         assert done.stdout.decode() == " ".join(_AWKWARD) + "\n"
 
-    def test_what_fails_says_why(self, host: Host) -> None:
-        """A status, a command that is not there, a file that is not there."""
+    def test_errors_name_the_reason(self, host: Host) -> None:
+        """For a bad status, a missing command, a missing file."""
         with pytest.raises(MeasurementError, match="the reason"):
             host.run(["sh", "-c", "echo the reason >&2; exit 1"], timeout_s=COMMAND_TIMEOUT_S)
         with pytest.raises(MeasurementError):
@@ -57,7 +57,7 @@ class Hosts(Subject):
             host.read_text("/proc/no-such-file")
 
     def test_a_command_that_hangs_is_killed(self, host: Host) -> None:
-        """With the time that it was given; it does not go on where nobody sees it."""
+        """After its timeout; no process is left on the host."""
         note = host.workdir / "hangs.pid"
         with pytest.raises(MeasurementError):
             host.run(["sh", "-c", f"echo $$ >{note}; exec sleep 600"], timeout_s=2.0)
@@ -66,9 +66,8 @@ class Hosts(Subject):
         _await(lambda: not _runs(host, int(pid)), f"process {pid} still runs")
 
     def test_processes_run_in_the_background(self, host: Host) -> None:
-        """What they print comes to this machine; they take signals, and are stopped twice without
-        harm."""
-        out = self.bench.raw_dir / f"spawned-{time.monotonic_ns()}.txt"
+        """Their output comes to this machine; they receive signals; stopping twice is harmless."""
+        out = self.run.raw_dir / f"spawned-{time.monotonic_ns()}.txt"
         process = host.spawn(["sh", "-c", "echo started; exec sleep 600"], stdout=out)
         try:
             _await(lambda: out.exists() and out.read_text() == "started\n", "it prints nothing")
@@ -77,7 +76,7 @@ class Hosts(Subject):
             with pytest.raises(MeasurementError):
                 process.wait(0.2)
             process.send_signal(signal.SIGTERM)
-            assert process.wait(_PATIENCE_S) == -signal.SIGTERM == process.poll()
+            assert process.wait(_WAIT_S) == -signal.SIGTERM == process.poll()
         finally:
             process.stop()
         process.send_signal(signal.SIGTERM)
@@ -86,15 +85,15 @@ class Hosts(Subject):
 
     def test_a_process_that_ignores_sigterm_is_stopped(self, host: Host) -> None:
         """By SIGKILL, after its grace."""
-        out = self.bench.raw_dir / f"stubborn-{time.monotonic_ns()}.txt"
+        out = self.run.raw_dir / f"stubborn-{time.monotonic_ns()}.txt"
         script = "trap '' TERM; echo ready; while :; do sleep 1; done"
         process = host.spawn(["sh", "-c", script], stdout=out)
         _await(lambda: out.exists() and "ready" in out.read_text(), "it does not start")
         assert process.stop(grace_s=0.5) == -signal.SIGKILL
         _await(lambda: not _runs(host, process.pid), "it still runs")
 
-    def test_files_travel_both_ways(self, host: Host, tmp_path: Path) -> None:
-        """Byte for byte; folders on the way are made."""
+    def test_files_are_copied_in_both_directions(self, host: Host, tmp_path: Path) -> None:
+        """Byte for byte; missing folders are created."""
         content = bytes(range(256)) * 512
         sent, back = tmp_path / "sent", tmp_path / "made" / "back"
         sent.write_bytes(content)
@@ -105,8 +104,8 @@ class Hosts(Subject):
         with pytest.raises(MeasurementError):
             host.get(host.workdir / "no-such-file", back)
 
-    def test_programs_of_this_machine_are_called_there(self, host: Host, tmp_path: Path) -> None:
-        """By the name that the host gives them."""
+    def test_programs_of_this_machine_run_there(self, host: Host, tmp_path: Path) -> None:
+        """By the name that the host returns."""
         program = tmp_path / "conformance-program"
         program.write_text('#!/bin/sh\necho "called with $1"\n')
         program.chmod(0o755)
@@ -115,7 +114,7 @@ class Hosts(Subject):
 
 
 def _runs(host: Host, pid: int) -> bool:
-    """A process that has ended and waits to be collected does not run."""
+    """A zombie does not run."""
     try:
         stat = host.read_text(f"/proc/{pid}/stat")
     except MeasurementError:
@@ -124,7 +123,7 @@ def _runs(host: Host, pid: int) -> bool:
 
 
 def _await(true: Callable[[], bool], otherwise: str) -> None:
-    end = time.monotonic() + _PATIENCE_S
+    end = time.monotonic() + _WAIT_S
     while not true():
         assert time.monotonic() < end, otherwise
         time.sleep(0.05)

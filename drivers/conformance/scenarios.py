@@ -1,4 +1,4 @@
-"""Scenarios for the suite, as the loader would make them of a workflow."""
+"""Scenarios for the suite, as the loader would make them from a workflow."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def chain(
     knobs: Mapping[str, Any] | None = None,
     vcpus: int = 1,
 ) -> Scenario:
-    """A chain of functions of one type, its endpoints and functions placed by the topology."""
+    """A chain of functions of one type, placed by the topology."""
     place = PRESETS[topology]
     # A copy that can be pickled.
     place = replace(place, placement=dict(place.placement))

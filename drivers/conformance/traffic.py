@@ -1,4 +1,4 @@
-"""Traffic between the endpoints of a deployment, and what functions and interfaces count of it."""
+"""Traffic between the endpoints of a deployment, and counters of functions and interfaces."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def forwarded(deployment: Deployment) -> dict[str, int]:
 
 
 def rise(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
-    """What was added to each."""
+    """Differences by name."""
     return {name: after[name] - before[name] for name in before}
 
 
 def interface_packets(host: Host, interface: str) -> int:
-    """Packets that an interface has received and sent; KeyError when the host has none such."""
+    """Packets that an interface has received and sent; KeyError if the host does not have it."""
     table = {}
     for line in host.read_text("/proc/net/dev").splitlines()[2:]:
         name, _, numbers = line.partition(":")

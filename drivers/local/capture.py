@@ -1,4 +1,4 @@
-"""Capture on several interfaces at once, with the kernel's time stamps and the direction."""
+"""Send packets from interfaces of this machine and capture on several of them at once."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfcperf.errors import MeasurementError
 from sfcperf.hosts.namespace import NETNS_FOLDER
 from sfcperf.hosts.process import inside
+from sfcperf.packets.marked import MarkedPacket
 
 ETH_P_ALL = 0x0003
 SO_TIMESTAMPNS = 35
-"""Of Linux on all architectures but a few; the socket module does not name it."""
+"""On most architectures of Linux; the socket module does not define it."""
 SNAPLEN = 2048
 LINKTYPE_ETHERNET = 1
 
@@ -33,8 +35,24 @@ class Frame:
     data: bytes
 
 
+def send(namespace: str, interface: str, packets: Iterable[MarkedPacket]) -> None:
+    """Send frames from an interface of a network namespace. Raises MeasurementError."""
+    with inside(NETNS_FOLDER / namespace):
+        sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    with sock:
+        try:
+            sock.bind((interface, 0))
+            for packet in packets:
+                sock.send(packet.data)
+        except OSError as error:
+            raise MeasurementError(
+                f"{interface} sends no marked packet: {error.strerror}", where=namespace
+            ) from error
+
+
 class Capture:
-    """Sees every frame of the interfaces from its making until `close`."""
+    """Sees every frame of the interfaces from its creation until `close`, with the kernel's time
+    stamps and the direction."""
 
     def __init__(self, interfaces: Sequence[tuple[str, str, str]]) -> None:
         """Each is (name for the frames, namespace, interface)."""
@@ -50,7 +68,7 @@ class Capture:
             self._sockets[sock.fileno()] = (name, sock)
 
     def collect(self, done: Callable[[], bool], timeout_s: float) -> None:
-        """Receive until `done` says so or the time is over."""
+        """Receive until `done` returns True or the time is over."""
         poll = select.poll()
         for file in self._sockets:
             poll.register(file, select.POLLIN)
@@ -63,7 +81,7 @@ class Capture:
             self._drain(name, sock)
 
     def close(self) -> None:
-        """End it."""
+        """Stop capturing."""
         for _, sock in self._sockets.values():
             sock.close()
         self._sockets.clear()

@@ -1,9 +1,9 @@
 """Control groups: CPUs and memory of an instance, limited and metered, on v1 and on v2.
 
-v1 has a hierarchy per controller and v2 one for all; both exist in the field, and some machines
-mount both. On v1 a group lies below the one in which sfcperf runs, so that a container's limits
-hold. On v2 a group with processes cannot have limited children, so that it lies in the root of
-what is mounted: the machine's, or a container's.
+v1 has a hierarchy per controller and v2 one for all; both are in use, and some machines mount both.
+On v1 a group is created below the one in which sfcperf runs, so that a container's limits apply. On
+v2 a group with processes cannot have limited children, so that it is created in the root of what is
+mounted: the machine's, or a container's.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from sfcperf.errors import DeploymentError, EnvironmentLacks
 from sfcperf.hosts.procfs import stat_lines
 
 CONTROLLERS = ("cpuset", "cpuacct", "memory")
-"""Needed of v1."""
+"""Required on v1."""
 
 CONTROLLERS_V2 = ("cpuset", "memory")
-"""Needed of v2, which meters CPU time without a controller."""
+"""Required on v2, which meters CPU time without a controller."""
 
 REMOVAL_TIMEOUT_S = 2.0
 
 
 @dataclass(frozen=True)
 class Hierarchies:
-    """Where groups are made."""
+    """Where groups are created."""
 
     version: int
     parents: dict[str, Path]
-    """Controller -> folder below which groups are made; the same for all on v2."""
+    """Controller -> folder below which groups are created; the same for all on v2."""
 
 
 def this_machine() -> Hierarchies:
     """The hierarchies of the machine that runs sfcperf.
 
-    Raises EnvironmentLacks when groups cannot be made; nothing has been tried by then.
+    Raises EnvironmentLacks when groups cannot be created, without trying.
     """
     own = Path("/proc/self")
     mountinfo, membership = (
@@ -51,7 +51,7 @@ def this_machine() -> Hierarchies:
 def hierarchies(mountinfo: str, membership: str) -> Hierarchies:
     """The hierarchies of a process, from its /proc/self/mountinfo and /proc/self/cgroup.
 
-    Looks into the folders that they name. Raises EnvironmentLacks.
+    Reads the folders that they name. Raises EnvironmentLacks.
     """
     mounts = cgroup_mounts(mountinfo)
     own = own_groups(membership)
@@ -84,10 +84,10 @@ def _parent_on_v1(controller: str, mounts: Sequence[CgroupMount], own: Mapping[s
 
 
 def _parent_on_v2(roots: Sequence[Path]) -> Path:
-    """The first of these in which limited groups can be made.
+    """The first of these in which limited groups can be created.
 
-    Groups further down are no alternative: what hands controllers down has been handed them by
-    all above it (cgroup-v2.rst, "Top-down Constraint").
+    Groups further down are no alternative: a group can only enable controllers that all groups
+    above it have enabled (cgroup-v2.rst, "Top-down Constraint").
     """
     obstacles = []
     for root in roots:
@@ -99,7 +99,7 @@ def _parent_on_v2(roots: Sequence[Path]) -> Path:
 
 
 def obstacle_on_v2(root: Path) -> EnvironmentLacks | None:
-    """Why groups with limits cannot be made in this group; None: they can.
+    """Why groups with limits cannot be created in this group; None if they can.
 
     The kernel's rules are in cgroup-v2.rst, "No Internal Process Constraint" and "Threads".
     """
@@ -117,7 +117,7 @@ def obstacle_on_v2(root: Path) -> EnvironmentLacks | None:
             hint="a container needs --privileged",
         )
     kind = root / "cgroup.type"
-    # The machine's root has no type: the rules below are not for it.
+    # The machine's root has no type, and the rules below do not apply to it.
     if not kind.exists() or set(CONTROLLERS_V2) <= _words(root / "cgroup.subtree_control"):
         return None
     if _words(kind) != {"domain"}:
@@ -132,7 +132,7 @@ def obstacle_on_v2(root: Path) -> EnvironmentLacks | None:
             "and is not the machine's root but a container's",
             hint=f"move them down, in the container: mkdir -p {root}/init && "
             f"xargs -rn1 <{root}/cgroup.procs >{root}/init/cgroup.procs; "
-            f"echo '{_turned_on()}' >{root}/cgroup.subtree_control "
+            f"echo '{_enabled()}' >{root}/cgroup.subtree_control "
             "(or start the container with --privileged --cgroupns=host)",
         )
     return None
@@ -150,20 +150,20 @@ class Cgroup:
 
     @property
     def paths(self) -> list[Path]:
-        """Folders that `create` makes, children before parents."""
+        """Folders that `create` creates, children before parents."""
         children = dict.fromkeys(self.folders.values())
         return [*children, *dict.fromkeys(child.parent for child in children)]
 
     @property
     def procs(self) -> list[Path]:
-        """Files in which a process writes itself to join."""
+        """Files to which a process writes its id to join."""
         return [folder / "cgroup.procs" for folder in dict.fromkeys(self.folders.values())]
 
     def create(self, cpus: Sequence[int], memory_mib: int | None) -> None:
-        """Make it; `memory_mib` None does not limit memory. Raises DeploymentError.
+        """Create it; with `memory_mib` None memory is not limited. Raises DeploymentError.
 
-        On v2 the root may hand controllers down from now on, and keeps doing so: that limits
-        nobody, and others may have begun to rely on it.
+        On v2 this may enable controllers in the root, which stay enabled: that limits nothing, and
+        others may have begun to rely on it.
         """
         for folder in dict.fromkeys(self.folders.values()):
             self._make(folder)
@@ -195,10 +195,10 @@ class Cgroup:
         try:
             folder.parent.mkdir(exist_ok=True)
             if self._version == 2:
-                # The child's turn pins the root's: systemd, which turns off there what it does
-                # not use itself, cannot turn off what a child hands on.
-                _hand_down(folder.parent.parent)
-                _hand_down(folder.parent)
+                # Enabling them in the child as well keeps them enabled in the root, where systemd
+                # disables what it does not use itself.
+                _enable_controllers(folder.parent.parent)
+                _enable_controllers(folder.parent)
             folder.mkdir(exist_ok=True)
         except OSError as error:
             raise _cannot_be_made(error, Path(error.filename)) from error
@@ -215,7 +215,7 @@ class Cgroup:
         _write(folder / "cpuset.cpus", ",".join(map(str, cpus)))
 
     def _limit_memory(self, limit_bytes: int) -> None:
-        """Memory and swap together: what may be swapped out instead is not limited."""
+        """Limit memory and swap together: memory that may be swapped out is not limited."""
         folder = self.folders["memory"]
         if self._version == 1:
             _write(folder / "memory.limit_in_bytes", str(limit_bytes))
@@ -229,9 +229,9 @@ class Cgroup:
 
 
 def remove(folder: Path) -> bool:
-    """Remove a group (its processes must have been ended); False when there is none.
+    """Remove a group whose processes have been killed; False when there is none.
 
-    Raises DeploymentError when processes stay in it.
+    Raises DeploymentError when processes remain in it.
     """
     end = time.monotonic() + REMOVAL_TIMEOUT_S
     while True:
@@ -240,7 +240,7 @@ def remove(folder: Path) -> bool:
         except FileNotFoundError:
             return False
         except OSError as error:
-            # A killed process leaves its group only when the kernel has done with it.
+            # A killed process stays in its group until the kernel has cleaned it up.
             if time.monotonic() > end:
                 raise DeploymentError(
                     f"the control group cannot be removed: {error.strerror}", where=str(folder)
@@ -259,18 +259,18 @@ def members(folder: Path) -> list[int]:
 
 
 def _pids(procs: Path) -> list[int]:
-    # 0 stands for a process of another PID namespace; to kill() it is the caller's own group.
+    # 0 stands for a process in another PID namespace; for kill() it is the caller's own group.
     return [int(pid) for pid in procs.read_text().split() if pid != "0"]
 
 
-def _hand_down(group: Path) -> None:
-    """v2: give the groups below this one the controllers that limit."""
+def _enable_controllers(group: Path) -> None:
+    """v2: enable controllers for the groups below this one."""
     control = group / "cgroup.subtree_control"
     if not set(CONTROLLERS_V2) <= _words(control):
-        _write(control, _turned_on())
+        _write(control, _enabled())
 
 
-def _turned_on() -> str:
+def _enabled() -> str:
     return " ".join(f"+{controller}" for controller in CONTROLLERS_V2)
 
 
@@ -292,5 +292,5 @@ def _cannot_be_made(error: OSError, file: Path) -> DeploymentError:
     return DeploymentError(
         f"the control group cannot be made: {error.strerror}",
         where=str(file),
-        hint="`sfcperf doctor` says what control groups lack here",
+        hint="`sfcperf doctor` shows what control groups lack here",
     )

@@ -1,7 +1,7 @@
-"""Which CPUs of this machine each node and each instance gets.
+"""CPUs of this machine for each node and each instance.
 
-Nodes take CPUs from the machine in turn; when nodes want more than there are, they share. An
-instance gets the CPUs of its node that carry the fewest other instances.
+Nodes get CPUs of the machine in turn, and share them if there are too few. An instance gets the
+CPUs of its node that the fewest other instances use.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def machine_cpus() -> tuple[int, ...]:
 
 
 class CpuAssignment:
-    """Hands out CPUs; `assigned` remembers what each instance may use."""
+    """Assigns CPUs; `assigned` has those of each instance."""
 
     def __init__(self, nodes: Sequence[Node], machine: Sequence[int]) -> None:
         """Raises EnvironmentLacks when a node wants more CPUs than the machine has."""
@@ -59,7 +59,7 @@ class CpuAssignment:
         return self.assigned[instance]
 
     def share(self, instance: str, node: str) -> tuple[int, ...]:
-        """All CPUs of a node, for an instance that is not bounded."""
+        """All CPUs of a node, for an instance without a limit."""
         self.assigned[instance] = self._nodes[node]
         return self.assigned[instance]
 

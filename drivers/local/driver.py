@@ -7,21 +7,29 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sfcperf.drivers.base import Driver, DriverContext, Resource
-from sfcperf.drivers.local import cgroups, demolition, network, openvswitch, traversal
-from sfcperf.drivers.local.admission import admit
-from sfcperf.drivers.local.build import Site
+from sfcperf.drivers.local import cgroups, cleanup, network, openvswitch, traversal, validation
 from sfcperf.drivers.local.cpus import CpuAssignment, machine_cpus
-from sfcperf.drivers.local.describe import describe
-from sfcperf.drivers.local.layout import GPE_OVERHEAD, WIRE_MTU, lay_out
+from sfcperf.drivers.local.layout import (
+    GPE_OVERHEAD,
+    WIRE_MTU,
+    FunctionLayout,
+    Port,
+    lay_out,
+)
+from sfcperf.drivers.local.scenario_deployment import ScenarioDeployment
 from sfcperf.environment import tools
 from sfcperf.errors import DeploymentError, EnvironmentLacks, MeasurementError
 from sfcperf.hosts.local import LocalHost
-from sfcperf.hosts.namespace import NETNS_FOLDER
-from sfcperf.management.deployment import Deployment, TraversalProof
+from sfcperf.management import health
+from sfcperf.management.deployment import (
+    Deployment,
+    Endpoint,
+    Hop,
+    ServiceFunction,
+    TraversalProof,
+)
 from sfcperf.plugins import Requirement
 from sfcperf.workflow.model import Scenario
-
-PING_TIMEOUT_S = 3
 
 
 class LocalDriver(Driver):
@@ -52,7 +60,8 @@ class LocalDriver(Driver):
     def __init__(self, context: DriverContext) -> None:
         super().__init__(context)
         network.load()
-        self._sites: dict[str, Site] = {}
+        self._built: dict[str, ScenarioDeployment] = {}
+        """By id of the deployment."""
         self._deployed = 0
 
     @classmethod
@@ -75,62 +84,53 @@ class LocalDriver(Driver):
             _cgroups(),
         ]
 
-    def admit(self, scenarios: Sequence[Scenario]) -> None:
-        """See Driver.admit."""
+    @classmethod
+    def validate(cls, config: Mapping[str, Any], scenarios: Sequence[Scenario]) -> None:
+        """See Driver.validate."""
         for scenario in scenarios:
-            admit(scenario, lay_out(scenario, self.context.tag))
+            # Whether a layout can be built does not depend on the tag.
+            validation.validate(scenario, lay_out(scenario, "000000"))
 
     def deploy(self, scenario: Scenario) -> Deployment:
         """See Driver.deploy."""
         self._prepare_database()
-        self._remove_what_stayed()
+        # What an earlier tear-down could not remove is in the way: the names are the same.
+        self.close()
         layout = lay_out(scenario, self.context.tag)
-        site = Site(self.context, scenario, layout, cgroups.this_machine())
-        _check_free(site.resources)
+        built = ScenarioDeployment(self.context, scenario, layout, cgroups.this_machine())
+        cleanup.check_free(built.resources)
         self._deployed += 1
         identity = f"d{self._deployed:04d}-{scenario.id}"
-        self._sites[identity] = site
-        self.context.journal.intend(site.resources)
+        self._built[identity] = built
+        self.context.journal.intend(built.resources)
         try:
-            site.build(CpuAssignment(scenario.topology.nodes, machine_cpus()))
+            built.build(CpuAssignment(scenario.topology.nodes, machine_cpus()))
         except MeasurementError as error:
             self._remove(identity)
             raise DeploymentError(error.message, where=error.where, hint=error.hint) from error
         except BaseException:
             self._remove(identity)
             raise
-        return describe(identity, site)
+        return _describe(identity, built)
 
     def prove_traversal(self, deployment: Deployment, scenario: Scenario) -> TraversalProof:
         """See Driver.prove_traversal."""
-        site = self._sites[deployment.id]
+        built = self._built[deployment.id]
 
         def counted(node: str) -> dict[tuple[int, int], int]:
-            return site.switches[node].packets_by_path("sff")
+            return built.switches[node].packets_by_path("sff")
 
         evidence = self.context.raw_dir / f"traversal-{deployment.id}.pcapng"
-        return traversal.prove(site.layout, scenario, counted, evidence)
+        return traversal.prove(built.layout, scenario, counted, evidence)
 
     def problems(self, deployment: Deployment) -> list[str]:
         """See Driver.problems."""
-        site = self._sites[deployment.id]
         found = [
             f"the SFF of {node}: {problem}"
-            for node, switch in site.switches.items()
+            for node, switch in self._built[deployment.id].switches.items()
             if (problem := switch.problem()) is not None
         ]
-        for function in deployment.functions:
-            problem = function.alive()
-            if problem is not None:
-                found.append(f"{function.name}: {problem}")
-        if not found:
-            server = deployment.server.address
-            # Until the first reply: a single lost packet is no illness.
-            argv = ["ping", "-n", "-c", "1", "-i", "0.2", "-w", str(PING_TIMEOUT_S), server]
-            pinged = deployment.client.host.run(argv, timeout_s=PING_TIMEOUT_S + 2, check=False)
-            if pinged.returncode != 0:
-                found.append(f"the client does not reach the server at {server} by ping")
-        return found
+        return [*found, *health.problems(deployment)]
 
     def teardown(self, deployment: Deployment) -> None:
         """See Driver.teardown."""
@@ -138,7 +138,7 @@ class LocalDriver(Driver):
 
     def close(self) -> None:
         """See Driver.close."""
-        for identity in list(self._sites):
+        for identity in list(self._built):
             self._remove(identity)
 
     def facts(self) -> Mapping[str, Any]:
@@ -154,7 +154,7 @@ class LocalDriver(Driver):
     @classmethod
     def undo(cls, resources: Sequence[Resource], *, dry_run: bool) -> list[str]:
         """See Driver.undo."""
-        return demolition.demolish(resources, dry_run=dry_run)
+        return cleanup.remove_resources(resources, dry_run=dry_run)
 
     def _prepare_database(self) -> None:
         file = self.context.state_dir / "empty.db"
@@ -162,34 +162,70 @@ class LocalDriver(Driver):
             openvswitch.create_database(LocalHost(self.context.state_dir), file)
 
     def _remove(self, identity: str) -> None:
-        site = self._sites.get(identity)
-        if site is None:
+        built = self._built.get(identity)
+        if built is None:
             return
-        resources = site.resources
-        demolition.demolish(resources)
-        del self._sites[identity]
-        # They are dead by now; this only collects them.
-        for running in site.running.values():
+        resources = built.resources
+        cleanup.remove_resources(resources)
+        del self._built[identity]
+        # The processes are dead by now; this only reaps them.
+        for running in built.running.values():
             running.stop()
-        for switch in site.switches.values():
+        for switch in built.switches.values():
             switch.stop()
         self.context.journal.removed(resources)
 
-    def _remove_what_stayed(self) -> None:
-        """What an earlier tear-down could not remove would be in the way: names are the same."""
-        for identity in list(self._sites):
-            self._remove(identity)
+
+def _describe(identity: str, built: ScenarioDeployment) -> Deployment:
+    """What was built, in the words of RFC 7665."""
+    layout = built.layout
+    return Deployment(
+        id=identity,
+        client=_endpoint(built, layout.client),
+        server=_endpoint(built, layout.server),
+        functions=tuple(_function(built, function) for function in layout.functions),
+        hops=tuple(_hops(built)),
+        meters=dict(built.groups),
+        encapsulation=layout.encapsulation,
+        facts=built.facts(),
+    )
 
 
-def _check_free(resources: Sequence[Resource]) -> None:
-    """What is there already is not ours: it must not be removed when building fails."""
-    names = [r.name for r in resources if r.kind == demolition.NAMESPACE]
-    taken = [name for name in names if (NETNS_FOLDER / name).exists()]
-    if taken:
-        raise DeploymentError(
-            f"there is a network namespace {taken[0]} already, which this run has not made",
-            hint="is another process working on this run? `sfcperf clean` removes what is left",
-        )
+def _endpoint(built: ScenarioDeployment, port: Port) -> Endpoint:
+    if port.address is None:
+        raise AssertionError("an endpoint has an address")
+    mtu = int(built.context.config["mtu"])
+    host = built.hosts[port.instance]
+    return Endpoint(port.instance, port.node, host, port.address, port.inner, mtu)
+
+
+def _function(built: ScenarioDeployment, function: FunctionLayout) -> ServiceFunction:
+    spec = function.spec
+    running = built.running[spec.name]
+    return ServiceFunction(
+        name=spec.name,
+        vnf=spec.vnf,
+        type=spec.type,
+        position=spec.position,
+        node=spec.node,
+        host=built.hosts[spec.name],
+        interfaces=tuple(port.inner for port in function.ports),
+        nsh_aware=function.type.nsh_aware,
+        vcpus=built.cpus.assigned[spec.name],
+        counters=running.counters,
+        alive=running.problem,
+    )
+
+
+def _hops(built: ScenarioDeployment) -> list[Hop]:
+    """In forward order: client, each SF's attachments, server; then the links."""
+    layout = built.layout
+    ports = [layout.client, *(p for f in layout.functions for p in f.ports), layout.server]
+    hops = [Hop(port.outer, built.hosts[f"sff@{port.node}"], port.outer) for port in ports]
+    for link in layout.links:
+        first, second = link.nodes
+        hops.append(Hop(f"{first}-{second}", built.hosts[f"sff@{first}"], link.interfaces[0]))
+    return hops
 
 
 def _file(path: Path, remedy: str) -> Requirement:

@@ -3,8 +3,8 @@
 Bridge `sff` of each node:
   table 0   where a packet comes from: endpoint (classifier), SF, SFC proxy's SF, tunnel
   table 10  SFF: (SPI, SI) -> next SF, tunnel to the next SF's node, or the end of the path
-  table 20  what is not in a chain: by destination MAC, as a switch
-  table 30  SFC proxy: what was decapsulated goes to the NSH-unaware SF
+  table 20  packets outside the chain: by destination MAC, as a switch
+  table 30  SFC proxy: decapsulated packets go to the NSH-unaware SF
 Bridge `und` of each node: VXLAN-GPE between nodes and towards SFs, by destination address.
 
 NSH is MD type 1 with zero context headers. An SFF decrements its TTL before each lookup (RFC 8300,
@@ -22,7 +22,8 @@ from sfcperf.workflow.model import Match, Scenario
 _NSH = "packet_type=(1,0x894f)"
 _ETHERNET = "packet_type=(0,0)"
 _ANYWHERE = "load:0->NXM_OF_IN_PORT[],resubmit"
-"""A packet may not go out where it came in; from tunnel to tunnel (one port for all) it must."""
+"""Open vSwitch drops packets that would leave by the port that they came from; from tunnel to
+tunnel (one port for all) they must."""
 _PROTOCOLS = {"any": "ip", "tcp": "tcp", "udp": "udp", "icmp": "icmp"}
 
 
@@ -57,7 +58,7 @@ def underlay_flows(layout: Layout, node: str) -> list[str]:
 
 
 def tunnelled_ports(layout: Layout, node: str) -> list[Port]:
-    """Attachments of SFs that are reached by VXLAN-GPE: they hang on `und`, not on `sff`."""
+    """Attachments of SFs that are reached by VXLAN-GPE: ports of `und`, not of `sff`."""
     return [
         port
         for function in layout.functions
@@ -108,11 +109,11 @@ def _towards(layout: Layout, path: Path, hop: PathHop, node: str) -> Iterator[st
     key = _key(path, hop.si)
     entry = hop.entry
     if entry.node != node:
-        # Nodes that the path never visits have no use for the rule.
+        # Only nodes on the path need the rule.
         if node in {path.source.node, *(other.exit.node for other in path.hops)}:
             yield f"table=10,{key},actions=dec_nsh_ttl,{_tunnel(layout.nodes[entry.node])}"
     elif not hop.function.type.nsh_aware:
-        # Only after decap() is it known that an Ethernet frame is there to be readdressed.
+        # The Ethernet frame can only be readdressed after decap(), in another table.
         yield (
             f"table=10,{key},actions=dec_nsh_ttl,decap(),"
             f"set_field:{entry.ofport}->reg0,resubmit(,30)"
@@ -135,9 +136,9 @@ def _towards(layout: Layout, path: Path, hop: PathHop, node: str) -> Iterator[st
 
 
 def _back_from(path: Path, hop: PathHop) -> Iterator[str]:
-    """A packet that an SF gives back, on its way to table 10."""
+    """Packets that an SF returns, on their way to table 10."""
     if not hop.function.type.nsh_aware:
-        # The SFC proxy: which path the packet was on follows from the arm on which it comes back.
+        # The SFC proxy: the port on which a packet returns identifies its path.
         yield (
             f"table=0,priority=90,in_port={hop.exit.ofport},ip,"
             f"actions={_push_nsh(path.spi, hop.si - 1)},resubmit(,10)"

@@ -1,16 +1,17 @@
 """Layout: every name, address and port number of a scenario on this machine, before it is built.
 
-Pure: the same scenario and tag give the same layout. Everything lives in namespaces of its own,
-so the addresses of the underlay can be fixed and never meet the machine's.
+Pure: the same scenario and tag give the same layout. Everything is in separate namespaces, so that
+addresses of the underlay can be fixed without affecting the machine's.
 """
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sfcperf import plugins
-from sfcperf.drivers.local.routes import next_hops
 from sfcperf.vnfs.base import NetworkFunction
 from sfcperf.workflow.model import FunctionSpec, Link, Scenario
 
@@ -18,15 +19,15 @@ RUN_FOLDER = Path("/run")
 """Sockets of the SFFs: short, because a socket's path may not be longer than 107 bytes."""
 
 WIRE_MTU = 1500
-"""Of every link and attachment, bytes of IP packet: as on a wire."""
+"""MTU of every link and attachment, bytes of IP packet: as on a wire."""
 
 GPE_OVERHEAD = 20 + 8 + 8 + 24 + 14
 """Bytes that VXLAN-GPE adds to an IP packet: IPv4, UDP, VXLAN-GPE, NSH MD 1, inner Ethernet."""
 NSH_OVERHEAD = 24 + 14
-"""The same of NSH over Ethernet: NSH MD 1, inner Ethernet."""
+"""Bytes that NSH over Ethernet adds: NSH MD 1, inner Ethernet."""
 
 TUNNEL_PORT = 100
-"""OpenFlow port of the VXLAN-GPE tunnel on the SFF; those of instances lie on both sides of it."""
+"""OpenFlow port of the VXLAN-GPE tunnel on the SFF; ports of instances are below and above it."""
 
 INTERFACE_NAME_LENGTH = 15
 
@@ -45,7 +46,7 @@ class Port:
     mac: str
     """Of the inner interface."""
     address: str | None
-    """IPv4 address of the inner interface; None: it has none."""
+    """IPv4 address of the inner interface, if it has one."""
 
 
 @dataclass(frozen=True)
@@ -116,10 +117,10 @@ class Layout:
         return len(self.nodes) > 1 or self.encapsulation == "nsh-vxlan-gpe"
 
     def mtu(self, port: Port, endpoints: int) -> int:
-        """Of an attachment, when the endpoints' is `endpoints`, which leaves room for NSH.
+        """MTU of an attachment, given that of the endpoints, which leaves room for NSH.
 
-        Functions behind an SFC proxy have more than those, for data in band: what the wire takes
-        once their packets are encapsulated. More would be lost there.
+        Functions behind an SFC proxy may add in-band data: they get what fits on the wire once
+        their packets are encapsulated. Larger packets would be lost there.
         """
         if port in (self.client, self.server):
             return endpoints
@@ -192,7 +193,7 @@ def _links(scenario: Scenario) -> tuple[LinkLayout, ...]:
         for node in link.between:
             used[node] = used.get(node, 0) + 1
             ofports.append(used[node])
-        # No instance has such a name: those of functions end with a dash and a number.
+        # Never the name of an instance: functions' names end with a dash and a number.
         names = (f"link{number}a", f"link{number}b")
         links.append(LinkLayout(link, link.between, names, (ofports[0], ofports[1])))
     return tuple(links)
@@ -218,7 +219,7 @@ def _function_ports(
     tunnelled = kind.nsh_aware and encapsulation == "nsh-vxlan-gpe"
     ports = []
     for arm in range(kind.interfaces):
-        # 32 SFs with two arms end at 110 + 64; the tunnel and the links lie below.
+        # 32 SFs with two arms end at 110 + 64; the tunnel and the links have lower numbers.
         number = 110 + 2 * (spec.position - 1) + arm
         suffix = "" if kind.interfaces == 1 else ("-in", "-out")[arm]
         ports.append(
@@ -242,5 +243,28 @@ def _mac(tag: str, kind: int, number: int) -> str:
 
 
 def _short(name: str, otherwise: str) -> str:
-    """An interface's name: the telling one when the kernel takes it."""
+    """An interface's name: the long one if the kernel accepts it."""
     return name if len(name) <= INTERFACE_NAME_LENGTH else otherwise
+
+
+def next_hops(nodes: Sequence[str], links: Sequence[tuple[str, str]]) -> dict[str, dict[str, str]]:
+    """Shortest paths by number of links: node -> destination -> neighbour. Destinations that cannot
+    be reached are absent."""
+    adjacent: dict[str, list[str]] = {node: [] for node in nodes}
+    for first, second in links:
+        adjacent[first].append(second)
+        adjacent[second].append(first)
+    return {node: _from(node, adjacent) for node in nodes}
+
+
+def _from(start: str, adjacent: dict[str, list[str]]) -> dict[str, str]:
+    """Breadth first; remembers by which neighbour of `start` each node was first reached."""
+    first_step: dict[str, str] = {}
+    waiting = deque([start])
+    while waiting:
+        node = waiting.popleft()
+        for neighbour in adjacent[node]:
+            if neighbour != start and neighbour not in first_step:
+                first_step[neighbour] = first_step.get(node, neighbour)
+                waiting.append(neighbour)
+    return first_step

@@ -1,4 +1,4 @@
-"""Mounts of control-group hierarchies: what /proc/self/mountinfo and /proc/self/cgroup say.
+"""Mounts of control-group hierarchies, from /proc/self/mountinfo and /proc/self/cgroup.
 
 A mount need not show its whole hierarchy: in a container its root often is the container's own
 group, while the paths of both files still start at the root of the hierarchy, or of the reader's
@@ -19,13 +19,13 @@ class CgroupMount:
 
     version: int
     controllers: frozenset[str]
-    """Its controllers, and other options; on v2 they are in `cgroup.controllers` instead."""
+    """Its controllers and other mount options; on v2 controllers are in `cgroup.controllers`."""
     root: PurePosixPath
-    """The group that is seen at `folder`."""
+    """The group that is mounted at `folder`."""
     folder: Path
 
     def locate(self, group: str) -> Path | None:
-        """Folder of a group, of /proc/self/cgroup; None when this mount does not show it."""
+        """Folder of a group in /proc/self/cgroup; None if this mount does not show it."""
         try:
             relative = PurePosixPath(group).relative_to(self.root)
         except ValueError:
@@ -51,7 +51,7 @@ def cgroup_mounts(mountinfo: str) -> list[CgroupMount]:
 
 
 def own_groups(membership: str) -> Mapping[str, str]:
-    """v1 controller -> group of the reader, of /proc/self/cgroup (lines `4:memory:/path`)."""
+    """v1 controller -> group of the reader, from /proc/self/cgroup (lines `4:memory:/path`)."""
     groups: dict[str, str] = {}
     for line in filter(None, membership.split("\n")):
         _, controllers, path = line.split(":", 2)

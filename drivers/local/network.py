@@ -15,12 +15,12 @@ from sfcperf.hosts.process import inside, run
 COMMAND_TIMEOUT_S = 30.0
 
 MAX_RATE_BPS = (2**32 - 1) * 8
-"""Of tbf as netlink carries it: bytes per second in 32 bits."""
+"""Limit of tbf over netlink: bytes per second in 32 bits."""
 
 
 def load() -> None:
-    """Import pyroute2 now: a signal that interrupts an import leaves half a module behind, with
-    which nothing can be taken down any more."""
+    """Import pyroute2 now: a signal that interrupts an import leaves an incomplete module behind,
+    with which nothing can be removed any more."""
     import pyroute2
     import pyroute2.ethtool
     import pyroute2.netns  # noqa: F401
@@ -28,7 +28,7 @@ def load() -> None:
 
 @contextmanager
 def netlink_errors(doing: str) -> Iterator[None]:
-    """Errors of the kernel as DeploymentError that says what was being done."""
+    """Turn errors of the kernel into a DeploymentError that names the operation."""
     from pyroute2.netlink.exceptions import NetlinkError
 
     try:
@@ -40,9 +40,8 @@ def netlink_errors(doing: str) -> Iterator[None]:
 def add_namespaces(names: Sequence[str]) -> None:
     """Named network namespaces with loopback up and IPv6 off. Raises DeploymentError.
 
-    By `ip`, because pyroute2 forks for it, and a signal that meets the forked child would unwind
-    this program's stack there a second time. IPv6 is off because its neighbour discovery would add
-    packets that nobody asked for.
+    Uses `ip`, because pyroute2 forks, and a signal in the forked child would unwind this program's
+    stack a second time. IPv6 is off because its neighbour discovery would add packets.
     """
     commands = "".join(f"netns add {name}\n" for name in names)
     try:
@@ -61,7 +60,7 @@ def add_namespaces(names: Sequence[str]) -> None:
 
 
 def _write_if_there(path: str, value: str) -> None:
-    """A kernel without IPv6 has no switch to turn it off."""
+    """A kernel without IPv6 does not have the file."""
     with suppress(FileNotFoundError):
         Path(path).write_text(value)
 
@@ -100,7 +99,8 @@ def add_veth(
     mtu: int,
     peer_mtu: int | None = None,
 ) -> None:
-    """A veth pair across two namespaces, both ends up; it never shows in the machine's own."""
+    """Create a veth pair across two namespaces, both ends up; it never appears in the machine's
+    own."""
     with (
         netlink_errors(f"the link {interface} cannot be made in {namespace}"),
         netlink(namespace) as here,
@@ -119,7 +119,7 @@ def add_veth(
 
 
 def add_address(namespace: str, interface: str, address: str, prefix: int) -> None:
-    """An IPv4 address; the interface is brought up."""
+    """Add an IPv4 address, and bring the interface up."""
     with (
         netlink_errors(f"{address}/{prefix} cannot be given to {interface} in {namespace}"),
         netlink(namespace) as link,
@@ -130,7 +130,7 @@ def add_address(namespace: str, interface: str, address: str, prefix: int) -> No
 
 
 def add_neighbour(namespace: str, interface: str, address: str, mac: str) -> None:
-    """A host on the link, with its MAC address: no ARP is ever sent for it."""
+    """Add a host on the link with its MAC address, so that no ARP is sent for it."""
     with (
         netlink_errors(f"{address} cannot be made a neighbour on {interface} in {namespace}"),
         netlink(namespace) as link,
@@ -141,7 +141,7 @@ def add_neighbour(namespace: str, interface: str, address: str, mac: str) -> Non
 
 
 def shape(namespace: str, interface: str, rate_bps: int, burst_bytes: int) -> None:
-    """Limit what leaves the interface by a token bucket (tbf), with 50 ms of queue."""
+    """Limit the rate at which the interface sends by a token bucket (tbf), with 50 ms of queue."""
     with (
         netlink_errors(f"{interface} in {namespace} cannot be shaped to {rate_bps} bit/s"),
         netlink(namespace) as link,
@@ -151,10 +151,10 @@ def shape(namespace: str, interface: str, rate_bps: int, burst_bytes: int) -> No
 
 
 def turn_off_offloads(namespace: str, interface: str) -> dict[str, bool]:
-    """Turn off what would put super-packets or unfinished checksums on the wire: a GSO packet
-    cannot be NSH-encapsulated as it is.
+    """Turn off offloads that put super-packets or incomplete checksums on the wire: a GSO packet
+    cannot be encapsulated in NSH.
 
-    Gives ethtool's offloads as they are afterwards, read back from the kernel.
+    Returns ethtool's offloads as the kernel reports them afterwards.
     """
     from pyroute2.ethtool import Ethtool
 
@@ -173,7 +173,7 @@ def turn_off_offloads(namespace: str, interface: str) -> dict[str, bool]:
 
 
 def processes_in(namespaces: Sequence[str]) -> list[int]:
-    """Ids of the processes that live in these namespaces."""
+    """Ids of the processes in these namespaces."""
     from pyroute2 import netns
 
     by_namespace = netns.ns_pids()

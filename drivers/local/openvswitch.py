@@ -1,6 +1,6 @@
-"""An Open vSwitch of our own: userspace datapath, own database, sockets and log, own namespace.
+"""A separate Open vSwitch: userspace datapath, own database, sockets, log and namespace.
 
-The system's Open vSwitch, if there is one, is neither used nor noticed.
+It does not use or affect the system's Open vSwitch.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Interface:
     settings: tuple[str, ...] = ()
     """Further `column=value` of the OVSDB Interface table."""
     own_qdisc: bool = False
-    """Leave the interface's queueing discipline alone; by default Open vSwitch removes it."""
+    """Keep the interface's queueing discipline, which Open vSwitch removes by default."""
 
 
 def create_database(host: Host, file: Path) -> None:
-    """An empty database; copies of it serve every switch of a run."""
+    """Create an empty database, which is copied for every switch of a run."""
     host.run(["ovsdb-tool", "create", str(file), str(SCHEMA)], timeout_s=COMMAND_TIMEOUT_S)
 
 
@@ -44,7 +44,7 @@ class OpenVSwitch:
     """One ovsdb-server and one ovs-vswitchd."""
 
     def __init__(self, host: Host, folder: Path) -> None:
-        """`host` is where the datapath's ports are, `folder` for database, sockets and logs."""
+        """`host` has the datapath's ports; `folder` is for database, sockets and logs."""
         self._host = host
         self._folder = folder
         self._processes: dict[str, Process] = {}
@@ -60,7 +60,7 @@ class OpenVSwitch:
             f"--unixctl={self._folder}/ovsdb-server.ctl",
         )
         self._await(self._folder / "db.sock")
-        # Without --no-wait this would wait for the daemon that is started next.
+        # --no-wait: the daemon that would answer starts next.
         self._vsctl("--no-wait", "init")
         self._spawn(
             "ovs-vswitchd",
@@ -69,8 +69,8 @@ class OpenVSwitch:
         )
 
     def configure(self, bridges: dict[str, str], interfaces: Sequence[Interface]) -> None:
-        """Make bridges (name -> MAC address) and their ports in one transaction, and wait until
-        the switch has them. Raises DeploymentError, also when a port could not be opened."""
+        """Create bridges (name -> MAC address) and their ports in one transaction, and wait until
+        the switch has them. Raises DeploymentError, also for a port that cannot be opened."""
         command: list[str] = []
         for bridge, mac in bridges.items():
             command += ["--", "add-br", bridge, "--", "set", "bridge", bridge]
@@ -94,12 +94,12 @@ class OpenVSwitch:
         self._run(argv, stdin="\n".join(flows) + "\n")
 
     def set_neighbour(self, bridge: str, address: str, mac: str) -> None:
-        """Where a tunnel finds the next hop, without ARP."""
+        """Set the MAC address of a tunnel's next hop, without ARP."""
         self._appctl("tnl/neigh/set", bridge, address, mac)
 
     def await_routes(self, prefixes: Sequence[str]) -> None:
-        """Wait until the switch knows the kernel's routes to these: it learns them on its own
-        time, and drops what is to be tunnelled before it has. Raises DeploymentError."""
+        """Wait until the switch knows the kernel's routes to these: it learns them asynchronously,
+        and drops packets for tunnels until then. Raises DeploymentError."""
         end = time.monotonic() + START_TIMEOUT_S
         while not all(prefix in self._appctl("ovs/route/show") for prefix in prefixes):
             if time.monotonic() > end:
@@ -107,8 +107,8 @@ class OpenVSwitch:
             time.sleep(0.005)
 
     def packets_by_path(self, bridge: str) -> dict[tuple[int, int], int]:
-        """(SPI, SI) -> packets that the bridge has looked up with them, all of them counted."""
-        # Statistics of cached flows reach OpenFlow only now and then; a purge brings them at once.
+        """(SPI, SI) -> packets that the bridge has looked up with them."""
+        # Statistics of cached flows reach OpenFlow with a delay; a purge updates them now.
         self._appctl("revalidator/purge")
         dump = self._run(["ovs-ofctl", f"-O{OPENFLOW}", "dump-flows", self._management(bridge)])
         found = re.findall(r"table=10, n_packets=(\d+),.*nsh_spi=(\w+),nsh_si=(\d+) actions=", dump)
@@ -119,11 +119,11 @@ class OpenVSwitch:
         for daemon, process in self._processes.items():
             status = process.poll()
             if status is not None:
-                return f"{daemon} ended with {status}{self._last_words(daemon)}"
+                return f"{daemon} ended with {status}{self._last_line(daemon)}"
         return None
 
     def stop(self) -> None:
-        """End the daemons; nothing of theirs is worth an orderly end."""
+        """Kill the daemons; they have no state to save."""
         for process in self._processes.values():
             process.stop(grace_s=0.0)
         self._processes.clear()
@@ -131,7 +131,7 @@ class OpenVSwitch:
     def _spawn(self, daemon: str, *arguments: str) -> None:
         log = self._folder / f"{daemon}.log"
         console = self._folder / f"{daemon}.err"
-        # Sockets of the bridges appear in this folder, whatever the command line says.
+        # The only way to choose the folder of the bridges' sockets.
         argv = ["env", f"OVS_RUNDIR={self._folder}", daemon, *arguments]
         argv += ["--no-chdir", f"--log-file={log}", "-vconsole:err"]
         self._processes[daemon] = self._host.spawn(argv, stdout=console, stderr=console)
@@ -181,7 +181,7 @@ class OpenVSwitch:
                 f"{problem}; {error.message}" if problem else error.message
             ) from error
 
-    def _last_words(self, daemon: str) -> str:
+    def _last_line(self, daemon: str) -> str:
         try:
             lines = (self._folder / f"{daemon}.err").read_text().strip().splitlines()
         except OSError:
@@ -190,7 +190,7 @@ class OpenVSwitch:
 
 
 def _accepts(address: Path) -> bool:
-    """A socket's file is there a moment before anybody listens."""
+    """The file of a socket exists before the daemon listens."""
     with socket.socket(socket.AF_UNIX) as trial:
         try:
             trial.connect(str(address))

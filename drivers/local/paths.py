@@ -17,7 +17,7 @@ class PathHop:
 
     function: FunctionLayout
     si: int
-    """With which packets reach it; they leave with one less."""
+    """SI with which packets reach it; they leave with one less."""
     entry: Port
     exit: Port
 
@@ -33,14 +33,15 @@ class Path:
 
     @property
     def lookups(self) -> int:
-        """Of SFFs, each of which takes one from the TTL: two where the next SF is elsewhere."""
+        """Lookups by SFFs, each of which decrements the TTL: two if the next SF is on another
+        node."""
         nodes = [self.source.node, *(hop.exit.node for hop in self.hops)]
         moves = sum(here != hop.entry.node for here, hop in zip(nodes, self.hops, strict=False))
         return len(self.hops) + moves + 1
 
     @property
     def final_si(self) -> int:
-        """With which packets leave the last SF."""
+        """SI with which packets leave the last SF."""
         return self.hops[-1].si - 1
 
 

@@ -1,7 +1,7 @@
 """Traversal proof: marked packets are seen at each SF, in order, with the right SPI and SI.
 
-What counts is a capture at the SFFs' ports, on both ways between SFF and SF. An SF behind an SFC
-proxy gets no NSH; for it the SPI and SI are those of the SFF's own flow counters.
+The evidence is a capture at the SFFs' ports, in both directions between SFF and SF. An SF behind an
+SFC proxy gets no NSH; its SPI and SI are those of the SFF's own flow counters.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path as File
 
-from sfcperf.drivers.local.capture import Capture, Frame, write_pcapng
-from sfcperf.drivers.local.frames import nsh_of
+from sfcperf.drivers.local.capture import Capture, Frame, send, write_pcapng
 from sfcperf.drivers.local.layout import Layout, Port
 from sfcperf.drivers.local.paths import Path, PathHop, paths
-from sfcperf.drivers.local.sending import send
 from sfcperf.management.deployment import HopObservation, TraversalProof
 from sfcperf.packets.marked import MarkedPacket, Side, marked_packet, sides
+from sfcperf.vnfs.nsh import ETHERTYPE, NEXT_NSH, UDP_PORT, Nsh, NshError, VxlanGpe
 from sfcperf.workflow.model import Scenario
 
 PACKETS = 3
 TIMEOUT_S = 2.0
+_IPV4 = 0x0800
+_UDP = 17
 
 FlowCounter = Callable[[str], Mapping[tuple[int, int], int]]
 """Node -> (SPI, SI) -> packets that the node's SFF has looked up with them."""
@@ -37,7 +38,7 @@ class _Direction:
 
 
 @dataclass(frozen=True)
-class _Sighting:
+class _Observation:
     """A marked packet at a port."""
 
     time_ns: int
@@ -62,7 +63,8 @@ _Counts = dict[tuple[str, int, int], int]
 def prove(
     layout: Layout, scenario: Scenario, counted: FlowCounter, evidence: File
 ) -> TraversalProof:
-    """Send marked packets both ways and judge where they were seen; `evidence` gets the capture."""
+    """Send marked packets both ways and evaluate where they were seen; the capture goes to
+    `evidence`."""
     directions = _directions(layout, scenario)
     proxies = _nodes_with_proxies(directions)
     before = {node: counted(node) for node in proxies}
@@ -77,14 +79,14 @@ def prove(
         capture.close()
     write_pcapng(evidence, capture.names, capture.frames)
     rose = _rise(before, {node: counted(node) for node in proxies})
-    judged = [_judge(direction, layout, capture.frames, rose) for direction in directions]
-    problems = tuple(problem for _, found in judged for problem in found)
+    evaluated = [_evaluate(direction, layout, capture.frames, rose) for direction in directions]
+    problems = tuple(problem for _, found in evaluated for problem in found)
     return TraversalProof(
         proven=not problems,
         method="capture at the SFFs' ports",
         sent=PACKETS,
-        forward=judged[0][0],
-        reverse=judged[1][0],
+        forward=evaluated[0][0],
+        reverse=evaluated[1][0],
         problems=problems,
         evidence=(evidence.name,),
     )
@@ -116,28 +118,28 @@ def _side(port: Port) -> Side:
 
 def _all_arrived(frames: Sequence[Frame], directions: Sequence[_Direction]) -> bool:
     return all(
-        _sightings(frames, direction.destination, packet, outgoing=True)
+        _observations(frames, direction.destination, packet, outgoing=True)
         for direction in directions
         for packet in direction.packets
     )
 
 
-def _sightings(
+def _observations(
     frames: Sequence[Frame], port: Port, packet: MarkedPacket, *, outgoing: bool
-) -> list[_Sighting]:
+) -> list[_Observation]:
     """When a packet was seen at a port, going out of the SFF or coming in."""
     found = []
     for frame in frames:
         if (frame.interface, frame.outgoing) != (port.outer, outgoing):
             continue
         if packet.mark in frame.data and packet.packet[1:] in frame.data:
-            header = nsh_of(frame.data)
+            header = _nsh_of(frame.data)
             spi, si = (None, None) if header is None else (header.spi, header.si)
-            found.append(_Sighting(frame.time_ns, spi, si))
+            found.append(_Observation(frame.time_ns, spi, si))
     return found
 
 
-def _judge(
+def _evaluate(
     direction: _Direction, layout: Layout, frames: Sequence[Frame], rose: _Counts
 ) -> tuple[tuple[HopObservation, ...], list[str]]:
     if direction.path is None:
@@ -148,28 +150,28 @@ def _judge(
     for hop in direction.path.hops:
         seen: list[_Crossing] = []
         for packet in direction.packets:
-            into = _sightings(frames, hop.entry, packet, outgoing=True)
-            back = _sightings(frames, hop.exit, packet, outgoing=False)
+            into = _observations(frames, hop.entry, packet, outgoing=True)
+            back = _observations(frames, hop.exit, packet, outgoing=False)
             if len(into) != 1 or len(back) != 1:
                 continue
             if not last[packet.mark] <= into[0].time_ns <= back[0].time_ns:
                 problems.append(f"{hop.function.spec.name}: packets crossed it out of order")
             last[packet.mark] = back[0].time_ns
             seen.append(_crossing(direction.path, hop, into[0], back[0], rose))
-        observed.append(_observation(hop, seen))
-        problems += _contradictions(direction, direction.path, hop, seen)
+        observed.append(_hop_observation(hop, seen))
+        problems += _problems(direction, direction.path, hop, seen)
     problems += _arrivals(direction, frames, last)
     return tuple(observed), list(dict.fromkeys(problems))
 
 
 def _strays(direction: _Direction, layout: Layout, frames: Sequence[Frame]) -> list[str]:
-    """Packets that should go around the chain and were seen in it."""
+    """SFs that packets crossed though they should bypass the chain."""
     return [
         f"{function.spec.name} was crossed by packets that should bypass the chain"
         for function in layout.functions
         if any(
-            _sightings(frames, function.ingress, packet, outgoing=True)
-            or _sightings(frames, function.egress, packet, outgoing=True)
+            _observations(frames, function.ingress, packet, outgoing=True)
+            or _observations(frames, function.egress, packet, outgoing=True)
             for packet in direction.packets
         )
     ]
@@ -182,7 +184,7 @@ def _arrivals(
     way = f"from {direction.source.instance} to {direction.destination.instance}"
     problems = []
     for packet in direction.packets:
-        arrivals = _sightings(frames, direction.destination, packet, outgoing=True)
+        arrivals = _observations(frames, direction.destination, packet, outgoing=True)
         if not arrivals or arrivals[0].time_ns < last.get(packet.mark, 0):
             problems.append(f"a packet {way} did not arrive after the chain")
         elif len(arrivals) > 1:
@@ -193,9 +195,9 @@ def _arrivals(
 
 
 def _crossing(
-    path: Path, hop: PathHop, into: _Sighting, back: _Sighting, rose: _Counts
+    path: Path, hop: PathHop, into: _Observation, back: _Observation, rose: _Counts
 ) -> _Crossing:
-    """As observed; -1 for what was not."""
+    """As observed; -1 for what was not observed."""
     if hop.function.type.nsh_aware:
         return _Crossing(*(-1 if v is None else v for v in (into.spi, into.si, back.si)))
     if into.spi is not None or back.spi is not None:
@@ -206,12 +208,12 @@ def _crossing(
     return _Crossing(path.spi, hop.si if reached else -1, hop.si - 1 if left else -1)
 
 
-def _observation(hop: PathHop, seen: Sequence[_Crossing]) -> HopObservation:
+def _hop_observation(hop: PathHop, seen: Sequence[_Crossing]) -> HopObservation:
     first = seen[0] if seen else _Crossing(-1, -1, -1)
     return HopObservation(hop.function.spec.name, first.spi, first.si, first.si_after, len(seen))
 
 
-def _contradictions(
+def _problems(
     direction: _Direction, path: Path, hop: PathHop, seen: Sequence[_Crossing]
 ) -> list[str]:
     name = hop.function.spec.name
@@ -229,7 +231,7 @@ def _contradictions(
 
 
 def _nodes_with_proxies(directions: Sequence[_Direction]) -> set[str]:
-    """Nodes whose flow counters tell what an SF behind an SFC proxy does not show."""
+    """Nodes whose flow counters are needed: those with an SF behind an SFC proxy."""
     return {
         port.node
         for direction in directions
@@ -248,3 +250,19 @@ def _rise(
         for node, counts in after.items()
         for (spi, si), packets in counts.items()
     }
+
+
+def _nsh_of(frame: bytes) -> Nsh | None:
+    """The outermost NSH, behind Ethernet or VXLAN-GPE; None if there is none or it is damaged."""
+    ethertype, packet = int.from_bytes(frame[12:14], "big"), frame[14:]
+    try:
+        if ethertype == ETHERTYPE:
+            return Nsh.decode(packet)[0]
+        if ethertype == _IPV4 and packet[9:10] == bytes([_UDP]):
+            datagram = packet[4 * (packet[0] & 0x0F) :]
+            if int.from_bytes(datagram[2:4], "big") == UDP_PORT:
+                tunnel, payload = VxlanGpe.decode(datagram[8:])
+                return Nsh.decode(payload)[0] if tunnel.next_protocol == NEXT_NSH else None
+    except NshError:
+        pass
+    return None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from sfcperf.drivers.base import Driver, DriverContext, Resource
 from sfcperf.drivers.openstack.model import PARAMETERS, Config
 from sfcperf.errors import SfcperfError
+from sfcperf.management import health
 from sfcperf.management.deployment import Deployment, TraversalProof
 from sfcperf.plugins import Requirement
 from sfcperf.workflow.model import Scenario
@@ -53,25 +54,28 @@ class OpenStackDriver(Driver):
             *traversal.requirements(),
         ]
 
-    def admit(self, scenarios: Sequence[Scenario]) -> None:
-        """See Driver.admit."""
+    @classmethod
+    def validate(cls, config: Mapping[str, Any], scenarios: Sequence[Scenario]) -> None:
+        """See Driver.validate."""
         from sfcperf.drivers.openstack.planning import validate
 
-        validate(scenarios, self.config)
+        validate(scenarios, Config.of(config))
 
-    def afford(self, scenarios: Sequence[Scenario]) -> None:
-        """See Driver.afford."""
+    @classmethod
+    def check_capacity(cls, config: Mapping[str, Any], scenarios: Sequence[Scenario]) -> None:
+        """See Driver.check_capacity."""
         from sfcperf.drivers.openstack.api import Cloud
         from sfcperf.drivers.openstack.cleanup import workdirs
         from sfcperf.drivers.openstack.compute import diagnostics
         from sfcperf.drivers.openstack.network import bound_port
         from sfcperf.drivers.openstack.planning import check_quota, most_machines, scenario_machines
 
-        needed = [scenario_machines(scenario, self.config) for scenario in scenarios]
+        ours = Config.of(config)
+        needed = [scenario_machines(scenario, ours) for scenario in scenarios]
         existing = {machine for machines in needed for machine in machines.existing}
-        with closing(Cloud(self.config.cloud, self.context.log)) as cloud:
-            check_quota(cloud, most_machines(needed), self.config)
-            diagnostics.check(cloud, self.config, scenarios)
+        with closing(Cloud(ours.cloud, lambda text: None)) as cloud:
+            check_quota(cloud, most_machines(needed), ours)
+            diagnostics.check(cloud, ours, scenarios)
             for machine in existing:
                 bound_port(cloud, machine.port)
         for machine in existing:
@@ -120,19 +124,7 @@ class OpenStackDriver(Driver):
 
     def problems(self, deployment: Deployment) -> list[str]:
         """See Driver.problems."""
-        found = [
-            f"{function.name}: {problem}"
-            for function in deployment.functions
-            if (problem := function.alive()) is not None
-        ]
-        if not found:
-            server = deployment.server.address
-            # Until the first reply: a single lost packet is no problem.
-            argv = ["ping", "-n", "-c", "1", "-i", "0.2", "-w", str(PING_TIMEOUT_S), server]
-            host = deployment.client.host
-            pinged = host.run(argv, timeout_s=PING_TIMEOUT_S + 30, check=False)
-            if pinged.returncode != 0:
-                found.append(f"the client cannot ping the server at {server}")
+        found = health.problems(deployment, timeout_s=PING_TIMEOUT_S, command_s=30)
         if found:
             self._suspect.add(deployment.id)
         return found

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import sfcperf
-from sfcperf.cli import (
+from sfcperf.cli.verbs import (
     clean,
     compare,
     doctor,

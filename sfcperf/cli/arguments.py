@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -63,5 +64,28 @@ SetOption = Annotated[
         help="Override a value of the workflow, such as design.rounds=1. Repeatable.",
     ),
 ]
+
+LabelOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--label",
+        metavar="RUN=TEXT",
+        help="Label of a run: A=TEXT for the first, B=TEXT for the second, or RUN-ID=TEXT.",
+    ),
+]
+
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print only the path of the run folder.")
+]
+
+AllMetricsOption = Annotated[bool, typer.Option("--all", help="Include secondary metrics.")]
+
+
+class Test(StrEnum):
+    """Tests to decide by."""
+
+    RANK = "rank"
+    T = "t"
+
 
 RESULTS = Path("results")

@@ -19,7 +19,7 @@ from sfcperf.cli.progress import round_text, verdict_text
 from sfcperf.cli.text import levels_text
 from sfcperf.control.events import Listener
 from sfcperf.results.records import TrialRecord
-from sfcperf.workflow.plan import PlannedTrial, Visit
+from sfcperf.workflow.plan import PlannedTrial, TrialGroup
 
 REFRESH_PER_S = 2
 """Drawing costs CPU time of the machine that is measured."""
@@ -63,9 +63,9 @@ class BarDisplay(Listener):
         """See Listener."""
         self._describe(name)
 
-    def visit_started(self, visit: Visit) -> None:
+    def trial_group_started(self, group: TrialGroup) -> None:
         """See Listener."""
-        self._where = f"{round_text(visit)}, {levels_text(visit.scenario.levels)}: "
+        self._where = f"{round_text(group)}, {levels_text(group.scenario.levels)}: "
 
     def trial_started(self, trial: PlannedTrial, attempt: int) -> None:
         """See Listener."""

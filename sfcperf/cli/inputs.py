@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfcperf.cli.shipped import shipped_profiles, shipped_workflows
 from sfcperf.errors import InputError
@@ -13,6 +13,9 @@ from sfcperf.workflow.document import read_document
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Workflow
 from sfcperf.workflow.profile import Profile, read_profile
+
+if TYPE_CHECKING:
+    from sfcperf.figures import RunData
 
 
 def open_workflow(
@@ -94,3 +97,19 @@ def _exists(path: Path) -> bool:
         return path.exists()
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
+
+
+def open_runs(names: Sequence[str], results: Path, labels: Sequence[str] | None) -> list[RunData]:
+    """Open run folders, each with the label under which it is shown; `labels` are `A=text` or
+    `RUN-ID=text`. Raises InputError."""
+    from sfcperf.figures import label_runs
+
+    given = {}
+    for entry in labels or ():
+        key, equals, text = entry.partition("=")
+        if not equals or not text.strip():
+            raise InputError(
+                f"{entry!r} is not a label", where="--label", allowed="A=text, RUN-ID=text"
+            )
+        given[key.strip()] = text.strip()
+    return label_runs([open_run(name, results) for name in names], given)

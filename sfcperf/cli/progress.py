@@ -10,7 +10,7 @@ from pathlib import Path
 from sfcperf.cli.text import count_text, levels_text
 from sfcperf.control.events import Listener
 from sfcperf.results.records import TrialRecord
-from sfcperf.workflow.plan import PlannedTrial, Visit
+from sfcperf.workflow.plan import PlannedTrial, TrialGroup
 
 
 @contextmanager
@@ -47,7 +47,7 @@ class QuietDisplay(Listener):
 
 
 class LineDisplay(Listener):
-    """A line per visit and per trial, for logs and pipes."""
+    """A line per trial group and per trial, for logs and pipes."""
 
     def started(self, folder: Path, trials: int, done: int) -> None:
         """See Listener."""
@@ -58,9 +58,9 @@ class LineDisplay(Listener):
         """See Listener."""
         say(f"intervals are still too wide: {count_text(trials, 'trial')} more")
 
-    def visit_started(self, visit: Visit) -> None:
+    def trial_group_started(self, group: TrialGroup) -> None:
         """See Listener."""
-        say(f"{round_text(visit)}: {levels_text(visit.scenario.levels)}")
+        say(f"{round_text(group)}: {levels_text(group.scenario.levels)}")
 
     def trial_started(self, trial: PlannedTrial, attempt: int) -> None:
         """See Listener."""
@@ -81,9 +81,9 @@ class LineDisplay(Listener):
         say(text)
 
 
-def round_text(visit: Visit) -> str:
+def round_text(group: TrialGroup) -> str:
     """`round 2`, `warm-up 1`."""
-    return f"{'warm-up' if visit.warmup else 'round'} {visit.round}"
+    return f"{'warm-up' if group.warmup else 'round'} {group.round}"
 
 
 def verdict_text(record: TrialRecord) -> str:

@@ -1,11 +1,10 @@
-"""One attempt at a trial: the probe prepares; counters and monitors see the measurement alone; the
-chain must have carried it, and stand afterwards."""
+"""One attempt at a trial: the probe prepares; counters and monitors cover only the measurement; the
+chain must have carried its packets and be healthy before and after."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -41,16 +40,11 @@ class Attempt:
 
 
 def health(driver: Driver, deployment: Deployment) -> list[str]:
-    """What is wrong with the deployment now; empty when all is well."""
+    """What is wrong with the deployment now, a check that fails included; empty when healthy."""
     try:
-        problems = list(driver.problems(deployment))
-        for function in deployment.functions:
-            wrong = function.alive()
-            if wrong is not None:
-                problems.append(f"{function.name}: {wrong}")
+        return driver.problems(deployment)
     except Exception as error:
-        return [f"its health cannot be told: {describe(error)}"]
-    return list(dict.fromkeys(problems))
+        return [f"the health check failed: {describe(error)}"]
 
 
 def attempt(run: RunContext, trial: PlannedTrial, deployment: Deployment, raw_dir: Path) -> Attempt:
@@ -59,32 +53,28 @@ def attempt(run: RunContext, trial: PlannedTrial, deployment: Deployment, raw_di
     if unhealthy := health(run.driver_of(trial.scenario), deployment):
         raise DeploymentError("not healthy: " + "; ".join(unhealthy))
     probe_class: type[Probe] = plugins.load("probe", trial.probe.probe)
-    ends = _Ends()
-    done = _measure(run, trial, probe_class(trial.probe.parameters), deployment, raw_dir, ends)
-    # What broke in the middle has falsified the numbers, however many packets had crossed before;
-    # and it is the cause of what else went wrong.
+    stops = _Stops()
+    done = _measure(run, trial, probe_class(trial.probe.parameters), deployment, raw_dir, stops)
+    # A chain that broke makes the numbers wrong, however many packets crossed it before; it is also
+    # the cause of other failures, so that it is reported first.
     if unhealthy := health(run.driver_of(trial.scenario), deployment):
         raise DeploymentError("broke while it was measured: " + "; ".join(unhealthy))
-    ends.check()
+    stops.check()
     if not done.result.samples:
         raise MeasurementError(f"{trial.probe.label} reported no sample")
     _check_crossed(done.packets, probe_class.expected_packets(trial.probe.parameters))
     return done
 
 
-def now() -> str:
-    """ISO 8601, UTC, microseconds."""
-    return datetime.now(UTC).isoformat(timespec="microseconds")
-
-
-class _Ends:
-    """Things that are ended whatever happens; what goes wrong with one is kept for later."""
+class _Stops:
+    """Stops the probe and the monitors; collects what goes wrong, so that one that fails does not
+    keep the next from being stopped."""
 
     def __init__(self) -> None:
         self._faults: list[str] = []
 
-    def end(self, name: str, action: Callable[[], T]) -> T | None:
-        """Do it, and go on if it fails."""
+    def stop(self, name: str, action: Callable[[], T]) -> T | None:
+        """Call `action`; None when it fails."""
         try:
             return action()
         except Exception as error:
@@ -103,23 +93,23 @@ def _measure(
     probe: Probe,
     deployment: Deployment,
     raw_dir: Path,
-    ends: _Ends,
+    stops: _Stops,
 ) -> Attempt:
-    """The measurement between two readings of the SFs' counters: what the probe sends to prepare
-    itself is in neither of them, nor in the monitors' series."""
+    """Measure between two readings of the SFs' counters. What the probe sends while it prepares
+    counts neither there nor in the monitors' series."""
     with run.phases("preparing"):
         try:
             with run.interrupts.allowed:
-                # Before the probe starts anything: what runs now is not of this trial.
+                # Before the probe starts anything: what runs now does not belong to this trial.
                 watch = run.watch.trial(deployment)
                 probe.prepare(deployment, raw_dir)
             before = _counters(deployment)
             watch.begin()
-            result, observations = _observe(run, trial, probe, deployment, raw_dir, ends)
+            result, observations = _observe(run, trial, probe, deployment, raw_dir, stops)
             noise = watch.end()
             forwarded, dropped = _differences(before, _counters(deployment))
         finally:
-            ends.end(trial.probe.label, probe.cleanup)
+            stops.stop(trial.probe.label, probe.cleanup)
     return Attempt(result, observations, forwarded, dropped, noise)
 
 
@@ -129,7 +119,7 @@ def _observe(
     probe: Probe,
     deployment: Deployment,
     raw_dir: Path,
-    ends: _Ends,
+    stops: _Stops,
 ) -> tuple[ProbeResult, tuple[Observation, ...]]:
     """The probe measures between the monitors."""
     monitors: list[Monitor] = []
@@ -144,7 +134,7 @@ def _observe(
                 result = probe.measure(deployment, raw_dir)
     finally:
         for monitor in reversed(monitors):
-            observations += ends.end(f"monitor {monitor.name}", monitor.stop) or ()
+            observations += stops.stop(f"monitor {monitor.name}", monitor.stop) or ()
     return result, tuple(observations)
 
 
@@ -153,7 +143,7 @@ def _counters(deployment: Deployment) -> Counters:
 
 
 def _differences(before: Counters, after: Counters) -> tuple[dict[str, int], dict[str, int]]:
-    """Packets that each SF forwarded, and those that it dropped if any."""
+    """Packets that each SF forwarded, and those that it dropped; SFs without drops are left out."""
     forwarded, dropped = {}, {}
     for name, counters in after.items():
         forwarded[name] = counters["forwarded"] - before[name]["forwarded"]
@@ -164,7 +154,7 @@ def _differences(before: Counters, after: Counters) -> tuple[dict[str, int], dic
 
 
 def _check_crossed(forwarded: Mapping[str, int], expected: int) -> None:
-    """The traffic that was measured went through every SF, not around it."""
+    """Raises DeploymentError unless the measured traffic went through every SF."""
     missing = [
         f"{name} forwarded {packets}" for name, packets in forwarded.items() if packets < expected
     ]

@@ -1,4 +1,4 @@
-"""Clean: undo every dead run of this machine; living ones are left alone."""
+"""Clean: remove what dead runs of this machine left; living runs are not touched."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sfcperf import plugins
-from sfcperf.control.state import RunAlive, StateDir
-from sfcperf.control.undo import undo_dead
-from sfcperf.errors import InputError, SfcperfError
+from sfcperf.control.faults import describe
+from sfcperf.control.state import RunAlive, RunState, StateDir
+from sfcperf.drivers.base import Driver
+from sfcperf.drivers.journal import JournalShare
+from sfcperf.errors import DeploymentError, InputError, SfcperfError
 
 
 @dataclass(frozen=True)
@@ -23,11 +25,11 @@ class Cleaned:
 
 
 def clean(*, dry_run: bool, driver: str | None = None) -> list[Cleaned]:
-    """Undo all dead runs, each for itself: one that cannot be undone does not stop the others.
+    """Undo all dead runs independently: one that cannot be undone does not stop the others.
 
-    With `driver` only runs that it took part in; these as a whole, since a run has one journal.
-    Those that do not tell any more are tried as well, and told. Raises InputError for a driver that
-    is neither installed nor any run's.
+    With `driver`, only runs that used it, and all that these left, since a run has one journal.
+    Runs whose state is too damaged to name their drivers are tried as well. Raises InputError for
+    a driver that is not installed and that no run used.
     """
     states = StateDir()
     run_ids = states.run_ids()
@@ -65,3 +67,43 @@ def _clean(states: StateDir, run_id: str, dry_run: bool) -> Cleaned:
         return Cleaned(run_id, "failed", tuple(error.lines()))
     finally:
         state.release()
+
+
+def undo_dead(state: RunState, *, dry_run: bool) -> list[str]:
+    """Remove what a dead run left, and its state; returns a line for each removed resource.
+
+    With `dry_run` nothing changes. Raises InputError for damaged state or a driver that is not
+    installed, DeploymentError when something cannot be removed; the state is kept then. What the
+    run's other infrastructures hold is removed all the same.
+    """
+    lines: list[str] = []
+    if not state.owns_nothing:
+        journal = state.journal()
+        failed: SfcperfError | None = None
+        for owner in journal.owners():
+            try:
+                lines += _undo(state, journal.of(owner), dry_run=dry_run)
+            except SfcperfError as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
+    if not dry_run:
+        state.remove()
+    return lines
+
+
+def _undo(state: RunState, journal: JournalShare, *, dry_run: bool) -> list[str]:
+    """Remove what one infrastructure of a dead run holds."""
+    left = journal.outstanding()
+    driver: type[Driver] = plugins.load("driver", state.info().driver_of(journal.owner))
+    try:
+        lines = driver.undo(left, dry_run=dry_run)
+    except DeploymentError:
+        raise
+    except Exception as error:
+        raise DeploymentError(
+            f"the driver could not undo it: {describe(error)}", where=str(state.folder)
+        ) from error
+    if not dry_run:
+        journal.removed(left)
+    return lines

@@ -18,7 +18,7 @@ from sfcperf.workflow.model import Scenario
 
 
 class Manifest:
-    """run.json while the run goes on: written anew at every change."""
+    """run.json of a run in progress, written at every change."""
 
     def __init__(self, store: RunStore, document: Mapping[str, Any]) -> None:
         self._store = store
@@ -42,17 +42,17 @@ class RunContext:
     phases: Phases
     watch: NoiseWatch
     problems: list[str] = field(default_factory=list)
-    """For the manifest: what went wrong beside the trials."""
+    """For the manifest: what failed besides trials."""
 
     def driver_of(self, scenario: Scenario) -> Driver:
-        """The driver of the infrastructure that a scenario is built on."""
+        """The driver of a scenario's infrastructure."""
         return self.drivers.of(scenario)
 
     def enter(self, state: str) -> None:
-        """The run's state machine moves to `state`; run.json says so."""
+        """Move the run's state machine to `state`, and note it in run.json."""
         if self.manifest.document.get("state") != state:
-            # For readers only: a full disk is found out where records are kept, and must not
-            # stand between a run and its tear-down.
+            # Only information: a full disk must not prevent the tear-down, and shows where trials
+            # are recorded.
             with suppress(OSError):
                 self.manifest.update({"state": state})
             self.listener.phase(state)

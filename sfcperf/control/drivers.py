@@ -1,4 +1,4 @@
-"""Drivers: one for each infrastructure that a run is built on, all released at its end."""
+"""Drivers: one for each infrastructure that a run uses, all released at its end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf import plugins
-from sfcperf.control.undo import release
+from sfcperf.control.faults import describe
 from sfcperf.drivers.base import Driver, DriverContext
 from sfcperf.drivers.journal import FileJournal
 from sfcperf.workflow.model import Infrastructure, Scenario, Workflow
@@ -17,7 +17,8 @@ class Drivers:
     """The open drivers of a run, in the order of the workflow's infrastructures.
 
     Each has a tag, a state folder, a folder for raw output and a share of the journal of its own:
-    two instances of one driver class never meet, and `clean` knows whose a resource is.
+    two instances of one driver class do not collide, and `clean` knows which driver owns a
+    resource.
     """
 
     def __init__(self, workflow: Workflow) -> None:
@@ -35,8 +36,8 @@ class Drivers:
         raw_dir: Path,
         log: Callable[[str], None],
     ) -> None:
-        """Start the drivers, one tag for each. Raises what a driver raises; those that were
-        started before it are to be released."""
+        """Start the drivers, one tag for each. Raises what a driver raises; call `release` then
+        too, for the drivers that started before."""
         several = len(self._infrastructures) > 1
         for owner, (infrastructure, tag) in enumerate(
             zip(self._infrastructures, tags, strict=True)
@@ -47,8 +48,8 @@ class Drivers:
                 tag=tag,
                 config=infrastructure.config,
                 journal=journal.of(owner),
-                state_dir=_made(state_dir / own),
-                raw_dir=_made(raw_dir / own),
+                state_dir=_created(state_dir / own),
+                raw_dir=_created(raw_dir / own),
                 log=log,
             )
             self._open[owner] = plugins.load("driver", infrastructure.driver)(context)
@@ -70,11 +71,9 @@ class Drivers:
         return {"infrastructure": facts[0], "infrastructures": described}
 
     def release(self) -> list[str]:
-        """End all of them and remove what they still hold, the last one first; gives what could
-        not be removed. One that cannot be released does not keep the others."""
-        return [
-            problem for _, driver in reversed(self._open.items()) for problem in release(driver)
-        ]
+        """Close all drivers, the last one first, and remove what they still hold; returns what
+        could not be removed. A driver that fails does not keep the others from being closed."""
+        return [problem for driver in reversed(self._open.values()) for problem in _release(driver)]
 
     def _described(
         self, owner: int, infrastructure: Infrastructure, facts: Mapping[str, Any]
@@ -89,6 +88,28 @@ class Drivers:
         }
 
 
-def _made(folder: Path) -> Path:
+def _created(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def _release(driver: Driver) -> list[str]:
+    """Close a driver and remove what it still holds; returns what could not be removed.
+
+    Only what is left in the end is a problem: `undo` completes an unfinished `close`.
+    """
+    journal = driver.context.journal
+    problems = []
+    try:
+        driver.close()
+    except Exception as error:
+        problems.append(f"closing the driver: {describe(error)}")
+    left = journal.outstanding()
+    if not left:
+        return []
+    try:
+        driver.undo(left, dry_run=False)
+    except Exception as error:
+        return [*problems, f"undoing from the journal: {describe(error)}"]
+    journal.removed(left)
+    return []

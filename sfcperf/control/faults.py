@@ -1,4 +1,4 @@
-"""What went wrong, in one line for the record, with the traceback kept where a developer looks."""
+"""Errors as one line for the record, with the traceback in a file."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from sfcperf.errors import SfcperfError
 
 
 def describe(error: BaseException) -> str:
-    """One line. An error that is not ours is named by its type: it is a plug-in's mistake."""
+    """One line. Unexpected errors are named by their type: they are bugs, often of a plug-in."""
     if isinstance(error, SfcperfError):
         return str(error)
     return f"{type(error).__name__}: {error}"
 
 
 def keep_traceback(error: BaseException, file: Path) -> None:
-    """Append the traceback of an unexpected error to a file; our own errors need none."""
+    """Append the traceback of an unexpected error to a file."""
     if isinstance(error, SfcperfError):
         return
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Lock: a file that says, for as long as its process lives, that a run is being executed."""
+"""Lock: a file that shows that a run is being executed, for as long as its process lives."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from sfcperf.errors import InputError
 
 NAME = "lock"
-"""Of the file, in a run folder and in the folder of a run's live state."""
+"""Name of the file, in a run folder and in the folder of a run's state."""
 
 
 class RunAlive(InputError):
@@ -20,7 +20,7 @@ class RunAlive(InputError):
 
 @contextmanager
 def held(folder: Path, run_id: str) -> Iterator[None]:
-    """Hold the lock of a folder. Raises RunAlive, or OSError when the file cannot be made."""
+    """Hold the lock of a folder. Raises RunAlive, or OSError when the file cannot be created."""
     descriptor = take(folder, run_id)
     try:
         yield
@@ -29,11 +29,11 @@ def held(folder: Path, run_id: str) -> Iterator[None]:
 
 
 def take(folder: Path, run_id: str) -> int:
-    """Take the lock of a folder; gives the descriptor to close.
+    """Take the lock of a folder; returns the descriptor to close.
 
-    The kernel releases it however the process ends. Closed on exec, so that no child of the run
-    outlives it as its owner. The file stays: removing it would let two processes lock two files of
-    one name. Raises RunAlive, or OSError when the file cannot be made.
+    The kernel releases it when the process ends. Closed on exec, so that no child of the run keeps
+    it. The file is not removed: two processes could lock two files of one name. Raises RunAlive, or
+    OSError when the file cannot be created.
     """
     descriptor = os.open(folder / NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
@@ -45,13 +45,13 @@ def take(folder: Path, run_id: str) -> int:
         raise RunAlive(
             f"the run {run_id} is being executed by another process",
             where=str(folder),
-            hint="wait for its end, or stop it with Ctrl-C where it runs",
+            hint="wait until it ends, or stop it with Ctrl-C",
         ) from error
     return descriptor
 
 
 def is_held(folder: Path) -> bool:
-    """Whether some process, whoever's, holds the lock of a folder now."""
+    """Whether any process holds the lock of a folder now."""
     try:
         descriptor = os.open(folder / NAME, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

@@ -1,8 +1,8 @@
 """Noise: evidence of what else this machine did while a trial was measured.
 
-It is always recorded, and costs nothing of the measurement itself: two looks before it and after
-it, and a quiet moment before the probe is prepared. docs/explanation/noise.md says what each figure
-means and what it does not see.
+It is always recorded, and does not disturb the measurement: the machine is read before and after
+it, and sampled before the probe is prepared. docs/explanation/noise.md explains each value and its
+limits.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
-from sfcperf.control.neighbours import other_runs
+from sfcperf.control.concurrent_runs import other_runs
 from sfcperf.control.noise_proc import (
     CpuTimes,
     Machine,
@@ -32,11 +32,11 @@ ROOT = Path("/")
 QUIET_SAMPLES = 10
 QUIET_INTERVAL_S = 0.005
 MOST_PROCESSES = 1500
-"""On a machine with more, looking at each costs more than it tells (20 us each)."""
+"""With more processes, reading each of them (20 us) is not worth its cost."""
 
 
 @dataclass(frozen=True)
-class _Look:
+class _Snapshot:
     """The machine at one moment; counters since boot."""
 
     at_s: float
@@ -48,7 +48,7 @@ class _Look:
 
 
 class NoiseWatch:
-    """Watches this machine for one run; knows what its earlier trials saw."""
+    """Watches this machine for one run; remembers the evidence of its earlier trials."""
 
     def __init__(self, records: Iterable[TrialRecord] = (), run_id: str = "") -> None:
         self._machine = Machine(ROOT)
@@ -58,7 +58,7 @@ class NoiseWatch:
             self._remember(record.noise)
 
     def trial(self, deployment: Deployment) -> TrialNoise:
-        """Evidence for one attempt, of which the quiet moment is now."""
+        """Evidence for one attempt; call it before anything of the attempt runs."""
         started = time.process_time()
         local = isinstance(deployment.client.host, NamespaceHost)
         cpus = cpus_in_use(deployment) if local else usable_cpus()
@@ -72,7 +72,7 @@ class NoiseWatch:
         return reference, 1 - frequency_mhz / reference
 
     def done(self, evidence: Mapping[str, Any]) -> dict[str, Any]:
-        """The evidence with what only the run as a whole knows."""
+        """The evidence, completed by what only the run as a whole knows."""
         self._remember(evidence)
         runs = other_runs(self._run_id, evidence["cpus"])
         return {**evidence, "other_runs": runs}
@@ -84,7 +84,7 @@ class NoiseWatch:
 
 
 class TrialNoise:
-    """What is seen around one measurement: made in the quiet moment, then `begin` and `end`."""
+    """Observes one measurement: created before anything of it runs, then `begin` and `end`."""
 
     def __init__(
         self, watch: NoiseWatch, machine: Machine, local: bool, cpus: list[int], started: float
@@ -99,15 +99,15 @@ class TrialNoise:
     def begin(self) -> None:
         """The measurement begins."""
         started = time.process_time()
-        self._before = self._look()
+        self._before = self._snapshot()
         self._cost_s += time.process_time() - started
 
     def end(self) -> dict[str, Any]:
         """The measurement has ended: TrialRecord.noise."""
         started = time.process_time()
-        # At once: an idle CPU slows down within milliseconds.
+        # First: an idle CPU slows down within milliseconds.
         frequency, source = self._machine.frequency_mhz(self._cpus)
-        after = self._look()
+        after = self._snapshot()
         reference, drop = self._watch.compared(frequency)
         evidence = {
             "scope": self._scope,
@@ -128,10 +128,9 @@ class TrialNoise:
         return {**evidence, "cost_cpu_s": round(cost, 6)}
 
     def _quiet(self) -> float | None:
-        """Tasks that want a CPU and are not of this run, per CPU; the mean of some samples.
+        """Runnable tasks that do not belong to this run, per CPU; the mean of some samples.
 
-        procs_running is a state, not an average: a load average would still tell of the trial
-        before this one.
+        procs_running is the current number: a load average would include the trial before.
         """
         own = descendants(self._processes() or {}, os.getpid())
         samples = []
@@ -139,14 +138,14 @@ class TrialNoise:
             runnable = self._machine.runnable()
             if runnable is None:
                 return None
-            # This process is one of its own that run.
+            # This process is running itself.
             samples.append(max(0, runnable - max(1, self._machine.running_tasks(own))))
             time.sleep(QUIET_INTERVAL_S)
         return fmean(samples) / max(1, len(self._machine.cpu_times()))
 
-    def _look(self) -> _Look:
+    def _snapshot(self) -> _Snapshot:
         machine = self._machine
-        return _Look(
+        return _Snapshot(
             at_s=time.monotonic(),
             cpu=machine.cpu_times(),
             pressure_us=machine.cpu_pressure_us(),
@@ -158,8 +157,8 @@ class TrialNoise:
     def _processes(self) -> Mapping[int, ProcessTime] | None:
         return self._machine.processes(MOST_PROCESSES)
 
-    def _steal(self, after: _Look) -> dict[str, float | None]:
-        """Of the CPUs in use and of all; a clock tick is the least that can be seen."""
+    def _steal(self, after: _Snapshot) -> dict[str, float | None]:
+        """Of the CPUs in use and of all; the resolution is a clock tick."""
         spans = {
             number: times - self._before.cpu[number]
             for number, times in after.cpu.items()
@@ -174,8 +173,9 @@ class TrialNoise:
             "busy_ratio": 1 - sum(span.idle for span in used) / ticks if ticks > 0 else None,
         }
 
-    def _others(self, after: _Look) -> float | None:
-        """CPU time of processes that are not of this run, of the time of all CPUs."""
+    def _others(self, after: _Snapshot) -> float | None:
+        """CPU time of processes that do not belong to this run, as a ratio of the time of all
+        CPUs."""
         span = after.at_s - self._before.at_s
         if self._before.processes is None or after.processes is None or span <= 0:
             return None
@@ -184,8 +184,9 @@ class TrialNoise:
         used = cpu_s_between(self._before.processes, after.processes, own)
         return min(1.0, used / span / max(1, len(after.cpu)))
 
-    def _waiting(self, after: _Look) -> dict[str, float | None]:
-        """Time in which tasks, also those of the run, waited for a CPU, of the time that passed."""
+    def _waiting(self, after: _Snapshot) -> dict[str, float | None]:
+        """Time in which tasks, also those of the run, waited for a CPU, as a ratio of elapsed
+        time."""
         span = after.at_s - self._before.at_s
         pressure = _difference(self._before.pressure_us, after.pressure_us)
         delay = _difference(self._before.run_delay_ns, after.run_delay_ns)
@@ -196,8 +197,8 @@ class TrialNoise:
 
 
 def cpus_in_use(deployment: Deployment) -> list[int]:
-    """CPUs of this machine that its instances were given; all that may be used where the
-    deployment does not say it."""
+    """CPUs of this machine that its instances use; all usable ones if the deployment has no `cpus`
+    in its facts."""
     given = deployment.facts.get("cpus")
     found = {int(cpu) for cpus in given.values() for cpu in cpus} if given else set()
     return sorted(found) or usable_cpus()
@@ -218,7 +219,7 @@ def _difference(before: int | None, after: int | None) -> int | None:
 
 
 def _rounded(evidence: Mapping[str, Any]) -> dict[str, Any]:
-    """Six decimal places: more digits than any of it means."""
+    """Six decimal places: more than any of the values is precise to."""
     return {
         key: round(value, 6) if isinstance(value, float) else value
         for key, value in evidence.items()

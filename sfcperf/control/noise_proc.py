@@ -1,7 +1,6 @@
-"""What Linux says in /proc and /sys about who else uses the CPUs of this machine (proc(5)).
+"""What /proc and /sys show about the use of this machine's CPUs (proc(5)).
 
-Whatever is not there (an old kernel, a container, a virtual machine that hides it) is None, and is
-never guessed.
+What is not available (on an old kernel, in a container or a virtual machine) is None.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from pathlib import Path
 from sfcperf.hosts.procfs import USER_HZ
 
 _STEAL = 7
-"""Columns of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal; those after it are
-contained in user and nice."""
+"""Columns of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal; later columns are
+part of user and nice."""
 _IDLE = (3, 4)
 _RUN_DELAY = 7
 """Column of a cpu line of /proc/schedstat: time that tasks waited for the CPU, ns (version 15 and
@@ -24,12 +23,12 @@ later; Documentation/scheduler/sched-stats.rst)."""
 
 @dataclass(frozen=True)
 class CpuTimes:
-    """Of one CPU since boot, in clock ticks."""
+    """Times of one CPU since boot, in clock ticks."""
 
     total: int
     idle: int
     steal: int
-    """Wanted, and given to another guest by the hypervisor."""
+    """Time that the hypervisor gave to another guest although this one wanted it."""
 
     def __sub__(self, earlier: CpuTimes) -> CpuTimes:
         return CpuTimes(
@@ -39,10 +38,10 @@ class CpuTimes:
 
 @dataclass(frozen=True)
 class ProcessTime:
-    """CPU time of one process since its start, clock ticks, its waited-for children included."""
+    """CPU time of one process since its start, in clock ticks, with children that it waited for."""
 
     started: int
-    """Clock ticks after boot: a process id is used again, this with it is not."""
+    """Clock ticks after boot; process ids are reused, but not with the same start."""
     parent: int
     ticks: int
 
@@ -55,11 +54,11 @@ class Machine:
         self._cpus = root / "sys/devices/system/cpu"
 
     def cpu_times(self) -> dict[int, CpuTimes]:
-        """By CPU; empty where /proc/stat is not to be had."""
+        """By CPU; empty if /proc/stat cannot be read."""
         return cpu_times(_text(self._proc / "stat") or "")
 
     def runnable(self) -> int | None:
-        """Tasks that run or want to, on all CPUs, whoever asks included."""
+        """Runnable tasks on all CPUs, including the caller."""
         for line in (_text(self._proc / "stat") or "").splitlines():
             if line.startswith("procs_running "):
                 return int(line.split()[1])
@@ -84,7 +83,7 @@ class Machine:
         return found
 
     def frequency_mhz(self, cpus: Iterable[int]) -> tuple[float | None, str]:
-        """Mean frequency of these CPUs now, and where it is from or why it is not known."""
+        """Mean frequency of these CPUs now, and its source or why it is unknown."""
         numbers = list(cpus)
         cpufreq = [
             _number(self._cpus / f"cpu{number}/cpufreq/scaling_cur_freq") for number in numbers
@@ -94,7 +93,7 @@ class Machine:
             return sum(known) / len(known), "cpufreq"
         sections = list(_cpuinfo(_text(self._proc / "cpuinfo") or ""))
         if any("hypervisor" in section.get("flags", "").split() for section in sections):
-            return None, "not available: a virtual machine is not told its frequency"
+            return None, "not available: a virtual machine does not know its frequency"
         known = [
             float(section["cpu MHz"])
             for section in sections
@@ -102,18 +101,17 @@ class Machine:
         ]
         if known:
             return sum(known) / len(known), "/proc/cpuinfo"
-        return None, "not available: neither cpufreq nor /proc/cpuinfo says it"
+        return None, "not available: neither in cpufreq nor in /proc/cpuinfo"
 
     def throttle_events(self, cpus: Iterable[int]) -> int | None:
-        """How often these CPUs were slowed down for heat, since boot; None where not counted."""
+        """How often these CPUs were throttled for heat since boot; None if not counted."""
         folders = (self._cpus / f"cpu{number}/thermal_throttle" for number in cpus)
         counts = [_number(folder / "core_throttle_count") for folder in folders]
         known = [count for count in counts if count is not None]
         return sum(known) if known else None
 
     def processes(self, most: int) -> dict[int, ProcessTime] | None:
-        """All processes that can be seen, without kernel threads; None when there are more than
-        `most`."""
+        """All visible processes except kernel threads; None if there are more than `most`."""
         found = {}
         names = [name for name in _names(self._proc) if name.isdigit()]
         for name in names if len(names) <= most else ():
@@ -123,7 +121,7 @@ class Machine:
         return found or None
 
     def running_tasks(self, pids: Iterable[int]) -> int:
-        """Threads of these processes that run or want to."""
+        """Runnable threads of these processes."""
         running = 0
         for pid in pids:
             tasks = self._proc / str(pid) / "task"
@@ -147,7 +145,7 @@ def cpu_times(stat: str) -> dict[int, CpuTimes]:
 
 def process_time(stat: str) -> ProcessTime | None:
     """/proc/PID/stat; None for a process that has ended and for a kernel thread, which may work
-    for the run (ksoftirqd carries its packets)."""
+    for the run (ksoftirqd handles its packets)."""
     fields = stat.rpartition(")")[2].split()
     if len(fields) < 20 or int(fields[6]) & _KERNEL_THREAD:
         return None
@@ -159,7 +157,7 @@ _KERNEL_THREAD = 0x00200000
 
 
 def descendants(processes: Mapping[int, ProcessTime], root: int) -> set[int]:
-    """A process and all that it started, and that these did."""
+    """A process and all its descendants."""
     children: dict[int, list[int]] = {}
     for pid, time in processes.items():
         children.setdefault(time.parent, []).append(pid)
@@ -176,9 +174,9 @@ def descendants(processes: Mapping[int, ProcessTime], root: int) -> set[int]:
 def cpu_s_between(
     before: Mapping[int, ProcessTime], after: Mapping[int, ProcessTime], besides: set[int]
 ) -> float:
-    """CPU time that processes used from one look to the other, without those of `besides`.
+    """CPU time that processes used between two readings, without those in `besides`.
 
-    What began and ended in between is seen when its parent, which waited for it, is seen in both.
+    A process that began and ended in between counts if its parent, which waited for it, is in both.
     """
     ticks = 0
     for pid, time in after.items():
@@ -186,7 +184,7 @@ def cpu_s_between(
             earlier = before.get(pid)
             same = earlier is not None and earlier.started == time.started
             # A parent's time jumps by that of a child when it waits for it: what the child had
-            # used before the first look is taken off again.
+            # used before the first reading is subtracted below.
             ticks += time.ticks - (earlier.ticks if same and earlier is not None else 0)
     for pid, time in before.items():
         parent = time.parent
@@ -202,7 +200,7 @@ def _cpuinfo(text: str) -> Iterator[dict[str, str]]:
 
 
 def _names(folder: Path) -> list[str]:
-    """What is in a folder; nothing when it is gone."""
+    """Names in a folder; none if it is gone."""
     try:
         return [path.name for path in folder.iterdir()]
     except OSError:

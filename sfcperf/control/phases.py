@@ -19,7 +19,7 @@ class Phases:
 
     @contextmanager
     def __call__(self, name: str) -> Iterator[None]:
-        """Time spent inside counts for `name`."""
+        """Count the time spent inside for `name`."""
         self._charge()
         self._stack.append(name)
         try:

@@ -1,4 +1,4 @@
-"""From the record of truth to results that people read; repeatable at any time."""
+"""Analyse and publish a run folder; repeatable at any time."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.model import PublishSpec
 
 ALWAYS = "summary"
-"""The analysis that is always made, and first."""
+"""The analysis that always runs, first."""
 WHERE_SEEN = "attribution"
-"""The analysis that is made of every run with telemetry; most have nothing for it."""
+"""The analysis that runs for every run with telemetry."""
 ERROR_LOG = "errors.log"
-"""In the run folder: tracebacks of what should not have happened."""
+"""In the run folder: tracebacks of unexpected errors."""
 
 
 def analyse(store: RunStore) -> list[str]:
-    """Merge telemetry, summarise, and make the analyses that the run's workflow asks for; gives
-    what went wrong, which loses no sample. One that fails does not keep the others from being
-    made."""
+    """Merge telemetry, summarise, and run the analyses that the workflow asks for; returns what
+    failed. No sample is lost, and an analysis that fails does not stop the others."""
     problems: list[str] = []
     with _noting(problems, store, "merging telemetry"):
         store.merge_telemetry()
@@ -46,8 +45,8 @@ def analyse(store: RunStore) -> list[str]:
 
 
 def publish(store: RunStore, targets: Iterable[PublishSpec]) -> list[str]:
-    """Hand the run folder to the publishers; gives what went wrong. A publisher that fails does
-    not keep the others from publishing."""
+    """Publish the run folder; returns what failed. A publisher that fails does not stop the
+    others."""
     problems: list[str] = []
     for target in targets:
         with _noting(problems, store, f"publishing to {target.to}"):
@@ -56,8 +55,8 @@ def publish(store: RunStore, targets: Iterable[PublishSpec]) -> list[str]:
 
 
 def publish_report(store: RunStore) -> list[str]:
-    """Make the report anew, as the run's workflow asks for it, or with the defaults when it asks
-    for none; gives what went wrong."""
+    """Make the report again, as the run's workflow asks for it or with defaults; returns what
+    failed."""
     problems: list[str] = []
     with _noting(problems, store, "publishing to report"):
         document, _ = store.workflow()

@@ -1,7 +1,7 @@
-"""Resolved: all that the trials of a run depend on, as its files and plug-ins gave it.
+"""Resolved: all that the trials of a run depend on, as its files and plug-ins define it.
 
-A workflow does not say everything itself: VNFDs give resources, plug-ins give defaults. Trials of
-two sessions are of one population only when both were resolved alike.
+A workflow is not complete by itself: VNFDs define resources, plug-ins define defaults. Trials of
+two sessions belong to one population only if both were resolved alike.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sfcperf.workflow.model import Scenario, Workflow
 
 _VARYING = "infrastructure"
 _SHOWN = 5
-"""Differences in a message."""
+"""Differences that a message names."""
 
 
 def resolved(workflow: Workflow) -> dict[str, Any]:
@@ -33,20 +33,20 @@ def resolved(workflow: Workflow) -> dict[str, Any]:
 
 
 def check_unchanged(before: Mapping[str, Any], workflow: Workflow, where: str) -> None:
-    """Refuse to go on with a run whose workflow now means something else.
+    """Refuse to continue a run whose workflow now resolves to something else.
 
-    `before` is what `resolved` gave when the run began. Raises InputError that names what changed.
+    `before` is what `resolved` returned when the run began. Raises InputError that names the
+    changes.
     """
-    # Read-only mappings and tuples become what JSON makes of them.
     changes = list(_differences(before, resolved(workflow), ""))
     if changes:
         more = f", and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
         raise InputError(
-            "the workflow means something else than when the run began: "
+            "the workflow does not mean the same as when the run began: "
             + ", ".join(changes[:_SHOWN])
             + more,
             where=where,
-            hint="put VNFDs and plug-ins back as they were, or start a new run",
+            hint="restore VNFDs and plug-ins, or start a new run",
         )
 
 

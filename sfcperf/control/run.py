@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.control import lock
-from sfcperf.control.admission import check
+from sfcperf.control.clean import undo_dead
 from sfcperf.control.context import Manifest
 from sfcperf.control.events import Listener
 from sfcperf.control.interrupts import Interrupts
 from sfcperf.control.phases import Phases
+from sfcperf.control.progress_state import ProgressState
 from sfcperf.control.resolved import check_unchanged, resolved
 from sfcperf.control.session import Outcome, Session
 from sfcperf.control.state import FurtherDriver, RunInfo, RunState, StateDir
-from sfcperf.control.tally import Tally
-from sfcperf.control.undo import undo_dead
+from sfcperf.control.validation import check
 from sfcperf.errors import InputError
 from sfcperf.results.hostfacts import host_facts
 from sfcperf.results.manifest import new_manifest, resumed
@@ -41,8 +41,9 @@ def start(
 ) -> Outcome:
     """Run a workflow into a new folder of `results`.
 
-    `given` is the document before preset, driver and overrides, to be kept beside what is run.
-    Raises InputError or EnvironmentLacks before anything is made, InterruptedRun after a signal.
+    `given` is the document before preset, driver and overrides; it is kept beside the one that
+    runs. Raises InputError or EnvironmentLacks before anything is created, InterruptedRun after a
+    signal.
     """
     phases = Phases()
     check(workflow)
@@ -72,33 +73,36 @@ def start(
         except BaseException:
             state.remove()
             raise
-        return _session(
-            workflow, store, state, tags, manifest, listener, interrupts, phases, earlier_s={}
-        )
+        return Session(workflow, store, state, tags, manifest, listener, interrupts, phases).run()
 
 
 def resume(folder: Path, *, command: Sequence[str], listener: Listener) -> Outcome:
-    """Go on with an interrupted or killed run, as the workflow in its folder says.
+    """Continue an interrupted or killed run as the workflow in its folder says.
 
-    What the dead run left is undone first. Raises InputError when the run is complete, when it is
-    alive, when its folder is damaged, or when its workflow means something else by now.
+    What the dead run left is removed first. Raises InputError when the run is complete, when it is
+    alive, when its folder is damaged, or when its workflow has another meaning by now;
+    InterruptedRun after a signal.
     """
     phases = Phases()
     store = RunStore.open(folder)
     run_id = store.manifest()["run_id"]
     with Interrupts() as interrupts, lock.held(store.folder, run_id):
-        # Only now does nobody else write it.
+        # Read again: nobody else writes it now.
         document = store.manifest()
         store.trials()
         states = StateDir()
-        _undo(states, run_id)
+        if (dead := states.claim(run_id)) is not None:
+            try:
+                undo_dead(dead, dry_run=False)
+            finally:
+                dead.release()
         workflow = _workflow(store)
-        complete = Tally(workflow, store.trials()).is_complete()
+        complete = ProgressState(workflow, store.trials()).is_complete()
         if complete and (document["status"], document.get("state")) == ("complete", "done"):
             raise InputError(
                 "this run is complete; there is nothing to resume",
                 where=str(store.folder),
-                hint=f"`sfcperf report {store.folder}` makes its report anew",
+                hint=f"`sfcperf report {store.folder}` makes its report again",
             )
         check(workflow)
         store.remove_unfinished()
@@ -123,26 +127,9 @@ def resume(folder: Path, *, command: Sequence[str], listener: Listener) -> Outco
         except BaseException:
             state.remove()
             raise
-        return _session(
-            workflow,
-            store,
-            state,
-            tags,
-            manifest,
-            listener,
-            interrupts,
-            phases,
-            earlier_s=document.get("phases", {}),
-        )
-
-
-def _undo(states: StateDir, run_id: str) -> None:
-    dead = states.claim(run_id)
-    if dead is not None:
-        try:
-            undo_dead(dead, dry_run=False)
-        finally:
-            dead.release()
+        session = Session(workflow, store, state, tags, manifest, listener, interrupts, phases)
+        session.earlier_s = document.get("phases", {})
+        return session.run()
 
 
 def _workflow(store: RunStore) -> Workflow:
@@ -171,29 +158,3 @@ def _write_info(state: RunState, workflow: Workflow, store: RunStore, tags: Sequ
             further=tuple(FurtherDriver(tag, each.driver, each.config) for tag, each in further),
         )
     )
-
-
-def _session(
-    workflow: Workflow,
-    store: RunStore,
-    state: RunState,
-    tags: Sequence[str],
-    manifest: Manifest,
-    listener: Listener,
-    interrupts: Interrupts,
-    phases: Phases,
-    earlier_s: Mapping[str, float],
-) -> Outcome:
-    session = Session(
-        workflow=workflow,
-        store=store,
-        state=state,
-        journal=state.journal(),
-        tags=tags,
-        manifest=manifest,
-        listener=listener,
-        interrupts=interrupts,
-        phases=phases,
-        earlier_s=earlier_s,
-    )
-    return session.run()

@@ -1,10 +1,10 @@
-"""Session: one process's work on a run, from the driver's start to the last byte of its report."""
+"""Session: one process's work on a run, from the start of its drivers to its last report."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sfcperf.control import publishing
@@ -17,7 +17,6 @@ from sfcperf.control.noise import NoiseWatch
 from sfcperf.control.phases import Phases
 from sfcperf.control.rounds import Rounds
 from sfcperf.control.state import RunState
-from sfcperf.drivers.journal import FileJournal
 from sfcperf.errors import ExitCode, InputError, InterruptedRun
 from sfcperf.results.manifest import finish
 from sfcperf.results.records import RunStatus
@@ -36,11 +35,11 @@ class Outcome:
     """Number of trials by status."""
     problems: tuple[str, ...]
     not_made: tuple[str, ...] = ()
-    """What could not be analysed or published, and why; no trial is lost by it."""
+    """What could not be analysed or published, and why; no trial is lost."""
 
     @property
     def exit_code(self) -> ExitCode:
-        """OK when every trial is valid and all that was asked for was made of them."""
+        """OK when every trial is valid, analysed and published."""
         if self.trials["valid"] != sum(self.trials.values()):
             return ExitCode.SOME_TRIALS_BAD
         return ExitCode.ENVIRONMENT if self.not_made else ExitCode.OK
@@ -48,29 +47,32 @@ class Outcome:
 
 @dataclass
 class Session:
-    """Everything is removed at its end, however it ends; what could not be stays journaled."""
+    """Removes everything at its end, however it ends; what it cannot remove stays in the
+    journal."""
 
     workflow: Workflow
     store: RunStore
     state: RunState
-    journal: FileJournal
     tags: Sequence[str]
     """Of the drivers, in the order of the workflow's infrastructures."""
     manifest: Manifest
     listener: Listener
     interrupts: Interrupts
     phases: Phases
-    earlier_s: Mapping[str, float]
+    earlier_s: Mapping[str, float] = field(default_factory=dict)
     """Phases of earlier sessions of this run, seconds."""
+
+    def __post_init__(self) -> None:
+        self._journal = self.state.journal()
 
     def run(self) -> Outcome:
         """Measure, analyse, publish. Raises InterruptedRun, or what made the run fail."""
         try:
             self._measure()
             not_made = [*self._analyse(), *self._publish()]
-            # A run that is not done can be resumed: that analyses and publishes again.
+            # The run stays unfinished: `resume` analyses and publishes again.
             if not_made:
-                hint = f"`sfcperf resume {self.store.folder}` tries again what was not made"
+                hint = f"`sfcperf resume {self.store.folder}` tries again what failed"
                 self._problem(hint)
                 self.manifest.update({"phases": self._seconds(), "not_made": [*not_made, hint]})
             else:
@@ -87,7 +89,7 @@ class Session:
             self._stopped("failed")
             raise
         finally:
-            self._give_up_state()
+            self._release_state()
         document = self.manifest.document
         problems = tuple(document["problems"])
         return Outcome(self.store, document["trials"], problems, tuple(not_made))
@@ -107,7 +109,7 @@ class Session:
             drivers.open(
                 run_id=self.store.run_id,
                 tags=self.tags,
-                journal=self.journal,
+                journal=self._journal,
                 state_dir=self.state.state_dir,
                 raw_dir=_session_folder(self.store.folder / "raw" / "driver"),
                 log=self._log,
@@ -120,7 +122,7 @@ class Session:
             run.enter("tearing down")
             with self.phases("teardown"):
                 left = drivers.release()
-            # What a tear-down could not remove and the journal could is no problem any more.
+            # What a tear-down could not remove, but `release` did, is not a problem any more.
             problems = [*run.problems, *left] if left else []
             if problems:
                 problems.append("`sfcperf clean` removes what was left once the cause is gone")
@@ -128,11 +130,11 @@ class Session:
                 self._problem(problem)
 
     def _analyse(self) -> list[str]:
-        """Gives what could not be made."""
-        self._forget_what_was_not_made()
+        """Analyse; returns what failed."""
+        self._drop_earlier_failures()
         self._enter("analysing")
         with self.phases("analysing"), self.interrupts.allowed:
-            # Reasons of stopping and the trials' status are part of the summary: run.json first.
+            # The summary shows stopping reasons and trial status, which are in run.json.
             self._finish("complete")
             not_made = publishing.analyse(self.store)
             for problem in not_made:
@@ -141,7 +143,7 @@ class Session:
         return not_made
 
     def _publish(self) -> list[str]:
-        """Gives what could not be published."""
+        """Publish; returns what failed."""
         self._enter("publishing")
         with self.phases("publishing"), self.interrupts.allowed:
             not_made = publishing.publish(self.store, self.workflow.publish)
@@ -164,15 +166,14 @@ class Session:
         self.manifest.update({"state": state, "phases": self._seconds()})
         self.listener.phase(state)
 
-    def _forget_what_was_not_made(self) -> None:
-        """Problems of earlier sessions' analyses and publishers: these are about to be tried
-        again, and tell anew when something is still wrong."""
+    def _drop_earlier_failures(self) -> None:
+        """Drop the problems of earlier sessions' analyses and publishers, which run again now."""
         document = self.manifest.document
         earlier = document.pop("not_made", ())
         document["problems"] = [text for text in document["problems"] if text not in earlier]
 
     def _problem(self, text: str) -> None:
-        """Written with the next change of run.json."""
+        """Note a problem; the next change of run.json writes it."""
         self.manifest.document["problems"] = [*self.manifest.document["problems"], text]
         self.listener.message(text)
         self._log(text)
@@ -189,11 +190,11 @@ class Session:
         return seconds
 
     def _stopped(self, status: RunStatus) -> None:
-        """The last words of a run that does not complete. When even run.json cannot be written
-        (a full disk), what stopped the run matters more."""
+        """Record that the run did not complete. When run.json cannot be written (a full disk), the
+        error that stopped the run matters more."""
         with suppress(OSError, InputError):
             if self.manifest.document["status"] == "complete":
-                # Every trial is there; only the report is missing, and it can be made anew.
+                # All trials are there; only the report is missing, and can be made again.
                 self.manifest.update({"phases": self._seconds()})
             else:
                 self._finish(status)
@@ -202,17 +203,17 @@ class Session:
     def _what_next(self) -> str:
         if self.manifest.document["status"] == "complete":
             return f"all trials are done; `sfcperf report {self.store.folder}` makes the report"
-        return f"`sfcperf resume {self.store.folder}` goes on with it"
+        return f"`sfcperf resume {self.store.folder}` continues it"
 
-    def _give_up_state(self) -> None:
-        if self.journal.outstanding():
+    def _release_state(self) -> None:
+        if self._journal.outstanding():
             self.state.release()
         else:
             self.state.remove()
 
 
 def _session_folder(folder: Path) -> Path:
-    """`FOLDER`, or `FOLDER-2`, ... when earlier sessions of the run have left theirs."""
+    """`FOLDER`, or `FOLDER-2`, ... when earlier sessions of the run used it."""
     number, candidate = 1, folder
     while candidate.exists():
         number += 1

@@ -1,9 +1,9 @@
-"""StateDir: the runs that live on this machine, and those that died here.
+"""StateDir: runs that execute on this machine, and those that were killed here.
 
     $SFCPERF_STATE_DIR (default /var/lib/sfcperf)
-      lock                held for a moment by whoever makes, claims or removes a run's folder
+      lock                held while a process creates, claims or removes the folder of a run
       runs/<run_id>/
-        lock              held by the living run; the kernel releases it however the run ends
+        lock              held by the living run; the kernel releases it when the process ends
         run.json          drivers, their configuration and tags, results folder, pid
         journal.jsonl     resources (sfcperf.drivers.journal)
         state/            the drivers' own files
@@ -42,7 +42,7 @@ TAG_LENGTH = 6
 
 @dataclass(frozen=True)
 class FurtherDriver:
-    """A driver of a run beside its first: of another variant."""
+    """A further driver of a run, for another variant."""
 
     tag: str
     driver: str
@@ -51,7 +51,7 @@ class FurtherDriver:
 
 @dataclass(frozen=True)
 class RunInfo:
-    """What must be known of a run to clean up after it."""
+    """What is needed to clean up after a run."""
 
     run_id: str
     tag: str
@@ -64,13 +64,13 @@ class RunInfo:
     """In the order of their numbers in the journal, from 1; `driver` is 0."""
 
     def driver_of(self, owner: int) -> str:
-        """Name of the driver with this number in the journal. Raises InputError when the run has
+        """Name of the driver with this number in the journal. Raises InputError if there is
         none."""
         drivers = [self.driver, *(further.driver for further in self.further)]
         if not 0 <= owner < len(drivers):
             raise InputError(
-                f"the state of this run is damaged: its journal names driver {owner}, "
-                f"of {len(drivers)}",
+                "the state of this run is damaged: its journal names driver "
+                f"{owner} of {len(drivers)}",
                 where=self.run_id,
                 hint="remove by hand what its journal.jsonl names, then the folder",
             )
@@ -90,7 +90,7 @@ class RunState:
         return self.folder / "state"
 
     def write_info(self, info: RunInfo) -> None:
-        """Say who runs here. Before the first journal line, so that it can be undone."""
+        """Write run.json; call it before the first journal line, so that the run can be undone."""
         document = asdict(info)
         if not info.further:
             del document["further"]
@@ -121,13 +121,13 @@ class RunState:
 
     def remove(self) -> None:
         """Remove the folder; only right when the journal has nothing outstanding."""
-        # The journal goes first: if this is cut short, what remains is a folder that owns nothing.
+        # The journal first: if this is interrupted, the remaining folder owns nothing.
         (self.folder / "journal.jsonl").unlink(missing_ok=True)
         shutil.rmtree(self.folder, ignore_errors=True)
         self.release()
 
     def release(self) -> None:
-        """Give up the lock and leave the folder for `resume` or `clean`."""
+        """Release the lock and leave the folder for `resume` or `clean`."""
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
@@ -147,8 +147,8 @@ class StateDir:
             return self._make(run_id), run_id, tag
 
     def recreate(self, run_id: str) -> tuple[RunState, str]:
-        """State for a run that is resumed, and a new tag: with its old tag something that the
-        dead session made may still be there, where this machine's state does not know of it."""
+        """State for a run that is resumed, and a new tag: resources with its old tag may still
+        exist that this machine's state does not know."""
         with self._guard():
             return self._make(run_id), self._free_tag({run_id.rpartition("-")[2]})
 
@@ -190,8 +190,8 @@ class StateDir:
             raise self._inaccessible(error) from error
 
     def drivers_of(self, run_id: str) -> set[str]:
-        """Names of the drivers of a run, dead or alive; none of one that has not said it yet, and
-        so owns nothing. Raises InputError when its state is damaged."""
+        """Names of the drivers of a run, dead or alive; none if it has no run.json yet, and so owns
+        nothing. Raises InputError when its state is damaged."""
         state = RunState(self._folder(run_id), -1)
         if not (state.folder / "run.json").exists():
             return set()
@@ -203,8 +203,8 @@ class StateDir:
         return self.root / "runs"
 
     def _folder(self, run_id: str) -> Path:
-        """The folder of a run, which is removed with all that is in it: directly below `runs`,
-        whatever a run.json that somebody else wrote gives as its id. Raises InputError."""
+        """The folder of a run, directly below `runs` since it is removed with its content: the id
+        may come from a run.json that somebody else wrote. Raises InputError."""
         if not is_safe_name(run_id):
             raise InputError(
                 f"{run_id!r} is not the id of a run",
@@ -219,13 +219,13 @@ class StateDir:
             state = RunState(folder, take(folder, run_id))
             state.state_dir.mkdir()
         except FileExistsError as error:
-            raise RunAlive(f"the run {run_id} has just been taken up by another process") from error
+            raise RunAlive(f"another process has just resumed the run {run_id}") from error
         except OSError as error:
             raise self._inaccessible(error) from error
         return state
 
     def _tags(self) -> set[str]:
-        """Tags of all sessions that may have left something."""
+        """Tags of all sessions that may have left resources."""
         return {tag for run_id in self.run_ids() for tag in self._tags_of(run_id)}
 
     def _tags_of(self, run_id: str) -> Iterator[str]:
@@ -245,7 +245,7 @@ class StateDir:
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
-        """One process at a time makes, claims or removes folders of runs."""
+        """Only one process at a time creates, claims or removes folders of runs."""
         try:
             # A driver's configuration may hold credentials.
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -260,7 +260,7 @@ class StateDir:
 
     def _inaccessible(self, error: OSError) -> EnvironmentLacks:
         return EnvironmentLacks(
-            f"the folder for live runs cannot be used: {error.strerror}",
+            f"the folder for the state of runs cannot be used: {error.strerror}",
             where=str(error.filename or self.root),
-            hint=f"run as root, or name another folder in {VARIABLE}",
+            hint=f"run as root, or set {VARIABLE} to another folder",
         )

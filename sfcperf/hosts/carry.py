@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.carry_closure import closure
 from sfcperf.hosts.carry_pack import Tree, archive, tree
-from sfcperf.hosts.carry_room import Room
+
+_MEMORY_LEFT_BYTES = 12 << 20
+"""Kept free on hosts whose files are in memory, as those of small VMs often are: the tools have to
+run as well."""
+
+_IN_MEMORY = frozenset({"1021994", "858458f6"})
+"""Types of file systems: tmpfs, ramfs; see statfs(2)."""
 
 _COMMAND_TIMEOUT_S = 30.0
 _COPY_TIMEOUT_S = 60.0
@@ -89,6 +96,34 @@ for tree; do
 	exit 1
 done
 """
+
+
+@dataclass(frozen=True)
+class Room:
+    """Free space on a host."""
+
+    memory_bytes: int
+    disk_bytes: int | None
+    """None: the file system has no limit of its own."""
+    in_memory: bool
+    """Whether the file system is in memory."""
+
+    @classmethod
+    def of(cls, memory: str, disk: str) -> Room:
+        """From the line `MemAvailable` of /proc/meminfo, and free blocks, all blocks, bytes of a
+        block and type of the file system, as `stat -f -c "%a %b %S %t"` prints them."""
+        free, total, block_bytes, kind = disk.split()
+        limit = int(free) * int(block_bytes) if int(total) > 0 else None
+        in_memory = limit is None or kind.lower() in _IN_MEMORY
+        return cls(int(memory.split()[1]) * 1024, limit, in_memory)
+
+    @property
+    def usable_bytes(self) -> int:
+        """How much may be copied there."""
+        limits = [] if self.disk_bytes is None else [self.disk_bytes]
+        if self.in_memory:
+            limits.append(self.memory_bytes - _MEMORY_LEFT_BYTES)
+        return max(0, min(limits))
 
 
 def equip(host: Host, tools: Iterable[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Deployment: what a driver made, in the words of RFC 7665, for those who measure it."""
+"""Deployment: what a driver built, in the words of RFC 7665, for probes and monitors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sfcperf.hosts.base import Host
 
 
 class Meter(Protocol):
-    """Resource use of one instance (an SF or an SFF), cumulated since its start."""
+    """Resource use of one instance (an SF or an SFF), accumulated since its start."""
 
     def cpu_s(self) -> float:
         """CPU time used, seconds."""
@@ -19,10 +19,10 @@ class Meter(Protocol):
         """Memory in use now, bytes."""
 
     def pids(self) -> list[int]:
-        """Processes that belong to the instance, ids as its own machine knows them."""
+        """Process ids of the instance, in the PID namespace of its own machine."""
 
     def processes(self) -> list[str]:
-        """The line of /proc/PID/stat (proc(5)) of each of them that is still there."""
+        """The line of /proc/PID/stat (proc(5)) of each of these processes that still exists."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ class Hop:
     """`client`, `fwd-1`, `server`, `node1-node2`, ..."""
     host: Host
     interface: str
-    """On the SFF's side of the attachment, so that what an SF gets and returns is visible."""
+    """On the SFF's side of the attachment, where all packets to and from the SF are visible."""
     inside: bool = False
-    """Whether it is the SF's or endpoint's own interface instead, where the SFF's side cannot be
-    seen: what is received here is what the SFF sent."""
+    """Whether it is the SF's or endpoint's own interface instead, where the SFF's side is not
+    accessible: packets received here are those that the SFF sent."""
 
 
 @dataclass(frozen=True)
@@ -71,23 +71,23 @@ class ServiceFunction:
     interfaces: tuple[str, ...]
     """In the SF, in order: ingress, then egress when it has two."""
     nsh_aware: bool
-    """Whether it gets NSH packets here; False in plain IP, even of a type that could."""
+    """Whether it gets NSH packets here; False for plain IP, even if the type supports NSH."""
     vcpus: tuple[int, ...]
     """CPUs of the node that it may use; empty: unbounded."""
     counters: Callable[[], Mapping[str, int]]
-    """Packet counters of the function itself, cumulated; `received`, `forwarded`, `dropped` are
-    always there, other names are the function's own."""
+    """Packet counters of the function, accumulated since its start; always with `received`,
+    `forwarded` and `dropped`, other names are the function's own. Raises MeasurementError."""
     alive: Callable[[], str | None]
-    """None while the function works, else what is wrong with it."""
+    """None while the function works, else what is wrong with it. Raises MeasurementError."""
     outer: tuple[Hop, ...] = ()
     """Outer ends (veth, tap) of `interfaces`, in the same order, where tc sees packets before the
-    SFF takes them and after it sent them: there a function can be watched with nothing installed
-    in it. Empty where the SFF is faster, by packet sockets or XDP."""
+    SFF takes them and after it sent them, so that nothing need be installed in the function to
+    observe it. Empty where the SFF bypasses tc, by packet sockets or XDP."""
 
 
 @dataclass(frozen=True)
 class Deployment:
-    """A chain that stands."""
+    """A deployed chain."""
 
     id: str
     """Unique in the run."""
@@ -97,36 +97,36 @@ class Deployment:
     """In chaining order; empty for a chain of length 0."""
     hops: tuple[Hop, ...]
     meters: Mapping[str, Meter]
-    """By instance: the name of each SF; where they can be metered, also `client` and `server`, and
+    """By instance: each SF by its name; if they can be metered, also `client`, `server`, and
     `sff@NODE` for each SFF."""
     encapsulation: str
     """What is on the wire towards the SFs: `nsh-eth`, `nsh-vxlan-gpe`, ...; `none` at length 0."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What a reader of the results should know: offloads, MTU, CPU assignment, versions."""
     diagnostics: Mapping[str, Callable[[], Mapping[str, float]]] = field(default_factory=dict)
-    """By instance (SFs, `client`, `server`): what the infrastructure says of it from outside, asked
-    for now. Units are in the names: `cpu_s`, `memory_bytes`, `disk_read_bytes`; a part of the
-    instance comes before a slash: `in/rx_packets`. Those that begin with `memory_` and those that
-    end in `_age_s` are as of now, all others are counted since the instance began. Raises
-    MeasurementError. Empty where the infrastructure says nothing."""
+    """By instance (SFs, `client`, `server`): what the infrastructure reports about it, queried at
+    each call. Units are in the names: `cpu_s`, `memory_bytes`, `disk_read_bytes`; a part of the
+    instance comes before a slash: `in/rx_packets`. Names with the prefix `memory_` or the suffix
+    `_age_s` are current values, all others are counted since the instance began. Raises
+    MeasurementError. Empty where the infrastructure reports nothing."""
 
 
 @dataclass(frozen=True)
 class HopObservation:
-    """What was seen of marked packets at one SF, in one direction."""
+    """What was observed of marked packets at one SF, in one direction."""
 
     function: str
     spi: int | None
-    """None, and so both SIs, where the infrastructure chains by other means than NSH."""
+    """None, as are both SIs, where the infrastructure chains by other means than NSH."""
     si: int | None
     """As the packet reached the SF (for an NSH-unaware SF: as it reached its SFC proxy)."""
     si_after: int | None
     """As the packet left it."""
     packets: int
-    """Distinct marked packets that were seen both going in and coming out."""
+    """Distinct marked packets that were observed both entering and leaving."""
     ttl: int | None = None
-    """TTL of the IPv4 packet as it reached the SF, where the order of SFs is told by it; None where
-    it is told otherwise, or was not seen."""
+    """TTL of the IPv4 packet as it reached the SF, if it shows the order of the SFs; None if it
+    does not, or was not observed."""
     ttl_after: int | None = None
     """As the packet left it."""
 
@@ -145,6 +145,6 @@ class TraversalProof:
     reverse: tuple[HopObservation, ...]
     """The same for replies; empty when the reverse path bypasses the chain."""
     problems: tuple[str, ...] = ()
-    """What contradicts the asked chain; empty when proven."""
+    """What contradicts the chain as asked; empty when proven."""
     evidence: tuple[str, ...] = ()
-    """Files in the driver's raw folder that anyone can check it with."""
+    """Files in the driver's raw folder with which anyone can check it."""

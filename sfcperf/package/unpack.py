@@ -11,8 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from sfcperf.errors import EnvironmentLacks, InputError
-from sfcperf.package.hostile import inspect, reading, refused
 from sfcperf.package.layout import MAX_BYTES
+from sfcperf.package.zip_check import inspect, reading, refused
 
 _CHUNK = 1 << 20
 _SPARE_BYTES = 64 << 20

@@ -147,7 +147,7 @@ class RunStore:
         return self._read(WORKFLOW_APPLIED), self.folder / base
 
     def write_plan(self, plan: Mapping[str, Any]) -> None:
-        """plan.json: order of visits and trials."""
+        """plan.json: order of trial groups and trials."""
         self._write(PLAN, {"schema_version": SCHEMA_VERSION, **plan})
 
     def plan(self) -> dict[str, Any]:

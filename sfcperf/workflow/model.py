@@ -196,13 +196,13 @@ class StopWhen:
 
 @dataclass(frozen=True)
 class SentinelSpec:
-    """A chain of length 0 that is measured between blocks of visits."""
+    """A chain of length 0 that is measured between blocks of trial groups."""
 
     probe: ProbeSpec
     metric: str
     """Metric of the probe that is judged."""
     every_visits: int = 4
-    """Visits in a block; a round's last block may have fewer."""
+    """Trial groups in a block; a round's last block may have fewer."""
     max_change_ratio: float = 0.2
     """How far a reading may be from the median of those before it."""
     calibration: int = 6

@@ -53,9 +53,9 @@ def sentinel_scenario(workflow: Workflow) -> Scenario | None:
     )
 
 
-def blocks_of(sentinel: SentinelSpec, visits: int) -> int:
-    """Blocks, each with a reading at its end, of a round of so many visits."""
-    return ceil(visits / sentinel.every_visits)
+def blocks_of(sentinel: SentinelSpec, groups: int) -> int:
+    """Blocks, each with a reading at its end, of a round with this many trial groups."""
+    return ceil(groups / sentinel.every_visits)
 
 
 def _sentinel(values: Mapping[str, Any], findings: Findings) -> SentinelSpec | None:

@@ -1,12 +1,12 @@
 """Plan: scenarios x rounds as an ordered list of trials.
 
-A round is a block: it visits each scenario once, and each visit runs each of the scenario's probes
-once. In `randomized-blocks` the visits of a round and the probes of a visit are shuffled by a
+A round is a block: it has one trial group per scenario, which runs each of the scenario's probes
+once. In `randomized-blocks` the trial groups of a round and the probes of a group are shuffled by a
 generator seeded with (seed, round), so that the order of any round, including those that
 sequential stopping adds, follows from the workflow alone.
 
 In a workflow with variants, each combination of factor levels is a block of its own within the
-round: its variants are visited back to back in a random order. Drift (load, temperature,
+round: its variants run back to back in a random order. Drift (load, temperature,
 frequency) is then nearly the same for the variants of a block, and cancels in their differences: a
 randomised complete block design (Box, Hunter, Hunter: Statistics for Experimenters, 2nd ed.,
 chapter 4; Montgomery: Design and Analysis of Experiments, chapter 4).
@@ -50,7 +50,7 @@ class PlannedTrial:
 
 
 @dataclass(frozen=True)
-class Visit:
+class TrialGroup:
     """A scenario is deployed once and its trials of the round run."""
 
     scenario: Scenario
@@ -60,7 +60,7 @@ class Visit:
 
 
 def scenario_blocks(workflow: Workflow) -> list[list[Scenario]]:
-    """Scenarios that are visited back to back: the variants of each combination of levels, in the
+    """Scenarios that run back to back: the variants of each combination of levels, in the
     order of the workflow; without variants each scenario alone."""
     if not workflow.variants:
         return [[scenario] for scenario in workflow.scenarios]
@@ -77,15 +77,15 @@ def without_variant(scenario: Scenario) -> dict[str, Any]:
     return {name: level for name, level in scenario.levels.items() if name != LEVEL}
 
 
-def visits(
+def trial_groups(
     workflow: Workflow,
     round_number: int,
     *,
     warmup: bool = False,
     only: Iterable[str] | None = None,
-) -> Iterator[Visit]:
-    """The visits of a round in order; `only` keeps these scenario ids (the order is that of the
-    full round, so that stopping one scenario does not reshuffle the others)."""
+) -> Iterator[TrialGroup]:
+    """The trial groups of a round in order; `only` keeps these scenario ids (the order is that of
+    the full round, so that stopping one scenario does not reshuffle the others)."""
     wanted = None if only is None else set(only)
     random = Random(f"{workflow.design.seed}/{'warmup' if warmup else 'round'}/{round_number}")
     shuffled = workflow.design.order == "randomized-blocks"
@@ -99,7 +99,7 @@ def visits(
         if shuffled:
             random.shuffle(probes)
         if wanted is None or scenario.id in wanted:
-            yield Visit(
+            yield TrialGroup(
                 scenario,
                 round_number,
                 warmup,
@@ -114,8 +114,8 @@ def _trial(scenario: Scenario, probe: ProbeSpec, round_number: int, warmup: bool
 
 
 def plan_document(workflow: Workflow) -> dict[str, Any]:
-    """plan.json (schemas/plan.schema.json): scenarios, rounds with their visits and trial ids, and
-    an estimate of the duration. The store adds `schema_version`."""
+    """plan.json (schemas/plan.schema.json): scenarios, rounds with their trial groups and trial
+    ids, and an estimate of the duration. The store adds `schema_version`."""
     design = workflow.design
     warmup = [_round(workflow, n, warmup=True) for n in range(1, design.warmup_rounds + 1)]
     planned = [_round(workflow, n, warmup=False) for n in range(1, design.rounds + 1)]
@@ -171,11 +171,11 @@ def _round(workflow: Workflow, number: int, *, warmup: bool) -> dict[str, Any]:
         "warmup": warmup,
         "visits": [
             {
-                "scenario_id": visit.scenario.id,
-                **(block(visit.scenario) if workflow.variants else {}),
-                "trials": [trial.trial_id for trial in visit.trials],
+                "scenario_id": group.scenario.id,
+                **(block(group.scenario) if workflow.variants else {}),
+                "trials": [trial.trial_id for trial in group.trials],
             }
-            for visit in visits(workflow, number, warmup=warmup)
+            for group in trial_groups(workflow, number, warmup=warmup)
         ],
     }
 
@@ -191,18 +191,18 @@ def deploy_s(scenario: Scenario) -> float:
     return DEPLOY_S + DEPLOY_FUNCTION_S * len(scenario.chain.functions)
 
 
-def visit_s(visit: Visit) -> float:
-    """Estimated duration of a visit with its deployment, seconds."""
-    return deploy_s(visit.scenario) + sum(probe_s(trial.probe) for trial in visit.trials)
+def trial_group_s(group: TrialGroup) -> float:
+    """Estimated duration of a trial group with its deployment, seconds."""
+    return deploy_s(group.scenario) + sum(probe_s(trial.probe) for trial in group.trials)
 
 
 def workflow_s(workflow: Workflow) -> float:
     """Estimated duration of all warm-up and planned rounds, seconds, without retries and the
     rounds that sequential stopping may add."""
     design = workflow.design
-    warmup = (visits(workflow, n + 1, warmup=True) for n in range(design.warmup_rounds))
-    planned = (visits(workflow, n + 1) for n in range(design.rounds))
-    measured = sum(visit_s(visit) for visit in chain.from_iterable((*warmup, *planned)))
+    warmup = (trial_groups(workflow, n + 1, warmup=True) for n in range(design.warmup_rounds))
+    planned = (trial_groups(workflow, n + 1) for n in range(design.rounds))
+    measured = sum(trial_group_s(group) for group in chain.from_iterable((*warmup, *planned)))
     return measured + _sentinel_s(workflow)
 
 

@@ -27,7 +27,7 @@ class TestOpenStack(DriverConformance):
     # Four VMs at a time: emulated ones share two cores.
     longest = 2
     # An emulated VM boots in the time of two thirds of a deployment.
-    deaths: ClassVar[dict[str, float]] = {"early": 0.1, "midway": 0.4, "late": 0.9}
+    kill_moments: ClassVar[dict[str, float]] = {"early": 0.1, "midway": 0.4, "late": 0.9}
     connection: ClassVar[Any] = None
 
     @pytest.fixture(autouse=True)

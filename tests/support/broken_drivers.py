@@ -78,14 +78,10 @@ class AlwaysWell(LocalDriver):
         return replace(deployment, functions=functions)
 
 
-class AdmitsAnything(LocalDriver):
-    def admit(self, scenarios: Sequence[Scenario]) -> None:
+class AcceptsAnything(LocalDriver):
+    @classmethod
+    def validate(cls, config: Mapping[str, Any], scenarios: Sequence[Scenario]) -> None:
         return
-
-
-class MakesWhileItAdmits(LocalDriver):
-    def admit(self, scenarios: Sequence[Scenario]) -> None:
-        self.context.journal.intend([Resource("netns", "sfcperf-early")])
 
 
 class IgnoresTheMatch(LocalDriver):

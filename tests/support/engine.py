@@ -17,7 +17,7 @@ from sfcperf.control.session import Outcome
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.load import load_document
-from sfcperf.workflow.plan import visits
+from sfcperf.workflow.plan import trial_groups
 from support import fakes
 from support.tiers import is_gate
 
@@ -68,7 +68,7 @@ class Bench:
         """Ids of the trials that the workflow plans, in order."""
         workflow = load_document(self.document(**changes), self.results.parent)
         rounds = range(1, workflow.design.rounds + 1)
-        return [t.trial_id for n in rounds for v in visits(workflow, n) for t in v.trials]
+        return [t.trial_id for n in rounds for v in trial_groups(workflow, n) for t in v.trials]
 
     def leftovers(self) -> list[str]:
         """What a run left: fake resources, and folders of live runs."""

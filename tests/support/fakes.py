@@ -157,7 +157,8 @@ class FakeDriver(Driver):
         met = not config.get("missing")
         return [Requirement("fake-tool", met, "there" if met else "not there", "install fakes")]
 
-    def admit(self, scenarios: Sequence[Scenario]) -> None:
+    @classmethod
+    def validate(cls, config: Mapping[str, Any], scenarios: Sequence[Scenario]) -> None:
         if any(len(scenario.chain.functions) > 5 for scenario in scenarios):
             raise WorkflowError("longer than a fake chain", where="/chain/functions", allowed="5")
 
@@ -213,7 +214,8 @@ class FakeDriver(Driver):
 
     def problems(self, deployment: Deployment) -> list[str]:
         missing = [r.name for r in self._held.get(deployment.id, []) if not Path(r.name).exists()]
-        return [f"{name} is gone" for name in missing]
+        broken = [f"{f.name}: {f.alive()}" for f in deployment.functions if f.alive() is not None]
+        return [*(f"{name} is gone" for name in missing), *broken]
 
     def teardown(self, deployment: Deployment) -> None:
         if deployment.facts["fault"] == "teardown":

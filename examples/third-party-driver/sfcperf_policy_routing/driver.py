@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from sfcperf.drivers.base import Driver, DriverContext, Resource
-from sfcperf.drivers.local import demolition, network
+from sfcperf.drivers.local import cleanup, network
 from sfcperf.environment import tools
 from sfcperf.errors import DeploymentError, MeasurementError
-from sfcperf.hosts.namespace import NETNS_FOLDER
+from sfcperf.management import health
 from sfcperf.management.deployment import (
     Deployment,
     Endpoint,
@@ -20,11 +20,9 @@ from sfcperf.management.deployment import (
 )
 from sfcperf.plugins import Requirement
 from sfcperf.workflow.model import Scenario
-from sfcperf_policy_routing import admission, proof
-from sfcperf_policy_routing.build import Site
+from sfcperf_policy_routing import proof, validation
 from sfcperf_policy_routing.layout import NODE, Cable, lay_out
-
-PING_TIMEOUT_S = 3
+from sfcperf_policy_routing.scenario_deployment import ScenarioDeployment
 
 
 class PolicyRoutingDriver(Driver):
@@ -49,10 +47,10 @@ class PolicyRoutingDriver(Driver):
 
     def __init__(self, context: DriverContext) -> None:
         super().__init__(context)
-        # A signal that interrupts an import would leave half a module behind.
+        # Now: a signal that interrupts an import leaves an incomplete module behind.
         network.load()
-        self._site: Site | None = None
-        self._standing = ""
+        self._built: ScenarioDeployment | None = None
+        self._identity = ""
         self._deployed = 0
 
     @classmethod
@@ -65,21 +63,22 @@ class PolicyRoutingDriver(Driver):
             tools.tool("ping", "iputils-ping", ["ping", "-V"]),
         ]
 
-    def admit(self, scenarios: Sequence[Scenario]) -> None:
-        """See Driver.admit."""
+    @classmethod
+    def validate(cls, config: Mapping[str, Any], scenarios: Sequence[Scenario]) -> None:
+        """See Driver.validate."""
         for scenario in scenarios:
-            admission.admit(scenario)
+            validation.validate(scenario)
 
     def deploy(self, scenario: Scenario) -> Deployment:
         """See Driver.deploy."""
         self.close()
-        site = Site(self.context, scenario, lay_out(scenario, self.context.tag))
-        _check_free(site.resources)
-        # Written down first; then a run that is killed leaves nothing that `clean` cannot remove.
-        self.context.journal.intend(site.resources)
-        self._site = site
+        built = ScenarioDeployment(self.context, scenario, lay_out(scenario, self.context.tag))
+        cleanup.check_free(built.resources)
+        # Recorded first: then `clean` can remove all that a killed run leaves.
+        self.context.journal.intend(built.resources)
+        self._built = built
         try:
-            site.build()
+            built.build()
         except MeasurementError as error:
             self.close()
             raise DeploymentError(error.message, where=error.where, hint=error.hint) from error
@@ -87,45 +86,33 @@ class PolicyRoutingDriver(Driver):
             self.close()
             raise
         self._deployed += 1
-        self._standing = f"d{self._deployed:04d}-{scenario.id}"
-        return _describe(self._standing, site)
+        self._identity = f"d{self._deployed:04d}-{scenario.id}"
+        return _describe(self._identity, built)
 
     def prove_traversal(self, deployment: Deployment, scenario: Scenario) -> TraversalProof:
         """See Driver.prove_traversal."""
         evidence = self.context.raw_dir / f"traversal-{deployment.id}.pcapng"
-        return proof.prove(self._site_of(deployment).layout, scenario, evidence)
+        return proof.prove(self._built_of(deployment).layout, scenario, evidence)
 
     def problems(self, deployment: Deployment) -> list[str]:
         """See Driver.problems."""
-        found = [
-            f"{function.name}: {problem}"
-            for function in deployment.functions
-            if (problem := function.alive()) is not None
-        ]
-        if not found:
-            server = deployment.server.address
-            # Until the first reply: a single lost packet is no illness.
-            argv = ["ping", "-n", "-c", "1", "-w", str(PING_TIMEOUT_S), server]
-            pinged = deployment.client.host.run(argv, timeout_s=PING_TIMEOUT_S + 2, check=False)
-            if pinged.returncode != 0:
-                found.append(f"the client does not reach the server at {server} by ping")
-        return found
+        return health.problems(deployment)
 
     def teardown(self, deployment: Deployment) -> None:
-        """See Driver.teardown. An older deployment has gone already."""
-        if deployment.id == self._standing:
+        """See Driver.teardown. An older deployment is gone already."""
+        if deployment.id == self._identity:
             self.close()
 
     def close(self) -> None:
         """See Driver.close."""
-        if self._site is None:
+        if self._built is None:
             return
-        resources = self._site.resources
-        demolition.demolish(resources)
-        # They are dead by now; this only collects them.
-        for running in self._site.running.values():
+        resources = self._built.resources
+        cleanup.remove_resources(resources)
+        # The processes are dead by now; this only reaps them.
+        for running in self._built.running.values():
             running.stop()
-        self._site, self._standing = None, ""
+        self._built, self._identity = None, ""
         self.context.journal.removed(resources)
 
     def facts(self) -> Mapping[str, Any]:
@@ -135,40 +122,40 @@ class PolicyRoutingDriver(Driver):
     @classmethod
     def undo(cls, resources: Sequence[Resource], *, dry_run: bool) -> list[str]:
         """See Driver.undo."""
-        return demolition.demolish(resources, dry_run=dry_run)
+        return cleanup.remove_resources(resources, dry_run=dry_run)
 
-    def _site_of(self, deployment: Deployment) -> Site:
-        if self._site is None or deployment.id != self._standing:
-            raise DeploymentError(f"{deployment.id} does not stand any more")
-        return self._site
+    def _built_of(self, deployment: Deployment) -> ScenarioDeployment:
+        if self._built is None or deployment.id != self._identity:
+            raise DeploymentError(f"the deployment {deployment.id} does not exist any more")
+        return self._built
 
 
-def _describe(identity: str, site: Site) -> Deployment:
+def _describe(identity: str, built: ScenarioDeployment) -> Deployment:
     """What was built, as probes and monitors see it."""
-    layout = site.layout
+    layout = built.layout
     return Deployment(
         id=identity,
-        client=_endpoint(site, layout.client),
-        server=_endpoint(site, layout.server),
-        functions=tuple(_function(site, function.spec.position) for function in layout.functions),
-        hops=tuple(_hop(site, cable) for cable in layout.cables),
-        meters=dict(site.groups),
+        client=_endpoint(built, layout.client),
+        server=_endpoint(built, layout.server),
+        functions=tuple(_function(built, function.spec.position) for function in layout.functions),
+        hops=tuple(_hop(built, cable) for cable in layout.cables),
+        meters=dict(built.groups),
         encapsulation="ip" if layout.functions else "none",
-        facts=site.facts(),
+        facts=built.facts(),
     )
 
 
-def _endpoint(site: Site, cable: Cable) -> Endpoint:
+def _endpoint(built: ScenarioDeployment, cable: Cable) -> Endpoint:
     name = cable.instance
-    spec = site.scenario.client if name == "client" else site.scenario.server
-    mtu = int(site.context.config["mtu"])
-    address = site.layout.addresses[name]
-    return Endpoint(name, spec.node, site.hosts[name], address, cable.inner, mtu)
+    spec = built.scenario.client if name == "client" else built.scenario.server
+    mtu = int(built.context.config["mtu"])
+    address = built.layout.addresses[name]
+    return Endpoint(name, spec.node, built.hosts[name], address, cable.inner, mtu)
 
 
-def _function(site: Site, position: int) -> ServiceFunction:
-    function = site.layout.functions[position - 1]
-    spec, running = function.spec, site.running[function.spec.name]
+def _function(built: ScenarioDeployment, position: int) -> ServiceFunction:
+    function = built.layout.functions[position - 1]
+    spec, running = function.spec, built.running[function.spec.name]
     arms = (function.ingress, function.egress)
     return ServiceFunction(
         name=spec.name,
@@ -176,25 +163,15 @@ def _function(site: Site, position: int) -> ServiceFunction:
         type=spec.type,
         position=spec.position,
         node=spec.node,
-        host=site.hosts[spec.name],
+        host=built.hosts[spec.name],
         interfaces=tuple(arm.inner for arm in arms),
         nsh_aware=False,
-        vcpus=site.cpus.assigned[spec.name],
+        vcpus=built.cpus.assigned[spec.name],
         counters=running.counters,
         alive=running.problem,
-        outer=tuple(_hop(site, arm) for arm in arms),
+        outer=tuple(_hop(built, arm) for arm in arms),
     )
 
 
-def _hop(site: Site, cable: Cable) -> Hop:
-    return Hop(cable.outer, site.hosts[NODE], cable.outer)
-
-
-def _check_free(resources: Sequence[Resource]) -> None:
-    """What is there already is not ours: it must not be removed when building fails."""
-    names = [each.name for each in resources if each.kind == demolition.NAMESPACE]
-    for name in names:
-        if (NETNS_FOLDER / name).exists():
-            raise DeploymentError(
-                f"there is a network namespace {name} already, which this run has not made"
-            )
+def _hop(built: ScenarioDeployment, cable: Cable) -> Hop:
+    return Hop(cable.outer, built.hosts[NODE], cable.outer)

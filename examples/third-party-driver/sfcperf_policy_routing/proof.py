@@ -1,6 +1,6 @@
 """Traversal proof: marked packets are seen at the node's end of each cable, in order.
 
-Nothing is taken from the rules that should have led them there.
+Nothing is concluded from the rules that should have led them there.
 """
 
 from __future__ import annotations
@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from sfcperf.drivers.local.capture import Capture, Frame, write_pcapng
-from sfcperf.drivers.local.sending import send
+from sfcperf.drivers.local.capture import Capture, Frame, send, write_pcapng
 from sfcperf.management.deployment import HopObservation, TraversalProof
 from sfcperf.packets.marked import MarkedPacket, Side, marked_packet, sides
 from sfcperf.workflow.model import Scenario
@@ -21,7 +20,8 @@ TIMEOUT_S = 2.0
 
 
 def prove(layout: Layout, scenario: Scenario, evidence: Path) -> TraversalProof:
-    """Send marked packets both ways and judge where they were seen; `evidence` gets the capture."""
+    """Send marked packets both ways and evaluate where they were seen; the capture goes to
+    `evidence`."""
     node = layout.namespace(NODE)
     client, server = sides(
         scenario.chain.match,
@@ -47,8 +47,8 @@ def prove(layout: Layout, scenario: Scenario, evidence: Path) -> TraversalProof:
     finally:
         capture.close()
     write_pcapng(evidence, capture.names, capture.frames)
-    seen_forward, wrong_forward = _judge(capture.frames, layout, forward, outward)
-    seen_back, wrong_back = _judge(capture.frames, layout, reverse, back)
+    seen_forward, wrong_forward = _evaluate(capture.frames, layout, forward, outward)
+    seen_back, wrong_back = _evaluate(capture.frames, layout, reverse, back)
     problems = tuple(dict.fromkeys([*wrong_forward, *wrong_back]))
     return TraversalProof(
         proven=not problems,
@@ -61,7 +61,7 @@ def prove(layout: Layout, scenario: Scenario, evidence: Path) -> TraversalProof:
     )
 
 
-def _judge(
+def _evaluate(
     frames: Sequence[Frame], layout: Layout, way: Sequence[Cable], packets: Sequence[MarkedPacket]
 ) -> tuple[tuple[HopObservation, ...], list[str]]:
     """What was seen at the functions on the way, and what contradicts it."""
@@ -72,12 +72,12 @@ def _judge(
         times = _way_of(frames, packet, way)
         if times != sorted(times):
             problems.append(f"a packet {direction} crossed the functions out of order")
-        elsewhere = [
+        strays = [
             cable.instance
             for cable in layout.cables
             if cable not in way and _times(frames, cable, packet, outgoing=True)
         ]
-        problems += [f"a packet {direction} was at {name}, off its way" for name in elsewhere]
+        problems += [f"a packet {direction} was at {name}, off its way" for name in strays]
         for entry, exit_ in zip(way[1:-1:2], way[2:-1:2], strict=True):
             into = _times(frames, entry, packet, outgoing=True)
             back = _times(frames, exit_, packet, outgoing=False)

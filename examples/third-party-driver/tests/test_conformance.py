@@ -21,11 +21,11 @@ class TestPolicyRouting(DriverConformance):
         """What only somebody can try who knows how chains are made here: a rule that leads from the
         first function straight to the server."""
         scenario = self.chain(2)
-        deployment = self.bench.standing(scenario)
-        node = f"sfcperf-{self.bench.tag}-node"
+        deployment = self.run.deployed(scenario)
+        node = f"sfcperf-{self.run.tag}-node"
         astray = ["rule", "add", "iif", "sf1-out", "lookup", "101", "priority", "1"]
         subprocess.run(["ip", "-n", node, *astray], check=True)
-        proof = self.bench.driver.prove_traversal(deployment, scenario)
+        proof = self.run.driver.prove_traversal(deployment, scenario)
         assert not proof.proven
         assert "sf-2 was crossed once by 0 of 3 packets from client to server" in proof.problems
-        self.bench.fall()
+        self.run.teardown()

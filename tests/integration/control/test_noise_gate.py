@@ -20,7 +20,7 @@ from sfcperf.results.noise_gate import is_outside
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.load import load_document
-from sfcperf.workflow.plan import PlannedTrial, Visit
+from sfcperf.workflow.plan import PlannedTrial, TrialGroup
 
 pytestmark = pytest.mark.root
 
@@ -74,8 +74,8 @@ class Loud(Listener):
     def __init__(self) -> None:
         self.pid = 0
 
-    def visit_started(self, visit: Visit) -> None:
-        if visit.trials and not visit.trials[0].rerun_of:
+    def trial_group_started(self, group: TrialGroup) -> None:
+        if group.trials and not group.trials[0].rerun_of:
             # By a process that ends at once: what the run starts itself is no noise.
             starter = (
                 "import subprocess, sys\n"

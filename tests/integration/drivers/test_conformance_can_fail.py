@@ -11,7 +11,7 @@ import pytest
 from support import broken_drivers, local
 
 from sfcperf.drivers.conformance import DriverConformance
-from sfcperf.drivers.local.demolition import demolish
+from sfcperf.drivers.local.cleanup import remove_resources
 from sfcperf.errors import DeploymentError, SfcperfError
 
 pytestmark = pytest.mark.root
@@ -20,43 +20,36 @@ Check = Callable[[Any], object]
 
 
 def three(suite: Any) -> Any:
-    return suite.standing(3)
+    return suite.deployed(3)
 
 
 BROKEN: dict[type, Check] = {
-    broken_drivers.WritesLate: lambda s: s.test_everything_was_written_down_before_it_was_made(),
+    broken_drivers.WritesLate: lambda s: s.test_resources_are_in_the_journal_before_they_exist(),
     broken_drivers.MakesMore: lambda s: s.test_close_removes_everything(),
     broken_drivers.ProvesAnything: lambda s: s.test_a_broken_chain_is_not_proven(-1),
     broken_drivers.ProvesFromTheWorkflow: lambda s: s.test_the_chain_is_proven(),
     broken_drivers.AlwaysWell: lambda s: s.test_a_broken_chain_is_not_proven(0),
-    broken_drivers.AdmitsAnything: lambda s: s.test_it_refuses_the_impossible("100000 vCPUs"),
-    broken_drivers.MakesWhileItAdmits: lambda s: s.test_it_admits_chains(),
-    broken_drivers.IgnoresTheMatch: lambda s: s.test_the_classifier_lets_in_what_it_matches_alone(),
+    broken_drivers.AcceptsAnything: lambda s: s.test_it_refuses_the_impossible("100000 vCPUs"),
+    broken_drivers.IgnoresTheMatch: lambda s: s.test_the_classifier_lets_in_only_what_it_matches(),
     broken_drivers.NeverBypasses: lambda s: s.test_replies_may_bypass_the_chain(),
     broken_drivers.NamesThemBackwards: lambda s: s.test_its_functions_are_those_of_the_chain(
         three(s)
     ),
     broken_drivers.CountsNothing: lambda s: s.test_functions_count_packets(three(s)),
     broken_drivers.MetersOfOthers: lambda s: s.test_meters_measure(three(s)),
-    broken_drivers.HopsElsewhere: lambda s: s.test_hops_lie_on_the_way(three(s)),
-    broken_drivers.SaysAnotherMtu: lambda s: s.test_its_endpoints_are_where_they_were_asked(
-        three(s)
-    ),
-    broken_drivers.TearsNothingDown: lambda s: (
-        s.test_teardown_ends_what_was_started_and_can_be_repeated()
-    ),
-    broken_drivers.TearsTheNextDown: lambda s: (
-        s.test_teardown_ends_what_was_started_and_can_be_repeated()
-    ),
+    broken_drivers.HopsElsewhere: lambda s: s.test_hops_are_on_the_path(three(s)),
+    broken_drivers.SaysAnotherMtu: lambda s: s.test_endpoints_are_as_asked(three(s)),
+    broken_drivers.TearsNothingDown: lambda s: s.test_teardown_ends_processes_and_can_be_repeated(),
+    broken_drivers.TearsTheNextDown: lambda s: s.test_teardown_ends_processes_and_can_be_repeated(),
     broken_drivers.RemovesInDryRuns: lambda s: (
-        s.test_a_killed_deployment_is_undone_from_its_journal("standing")
+        s.test_a_killed_deployment_is_undone_from_its_journal("deployed")
     ),
     broken_drivers.UndoesNothing: lambda s: s.test_a_killed_deployment_is_undone_from_its_journal(
-        "standing"
+        "deployed"
     ),
-    broken_drivers.SharesItsNames: lambda s: s.test_two_drivers_do_not_meet(),
-    broken_drivers.DescribesNothing: lambda s: s.test_its_parameters_are_a_whole_schema(),
-    broken_drivers.TakesAnyKey: lambda s: s.test_its_parameters_are_a_whole_schema(),
+    broken_drivers.SharesItsNames: lambda s: s.test_two_runs_do_not_affect_each_other(),
+    broken_drivers.DescribesNothing: lambda s: s.test_its_parameters_are_a_complete_schema(),
+    broken_drivers.TakesAnyKey: lambda s: s.test_its_parameters_are_a_complete_schema(),
 }
 
 IN_THE_GATE = {
@@ -94,7 +87,7 @@ def test_a_broken_driver_is_found(
     kind: type, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # What never comes need not be waited for.
-    monkeypatch.setattr("sfcperf.drivers.conformance.endings._PATIENCE_S", 1.0)
+    monkeypatch.setattr("sfcperf.drivers.conformance.removal._END_TIMEOUT_S", 1.0)
     suite = suite_of(kind)
     request.addfinalizer(lambda: _remove(suite))
     with pytest.raises((AssertionError, pytest.fail.Exception, SfcperfError)):
@@ -109,23 +102,23 @@ def test_a_hidden_cause_is_found(
     suite = suite_of(kind)
     request.addfinalizer(lambda: _remove(suite))
     with pytest.raises(RuntimeError):
-        suite().test_a_deployment_that_fails_is_told_and_undone(DeploymentError, monkeypatch)
+        suite().test_a_deployment_that_fails_is_reported_and_removed(DeploymentError, monkeypatch)
 
 
 def _remove(suite: Any) -> None:
     """All of it, whatever the broken driver says of its own."""
-    demolish(broken_drivers.UndoesNothing.left)
-    bench = suite._bench
-    if bench is None:
+    remove_resources(broken_drivers.UndoesNothing.left)
+    run = suite._run
+    if run is None:
         return
-    suite._bench = None
-    demolish(bench.journal.ever)
+    suite._run = None
+    remove_resources(run.journal.ever)
     # What is never written down, and what is under another name.
-    for tag in (bench.tag, broken_drivers.SHARED_TAG):
+    for tag in (run.tag, broken_drivers.SHARED_TAG):
         listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True).stdout
         for line in listed.splitlines():
             if line.startswith(f"sfcperf-{tag}-"):
                 subprocess.run(["ip", "netns", "del", line.split()[0]], check=True)
-    bench.closed = True
-    bench.remove()
-    assert local.traces(bench.tag) == []
+    run.closed = True
+    run.remove()
+    assert local.traces(run.tag) == []

@@ -365,7 +365,7 @@ def _scenarios() -> list[Scenario]:
 
 @pytest.mark.exhaustive
 def test_scenario_after_scenario(driver: LocalDriver) -> None:
-    driver.admit(_scenarios())
+    driver.validate(driver.context.config, _scenarios())
     for chain in _scenarios() * 2:
         deployment = driver.deploy(chain)
         assert driver.prove_traversal(deployment, chain).proven

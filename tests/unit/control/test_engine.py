@@ -106,7 +106,7 @@ def test_an_unhealthy_deployment_is_built_anew_before_the_retry(bench: Bench) ->
     crashed = records["r001-s001-a"]
     deployments = {record.deployment["id"] for record in records.values()}
     assert crashed.status == "valid"
-    # Four visits in two rounds, and one deployment more.
+    # Four trial groups in two rounds, and one deployment more.
     assert len(deployments) <= 5
     assert crashed.deployment["facts"]["number"] > 2
 

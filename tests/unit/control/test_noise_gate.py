@@ -172,7 +172,7 @@ def test_a_reading_that_departs_marks_its_block_and_only_that(bench: Bench):
     for trial in departed.block:
         (reason,) = bench.by_id()[trial].reasons
         assert reason == (
-            f"{GATE_REASON}the sentinel's rtt_us was +100 % from its median, allowed are 20 % "
+            f"{GATE_REASON}the sentinel's rtt_us was +100 % from its median, allowed: 20 % "
             "(r001-b002)"
         )
     lines = (bench.folder() / "trials.jsonl").read_text().splitlines()

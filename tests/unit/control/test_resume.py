@@ -19,7 +19,7 @@ from sfcperf.control.state import RunAlive, StateDir
 from sfcperf.errors import ExitCode, InputError, InterruptedRun
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
-from sfcperf.workflow.plan import PlannedTrial, Visit
+from sfcperf.workflow.plan import PlannedTrial, TrialGroup
 
 
 class DieAfter(Listener):
@@ -207,7 +207,7 @@ def test_a_run_that_another_state_folder_knows_to_be_alive_is_refused(
         def __init__(self) -> None:
             self.statuses: list[int] = []
 
-        def visit_started(self, visit: Visit) -> None:
+        def trial_group_started(self, group: TrialGroup) -> None:
             def resume_elsewhere() -> None:
                 os.environ["SFCPERF_STATE_DIR"] = str(tmp_path / "elsewhere")
                 with pytest.raises(RunAlive, match="another process"):
@@ -261,7 +261,7 @@ def test_a_vnfd_that_changed_since_is_not_mixed_in(bench: Bench, change: str) ->
     vnfd.write_text(descriptor(1))
     kill_after(bench, 4 + 3, vnfs={"sf": {"type": "fake", "vnfd": "vnfd.yaml"}})
     vnfd.write_text(change)
-    with pytest.raises(InputError, match=r"means something else .*/s001/chain/functions/0/"):
+    with pytest.raises(InputError, match=r"does not mean the same .*/s001/chain/functions/0/"):
         bench.resume()
     assert len(bench.trials()) == 3
     vnfd.write_text(descriptor(1))

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfcperf.control.clean import undo_dead
 from sfcperf.control.state import RunInfo, StateDir
-from sfcperf.control.undo import undo_dead
 from sfcperf.drivers.base import Resource
 from sfcperf.drivers.journal import FileJournal
 from sfcperf.errors import InputError

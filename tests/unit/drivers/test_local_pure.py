@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.l2 import Ether
 
-from sfcperf.drivers.local.build import default_burst
 from sfcperf.drivers.local.cpus import CpuAssignment
-from sfcperf.drivers.local.routes import next_hops
+from sfcperf.drivers.local.layout import next_hops
+from sfcperf.drivers.local.scenario_deployment import default_burst
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.packets.marked import Side, marked_packet, sides
 from sfcperf.workflow.model import Match, Node

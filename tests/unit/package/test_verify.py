@@ -17,10 +17,10 @@ from support.packages import changed, contents, edited, sealed, write_zip
 from support.schemas import validator
 
 from sfcperf.errors import InputError
-from sfcperf.package.hashes import check_hashes
 from sfcperf.package.read_json import parse_json
 from sfcperf.package.unpack import unpack, unpacked
 from sfcperf.package.verify import Verification, verify
+from sfcperf.package.verify.hashes import check_hashes
 
 RUN = "runs/run-1"
 

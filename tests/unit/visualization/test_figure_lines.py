@@ -26,7 +26,7 @@ from sfcperf.figures import (
     write_figure,
     write_figures,
 )
-from sfcperf.package.remake_figures import _draw as remake
+from sfcperf.package.verify.remake_figures import _draw as remake
 from sfcperf.report import ReportPublisher
 from sfcperf.results.store import RunStore
 

@@ -18,7 +18,7 @@ from sfcperf import plugins
 from sfcperf.control.resolved import resolved
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Workflow
-from sfcperf.workflow.plan import plan_document, visits
+from sfcperf.workflow.plan import plan_document, trial_groups
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -51,8 +51,8 @@ CASES = st.builds(
 
 
 def blocks(whole: Workflow, number: int, **more: Any) -> list[tuple[tuple[Any, ...], list[str]]]:
-    """(levels without the variant, variants in order) of what is visited back to back."""
-    order = [dict(visit.scenario.levels) for visit in visits(whole, number, **more)]
+    """(levels without the variant, variants in order) of what runs back to back."""
+    order = [dict(group.scenario.levels) for group in trial_groups(whole, number, **more)]
     grouped = groupby(order, key=lambda levels: (levels["n"], levels["size"]))
     return [(key, [levels["variant"] for levels in group]) for key, group in grouped]
 
@@ -103,14 +103,14 @@ def test_variants_take_turns_in_going_first() -> None:
 
 def test_leaving_scenarios_out_does_not_reshuffle_the_others() -> None:
     whole = workflow(3, [1, 2, 3])
-    every = [visit.scenario.id for visit in visits(whole, 4)]
+    every = [group.scenario.id for group in trial_groups(whole, 4)]
     kept = ["s001", "s007", "s013", "s000"]
-    some = [visit.scenario.id for visit in visits(whole, 4, only=kept)]
+    some = [group.scenario.id for group in trial_groups(whole, 4, only=kept)]
     assert some == [name for name in every if name in kept]
 
 
 def test_drift_cancels_in_the_differences_of_blocks() -> None:
-    """A machine that slows down steadily: each visit takes 1 longer than the one before.
+    """A machine that slows down steadily: each trial group takes 1 longer than the one before.
 
     Two variants that are alike then differ by +1 or -1 in a block, by chance: the mean over 400
     blocks is within 4 standard errors (4 / sqrt(400)) of 0. One after the other they would differ
@@ -118,7 +118,7 @@ def test_drift_cancels_in_the_differences_of_blocks() -> None:
     """
     whole = workflow(2, [1, 2])
     rounds = range(1, 101)
-    order = [dict(visit.scenario.levels) for n in rounds for visit in visits(whole, n)]
+    order = [dict(group.scenario.levels) for n in rounds for group in trial_groups(whole, n)]
     slowness = list(enumerate(order))
     differences = [
         (second - first) if levels["variant"] == "v0" else (first - second)

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from sfcperf.control.resolved import resolved
 from sfcperf.workflow import plan as plans
-from sfcperf.workflow.plan import plan_document, visits
+from sfcperf.workflow.plan import plan_document, trial_groups
 
 VARIED: dict[str, Any] = {
     "factors": {"n": list(range(8))},
@@ -22,7 +22,7 @@ VARIED: dict[str, Any] = {
 
 
 def order(workflow: Any, number: int, **more: Any) -> list[str]:
-    return [t.trial_id for visit in visits(workflow, number, **more) for t in visit.trials]
+    return [t.trial_id for group in trial_groups(workflow, number, **more) for t in group.trials]
 
 
 def test_each_round_has_each_trial_once(load: Any) -> None:
@@ -79,8 +79,9 @@ def test_the_document_fits_its_schema(load: Any, stop: Any) -> None:
 
 def test_the_estimate_adds_up(load: Any) -> None:
     workflow = load(**VARIED, design={"rounds": 2, "warmup_rounds": 1})
-    every = chain(visits(workflow, 1, warmup=True), visits(workflow, 1), visits(workflow, 2))
-    assert plans.workflow_s(workflow) == pytest.approx(sum(map(plans.visit_s, every)))
+    warmup = trial_groups(workflow, 1, warmup=True)
+    every = chain(warmup, trial_groups(workflow, 1), trial_groups(workflow, 2))
+    assert plans.workflow_s(workflow) == pytest.approx(sum(map(plans.trial_group_s, every)))
     probe = workflow.scenarios[0].probes[0]
     assert plans.probe_s(probe) == pytest.approx(plans.TRIAL_S + 2.0)
     longest = workflow.scenarios[7]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sfcperf.cli.plan import print_plan
+from sfcperf.cli.verbs.plan import print_plan
 from sfcperf.errors import WorkflowError
 from sfcperf.workflow.load import load_workflow
 

@@ -61,26 +61,27 @@ class VethPairDriver(Driver):
             tool("ping", "iputils-ping", ["ping", "-V"]),
         ]
 
-    def admit(self, scenarios: Sequence[Scenario]) -> None:
+    @classmethod
+    def validate(cls, config: Mapping[str, Any], scenarios: Sequence[Scenario]) -> None:
         """Only what a cable can be: nothing that was asked for is left out silently."""
         for scenario in scenarios:
             if scenario.chain.functions:
                 raise WorkflowError(
-                    f"the driver {self.name!r} has no SFF, so it builds no chain",
+                    f"the driver {cls.name!r} has no SFF, so it builds no chain",
                     where="/chain/functions",
                     allowed="an empty list",
                     hint="`--driver local` builds chains",
                 )
             if scenario.client.node != scenario.server.node:
                 raise WorkflowError(
-                    f"the driver {self.name!r} has one node, and the endpoints are on two",
+                    f"the driver {cls.name!r} has one node, and the endpoints are on two",
                     where="/topology",
                     allowed="a topology with both endpoints on one node, such as T1",
                 )
             for endpoint in (scenario.client, scenario.server):
                 if endpoint.resources is not None:
                     raise WorkflowError(
-                        f"the driver {self.name!r} cannot limit the resources of an endpoint",
+                        f"the driver {cls.name!r} cannot limit the resources of an endpoint",
                         where=f"/endpoints/{endpoint.name}/resources",
                         hint="leave the resources out",
                     )

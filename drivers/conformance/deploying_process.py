@@ -1,0 +1,77 @@
+"""A process that deploys a chain, to be killed meanwhile: `python -m MODULE FILE`.
+
+It prints what it does, a line each: `deploying`, `deployed`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pickle
+import signal
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfcperf.drivers.base import Driver, DriverContext, Resource
+from sfcperf.drivers.journal import FileJournal
+from sfcperf.workflow.model import Scenario
+
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the process deploys, and where."""
+
+    driver: type[Driver]
+    """The pickle holds its name: its module is imported here."""
+    config: Mapping[str, Any]
+    tag: str
+    journal: str
+    state_dir: str
+    raw_dir: str
+    scenario: Scenario
+    dies_when_intended: bool
+    """Whether it kills itself as soon as the first resources are in the journal, none created."""
+
+
+class KillingJournal(FileJournal):
+    """Kills its process after the first line."""
+
+    def intend(self, resources: Iterable[Resource], owner: int = 0) -> None:
+        """Record the resources, and kill the process."""
+        super().intend(resources, owner)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def main() -> None:
+    """Deploy, and wait to be killed: by the test, or by its end."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    task: Task = pickle.loads(Path(sys.argv[1]).read_bytes())
+    kind = KillingJournal if task.dies_when_intended else FileJournal
+    context = DriverContext(
+        run_id=f"conformance-{task.tag}",
+        tag=task.tag,
+        config=task.config,
+        journal=kind(Path(task.journal)).of(0),
+        state_dir=Path(task.state_dir),
+        raw_dir=Path(task.raw_dir),
+        log=lambda text: None,
+    )
+    driver = task.driver(context)
+    print("deploying", flush=True)
+    driver.deploy(task.scenario)
+    print("deployed", flush=True)
+    # Not for ever: there may be no process left to kill it.
+    time.sleep(600)
+
+
+if __name__ == "__main__":
+    # The pickle names the class by its module, not by __main__.
+    from sfcperf.drivers.conformance.deploying_process import main as run
+
+    run()

@@ -1,0 +1,142 @@
+"""How deployments are removed: torn down, half built, at the end of a run, beside another run."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import Any, NoReturn
+
+import pytest
+
+from sfcperf import plugins
+from sfcperf.drivers.conformance import traffic
+from sfcperf.drivers.conformance.driver_run import DriverRun
+from sfcperf.drivers.conformance.driver_under_test import COMMAND_TIMEOUT_S, DriverUnderTest
+from sfcperf.errors import DeploymentError, InterruptedRun, MeasurementError, SfcperfError
+from sfcperf.hosts.base import Process
+
+_END_TIMEOUT_S = 10.0
+
+
+class Removal(DriverUnderTest):
+    """Tests of `teardown`, of a deployment that fails, of `close`, and of two runs at once."""
+
+    def test_teardown_ends_processes_and_can_be_repeated(self) -> None:
+        """Processes end, files are removed; repeating it is harmless, also while another chain
+        exists."""
+        run = self.run
+        first = self.deployed(1)
+        host = first.functions[0].host
+        mark = host.workdir / "left-behind"
+        host.run(["sh", "-c", f"echo mark >{mark}"], timeout_s=COMMAND_TIMEOUT_S)
+        process = host.spawn(["sleep", "600"])
+        run.teardown()
+        assert _ends(process), "a spawned process still runs"
+        run.driver.teardown(first)
+        again = self.deployed(1)
+        assert run.driver.prove_traversal(again, self.chain(1)).proven
+        run.driver.teardown(first)
+        assert traffic.ping(again.client, again.server, self.pings) == self.pings
+        with pytest.raises(MeasurementError):
+            again.functions[0].host.read_text(str(mark))
+
+    @pytest.mark.parametrize("kind", [DeploymentError, InterruptedRun])
+    def test_a_deployment_that_fails_is_reported_and_removed(
+        self, kind: type[SfcperfError], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A function does not start, or the user stops the run meanwhile: the error is passed on
+        unchanged, and the same driver builds the next chain."""
+
+        def fail(*_: Any, **__: Any) -> NoReturn:
+            raise kind("stopped on purpose")
+
+        self.run.teardown()
+        with monkeypatch.context() as patch:
+            patch.setattr(plugins.load("vnf", self.vnf), "start", fail)
+            with pytest.raises(kind, match="stopped on purpose"):
+                self.run.deploy(self.chain(1))
+        scenario = self.chain(1)
+        one = self.run.deployed(scenario)
+        assert self.run.driver.prove_traversal(one, scenario).proven
+        self.run.teardown()
+
+    def test_resources_are_in_the_journal_before_they_exist(self) -> None:
+        """`undo` looked for each resource when it was intended."""
+        self.deployed(1)
+        assert self.run.journal.ever != []
+        assert self.run.journal.too_late == []
+
+    def test_resources_carry_the_tag(self) -> None:
+        """So that two runs do not collide, and people see which run they belong to."""
+        self.deployed(1)
+        tag = self.run.tag
+        foreign = [
+            each
+            for each in self.run.journal.ever
+            if tag not in each.name and tag not in str(dict(each.detail or {}))
+        ]
+        assert foreign == []
+
+    def test_deployment_ids_are_unique(self) -> None:
+        """Results identify deployments by them."""
+        self.deployed(1)
+        assert len(set(self.run.ids)) == len(self.run.ids)
+
+    def test_close_removes_everything(self) -> None:
+        """Also what is deployed, kept between scenarios, or broken: the server's interface is down,
+        which health notices and the proof must not miss."""
+        run, scenario = self.run, self.chain(1)
+        one = run.deployed(scenario)
+        server = one.server
+        down = ["ip", "link", "set", "dev", server.interface, "down"]
+        server.host.run(down, timeout_s=COMMAND_TIMEOUT_S)
+        assert run.driver.problems(one)
+        # The driver may also say that it cannot be proven.
+        with suppress(SfcperfError):
+            assert not run.driver.prove_traversal(one, scenario).proven
+        run.close()
+        assert run.journal.outstanding() == []
+        assert run.remaining() == []
+        assert self.traces(run.tag) == []
+        # The next test gets a new driver.
+        type(self).teardown_class()
+
+    def test_two_runs_do_not_affect_each_other(self) -> None:
+        """Packets of one chain do not cross the other, and closing one driver leaves the other
+        working; in one process, as in a run whose variants configure the driver differently."""
+        scenario = self.chain(1)
+        first = self.run
+        one = first.deployed(scenario)
+        second = DriverRun(self.driver_class(), self.full_config())
+        try:
+            two = second.deployed(scenario)
+            assert first.driver.prove_traversal(one, scenario).proven
+            assert second.driver.prove_traversal(two, scenario).proven
+            before = traffic.forwarded(two)
+            assert traffic.ping(one.client, one.server, self.pings) == self.pings
+            assert traffic.rise(before, traffic.forwarded(two))[two.functions[0].name] < self.pings
+            first.close()
+            assert self.traces(first.tag) == []
+            assert second.driver.problems(two) == []
+            assert second.driver.prove_traversal(two, scenario).proven
+            second.close()
+            for run in (first, second):
+                assert run.journal.outstanding() == []
+                assert run.remaining() == []
+            assert self.traces(second.tag) == []
+        finally:
+            second.remove()
+            type(self).teardown_class()
+
+
+def _ends(process: Process) -> bool:
+    end = time.monotonic() + _END_TIMEOUT_S
+    while time.monotonic() < end:
+        try:
+            if process.poll() is not None:
+                return True
+        except MeasurementError:
+            # Its host is gone.
+            return True
+        time.sleep(0.05)
+    return False

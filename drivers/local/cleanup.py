@@ -1,0 +1,102 @@
+"""Cleanup: remove what was built, by the names in the journal alone.
+
+The same code serves the orderly tear-down, an interrupted deployment and the leftovers of a killed
+run, so that every run exercises it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+from sfcperf.drivers.base import Resource
+from sfcperf.drivers.local import cgroups, network
+from sfcperf.errors import DeploymentError
+from sfcperf.hosts.namespace import NETNS_FOLDER
+
+KILL_TIMEOUT_S = 5.0
+
+NAMESPACE = "netns"
+CGROUP = "cgroup"
+FOLDER = "folder"
+
+
+def remove_resources(resources: Sequence[Resource], *, dry_run: bool = False) -> list[str]:
+    """Remove namespaces with the processes in them, control groups and folders.
+
+    Returns a line for each resource that existed. Raises DeploymentError for what remains.
+    """
+    namespaces = [r.name for r in resources if r.kind == NAMESPACE]
+    groups = [Path(r.name) for r in resources if r.kind == CGROUP]
+    folders = [Path(r.name) for r in resources if r.kind == FOLDER]
+    if dry_run:
+        return [
+            *(f"process {pid}" for pid in _processes(namespaces, groups)),
+            *(f"namespace {name}" for name in namespaces if (NETNS_FOLDER / name).exists()),
+            *(f"control group {group}" for group in groups if group.exists()),
+            *(f"folder {folder}" for folder in folders if folder.exists()),
+        ]
+    lines = [f"process {pid}" for pid in kill(namespaces, groups)]
+    lines += [f"namespace {name}" for name in namespaces if network.remove_namespace(name)]
+    # Children before their parent, whatever the order in which they were made.
+    for group in sorted(groups, key=lambda path: len(path.parts), reverse=True):
+        if cgroups.remove(group):
+            lines.append(f"control group {group}")
+    for folder in folders:
+        if folder.exists():
+            shutil.rmtree(folder)
+            lines.append(f"folder {folder}")
+    return lines
+
+
+def check_free(resources: Sequence[Resource]) -> None:
+    """Raises DeploymentError when one of these namespaces exists already: it belongs to somebody
+    else, and must not be removed when the deployment fails."""
+    names = [r.name for r in resources if r.kind == NAMESPACE]
+    taken = [name for name in names if (NETNS_FOLDER / name).exists()]
+    if taken:
+        raise DeploymentError(
+            f"the network namespace {taken[0]} exists already, and this run has not created it",
+            hint="is another process working on this run? `sfcperf clean` removes what is left",
+        )
+
+
+def kill(namespaces: Sequence[str], groups: Sequence[Path]) -> list[int]:
+    """Kill all processes there, however fast they start new ones; returns their ids."""
+    killed: list[int] = []
+    end = time.monotonic() + KILL_TIMEOUT_S
+    while pids := _processes(namespaces, groups):
+        if time.monotonic() > end:
+            raise DeploymentError(f"processes do not end: {', '.join(map(str, pids))}")
+        with ExitStack() as stack:
+            held = {pid: file for pid in pids if (file := _open_pidfd(pid, stack)) is not None}
+            # Listed again: from now on these ids cannot be given to other processes.
+            for pid in set(held) & set(_processes(namespaces, groups)):
+                with suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(held[pid], signal.SIGKILL)
+                if pid not in killed:
+                    killed.append(pid)
+        time.sleep(0.002)
+    return killed
+
+
+def _open_pidfd(pid: int, stack: ExitStack) -> int | None:
+    """A pidfd of the process, closed with the stack; None when the process has ended."""
+    try:
+        file = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return None
+    stack.callback(os.close, file)
+    return file
+
+
+def _processes(namespaces: Sequence[str], groups: Sequence[Path]) -> list[int]:
+    pids = set(network.processes_in(namespaces))
+    for group in groups:
+        pids.update(cgroups.members(group))
+    return sorted(pids - {os.getpid()})

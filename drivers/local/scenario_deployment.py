@@ -1,0 +1,294 @@
+"""ScenarioDeployment: namespaces, control groups, switches, links, flows, functions of a
+scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sfcperf.drivers.base import DriverContext, Resource
+from sfcperf.drivers.local import network
+from sfcperf.drivers.local.cgroups import Cgroup, Hierarchies
+from sfcperf.drivers.local.cleanup import CGROUP, FOLDER, NAMESPACE
+from sfcperf.drivers.local.cpus import CpuAssignment
+from sfcperf.drivers.local.flows import sff_flows, tunnelled_ports, underlay_flows
+from sfcperf.drivers.local.layout import (
+    TUNNEL_PORT,
+    WIRE_MTU,
+    FunctionLayout,
+    Layout,
+    NodeLayout,
+    Port,
+)
+from sfcperf.drivers.local.openvswitch import Interface, OpenVSwitch
+from sfcperf.hosts.base import Host
+from sfcperf.hosts.namespace import NamespaceHost
+from sfcperf.vnfs.base import Attachment, RunningFunction
+from sfcperf.vnfs.forwarder.function import attach_pass
+from sfcperf.workflow.model import Resources, Scenario
+
+T = TypeVar("T")
+
+DEFAULT_BURST_S = 0.01
+"""A shaper's bucket holds this time at its rate, and at least ten packets."""
+
+WORKERS = 4
+
+
+class ScenarioDeployment:
+    """What is built of a scenario so far; the driver removes it."""
+
+    def __init__(
+        self, context: DriverContext, scenario: Scenario, layout: Layout, where: Hierarchies
+    ) -> None:
+        self.context = context
+        self.scenario = scenario
+        self.layout = layout
+        self.cpus: CpuAssignment
+        self.hosts: dict[str, Host] = {}
+        """By instance; the host of `sff@NODE` is outside the SFF's control group, for captures."""
+        self.groups: dict[str, Cgroup] = {}
+        """By instance; `sff@NODE` for an SFF."""
+        self.switches: dict[str, OpenVSwitch] = {}
+        self.running: dict[str, RunningFunction] = {}
+        self.offloads: dict[str, dict[str, bool]] = {}
+        group = f"sfcperf-{context.tag}"
+        for instance in [*layout.namespaces, *(f"sff@{node}" for node in layout.nodes)]:
+            self.groups[instance] = Cgroup(where, group, instance)
+
+    @property
+    def resources(self) -> list[Resource]:
+        """Everything that `build` creates, in order."""
+        folders = [self._workdirs, self.layout.folder]
+        namespaces = [node.namespace for node in self.layout.nodes.values()]
+        namespaces += self.layout.namespaces.values()
+        paths = dict.fromkeys(path for group in self.groups.values() for path in group.paths)
+        return [
+            *(Resource(FOLDER, str(folder)) for folder in folders),
+            *(Resource(NAMESPACE, name) for name in namespaces),
+            *(Resource(CGROUP, str(path)) for path in reversed(paths)),
+        ]
+
+    def build(self, cpus: CpuAssignment) -> None:
+        """Create everything. Raises DeploymentError."""
+        self.cpus = cpus
+        self._namespaces()
+        self._groups()
+        self._switches()
+        self._attachments()
+        self._links()
+        _in_parallel(self._configure_switch, self.layout.nodes.values())
+        self._shape_links()
+        self._endpoints()
+        self._functions()
+
+    def _namespaces(self) -> None:
+        nodes = [node.namespace for node in self.layout.nodes.values()]
+        network.add_namespaces([*nodes, *self.layout.namespaces.values()])
+
+    def _groups(self) -> None:
+        for name in self.layout.nodes:
+            self._unbounded(f"sff@{name}", name)
+        for instance, spec_node, resources in self._instances():
+            if resources is None:
+                self._unbounded(instance, spec_node)
+            else:
+                assigned = self.cpus.assign(instance, spec_node, resources.vcpus)
+                self.groups[instance].create(assigned, resources.memory_mib)
+        for instance, namespace in self.layout.namespaces.items():
+            procs = self.groups[instance].procs
+            self.hosts[instance] = NamespaceHost(
+                instance, namespace, self._workdir(instance), procs
+            )
+        for node in self.layout.nodes.values():
+            sff = f"sff@{node.name}"
+            self.hosts[sff] = NamespaceHost(sff, node.namespace, self._workdir(sff))
+
+    def _unbounded(self, instance: str, node: str) -> None:
+        """A group with all CPUs of its node, for metering alone."""
+        self.groups[instance].create(self.cpus.share(instance, node), None)
+
+    def _instances(self) -> list[tuple[str, str, Resources | None]]:
+        scenario = self.scenario
+        return [
+            *((f.spec.name, f.spec.node, f.spec.resources) for f in self.layout.functions),
+            ("client", scenario.client.node, scenario.client.resources),
+            ("server", scenario.server.node, scenario.server.resources),
+        ]
+
+    def _switches(self) -> None:
+        database = self.context.state_dir / "empty.db"
+        for node in self.layout.nodes.values():
+            node.folder.mkdir(parents=True)
+            procs = self.groups[f"sff@{node.name}"].procs
+            host = NamespaceHost(f"sff@{node.name}", node.namespace, node.folder, procs)
+            self.switches[node.name] = OpenVSwitch(host, node.folder)
+        _in_parallel(lambda switch: switch.start(database), self.switches.values())
+
+    def _attachments(self) -> None:
+        mtu = int(self.context.config["mtu"])
+        for node in self.layout.nodes.values():
+            wants_xdp = []
+            for port in self.layout.ports(node.name):
+                network.add_veth(
+                    node.namespace,
+                    port.outer,
+                    self.layout.namespaces[port.instance],
+                    port.inner,
+                    peer_mac=port.mac,
+                    mtu=WIRE_MTU,
+                    peer_mtu=self.layout.mtu(port, mtu),
+                )
+                if self._needs_xdp(port):
+                    wants_xdp.append(port.outer)
+            if wants_xdp:
+                attach_pass(self.hosts[f"sff@{node.name}"], wants_xdp)
+
+    def _links(self) -> None:
+        for link in self.layout.links:
+            (first, second), (here, there) = link.nodes, link.interfaces
+            namespaces = [self.layout.nodes[node].namespace for node in (first, second)]
+            network.add_veth(namespaces[0], here, namespaces[1], there, mtu=WIRE_MTU)
+
+    def _shape_links(self) -> None:
+        for link in self.layout.links:
+            rate = link.link.rate_bps
+            for node, interface in zip(link.nodes, link.interfaces, strict=True):
+                if rate is not None:
+                    burst = link.link.burst_bytes or default_burst(rate)
+                    network.shape(self.layout.nodes[node].namespace, interface, rate, burst)
+
+    def _configure_switch(self, node: NodeLayout) -> None:
+        switch = self.switches[node.name]
+        tunnelled = tunnelled_ports(self.layout, node.name)
+        bridges = {"sff": node.mac}
+        interfaces = [
+            Interface("und" if port in tunnelled else "sff", port.outer, port.ofport)
+            for port in self.layout.ports(node.name)
+        ]
+        if self.layout.needs_underlay:
+            bridges = {"und": node.mac, "sff": _other(node.mac)}
+            interfaces += self._underlay_interfaces(node.name)
+        switch.configure(bridges, interfaces)
+        if self.layout.needs_underlay:
+            self._underlay(node.name, tunnelled)
+        switch.add_flows("sff", sff_flows(self.layout, self.scenario, node.name))
+
+    def _underlay_interfaces(self, node: str) -> list[Interface]:
+        options = (
+            "type=vxlan",
+            "options:exts=gpe",
+            "options:packet_type=ptap",
+            "options:remote_ip=flow",
+            "options:dst_port=4790",
+            f"options:local_ip={self.layout.nodes[node].address}",
+        )
+        interfaces = [Interface("sff", "gpe", TUNNEL_PORT, options)]
+        for link in self.layout.links:
+            if node in link.nodes:
+                end = link.nodes.index(node)
+                name, ofport = link.interfaces[end], link.ofports[end]
+                interfaces.append(Interface("und", name, ofport, own_qdisc=True))
+        return interfaces
+
+    def _underlay(self, name: str, tunnelled: list[Port]) -> None:
+        node, switch = self.layout.nodes[name], self.switches[name]
+        network.add_address(node.namespace, "und", node.address, 24)
+        if tunnelled:
+            network.add_address(node.namespace, "und", "10.254.0.254", 24)
+        switch.await_routes(["10.255.0.0/24", *(["10.254.0.0/24"] if tunnelled else [])])
+        for destination in node.next_hop:
+            # Nodes in between switch by IPv4 address: the frame keeps the last node's MAC.
+            last = self.layout.nodes[destination]
+            switch.set_neighbour("und", last.address, last.mac)
+        for port in tunnelled:
+            if port.address is not None:
+                switch.set_neighbour("und", port.address, port.mac)
+        switch.add_flows("und", underlay_flows(self.layout, name))
+
+    def _endpoints(self) -> None:
+        client, server = self.layout.client, self.layout.server
+        for port, other in ((client, server), (server, client)):
+            namespace = self.layout.namespaces[port.instance]
+            if port.address is None or other.address is None:
+                raise AssertionError("an endpoint has an address")
+            network.add_address(namespace, port.inner, port.address, 32)
+            network.add_neighbour(namespace, port.inner, other.address, other.mac)
+            self.offloads[port.instance] = network.turn_off_offloads(namespace, port.inner)
+
+    def _functions(self) -> None:
+        _in_parallel(self._start, self.layout.functions)
+
+    def _start(self, function: FunctionLayout) -> None:
+        client, server = self.layout.client, self.layout.server
+        name = function.spec.name
+        if client.address is None or server.address is None:
+            raise AssertionError("an endpoint has an address")
+        ingress = function.ingress
+        if ingress.address is not None:
+            network.add_address(self.layout.namespaces[name], ingress.inner, ingress.address, 24)
+        attachment = Attachment(
+            name=name,
+            interfaces=tuple(port.inner for port in function.ports),
+            macs=tuple(port.mac for port in function.ports),
+            encapsulation=self.layout.encapsulation if function.type.nsh_aware else "none",
+            address=ingress.address,
+            client=(client.address, client.mac),
+            server=(server.address, server.mac),
+            vcpus=self.cpus.assigned[name],
+            mtu=int(self.context.config["mtu"]),
+            outputs=self._workdir(name),
+        )
+        running = function.type.start(self.hosts[name], attachment, function.spec.knobs)
+        self.running[name] = running
+
+    @property
+    def _workdirs(self) -> Path:
+        return self.context.state_dir / "hosts"
+
+    def _workdir(self, instance: str) -> Path:
+        folder = self._workdirs / instance
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def _function(self, port: Port) -> FunctionLayout | None:
+        return next((f for f in self.layout.functions if port in f.ports), None)
+
+    def _needs_xdp(self, port: Port) -> bool:
+        function = self._function(port)
+        return function is not None and function.type.peer_needs_xdp(function.spec.knobs)
+
+    def facts(self) -> Mapping[str, Any]:
+        """For Deployment.facts."""
+        unbounded = [
+            f.spec.name for f in self.layout.functions if f.type.peer_needs_xdp(f.spec.knobs)
+        ]
+        return {
+            "dataplane": self.context.config["dataplane"],
+            "mtu": self.context.config["mtu"],
+            "offloads": self.offloads,
+            "cpus": {name: list(cpus) for name, cpus in self.cpus.assigned.items()},
+            "cpus_shared": self.cpus.shared,
+            "functions": {name: dict(r.facts()) for name, r in self.running.items() if r.facts()},
+            # XDP runs in the softirq of the sender: a cpuset does not limit it.
+            "not_bounded_by_vcpus": unbounded,
+        }
+
+
+def _in_parallel(action: Callable[[T], None], items: Iterable[T]) -> None:
+    """Call `action` for several items in parallel; raises the first error after all have ended."""
+    with ThreadPoolExecutor(WORKERS) as pool:
+        for done in [pool.submit(action, item) for item in items]:
+            done.result()
+
+
+def default_burst(rate_bps: int) -> int:
+    """Bytes in a shaper's bucket when the workflow gives none."""
+    return max(int(rate_bps * DEFAULT_BURST_S / 8), 10 * (WIRE_MTU + 14))
+
+
+def _other(mac: str) -> str:
+    """A second address of a node, for its second bridge."""
+    return mac[:-2] + f"{int(mac[-2:], 16) | 0x80:02x}"

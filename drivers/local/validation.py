@@ -1,0 +1,92 @@
+"""What the local driver cannot build."""
+
+from __future__ import annotations
+
+from sfcperf.drivers.local.cpus import CpuAssignment, machine_cpus
+from sfcperf.drivers.local.layout import Layout
+from sfcperf.drivers.local.network import MAX_RATE_BPS
+from sfcperf.drivers.local.paths import paths
+from sfcperf.errors import EnvironmentLacks, WorkflowError
+from sfcperf.workflow.model import Scenario
+
+MAX_LOOKUPS = 62
+"""Lookups by SFFs on a path: the NSH's TTL starts at 63 and may not reach 0 (RFC 8300, 2.2)."""
+
+
+def validate(scenario: Scenario, layout: Layout) -> None:
+    """Raises WorkflowError for what this driver cannot build, EnvironmentLacks for too few CPUs."""
+    _check_endpoints(scenario, layout)
+    _check_topology(scenario, layout)
+    _check_paths(scenario, layout)
+    _check_cpus(scenario)
+
+
+def _check_endpoints(scenario: Scenario, layout: Layout) -> None:
+    if layout.client.address == layout.server.address:
+        raise WorkflowError(
+            f"client and server would both have the address {layout.client.address}",
+            where="/endpoints",
+            hint="give both an address, or neither",
+        )
+    for endpoint in (scenario.client, scenario.server):
+        if endpoint.options:
+            raise WorkflowError(
+                "the local driver creates its endpoints itself and takes no options",
+                where=f"/endpoints/{endpoint.name}/options",
+            )
+
+
+def _check_topology(scenario: Scenario, layout: Layout) -> None:
+    for node in scenario.topology.nodes:
+        if node.memory_mib is not None:
+            raise WorkflowError(
+                "the local driver does not limit the memory of a node",
+                where=f"/topology/nodes/{node.name}/memory_mib",
+                hint="limit its VNFs by resources.memory_mib",
+            )
+    for number, link in enumerate(scenario.topology.links):
+        if link.rate_bps is not None and link.rate_bps > MAX_RATE_BPS:
+            raise WorkflowError(
+                f"this driver shapes links to at most {MAX_RATE_BPS} bit/s",
+                where=f"/topology/links/{number}/rate_bps",
+                allowed=f"at most {MAX_RATE_BPS}, or no rate_bps at all",
+            )
+    used = {layout.client.node, layout.server.node, *(f.spec.node for f in layout.functions)}
+    for name in sorted(used):
+        missing = used - {name} - set(layout.nodes[name].next_hop)
+        if missing:
+            raise WorkflowError(
+                f"there is no path from {name} to {', '.join(sorted(missing))}",
+                where="/topology/links",
+            )
+
+
+def _check_paths(scenario: Scenario, layout: Layout) -> None:
+    for path in paths(layout, scenario):
+        if path is not None and path.lookups > MAX_LOOKUPS:
+            raise WorkflowError(
+                f"SFFs would look up a packet {path.lookups} times, and the TTL of the NSH allows "
+                f"{MAX_LOOKUPS}",
+                where="/chain/functions",
+                hint="keep neighbouring functions on one node",
+            )
+
+
+def _check_cpus(scenario: Scenario) -> None:
+    cpus = CpuAssignment(scenario.topology.nodes, machine_cpus())
+    for function in scenario.chain.functions:
+        where = f"/vnfs/{function.vnf}/resources/vcpus"
+        _assign(cpus, function.name, function.node, function.resources.vcpus, where)
+    for endpoint in (scenario.client, scenario.server):
+        if endpoint.resources is not None:
+            where = f"/endpoints/{endpoint.name}/resources/vcpus"
+            _assign(cpus, endpoint.name, endpoint.node, endpoint.resources.vcpus, where)
+
+
+def _assign(cpus: CpuAssignment, instance: str, node: str, vcpus: int, where: str) -> None:
+    try:
+        cpus.assign(instance, node, vcpus)
+    except EnvironmentLacks as error:
+        raise EnvironmentLacks(
+            error.message, where=where, allowed=error.allowed, hint=error.hint
+        ) from error

@@ -1,0 +1,82 @@
+"""What this driver cannot build."""
+
+from __future__ import annotations
+
+from sfcperf import plugins
+from sfcperf.drivers.local.cpus import machine_cpus
+from sfcperf.errors import EnvironmentLacks, WorkflowError
+from sfcperf.workflow.model import Scenario
+
+MAX_FUNCTIONS = 30
+"""An IPv4 packet starts with a TTL of 64; each function and the node before it decrement it."""
+
+
+def validate(scenario: Scenario) -> None:
+    """Raises WorkflowError for what cannot be built, EnvironmentLacks for too few CPUs."""
+    _check_node(scenario)
+    _check_endpoints(scenario)
+    _check_chain(scenario)
+
+
+def _check_node(scenario: Scenario) -> None:
+    functions = scenario.chain.functions
+    used = {scenario.client.node, scenario.server.node, *(spec.node for spec in functions)}
+    if len(used) > 1:
+        raise WorkflowError(
+            f"this driver has one node, and the scenario uses {', '.join(sorted(used))}",
+            where="/topology",
+            allowed="everything on one node, as in T1",
+        )
+    for node in scenario.topology.nodes:
+        for key, value in (("vcpus", node.vcpus), ("memory_mib", node.memory_mib)):
+            if value is not None:
+                raise WorkflowError(
+                    "the node is this machine, and its resources cannot be limited",
+                    where=f"/topology/nodes/{node.name}/{key}",
+                    hint="limit the resources of the VNFs",
+                )
+
+
+def _check_endpoints(scenario: Scenario) -> None:
+    addresses = {scenario.client.address, scenario.server.address}
+    if len(addresses) == 1 and None not in addresses:
+        raise WorkflowError(
+            f"client and server would both have the address {scenario.client.address}",
+            where="/endpoints",
+        )
+    for endpoint in (scenario.client, scenario.server):
+        for key, value in (("resources", endpoint.resources), ("options", endpoint.options)):
+            if value:
+                raise WorkflowError(
+                    f"this driver supports no {key} of an endpoint",
+                    where=f"/endpoints/{endpoint.name}/{key}",
+                    hint="leave them out",
+                )
+
+
+def _check_chain(scenario: Scenario) -> None:
+    chain = scenario.chain
+    if chain.encapsulation != "auto":
+        raise WorkflowError(
+            f"this driver chains plain IP, without {chain.encapsulation}",
+            where="/chain/encapsulation",
+            allowed='"auto"',
+        )
+    if len(chain.functions) > MAX_FUNCTIONS:
+        raise WorkflowError(
+            f"a chain of {len(chain.functions)} functions uses up the TTL of a packet",
+            where="/chain/functions",
+            allowed=f"at most {MAX_FUNCTIONS}",
+        )
+    for spec in chain.functions:
+        if not plugins.load("vnf", spec.type).takes_plain_ip():
+            raise WorkflowError(
+                f"a {spec.type} works on NSH only, and this driver gives its functions plain IP",
+                where=f"/vnfs/{spec.vnf}/type",
+            )
+        if spec.resources.vcpus > len(machine_cpus()):
+            raise EnvironmentLacks(
+                f"{spec.name} wants {spec.resources.vcpus} vCPUs, and this machine has "
+                f"{len(machine_cpus())}",
+                where=f"/vnfs/{spec.vnf}/resources/vcpus",
+            )

@@ -1,0 +1,1 @@
+"""The verbs of `sfcperf`, one file each. Heavy imports are inside the functions."""

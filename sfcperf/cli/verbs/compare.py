@@ -1,0 +1,140 @@
+"""`sfcperf compare RUN [RUN ...]`: runs, or the variants of one run, metric by metric."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfcperf.cli.arguments import RESULTS, AllMetricsOption, ResultsOption, Test
+
+if TYPE_CHECKING:
+    from sfcperf.analysis.comparison import Comparison
+
+
+def compare(
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN...",
+            help="Run folders, or their names in --results. The first one is the baseline. With a "
+            "single run, its variants are compared.",
+            show_default=False,
+        ),
+    ],
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline",
+            metavar="NAME",
+            help="Run or variant to compare with [default: the first].",
+        ),
+    ] = None,
+    margin: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--margin",
+            metavar="[METRIC=]SIZE",
+            help="Largest difference that does not matter: 3% (of the baseline, for all metrics), "
+            "rtt_us=10%, ping/rtt_us=10%, loss_ratio=0.001 (in the metric's unit). Repeatable "
+            "[default: 5%].",
+        ),
+    ] = None,
+    alpha: Annotated[
+        float, typer.Option("--alpha", help="Probability of a false alarm over all rows together.")
+    ] = 0.05,
+    test: Annotated[
+        Test,
+        typer.Option(
+            "--test",
+            help="rank: Wilcoxon tests, exact for any distribution. t: t tests, which need fewer "
+            "trials but assume that these are near normal.",
+        ),
+    ] = Test.RANK,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric",
+            metavar="NAME",
+            help="Only compare this metric (rtt_us or ping/rtt_us). Repeatable.",
+        ),
+    ] = None,
+    all_: AllMetricsOption = False,
+    match: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--match", metavar="FACTOR", help="Match scenarios by this factor only. Repeatable."
+        ),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ignore", metavar="FACTOR", help="Match scenarios across this factor. Repeatable."
+        ),
+    ] = None,
+    json_: Annotated[
+        str | None,
+        typer.Option(
+            "--json", metavar="FILE", help="Write the comparison as JSON; - prints only JSON."
+        ),
+    ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write the comparison as an HTML page."),
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows as CSV.")
+    ] = None,
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-on",
+            metavar="VERDICT",
+            help="Exit with 1 if a row has this verdict: worse, undecided, different, better, "
+            "equivalent. Repeatable, or comma-separated.",
+        ),
+    ] = None,
+    results: ResultsOption = RESULTS,
+) -> None:
+    """Compare runs, or the variants of one run. Shows for each scenario and metric the difference,
+    its interval, and a verdict: better, worse, equivalent or undecided."""
+    from sfcperf.analysis.comparison import compare_all
+    from sfcperf.cli.comparing import check_outputs, failing, options_of, sides_of, write_outputs
+
+    verdicts = failing(fail_on or ())
+    options = options_of(
+        margins=margin or (),
+        alpha=alpha,
+        test=test.value,
+        all_metrics=all_,
+        metrics=tuple(metric or ()),
+        match=tuple(match or ()),
+        ignore=tuple(ignore or ()),
+    )
+    sides = sides_of(runs, baseline, results)
+    check_outputs((json_, html, csv), sides)
+    comparison = compare_all(sides[0], sides[1:], options)
+    if json_ != "-":
+        _print(comparison)
+    write_outputs(comparison, sides, json_=json_, html=html, csv=csv)
+    _exit(comparison, verdicts)
+
+
+def _print(comparison: Comparison) -> None:
+    from sfcperf.cli.console import console
+    from sfcperf.comparison import comparison_tables, comparison_texts
+
+    terminal = console()
+    for table in comparison_tables(comparison):
+        terminal.print(table)
+    for text in comparison_texts(comparison):
+        terminal.print(text)
+
+
+def _exit(comparison: Comparison, verdicts: frozenset[str]) -> None:
+    """Exit with 1 if a row has one of these verdicts."""
+    from sfcperf.errors import ExitCode
+
+    if any(row.verdict in verdicts for row in comparison.rows):
+        raise typer.Exit(ExitCode.SOME_TRIALS_BAD)

@@ -1,0 +1,145 @@
+"""`sfcperf figures RUN...`: figures for a paper, with data and LaTeX."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfcperf.cli.arguments import RESULTS, LabelOption, ResultsOption, RunsArgument
+
+
+class Kind(StrEnum):
+    """How a figure is drawn."""
+
+    LINE = "line"
+    BAR = "bar"
+    BOX = "box"
+    ECDF = "ecdf"
+
+
+class Centre(StrEnum):
+    """What points and bars stand for."""
+
+    MEAN = "mean"
+    MEDIAN = "median"
+
+
+class Fit(StrEnum):
+    """Lines fitted to the trials."""
+
+    NONE = "none"
+    LINEAR = "linear"
+
+
+def figures(
+    runs: RunsArgument,
+    style: Annotated[
+        str, typer.Option("--style", metavar="STYLE", help="paper (IEEE), acm or slides.")
+    ] = "paper",
+    width: Annotated[
+        str,
+        typer.Option("--width", metavar="WIDTH", help="column, page, or a number of millimetres."),
+    ] = "column",
+    formats: Annotated[
+        str, typer.Option("--format", metavar="LIST", help="File formats, comma-separated.")
+    ] = "svg,pdf,png",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Folder to write to [default: figures/, in the folder of a single run or here].",
+        ),
+    ] = None,
+    figure: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--figure",
+            metavar="NAME",
+            help="Draw this figure of the workflow, or PROBE-METRIC. Repeatable "
+            "[default: all of the workflow, or else one per primary metric].",
+        ),
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option(metavar="METRIC", help="Draw a figure of this metric.")
+    ] = None,
+    probe: Annotated[
+        str | None, typer.Option(metavar="LABEL", help="Draw a figure of this probe.")
+    ] = None,
+    x: Annotated[
+        str | None,
+        typer.Option(
+            "--x", metavar="FACTOR", help="Factor on the x axis (`run`: the runs themselves)."
+        ),
+    ] = None,
+    series: Annotated[
+        str | None, typer.Option(metavar="FACTOR", help="Factor that distinguishes the lines.")
+    ] = None,
+    kind: Annotated[Kind | None, typer.Option(help="Kind of figure.")] = None,
+    centre: Annotated[
+        Centre | None,
+        typer.Option(help="What points and bars show [default: the figure's own, or else mean]."),
+    ] = None,
+    fit: Annotated[Fit | None, typer.Option(help="Line to fit to the trials.")] = None,
+    title: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Title for the caption.")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="File name of the figure, without extension.")
+    ] = None,
+    label: LabelOption = None,
+    note: Annotated[
+        bool,
+        typer.Option(
+            "--note/--no-note",
+            help="Whether a note below the figure explains its error bars; the caption in the .tex "
+            "file always does.",
+        ),
+    ] = True,
+    results: ResultsOption = RESULTS,
+) -> None:
+    """Draw the figures of a run, or of several runs as series, for a paper. Prints the files'
+    paths.
+
+    Each figure comes with NAME.csv (means or medians, intervals), NAME.trials.csv (every trial)
+    and NAME.tex (LaTeX with the caption). The same results give the same bytes.
+    """
+    from sfcperf.cli.inputs import open_runs
+    from sfcperf.cli.progress import say
+    from sfcperf.errors import InputError
+    from sfcperf.figures import FORMATS, FigureLayout, FigureRequest, page_style, write_figures
+
+    wanted = [part.strip().lower() for part in formats.split(",") if part.strip()]
+    if not wanted or any(part not in FORMATS for part in wanted):
+        raise InputError(f"{formats!r} is not a list of formats", where="--format",
+                         allowed=", ".join(FORMATS))  # fmt: skip
+    look = page_style(style)
+    layout = FigureLayout(look, look.width_mm(width), tuple(dict.fromkeys(wanted)), note)
+    data = open_runs(runs, results, label)
+    for run in data:
+        if run.workflow_problem:
+            # Before the paths, which other programs may read.
+            say(f"{run.label}: the figures of its workflow are unavailable: {run.workflow_problem}")
+    drawn = {
+        "kind": kind and kind.value,
+        "fit": fit and fit.value,
+        "centre": centre and centre.value,
+    }
+    request = FigureRequest(
+        tuple(figure or ()),
+        metric=metric,
+        probe=probe,
+        x=x,
+        series=series,
+        title=title,
+        name=name,
+        **drawn,
+    )
+    if output is None:
+        output = data[0].store.figures / layout.folder_name if len(data) == 1 else Path("figures")
+    for path in write_figures(data, request, layout, output):
+        print(path)

@@ -1,0 +1,88 @@
+"""`sfcperf plan WORKFLOW`: what would be measured, in which order, and for how long."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sfcperf.cli.arguments import DriverOption, ProfileOption, SetOption, WorkflowArgument
+
+if TYPE_CHECKING:
+    from sfcperf.workflow.model import Scenario, Workflow
+
+
+def plan(
+    workflow: WorkflowArgument,
+    driver: DriverOption = None,
+    profile: ProfileOption = None,
+    set_: SetOption = None,
+) -> None:
+    """Show the scenarios and trials of a workflow and estimate the time, without running it.
+
+    Exit code: 2 if the driver cannot build the workflow, 3 if an infrastructure other than this
+    machine lacks something or has no room for it.
+    """
+    from sfcperf.cli.inputs import open_workflow
+    from sfcperf.control.validation import check_remote, validate
+
+    loaded = open_workflow(workflow, overrides=set_, driver=driver, profile=profile)
+    validate(loaded)
+    print_plan(loaded)
+    check_remote(loaded)
+
+
+def print_plan(workflow: Workflow) -> None:
+    """Scenarios, order of the trials, and estimated time, on stdout."""
+    from sfcperf.cli.text import count_text, duration_text, levels_text
+    from sfcperf.workflow.plan import trial_groups, workflow_s
+    from sfcperf.workflow.variants import LEVEL
+
+    design = workflow.design
+    print(f"{workflow.name}: {count_text(len(workflow.scenarios), 'scenario')}")
+    for scenario in workflow.scenarios:
+        functions = " -> ".join(function.name for function in scenario.chain.functions)
+        print(f"  {scenario.id}  {levels_text(scenario.levels)}: {functions or 'no chain'}")
+    _print_variants(workflow)
+    rounds = [(True, number + 1) for number in range(design.warmup_rounds)]
+    rounds += [(False, number + 1) for number in range(design.rounds)]
+    print(f"order ({design.order}, seed {design.seed}):")
+    for warmup, number in rounds:
+        print(f"  {'warm-up' if warmup else 'round'} {number}")
+        block = ""
+        for group in trial_groups(workflow, number, warmup=warmup):
+            if workflow.variants and block != (block := _block(group.scenario)):
+                print(f"    {block}")
+            labels = ", ".join(trial.probe.label for trial in group.trials)
+            name = f"  {group.scenario.levels[LEVEL]} " if workflow.variants else ""
+            print(f"    {name}{group.scenario.id}: {labels}")
+    if design.stop_when is not None:
+        width = design.stop_when.relative_half_width
+        print(
+            f"  then more rounds, up to {design.stop_when.max_rounds}, until the half-width of "
+            f"each interval is at most {width:.3g} of its mean"
+        )
+    per_round = sum(len(scenario.probes) for scenario in workflow.scenarios)
+    trials = count_text(per_round * design.rounds, "trial")
+    print(f"{trials}, about {duration_text(workflow_s(workflow))} with deployments and warm-up")
+
+
+def _print_variants(workflow: Workflow) -> None:
+    """What is compared, and what each variant changes."""
+    import json
+
+    for number, variant in enumerate(workflow.variants):
+        changes = ", ".join(
+            f"{path} = {json.dumps(value, ensure_ascii=False)}"
+            for path, value in variant.changes.items()
+        )
+        if number == 0:
+            print("variants, the first is the baseline:")
+        print(f"  {variant.name}: {changes or 'unchanged workflow'}")
+
+
+def _block(scenario: Scenario) -> str:
+    """What the variants that run back to back have in common."""
+    from sfcperf.cli.text import levels_text
+    from sfcperf.workflow.plan import without_variant
+
+    shared = without_variant(scenario)
+    return f"block {levels_text(shared)}" if shared else "block of all variants"

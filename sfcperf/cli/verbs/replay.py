@@ -1,0 +1,176 @@
+"""`sfcperf replay PACKAGE`: repeat a package's experiment and evaluate whether it is reproduced."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfcperf.cli.arguments import (
+    RESULTS,
+    AllMetricsOption,
+    DriverOption,
+    ProfileOption,
+    ResultsOption,
+    SetOption,
+    Test,
+)
+from sfcperf.cli.packaging import (
+    AllowedSignersOption,
+    MaxBytesOption,
+    PackageArgument,
+    PublicKeyOption,
+)
+
+if TYPE_CHECKING:
+    from sfcperf.package.opened import Package
+    from sfcperf.package.replay import ReplayOptions
+    from sfcperf.results.store import RunStore
+
+
+def replay(
+    package: PackageArgument,
+    trust: Annotated[
+        bool,
+        typer.Option("--trust", help="Execute its workflow and its plug-ins, as this user."),
+    ] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only", metavar="RUN", help="Only replay this run of the package. Repeatable."
+        ),
+    ] = None,
+    run: Annotated[
+        Path | None,
+        typer.Option(
+            "--run",
+            metavar="FOLDER",
+            help="Run folder of an earlier replay: continue it if necessary, and evaluate it.",
+        ),
+    ] = None,
+    margin: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--margin",
+            metavar="[METRIC=]SIZE",
+            help="Largest difference that does not matter: 3% (of the packaged value), rtt_us=10%, "
+            "loss_ratio=0.001 (in the metric's unit). Repeatable [default: 5%].",
+        ),
+    ] = None,
+    alpha: Annotated[float, typer.Option("--alpha", help="Probability of a false claim.")] = 0.05,
+    test: Annotated[
+        Test,
+        typer.Option("--test", help="Test to use, as in `sfcperf compare`; t needs fewer rounds."),
+    ] = Test.RANK,
+    all_: AllMetricsOption = False,
+    driver: DriverOption = None,
+    profile: ProfileOption = None,
+    set_: SetOption = None,
+    allowed_signers: AllowedSignersOption = None,
+    public_key: PublicKeyOption = None,
+    max_bytes: MaxBytesOption = None,
+    json_: Annotated[
+        bool, typer.Option("--json", help="Print the verdicts as JSON, one line per run.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Do not show the progress of the run.")
+    ] = False,
+    results: ResultsOption = RESULTS,
+) -> None:
+    """Show what a package would execute. With --trust, run it here and report for each metric
+    whether its result is reproduced, not reproduced, or undecided (equivalence test with a margin).
+
+    Exit code: 0 everything is reproduced (or only shown), 1 something is not, 2 bad input or a
+    package that fails verification, 3 the environment lacks something, 130 interrupted.
+    """
+    from sfcperf.cli.comparing import options_of
+    from sfcperf.cli.inputs import open_profile
+    from sfcperf.cli.packaging import size_limit
+    from sfcperf.package.opened import open_package
+    from sfcperf.package.replay import ReplayOptions, chosen_runs
+    from sfcperf.package.unpack import unpacked
+
+    options = ReplayOptions(
+        results=results,
+        overrides=tuple(set_ or ()),
+        driver=driver,
+        profile=open_profile(profile),
+        quiet=quiet or json_,
+        resume=run,
+        comparison=options_of(margin or (), test.value, alpha=alpha, all_metrics=all_),
+    )
+    with unpacked(package, max_bytes=size_limit(max_bytes)) as folder:
+        _check(package, folder, allowed_signers, public_key)
+        opened = open_package(folder)
+        stores = chosen_runs(opened, only or ())
+        if trust:
+            raise typer.Exit(_replay(package, opened, stores, options, as_json=json_))
+        _show(opened, stores)
+
+
+def _check(path: Path, folder: Path, allowed_signers: Path | None, public_key: str | None) -> None:
+    """Show or run only packages that pass verification."""
+    from sfcperf.errors import InputError
+    from sfcperf.package.verify import verify_unpacked
+
+    found = verify_unpacked(path, folder, allowed_signers, public_key)
+    for check in found.checks:
+        if check.state == "failed":
+            first = f": {check.findings[0]}" if check.findings else ""
+            raise InputError(
+                f"the package fails verification: {check.name}: {check.detail}{first}",
+                where=str(path),
+                hint=f"`sfcperf verify {path}` shows details",
+            )
+
+
+def _show(package: Package, stores: list[RunStore]) -> None:
+    from sfcperf.package.describe import description
+
+    print("With --trust, this would be executed here, as this user:")
+    for line in description(package, stores):
+        print(line)
+    print("Nothing was executed.")
+
+
+def _replay(
+    path: Path,
+    package: Package,
+    stores: list[RunStore],
+    options: ReplayOptions,
+    *,
+    as_json: bool,
+) -> int:
+    """The verdict's exit code, or that of a run which came to nothing."""
+    from sfcperf.errors import InputError
+    from sfcperf.package.replay import keep_for_later, run_or_resume
+
+    if options.resume is not None and len(stores) != 1:
+        raise InputError("several runs could be replayed in --run", hint="add --only RUN")
+    kept = keep_for_later(package, path, options.results)
+    codes = []
+    for packaged in stores:
+        here = run_or_resume(package, packaged, kept, options)
+        if isinstance(here, int):
+            return here
+        codes.append(_judge(path, packaged, here, options, as_json=as_json))
+    return max(codes)
+
+
+def _judge(
+    path: Path, packaged: RunStore, here: RunStore, options: ReplayOptions, *, as_json: bool
+) -> int:
+    import json
+
+    from sfcperf.cli.packaging import print_verdict
+    from sfcperf.package.replay import judge_replay, write_verdict
+
+    verdict = judge_replay(packaged, here, options)
+    written = write_verdict(verdict, path, packaged, here)
+    if as_json:
+        print(json.dumps(json.loads(written.read_text())))
+    else:
+        print_verdict(verdict)
+        print(f"verdict: {written}")
+    return 0 if verdict.reproduced else 1

@@ -1,0 +1,58 @@
+"""`sfcperf run WORKFLOW`: build, measure, analyse, publish."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sfcperf.cli.arguments import (
+    RESULTS,
+    DriverOption,
+    ProfileOption,
+    QuietOption,
+    ResultsOption,
+    SetOption,
+    WorkflowArgument,
+)
+
+
+def run(
+    workflow: WorkflowArgument,
+    results: ResultsOption = RESULTS,
+    driver: DriverOption = None,
+    profile: ProfileOption = None,
+    set_: SetOption = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check everything and print the plan; create nothing.")
+    ] = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Run a workflow: build its chains, measure them, write the results.
+
+    Exit code: 0 all trials valid, 1 some failed or untrusted, 2 bad input, 3 the environment
+    lacks something (or not everything could be published), 4 internal error, 130 interrupted
+    (continue with `sfcperf resume`).
+    """
+    from sfcperf.cli.inputs import read_workflow
+
+    loaded, given = read_workflow(workflow, overrides=set_, driver=driver, profile=profile)
+    if dry_run:
+        from sfcperf.cli.verbs.plan import print_plan
+        from sfcperf.control.validation import check
+
+        check(loaded)
+        if not quiet:
+            print_plan(loaded)
+        return
+
+    import sys
+
+    from sfcperf.cli.outcome import show_outcome
+    from sfcperf.cli.progress import progress
+    from sfcperf.control.run import start
+
+    with progress(quiet=quiet) as listener:
+        outcome = start(loaded, results, command=sys.argv, listener=listener, given=given)
+    show_outcome(outcome, quiet=quiet)
+    raise typer.Exit(outcome.exit_code)

@@ -1,0 +1,162 @@
+"""`sfcperf show KIND NAME`: documentation of a plug-in, from its schema."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfcperf.cli.verbs.listing import KINDS
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def show(
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="driver|vnf|probe|monitor|analysis|publisher|workflow|topology|schema",
+            help="Kind of plug-in, or `workflow`, `topology`, `schema`.",
+            show_default=False,
+        ),
+    ],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Its name (`sfcperf list`).", show_default=False)
+    ],
+) -> None:
+    """Show what a plug-in does, its parameters, what it reports, and what it costs."""
+    if kind in ("workflow", "workflows"):
+        _show_workflow(name)
+        return
+    if kind in ("topology", "topologies"):
+        _show_topology(name)
+        return
+    if kind in ("schema", "schemas"):
+        _show_schema(name)
+        return
+    from sfcperf import plugins
+    from sfcperf.cli.console import console as new_console
+
+    kind = KINDS.get(kind, kind)
+    plugin = plugins.load(kind, name)
+    console = new_console()
+    console.print(f"{kind} {name}: {plugin.title}")
+    text = _own_docstring(plugin)
+    if text:
+        console.print(f"\n{text}")
+    if kind == "monitor":
+        console.print(f"\nCost: {plugin.cost}")
+    if kind == "vnf":
+        aware = "NSH-aware" if plugin.nsh_aware else "not NSH-aware: it runs behind an SFC proxy"
+        console.print(f"\n{aware}; interfaces: {plugin.interfaces}")
+    _print_parameters(console, plugin.parameters)
+    if kind == "probe":
+        _print_metrics(console, plugin)
+
+
+def _show_workflow(name: str) -> None:
+    """The text of a shipped workflow: the best documentation of a workflow is the workflow."""
+    from sfcperf.cli.shipped import shipped_workflows
+    from sfcperf.errors import InputError
+
+    shipped = shipped_workflows()
+    if name not in shipped:
+        raise InputError(f"no shipped workflow is named {name!r}", allowed=", ".join(shipped))
+    # Not on stdout, which is a workflow: `sfcperf show workflow quickstart > mine.json`.
+    print(shipped[name], file=sys.stderr)
+    print(shipped[name].read_text().rstrip())
+
+
+def _show_schema(name: str) -> None:
+    """The JSON Schema of workflows with all installed plug-ins, for editors."""
+    from sfcperf.errors import InputError
+    from sfcperf.workflow.schema import effective_schema
+
+    if name != "workflow":
+        raise InputError(f"no schema is named {name!r}", allowed="workflow")
+    print(json.dumps(effective_schema(), indent=2))
+
+
+def _show_topology(name: str) -> None:
+    """What a preset stands for, as a workflow would write it out."""
+    from sfcperf.errors import InputError
+    from sfcperf.workflow.topology import DESCRIPTIONS, PRESETS
+
+    if name not in PRESETS:
+        raise InputError(f"no topology is named {name!r}", allowed=", ".join(PRESETS))
+    topology = PRESETS[name]
+    written = {
+        "name": name,
+        "nodes": {node.name: {} for node in topology.nodes},
+        "links": [{"between": list(link.between)} for link in topology.links],
+        "placement": dict(topology.placement),
+    }
+    print(f"topology {name}: {DESCRIPTIONS[name]}\n")
+    print(json.dumps({"topology": written}, indent=2))
+
+
+def _own_docstring(plugin: type[Any]) -> str:
+    """The class's own text, without its first line when the title says the same."""
+    from inspect import cleandoc
+
+    text = plugin.__dict__.get("__doc__") or ""
+    return cleandoc(text)
+
+
+def _print_parameters(console: Console, schema: Mapping[str, Any]) -> None:
+    from rich.table import Table
+
+    properties: Mapping[str, Mapping[str, Any]] = schema.get("properties", {})
+    if not properties:
+        console.print("\nNo parameters.")
+        return
+    required = schema.get("required", ())
+    table = Table("parameter", "type", "default", "description", box=None, pad_edge=False)
+    for name, rule in properties.items():
+        default = json.dumps(rule["default"]) if "default" in rule else ""
+        default = "(required)" if name in required else default
+        table.add_row(name, type_text(rule), default, str(rule.get("description", "")))
+    console.print()
+    console.print(table)
+
+
+def _print_metrics(console: Console, probe: Any) -> None:
+    from rich.table import Table
+
+    from sfcperf.workflow.defaults import with_defaults
+
+    table = Table("metric", "unit", "better", "description", box=None, pad_edge=False)
+    for metric in probe.metrics(with_defaults(probe.parameters, {})):
+        name = f"{metric.name} *" if metric.primary else metric.name
+        table.add_row(name, metric.unit, metric.better, metric.description)
+    console.print()
+    console.print(table)
+    console.print("* primary: shown in the short table and used by sequential stopping")
+
+
+def type_text(rule: Mapping[str, Any]) -> str:
+    """What a value may be, in short: `integer >= 1`, `tcp|udp`, `integer | "maximum"`."""
+    for key in ("anyOf", "oneOf"):
+        if key in rule:
+            return " or ".join(type_text(branch) for branch in rule[key])
+    if "const" in rule:
+        return json.dumps(rule["const"])
+    if "enum" in rule:
+        return " | ".join(json.dumps(value) for value in rule["enum"])
+    kinds = rule.get("type", "any")
+    text = " or ".join(kinds) if isinstance(kinds, list) else str(kinds)
+    bounds = [
+        f"{sign} {rule[key]}"
+        for key, sign in (
+            ("minimum", ">="),
+            ("exclusiveMinimum", ">"),
+            ("maximum", "<="),
+            ("exclusiveMaximum", "<"),
+        )
+        if key in rule
+    ]
+    return " ".join([text, *bounds])

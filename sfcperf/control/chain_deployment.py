@@ -1,0 +1,104 @@
+"""ChainDeployment: the deployment of one scenario for a trial group, proven before it is
+measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sfcperf.control.context import RunContext
+from sfcperf.control.faults import describe
+from sfcperf.errors import DeploymentError
+from sfcperf.management.deployment import Deployment, TraversalProof
+from sfcperf.results.documents import plain
+from sfcperf.workflow.plan import TrialGroup
+
+
+@dataclass(frozen=True)
+class ProvenChain:
+    """A deployment that marked packets were observed to cross."""
+
+    deployment: Deployment
+    facts: Mapping[str, Any]
+    """For TrialRecord.deployment."""
+
+
+class ChainDeployment:
+    """Deploys the scenario when a trial needs it, and removes it at the end of the trial group."""
+
+    def __init__(self, run: RunContext, group: TrialGroup) -> None:
+        self._run = run
+        self._group = group
+        self._deployment: Deployment | None = None
+        self._proven: ProvenChain | None = None
+
+    def ensure(self) -> ProvenChain:
+        """Deploy and prove the chain, unless it is there. Raises DeploymentError, or what the
+        driver raised."""
+        if self._proven is None:
+            run, scenario = self._run, self._group.scenario
+            run.enter("deploying")
+            with run.phases("deploying"), run.interrupts.allowed:
+                self._deployment = run.driver_of(scenario).deploy(scenario)
+            run.enter("verifying")
+            with run.phases("verifying"), run.interrupts.allowed:
+                proof = run.driver_of(scenario).prove_traversal(self._deployment, scenario)
+            evidence = self._keep_evidence(self._deployment, proof)
+            if not proof.proven:
+                raise DeploymentError(
+                    "packets do not traverse the chain as asked: "
+                    + ("; ".join(proof.problems) or "no proof"),
+                    where=evidence,
+                )
+            facts = self._facts(self._deployment, proof, evidence)
+            self._proven = ProvenChain(self._deployment, facts)
+        return self._proven
+
+    def remove(self) -> None:
+        """Tear down the deployment, if there is one. What cannot be removed now stays in the
+        journal and is tried again when the run ends, so that the run continues."""
+        deployment, self._deployment, self._proven = self._deployment, None, None
+        if deployment is None:
+            return
+        self._run.enter("tearing down")
+        with self._run.phases("teardown"):
+            try:
+                self._run.driver_of(self._group.scenario).teardown(deployment)
+            except Exception as error:
+                self._run.problems.append(f"tear-down of {deployment.id}: {describe(error)}")
+
+    def _facts(
+        self, deployment: Deployment, proof: TraversalProof, evidence: str
+    ) -> dict[str, Any]:
+        seen = proof.forward + proof.reverse
+        # Without an SPI in what was observed, the infrastructure chains by other means than NSH.
+        has_nsh = not seen or any(hop.spi is not None for hop in seen)
+        return {
+            "id": deployment.id,
+            "encapsulation": deployment.encapsulation,
+            "spi": self._group.scenario.chain.spi if has_nsh else None,
+            "traversal": {"proven": proof.proven, "method": proof.method, "evidence": evidence},
+            "facts": dict(deployment.facts),
+        }
+
+    def _keep_evidence(self, deployment: Deployment, proof: TraversalProof) -> str:
+        """Write what was observed beside the trials' raw output; returns the path within the run
+        folder."""
+        group, run_folder = self._group, self._run.store.folder
+        folder = run_folder / "raw" / "traversal"
+        folder.mkdir(parents=True, exist_ok=True)
+        prefix = f"{'w' if group.warmup else 'r'}{group.round:03d}-{group.scenario.id}"
+        # Earlier attempts and sessions keep theirs.
+        number = 1
+        while (file := folder / f"{prefix}-{number}.json").exists():
+            number += 1
+        document = {
+            "deployment": deployment.id,
+            "scenario": group.scenario.levels,
+            "facts": deployment.facts,
+            **asdict(proof),
+        }
+        file.write_text(json.dumps(document, indent=2, allow_nan=False, default=plain) + "\n")
+        return str(file.relative_to(run_folder))

@@ -1,0 +1,62 @@
+"""Checks before a run: what can be refused is refused before anything is created."""
+
+from __future__ import annotations
+
+from sfcperf import plugins
+from sfcperf.drivers.base import Driver
+from sfcperf.environment import gather
+from sfcperf.errors import WorkflowError
+from sfcperf.workflow.model import Infrastructure, Scenario, Workflow
+from sfcperf.workflow.variants import LEVEL, in_shared_document
+
+
+def validate(workflow: Workflow) -> None:
+    """Ask the driver, or that of each variant, whether it can build every scenario.
+
+    Raises WorkflowError or EnvironmentLacks.
+    """
+    if not workflow.variants:
+        infrastructure = Infrastructure(workflow.driver, workflow.config)
+        _driver(infrastructure).validate(infrastructure.config, workflow.scenarios)
+        return
+    errors: dict[str, WorkflowError] = {}
+    for variant in workflow.variants:
+        scenarios = [s for s in workflow.scenarios if s.levels[LEVEL] == variant.name]
+        infrastructure = workflow.infrastructure_of(scenarios[0])
+        try:
+            _driver(infrastructure).validate(infrastructure.config, scenarios)
+        except WorkflowError as error:
+            errors[variant.name] = error
+    if errors:
+        in_shared_document(workflow.document, workflow.variants, errors).raise_any()
+
+
+def check_remote(workflow: Workflow) -> None:
+    """Check infrastructures that are not this machine: a run that is planned here and executed on
+    another machine uses the same ones. Raises EnvironmentLacks."""
+    for infrastructure in workflow.infrastructures:
+        driver = _driver(infrastructure)
+        if driver.elsewhere:
+            gather.refuse_unmet(driver.requirements(infrastructure.config))
+            driver.check_capacity(infrastructure.config, _scenarios(workflow, infrastructure))
+
+
+def check(workflow: Workflow) -> None:
+    """The whole check before a run: what the driver can build, what the machine offers, and whether
+    the infrastructure has room. Raises InputError or EnvironmentLacks."""
+    validate(workflow)
+    gather.check(workflow)
+    for infrastructure in workflow.infrastructures:
+        scenarios = _scenarios(workflow, infrastructure)
+        _driver(infrastructure).check_capacity(infrastructure.config, scenarios)
+    for spec in workflow.analyses:
+        plugins.load("analysis", spec.analysis)(spec.parameters).check(workflow)
+
+
+def _driver(infrastructure: Infrastructure) -> type[Driver]:
+    driver: type[Driver] = plugins.load("driver", infrastructure.driver)
+    return driver
+
+
+def _scenarios(workflow: Workflow, infrastructure: Infrastructure) -> list[Scenario]:
+    return [s for s in workflow.scenarios if workflow.infrastructure_of(s) == infrastructure]

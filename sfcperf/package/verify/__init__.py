@@ -1,0 +1,5 @@
+"""Verify a package: hashes, signature, documents, and whether summaries and figures follow."""
+
+from sfcperf.package.verify.verification import Verification, verify, verify_unpacked
+
+__all__ = ["Verification", "verify", "verify_unpacked"]

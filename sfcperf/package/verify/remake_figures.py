@@ -1,0 +1,143 @@
+"""Do the figures follow from the trials? They are drawn again and compared.
+
+What they show is in the workflow document, units in run.json: neither the workflow is loaded for it
+nor a plug-in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sfcperf.errors import InputError
+from sfcperf.package.checks import Check, judged
+from sfcperf.package.opened import Package
+from sfcperf.package.verify.tolerance import same_table
+from sfcperf.results.store import RunStore
+from sfcperf.results.versions import versions
+from sfcperf.workflow.model import FigureSpec
+
+_TABLE = ".csv"
+_COMMIT_DIGITS = 12
+
+
+def check_figures(package: Package) -> Check:
+    """Figures of the workflow: drawings byte for byte where the same software draws them, and
+    their data in any case."""
+    findings: list[str] = []
+    notes: list[str] = []
+    count = 0
+    for store in package.runs:
+        name = store.folder.name
+        if not store.figures.is_dir():
+            continue
+        with TemporaryDirectory(prefix="sfcperf-figures-") as folder:
+            try:
+                _draw(store, Path(folder))
+            except Exception as error:
+                # Numbers that fit the schema may still be beyond what can be drawn.
+                findings.append(f"{name}: its figures cannot be made: {error}")
+                continue
+            made = {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+        packed = {path.name: path for path in store.figures.iterdir() if path.is_file()}
+        count += len(packed)
+        found, told = _figure_findings(store, packed, made)
+        findings += found
+        notes += told
+    if findings:
+        return judged("figures", findings, "")
+    if not count:
+        return Check("figures", "absent", "the runs have no figures")
+    same = "are the same when made again" + (", but for how they are drawn" if notes else "")
+    return Check("figures", "ok", f"{count} files {same}", tuple(notes))
+
+
+def _figure_findings(
+    store: RunStore, packed: Mapping[str, Path], made: Mapping[str, bytes]
+) -> tuple[list[str], list[str]]:
+    """What does not hold, and what a reader should know."""
+    name = store.folder.name
+    both = sorted(packed.keys() & made.keys())
+    different = [file for file in both if packed[file].read_bytes() != made[file]]
+    tables = [
+        file
+        for file in different
+        if file.endswith(_TABLE) and not same_table(packed[file].read_bytes(), made[file])
+    ]
+    findings = [f"{name}/figures/{file} does not follow from the trials" for file in tables]
+    notes = []
+    drawings = [file for file in different if not file.endswith(_TABLE)]
+    if drawings:
+        then, now = _software(store.manifest()["sessions"][-1]["versions"]), _software(versions())
+        if then == now and then.is_known:
+            findings += [f"{name}/figures/{file} is another when drawn again" for file in drawings]
+        else:
+            notes.append(
+                f"{name}: {len(drawings)} drawings differ, as the software does ({then}; here "
+                f"{now}); their data are the same: {', '.join(drawings)}"
+            )
+    others = sorted(packed.keys() - made.keys())
+    if others:
+        notes.append(f"{name}: not the workflow's figures, not checked: {', '.join(others)}")
+    return findings, notes
+
+
+def _draw(store: RunStore, folder: Path) -> None:
+    from sfcperf.figures import FORMATS, FigureLayout, RunData, resolve_figures, write_figure
+
+    manifest, (document, _) = store.manifest(), store.workflow()
+    run = RunData(store, store.run_id, loads_workflow=False)
+    formats = [name for name in FORMATS if any(store.figures.glob(f"*.{name}"))]
+    specs = _specs(document.get("figures", ()), manifest)
+    for plot, fits in resolve_figures([run], specs):
+        write_figure(plot, fits, folder, FigureLayout(formats=formats))
+
+
+def _specs(figures: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any]) -> list[FigureSpec]:
+    from sfcperf.workflow.figures import figure_spec
+
+    units = {
+        (probe["label"], metric["name"]): metric["unit"]
+        for probe in manifest["probes"]
+        for metric in probe["metrics"]
+    }
+    for figure in figures:
+        for shown in figure.get("lines", [figure]):
+            # What monitors observe is not declared: only telemetry tells.
+            if "source" not in shown and (shown["probe"], shown["metric"]) not in units:
+                raise InputError(f"no probe {shown['probe']} has the metric {shown['metric']}")
+    return [figure_spec(f, units.get((f.get("probe"), f.get("metric")), "")) for f in figures]
+
+
+@dataclass(frozen=True)
+class _Software:
+    """What decides how a figure looks."""
+
+    sfcperf: str
+    commit: str
+    modified: bool
+    matplotlib: str
+
+    @property
+    def is_known(self) -> bool:
+        """A changed working tree may be any."""
+        return not self.modified
+
+    def __str__(self) -> str:
+        commit = f" at {self.commit[:_COMMIT_DIGITS]}" if self.commit else ""
+        changed = ", changed" if self.modified else ""
+        return f"SFCPerf {self.sfcperf}{commit}{changed}, matplotlib {self.matplotlib}"
+
+
+def _software(versions: Mapping[str, Any]) -> _Software:
+    """From versions as run.json has them: of the last process that worked on the run."""
+    revision = versions.get("revision") or {}
+    return _Software(
+        str(versions.get("sfcperf")),
+        str(revision.get("commit") or ""),
+        bool(revision.get("modified")),
+        str((versions.get("packages") or {}).get("matplotlib")),
+    )

@@ -1,0 +1,102 @@
+"""Do the summaries follow from the trials? They are made again and compared.
+
+No plug-in is needed for it: what probes can report is in run.json. So nothing that came with a
+package is loaded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from sfcperf.package.checks import Check, judged
+from sfcperf.package.opened import Package
+from sfcperf.package.verify.tolerance import REL_TOLERANCE, same_table, same_value
+from sfcperf.results.store import SUMMARY, SUMMARY_CSV, RunStore
+
+
+def check_summaries(package: Package) -> Check:
+    """Summaries, from run.json and trials.jsonl alone. The folder is left as it was."""
+    findings: list[str] = []
+    notes: list[str] = []
+    exact = True
+    for store in package.runs:
+        found, told, same = _summary_findings(store)
+        findings += found
+        notes += told
+        exact = exact and same
+    if findings:
+        return judged("summaries", findings, "")
+    holds = "follow from the trials" + ("" if exact else f", to a ratio of {REL_TOLERANCE:g}")
+    return Check("summaries", "ok", holds, tuple(notes))
+
+
+def _summary_findings(store: RunStore) -> tuple[list[str], list[str], bool]:
+    """What does not follow, what a reader should know, and whether the files are the same byte for
+    byte."""
+    from sfcperf.analysis.summary import SummaryAnalysis
+
+    name = store.folder.name
+    files = [store.folder / SUMMARY, store.folder / SUMMARY_CSV]
+    packed = [path.read_bytes() if path.is_file() else None for path in files]
+    if packed[0] is None:
+        return [f"{name} has no {SUMMARY}"], [], False
+    try:
+        SummaryAnalysis({}).analyse(store)
+        made = [path.read_bytes() for path in files]
+    except Exception as error:
+        # Numbers that fit the schema may still be no result of any run.
+        return [f"{name}: its trials cannot be summarised: {error}"], [], False
+    finally:
+        for path, content in zip(files, packed, strict=True):
+            if content is not None:
+                path.write_bytes(content)
+            else:
+                path.unlink(missing_ok=True)
+    if made == packed:
+        return [], [], True
+    before, now = (_rows(json.loads(content or b"{}")) for content in (packed[0], made[0]))
+    findings = [f"{name}: {text}" for text in _differences(before, now)]
+    if not findings and packed[1] is not None and not same_table(packed[1], made[1]):
+        findings = [f"{name}/{SUMMARY_CSV} does not say what {SUMMARY} says"]
+    unsaid = _unsaid(before, now)
+    notes = [f"{name}/{SUMMARY} does not say {', '.join(unsaid)}"] if unsaid else []
+    return findings, notes, False
+
+
+def _rows(document: Mapping[str, Any]) -> dict[tuple[str, str, str], Mapping[str, Any]]:
+    return {
+        (row["scenario_id"], row["label"], row["metric"]): row
+        for row in document.get("summaries", ())
+    }
+
+
+def _differences(
+    before: Mapping[tuple[str, str, str], Mapping[str, Any]],
+    now: Mapping[tuple[str, str, str], Mapping[str, Any]],
+) -> list[str]:
+    """Of what the packed rows say; what a newer release says besides is no difference."""
+    found = []
+    for key in dict.fromkeys([*before, *now]):
+        what = f"{key[2]} of {key[1]} in {key[0]}"
+        if key not in now:
+            found.append(f"{what} is in the summary and not in the trials")
+        elif key not in before:
+            found.append(f"{what} is not in the summary")
+        else:
+            found += [
+                f"{what}: {name} is {value!r}, and {now[key].get(name)!r} by the trials"
+                for name, value in before[key].items()
+                if name in now[key] and not same_value(value, now[key][name])
+            ]
+    return found
+
+
+def _unsaid(
+    before: Mapping[tuple[str, str, str], Mapping[str, Any]],
+    now: Mapping[tuple[str, str, str], Mapping[str, Any]],
+) -> list[str]:
+    """Keys that a packed row lacks: an older release wrote it, or somebody took them out."""
+    lacking = (now[key].keys() - before[key].keys() for key in before.keys() & now.keys())
+    return sorted(set[str]().union(*lacking))

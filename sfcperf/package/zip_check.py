@@ -1,0 +1,224 @@
+"""Zip check: all that can be known of a package before a byte is unpacked.
+
+A package comes from somebody else, and a zip has most facts twice: in its directory at the end and
+in a header before each file. Readers that use different ones see different files (APPNOTE
+6.3.9, sections 4.3 and 4.4; Fifield, "A better zip bomb", WOOT 2019). A package in which the two
+differ, or in which anything overlaps or lies between, is refused.
+"""
+
+from __future__ import annotations
+
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from sfcperf.errors import InputError
+from sfcperf.package.layout import MAX_BYTES, MAX_ENTRIES, MAX_RATIO, RATIO_FROM_BYTES
+from sfcperf.package.names import clash, name_problem
+
+MALFORMED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    LookupError,
+    NotImplementedError,
+    OverflowError,
+    RuntimeError,
+    UnicodeError,
+    ValueError,
+)
+"""What Python's zipfile raises for a damaged or unusual zip."""
+
+_END = struct.Struct("<4s4H2LH")
+_END64_LOCATOR = struct.Struct("<4sLQL")
+_END64 = struct.Struct("<4sQ2H2L4Q")
+_LOCAL = struct.Struct("<4s5H3L2H")
+_LOWEST_HEADER = 46
+"""Bytes that an entry takes in the directory at least."""
+_ENCRYPTED = 0x1 | 0x40 | 0x2000
+_DESCRIPTOR = 0x8
+_DESCRIPTOR_SIZES = (12, 16, 20, 24)
+_FOLDER_ATTRIBUTE = 0x10
+
+
+class Refused(InputError):
+    """The file is malicious, damaged, or not a package: nothing was unpacked from it."""
+
+
+def refused(what: str, where: Path | str) -> Refused:
+    """The error for an archive that is not opened."""
+    return Refused(f"this package is refused: {what}", where=str(where))
+
+
+@contextmanager
+def reading(where: Path) -> Iterator[None]:
+    """Turn what the zip library raises for a damaged package into Refused."""
+    try:
+        yield
+    except InputError:
+        raise
+    except MALFORMED as error:
+        raise refused(f"it is damaged ({str(error) or type(error).__name__})", where) from error
+
+
+def inspect(path: Path, *, max_bytes: int = MAX_BYTES) -> list[zipfile.ZipInfo]:
+    """Files of a package, sorted by name. Raises Refused, or OSError."""
+    with path.open("rb") as file, reading(path):
+        directory_start = _directory(file, path)
+        with zipfile.ZipFile(file) as archive:
+            entries = archive.infolist()
+            _check_entries(entries, path)
+            _check_layout(file, entries, directory_start, path)
+            _check_size(entries, path, max_bytes)
+    return sorted((e for e in entries if not e.is_dir()), key=lambda entry: entry.filename)
+
+
+def _directory(file: BinaryIO, path: Path) -> int:
+    """Offset of the directory; its size is bounded before anything reads it."""
+    size = file.seek(0, 2)
+    if size < _END.size:
+        raise refused("it is not a zip file", path)
+    file.seek(size - _END.size)
+    end_at = size - _END.size
+    magic, disk, first, here, count, length, start, comment = _END.unpack(file.read(_END.size))
+    if magic != b"PK\5\6" or comment:
+        raise refused("it is not a zip file, or something was appended to it", path)
+    if 0xFFFF in (here, count) or 0xFFFFFFFF in (length, start):
+        end_at -= _END64_LOCATOR.size
+        file.seek(max(end_at, 0))
+        magic, disk, at, disks = _END64_LOCATOR.unpack(file.read(_END64_LOCATOR.size))
+        if magic != b"PK\6\7" or disks != 1 or at != end_at - _END64.size:
+            raise refused("its zip64 directory is not where it should be", path)
+        file.seek(at)
+        magic, extra, _, _, disk, first, here, count, length, start = _END64.unpack(
+            file.read(_END64.size)
+        )
+        if magic != b"PK\6\6" or extra != _END64.size - 12:
+            raise refused("its zip64 directory is damaged", path)
+        end_at = at
+    if disk or first or here != count:
+        raise refused("it is a part of a split archive", path)
+    if count > MAX_ENTRIES:
+        raise refused(f"it has {count} entries, more than {MAX_ENTRIES}", path)
+    if start + length != end_at or length < count * _LOWEST_HEADER:
+        raise refused("its directory does not end where it says", path)
+    return int(start)
+
+
+def _check_entries(entries: Sequence[zipfile.ZipInfo], path: Path) -> None:
+    for entry in entries:
+        # zipfile cuts a name at a NUL; the original is what other readers see.
+        name = entry.orig_filename
+        is_folder = name.endswith("/")
+        problem = name_problem(name[:-1] if is_folder else name)
+        if problem is not None or name != entry.filename:
+            raise refused(f"the name {name!r} {problem or 'is ambiguous'}", path)
+        if entry.flag_bits & _ENCRYPTED:
+            raise refused(f"{name!r} is encrypted", path)
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise refused(f"{name!r} is compressed by an unusual method", path)
+        kind = stat.S_IFMT(entry.external_attr >> 16)
+        if kind == stat.S_IFLNK:
+            raise refused(f"{name!r} is a link", path)
+        if kind not in (0, stat.S_IFDIR if is_folder else stat.S_IFREG):
+            raise refused(f"{name!r} is neither a file nor a folder", path)
+        if is_folder and (entry.file_size or entry.compress_size):
+            raise refused(f"the folder {name!r} has content", path)
+        if not is_folder and entry.external_attr & _FOLDER_ATTRIBUTE:
+            raise refused(f"{name!r} is a file and a folder", path)
+    names = [entry.filename.rstrip("/") for entry in entries if entry.is_dir()]
+    both = clash(names) or clash(e.filename for e in entries if not e.is_dir())
+    both = both or _folder_and_file(entries)
+    if both:
+        raise refused(f"names collide: {both}", path)
+    _check_folders(entries, path)
+
+
+def _check_folders(entries: Sequence[zipfile.ZipInfo], path: Path) -> None:
+    """Limit folders: a few megabytes of names, each many folders deep, could use up all inodes."""
+    folders: set[str] = set()
+    for entry in entries:
+        end = entry.filename.rfind("/")
+        while end > 0 and entry.filename[:end] not in folders:
+            folders.add(entry.filename[:end])
+            end = entry.filename.rfind("/", 0, end)
+        if len(folders) > MAX_ENTRIES:
+            raise refused(f"its files lie in more than {MAX_ENTRIES} folders", path)
+
+
+def _folder_and_file(entries: Sequence[zipfile.ZipInfo]) -> str | None:
+    files = {e.filename for e in entries if not e.is_dir()}
+    same = sorted(e.filename for e in entries if e.is_dir() and e.filename.rstrip("/") in files)
+    return repr(same[0]) if same else None
+
+
+def _check_layout(
+    file: BinaryIO, entries: Sequence[zipfile.ZipInfo], directory_start: int, path: Path
+) -> None:
+    """Header, data, header, data, ..., directory: nothing overlaps, nothing lies between."""
+    at = 0
+    for entry in sorted(entries, key=lambda entry: entry.header_offset):
+        gap = entry.header_offset - at
+        if gap < 0:
+            raise refused(f"{entry.filename!r} overlaps another file", path)
+        if gap > 0:
+            raise refused(f"there are {gap} bytes that belong to no file", path)
+        file.seek(at)
+        at += _check_header(_read_header(file, path), file, entry, path)
+        at += entry.compress_size
+        if entry.flag_bits & _DESCRIPTOR:
+            at += _descriptor_size(file, at, path)
+    if at != directory_start:
+        raise refused("its files do not end where its directory begins", path)
+
+
+def _read_header(file: BinaryIO, path: Path) -> tuple[int, ...]:
+    header = file.read(_LOCAL.size)
+    if len(header) < _LOCAL.size or header[:4] != b"PK\3\4":
+        raise refused("a file has no header", path)
+    return tuple(_LOCAL.unpack(header)[1:])
+
+
+def _check_header(header: Sequence[int], file: BinaryIO, entry: zipfile.ZipInfo, path: Path) -> int:
+    """Size of a local header, after comparing it with the directory."""
+    _, flags, method, _, _, crc, packed, size, name_length, extra_length = header
+    name = file.read(name_length)
+    encoding = "utf-8" if flags & 0x800 else "cp437"
+    extra = file.read(extra_length)
+    if packed == size == 0xFFFFFFFF and len(extra) >= 20 and extra[:4] == b"\1\0\x10\0":
+        size, packed = struct.unpack("<QQ", extra[4:20])
+    late = flags & _DESCRIPTOR
+    sizes = (crc, packed, size) == (entry.CRC, entry.compress_size, entry.file_size)
+    if (
+        name.decode(encoding) != entry.orig_filename
+        or (flags, method) != (entry.flag_bits, entry.compress_type)
+        or not (sizes or late)
+    ):
+        raise refused(f"header and directory differ about {entry.filename!r}", path)
+    return _LOCAL.size + name_length + extra_length
+
+
+def _descriptor_size(file: BinaryIO, at: int, path: Path) -> int:
+    """Size of the data descriptor: it ends where the next header begins."""
+    for size in _DESCRIPTOR_SIZES:
+        file.seek(at + size)
+        if file.read(4) in (b"PK\3\4", b"PK\1\2"):
+            return size
+    raise refused("a file's data does not end where it says", path)
+
+
+def _check_size(entries: Sequence[zipfile.ZipInfo], path: Path, max_bytes: int) -> None:
+    total = sum(entry.file_size for entry in entries)
+    packed = path.stat().st_size
+    if total > max_bytes:
+        error = refused(f"it would unpack to {total} bytes, more than {max_bytes}", path)
+        error.hint = "when you expect that much, allow more by --max-bytes"
+        raise error
+    if total > RATIO_FROM_BYTES and total > MAX_RATIO * packed:
+        raise refused(f"it would unpack to {total // packed} times its size: a bomb", path)

@@ -1,0 +1,69 @@
+"""What the local driver refuses before it makes anything."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from support.scenarios import scenario, topology
+
+from sfcperf.drivers.local.layout import lay_out
+from sfcperf.drivers.local.validation import validate
+from sfcperf.errors import EnvironmentLacks, SfcperfError, WorkflowError
+from sfcperf.workflow.model import EndpointSpec, Link, Node, Resources, Scenario, Topology
+
+
+def refusal(asked: Scenario) -> SfcperfError:
+    with pytest.raises((WorkflowError, EnvironmentLacks)) as caught:
+        validate(asked, lay_out(asked, "abc123"))
+    return caught.value
+
+
+def with_topology(**changes: Any) -> Scenario:
+    return scenario(["forwarder"], where=replace(topology("T2"), **changes))
+
+
+def test_what_can_be_built_is_accepted() -> None:
+    for place in ("T1", "T2", "T3"):
+        asked = scenario(["forwarder"] * 32, where=topology(place))
+        validate(asked, lay_out(asked, "abc123"))
+
+
+def test_endpoints_need_different_addresses() -> None:
+    same = EndpointSpec("server", "node1", address="10.0.0.1")
+    assert refusal(replace(scenario(), server=same)).where == "/endpoints"
+
+
+def test_options_of_endpoints_are_for_other_drivers() -> None:
+    with_options = EndpointSpec("client", "node1", options={"ssh": "there"})
+    assert refusal(replace(scenario(), client=with_options)).where == "/endpoints/client/options"
+
+
+def test_memory_of_nodes_is_not_limited() -> None:
+    asked = with_topology(nodes=(Node("node1"), Node("node2", memory_mib=512)))
+    assert refusal(asked).where == "/topology/nodes/node2/memory_mib"
+
+
+def test_a_rate_that_tbf_cannot_hold() -> None:
+    asked = with_topology(links=(Link(("node1", "node2"), rate_bps=100_000_000_000),))
+    assert refusal(asked).where == "/topology/links/0/rate_bps"
+
+
+def test_nodes_without_a_way_between_them() -> None:
+    apart = Topology(
+        "apart", (Node("a"), Node("b")), (), {"client": "a", "chain": "b", "server": "a"}
+    )
+    error = refusal(scenario(["forwarder"], where=apart))
+    assert (error.where, "no path from a to b" in error.message) == ("/topology/links", True)
+
+
+def test_a_path_that_uses_up_the_ttl() -> None:
+    """32 functions, each on the other node than the one before: two lookups for each."""
+    asked = scenario(["forwarder"] * 32, where=topology("T2"), nodes=["node2", "node1"] * 16)
+    assert "look up a packet 65 times" in refusal(asked).message
+
+
+def test_more_cpus_than_there_are() -> None:
+    error = refusal(scenario(["forwarder"], resources=Resources(vcpus=4096)))
+    assert error.where == "/vnfs/forwarder/resources/vcpus"
