@@ -9,14 +9,11 @@ from typing import Any, Literal
 
 from sfcperf.analysis.comparison import VARIANT, Comparison, Estimate, Row, Side, Verdict
 from sfcperf.comparison import wording
-from sfcperf.comparison.charts import charts, side_anchor
+from sfcperf.comparison.charts import charts
 from sfcperf.comparison.forest import Axis, Mark, axis_of, mark
 from sfcperf.presentation import (
-    date_and_time,
     relative_link,
     render,
-    scenario_name,
-    scenario_text,
     units,
 )
 from sfcperf.results.records import TrialRecord
@@ -27,37 +24,16 @@ _ORDER: tuple[Verdict, ...] = ("worse", "different", "better", "undecided", "equ
 
 @dataclass(frozen=True)
 class RowView:
-    """A row as shown."""
+    """A row, and what of it the template cannot tell."""
 
     row: Row
-    anchor: str
-    scenario: str
-    metric: str
-    mark: Mark | None
-    change: str
-    interval: str
-    centre_a: str
-    centre_b: str
-    p: str
-    p_holm: str
-    verdict: str
-    sign: str
-    needed: str
-    numbers: tuple[tuple[str, str], ...]
-    """All the rest, by name."""
     side: int
     """Place of the candidate among the sides."""
-
-
-@dataclass(frozen=True)
-class TrialView:
-    """A trial that a row rests on, or that was left out."""
-
-    anchor: str
-    record: TrialRecord
-    scenario: str
-    started: str
-    counted: bool
+    mark: Mark | None
+    medians: tuple[str, str]
+    """Of baseline and candidate."""
+    numbers: tuple[tuple[str, str], ...]
+    """Name and text of what has no column in the table."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +44,8 @@ class SideView:
     run_id: str
     report: str | None
     """Path of the run's report from this page; None when there is none."""
-    trials: tuple[TrialView, ...]
+    trials: tuple[tuple[TrialRecord, Mapping[str, Any], bool], ...]
+    """Record, scenario, and whether it counts, of all trials that rows rest on or exclude."""
 
 
 def comparison_page(comparison: Comparison, sides: Sequence[Side], target: Path) -> str:
@@ -88,13 +65,11 @@ def comparison_page(comparison: Comparison, sides: Sequence[Side], target: Path)
         headline=_headline(comparison),
         counts=[(name, counts[name], wording.MARKS[name]) for name in _ORDER],
         axis=axis,
-        rows=[_view(i, row, comparison, axis) for i, row in enumerate(comparison.rows)],
+        rows=[_view(row, comparison, axis) for row in comparison.rows],
+        wording=wording,
+        needs_more=any(map(wording.needed_text, comparison.rows)),
         sides=[_side(index, side, comparison, target) for index, side in enumerate(sides)],
         charts=drawn,
-        differences=list(wording.grouped_differences(comparison)),
-        caveat=wording.caveat(comparison),
-        method=wording.method_text(comparison),
-        needed=wording.TRIALS_NEEDED,
         many=len(comparison.candidates) > 1,
         confidence=f"{100 * (1 - comparison.options.alpha):g} %",
     )
@@ -115,26 +90,15 @@ def _headline(comparison: Comparison) -> str:
     return text[0].upper() + text[1:]
 
 
-def _view(index: int, row: Row, comparison: Comparison, axis: Axis) -> RowView:
+def _view(row: Row, comparison: Comparison, axis: Axis) -> RowView:
     scale = wording.scale_of(row, comparison.rows)
-    names = [side.name for side in comparison.candidates]
+    a, b = row.a.median, row.b.median
     return RowView(
-        row=row,
-        anchor=f"row-{index}",
-        scenario=scenario_name(row.scenario),
-        metric=f"{row.label} {units.metric_title(row.metric)}",
-        mark=mark(row, axis),
-        change=wording.relative_text(row.relative),
-        interval=wording.interval_text(row.relative),
-        centre_a=wording.median_text(row.a.median, scale, row.b.median),
-        centre_b=wording.median_text(row.b.median, scale, row.a.median),
-        p=wording.p_text(row.p),
-        p_holm=wording.p_text(row.p_holm),
-        verdict=row.verdict,
-        sign=wording.MARKS[row.verdict],
-        needed=wording.needed_text(row),
-        numbers=tuple(_numbers(row, scale)),
-        side=1 + names.index(row.candidate),
+        row,
+        1 + [side.name for side in comparison.candidates].index(row.candidate),
+        mark(row, axis),
+        (wording.median_text(a, scale, b), wording.median_text(b, scale, a)),
+        tuple(_numbers(row, scale)),
     )
 
 
@@ -190,13 +154,7 @@ def _side(index: int, side: Side, comparison: Comparison, target: Path) -> SideV
         side.store.run_id,
         relative_link(report, target.parent) if report.is_file() else None,
         tuple(
-            TrialView(
-                side_anchor(index, record.trial_id),
-                record,
-                scenario_text(_levels(record.scenario, side)),
-                date_and_time(record.started_at),
-                record.trial_id in counted,
-            )
+            (record, _levels(record.scenario, side), record.trial_id in counted)
             for record in side.store.trials()
             if record.trial_id in shown
         ),

@@ -19,11 +19,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from sfcperf.presentation.levels import level_text, scenario_name, scenario_text
+from sfcperf.presentation.units import metric_title
+from sfcperf.presentation.wording import date_and_time, time_of_day
+
 if TYPE_CHECKING:
     import jinja2
     from markupsafe import Markup
 
 _HERE = "sfcperf.presentation"
+_FILTERS = (date_and_time, level_text, metric_title, scenario_name, scenario_text, time_of_day)
 LONGEST_PLAIN = 500_000
 """Characters of JSON beyond which chart data is compressed, to about a tenth."""
 
@@ -80,8 +85,11 @@ def _environment(package: str) -> jinja2.Environment:
         lstrip_blocks=True,
     )
     found.globals["anchor"] = trial_anchor
-    found.filters["pretty"] = lambda document: json.dumps(document, indent=2)
-    found.filters["link"] = _link
+    found.filters |= {
+        "pretty": lambda document: json.dumps(document, indent=2),
+        "link": _link,
+        **{function.__name__: function for function in _FILTERS},
+    }
     return found
 
 

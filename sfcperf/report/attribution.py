@@ -60,14 +60,6 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Tick:
-    """A mark of the axis."""
-
-    x: float
-    text: str
-
-
-@dataclass(frozen=True)
 class Group:
     """Scenarios of one probe and direction."""
 
@@ -78,7 +70,7 @@ class Group:
     bars: tuple[Bar, ...]
     left_out: int
     """Scenarios that are not drawn."""
-    ticks: tuple[Tick, ...]
+    ticks: tuple[tuple[float, str], ...]
     height: float
     rows: tuple[tuple[str, tuple[Row, ...]], ...]
     """By scenario."""
@@ -170,15 +162,15 @@ class _BarLayout:
             end_whisker=None if end is None else self._whisker(end, 0.0),
         )
 
-    def ticks(self, most_us: float) -> Sequence[Tick]:
+    def ticks(self, most_us: float) -> Sequence[tuple[float, str]]:
         """At round steps."""
         most = most_us * self.scale.factor
         if most <= 0:
-            return [Tick(self.x(0), "0")]
+            return [(self.x(0), "0")]
         size = 10.0 ** floor(log10(most / _TICKS))
         step = next(size * n for n in (1, 2, 5, 10) if most / (size * n) <= _TICKS)
         count = int(most / step) + 1
-        return [Tick(self.x(n * step / self.scale.factor), f"{n * step:g}") for n in range(count)]
+        return [(self.x(n * step / self.scale.factor), f"{n * step:g}") for n in range(count)]
 
     def _segment(self, name: str, time: Document, at_us: float) -> Segment:
         width = time["mean_us"] * self.per_us

@@ -29,17 +29,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class FitRow:
-    """A fitted line in words."""
-
-    series: str
-    slope: str
-    intercept: str
-    quality: str
-    n: int
-
-
-@dataclass(frozen=True)
 class Chart:
     """A chart and what stands around it."""
 
@@ -52,7 +41,8 @@ class Chart:
     """They cannot be drawn: listed under the chart."""
     missing: tuple[str, ...]
     """Scenarios without any number, in words."""
-    fits: tuple[FitRow, ...]
+    fits: tuple[tuple[str, ...], ...]
+    """Fitted lines: series, slope, intercept, quality, trials."""
     runs_without: tuple[str, ...]
     """Of many runs, those that did not measure this."""
     primary: bool
@@ -188,15 +178,15 @@ def _fit_line(plot: Plot, series: Series, fit: LineFit) -> dict[str, Any]:
     return {"x": ends, "y": y, "text": fit_text(fit)}
 
 
-def _fit_row(plot: Plot, name: str, fit: LineFit) -> FitRow:
+def _fit_row(plot: Plot, name: str, fit: LineFit) -> tuple[str, ...]:
     unit = next((row.unit for row in plot.summaries), "")
     scale = units.scale_for([fit.slope], unit, plot.spec.metric)
     half_width = units.half_width(fit.slope_low, fit.slope_high)
     slope = scale.with_unit(scale.estimate(fit.slope, half_width))
-    return FitRow(
+    return (
         name or plot.spec.title,
         f"{slope} per {plot.spec.x.replace('_', ' ')}",
         units.scale_for([fit.intercept], unit, plot.spec.metric).quantity(fit.intercept),
         fit_text(fit),
-        fit.n,
+        str(fit.n),
     )

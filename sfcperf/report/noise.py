@@ -174,13 +174,8 @@ def _chart(
     if limit is not None:
         ends = [_seconds(seen[0].started_at) - start, _seconds(seen[-1].ended_at) - start]
         series.append(_line("limit", ends, [limit, limit], 6))
-    data = {
-        "kind": "time",
-        "xLabel": "Time since the run's first trial [s]",
-        "yLabel": f"{title} [{unit}]",
-        "series": series,
-    }
-    return NoiseChart(f"noise-{key}", title, f"{meaning} {len(seen)} trials.", data)
+    note = f"{meaning} {len(seen)} trials."
+    return NoiseChart(f"noise-{key}", title, note, _data(f"{title} [{unit}]", series))
 
 
 def _sentinel(readings: Sequence[Reading], start: float) -> NoiseChart:
@@ -199,15 +194,14 @@ def _sentinel(readings: Sequence[Reading], start: float) -> NoiseChart:
     title = f"Sentinel: {units.metric_title(first.metric)}"
     lost = len(readings) - len(measured)
     note = f"{len(measured)} measurements of a chain without functions."
-    data = {
-        "kind": "time",
-        "xLabel": "Time since the run's first trial [s]",
-        "yLabel": f"{title} [{first.unit}]",
-        "series": series,
-    }
-    return NoiseChart(
-        "noise-sentinel", title, note + (f" {lost} more failed." if lost else ""), data
-    )
+    if lost:
+        note += f" {lost} more failed."
+    return NoiseChart("noise-sentinel", title, note, _data(f"{title} [{first.unit}]", series))
+
+
+def _data(y_label: str, series: list[dict[str, Any]]) -> dict[str, Any]:
+    x_label = "Time since the run's first trial [s]"
+    return {"kind": "time", "xLabel": x_label, "yLabel": y_label, "series": series}
 
 
 def _points(

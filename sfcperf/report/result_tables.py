@@ -14,28 +14,22 @@ _STEADY = {"steady": "steady from the start", "never": "never steady"}
 
 @dataclass(frozen=True)
 class ResultRow:
-    """A summary as shown."""
+    """A summary, with its numbers in the unit of the table."""
 
+    summary: Summary
     anchor: str
     levels: tuple[str, ...]
     mean: str
     interval: str
     below_zero: bool
-    """The interval reaches below 0, though no trial did."""
+    """The interval extends below 0, though no trial did."""
     median: str
     """With its own interval where there are trials enough for one."""
     stdev: str
     spread: str
     """Smallest to largest trial."""
-    n: int
-    valid: bool
     remarks: tuple[tuple[str | None, str], ...]
     """Why it is not valid: the trial that it is about, if any, and the reason."""
-    method: str
-    picked: str
-    """`mean` or `median`: which describes the trials best; empty when there are none."""
-    picked_why: str
-    warnings: tuple[str, ...]
     details: tuple[tuple[str, str], ...]
     """Percentiles, tests and the like: what, and its value with the unit."""
 
@@ -98,6 +92,7 @@ def _result(row: Summary, anchor: str, factors: Sequence[str], scale: units.Scal
     if row.min is not None and row.max is not None:
         spread = f"{scale.number(row.min, half)} … {scale.number(row.max, half)}"
     return ResultRow(
+        row,
         anchor,
         tuple(level_text(row.scenario[name]) if name in row.scenario else "" for name in factors),
         scale.estimate(row.mean, half),
@@ -106,13 +101,7 @@ def _result(row: Summary, anchor: str, factors: Sequence[str], scale: units.Scal
         _median(row, scale),
         scale.number(row.stdev, row.stdev),
         spread,
-        row.n,
-        row.valid,
         tuple(_remark(reason, row.excluded) for reason in row.reasons),
-        row.method if half is not None else "–",
-        row.centre if row.n else "",
-        row.centre_reason,
-        row.warnings,
         tuple(details(row, scale)),
     )
 

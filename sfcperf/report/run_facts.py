@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sfcperf.presentation import date_and_time, seconds_between
 from sfcperf.results.records import TrialRecord
 
 _ENVIRONMENT = ("versions", "host", "infrastructure", "design", "command", "phases")
-
-
-@dataclass(frozen=True)
-class MonitorRow:
-    """What a monitor costs."""
-
-    name: str
-    cost: str
-    used: str
 
 
 def run_facts(manifest: Mapping[str, Any], trials: Sequence[TrialRecord]) -> list[tuple[str, str]]:
@@ -45,8 +35,8 @@ def run_facts(manifest: Mapping[str, Any], trials: Sequence[TrialRecord]) -> lis
 
 def monitors(
     manifest: Mapping[str, Any], trials: Sequence[TrialRecord], measured: Mapping[str, float]
-) -> list[MonitorRow]:
-    """Monitors with their stated cost and the CPU time that they used."""
+) -> list[tuple[str, str, str]]:
+    """(Monitor, its stated cost, the CPU time that it used)."""
     in_trials_s = sum(seconds_between(record.started_at, record.ended_at) for record in trials)
     stated = {m["monitor"]: m for m in manifest.get("monitors") or () if "monitor" in m}
     rows = []
@@ -57,7 +47,7 @@ def monitors(
             text = f"{used:.3g} s of CPU time"
             if in_trials_s:
                 text += f" ({100 * used / in_trials_s:.2g} % of one CPU during trials)"
-        rows.append(MonitorRow(name, str(stated.get(name, {}).get("cost", "not stated")), text))
+        rows.append((name, str(stated.get(name, {}).get("cost", "not stated")), text))
     return rows
 
 

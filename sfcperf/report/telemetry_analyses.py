@@ -12,22 +12,11 @@ from sfcperf.results.store import RunStore
 
 
 @dataclass(frozen=True)
-class CorrelationRow:
-    """A metric with a series: over all trials, and within scenarios."""
-
-    metric: str
-    series: str
-    coefficient: str
-    n: int
-    overall: str
-    within: str
-
-
-@dataclass(frozen=True)
 class Correlations:
     """Correlations of metrics with telemetry."""
 
-    rows: Sequence[CorrelationRow]
+    rows: Sequence[tuple[str, ...]]
+    """Metric, series, coefficient, trials, over all trials, within scenarios."""
     notes: Sequence[str]
     confidence: str
     aggregate: str
@@ -43,13 +32,13 @@ def correlations(run: RunStore) -> Correlations | None:
     within = {_key(row): _coefficient_text(row) for row in _of_scope(document, "within scenarios")}
     return Correlations(
         rows=[
-            CorrelationRow(
-                metric=f"{row['label']} {row['metric']}",
-                series=f"{row['source']} {row['series']}",
-                coefficient=str(row["coefficient"]).capitalize(),
-                n=row["n"],
-                overall=_coefficient_text(row),
-                within=within.get(_key(row), "one scenario only"),
+            (
+                f"{row['label']} {row['metric']}",
+                f"{row['source']} {row['series']}",
+                str(row["coefficient"]).capitalize(),
+                str(row["n"]),
+                _coefficient_text(row),
+                within.get(_key(row), "one scenario only"),
             )
             for row in _of_scope(document, "all trials")
         ],
@@ -61,21 +50,11 @@ def correlations(run: RunStore) -> Correlations | None:
 
 
 @dataclass(frozen=True)
-class UnsteadyRow:
-    """A series that has a warm-up, or never becomes steady."""
-
-    scenario: str
-    probe: str
-    series: str
-    finding: str
-    p: str
-
-
-@dataclass(frozen=True)
 class Unsteady:
     """Telemetry that is not steady within the trials."""
 
-    rows: Sequence[UnsteadyRow]
+    rows: Sequence[tuple[str, ...]]
+    """Series, probe, scenario, finding, p, where there is a warm-up or no steady state."""
     judged: int
     """Series with enough observations."""
     not_judged: int
@@ -96,13 +75,13 @@ def unsteady(run: RunStore) -> Unsteady | None:
     )
 
 
-def _unsteady_row(row: Mapping[str, Any]) -> UnsteadyRow:
-    return UnsteadyRow(
-        scenario=scenario_name(row["scenario"]),
-        probe=row["label"],
-        series=f"{row['source']} {row['series']}",
-        finding=f"{_finding(row)} ({row['method']})",
-        p="" if row["p"] is None else f"{row['p']:.2g}",
+def _unsteady_row(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        f"{row['source']} {row['series']}",
+        row["label"],
+        scenario_name(row["scenario"]),
+        f"{_finding(row)} ({row['method']})",
+        "" if row["p"] is None else f"{row['p']:.2g}",
     )
 
 

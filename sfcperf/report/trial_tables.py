@@ -8,18 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfcperf.presentation import scenario_text, seconds_between, time_of_day, units
+from sfcperf.presentation import seconds_between, units
 from sfcperf.report.verdict import traversal
 from sfcperf.results.records import TrialRecord
 
 
 @dataclass(frozen=True)
 class TrialRow:
-    """A trial as shown."""
+    """A trial, and what of it the template cannot tell."""
 
     record: TrialRecord
-    levels: tuple[str, ...]
-    started: str
     duration_s: str
     values: tuple[str, ...]
     raw: str | None
@@ -31,19 +29,15 @@ class TrialRow:
 class ProofRow:
     """The evidence that a deployment's chain was crossed, in order."""
 
-    deployment: str
-    scenario: str
-    encapsulation: str
-    spi: str
-    proven: bool
-    method: str
+    record: TrialRecord
+    """The first trial on this deployment."""
+    proof: Mapping[str, Any]
+    """Its traversal proof; empty when none was recorded."""
     forward: str
     reverse: str
     problems: tuple[str, ...]
-    evidence: str
-    """File with what was seen, relative to the run folder; empty when none was recorded."""
-    evidence_there: bool
-    facts: Mapping[str, Any]
+    readable: bool
+    """Whether the file with the evidence is in the run folder, and readable."""
     same_as: str
     """The first deployment with the same facts, when that is another one; else empty."""
     trials: tuple[str, ...]
@@ -59,8 +53,6 @@ def trial_row(record: TrialRecord, folder: Path) -> TrialRow:
     }
     return TrialRow(
         record,
-        tuple(scenario_text({name: level}) for name, level in record.scenario.items()),
-        time_of_day(record.started_at),
         f"{seconds_between(record.started_at, record.ended_at):.1f}",
         tuple(_values(record)),
         record.raw if record.raw and (folder / record.raw).is_dir() else None,
@@ -82,7 +74,7 @@ def proofs(trials: Iterable[TrialRecord], folder: Path) -> list[ProofRow]:
         if identity:
             facts = json.dumps(group[0].deployment.get("facts") or {}, sort_keys=True, default=str)
             same_as = first.setdefault(facts, identity)
-            rows.append(_proof(identity, group, folder, "" if same_as == identity else same_as))
+            rows.append(_proof(group, folder, "" if same_as == identity else same_as))
     return rows
 
 
@@ -98,26 +90,18 @@ def _values(record: TrialRecord) -> Iterable[str]:
         yield f"{units.metric_title(metric)} {text}{many}"
 
 
-def _proof(identity: str, group: Sequence[TrialRecord], folder: Path, same_as: str) -> ProofRow:
-    record = group[0]
-    proof = traversal(record)
-    evidence = str(proof.get("evidence") or "")
-    seen = _evidence(folder, evidence)
+def _proof(group: Sequence[TrialRecord], folder: Path, same_as: str) -> ProofRow:
+    proof = traversal(group[0])
+    observed = _evidence(folder, str(proof.get("evidence") or ""))
     return ProofRow(
-        identity,
-        scenario_text(record.scenario),
-        str(record.deployment.get("encapsulation", "")),
-        _spi(record.deployment.get("spi")),
-        bool(proof.get("proven")),
-        str(proof.get("method", "")),
-        _path(seen.get("forward") or ()),
-        _path(seen.get("reverse") or ()),
-        tuple(str(problem) for problem in seen.get("problems") or ()),
-        evidence,
-        bool(seen),
-        record.deployment.get("facts") or {},
+        group[0],
+        proof,
+        _path(observed.get("forward") or ()),
+        _path(observed.get("reverse") or ()),
+        tuple(str(problem) for problem in observed.get("problems") or ()),
+        bool(observed),
         same_as,
-        tuple(r.trial_id for r in group),
+        tuple(record.trial_id for record in group),
     )
 
 
@@ -131,11 +115,6 @@ def _evidence(folder: Path, name: str) -> Mapping[str, Any]:
     except (OSError, ValueError):
         return {}
     return document if isinstance(document, dict) else {}
-
-
-def _spi(value: object) -> str:
-    """Empty where there is none on the wire."""
-    return "" if value is None else str(value)
 
 
 def _path(hops: Iterable[Mapping[str, Any]]) -> str:

@@ -56,7 +56,7 @@ def test_bars_are_as_long_as_what_they_stand_for(tmp_path: Path) -> None:
         assert bar.end is not None
         assert bar.end < shown(store).width
     assert per_us == pytest.approx([per_us[0]] * len(per_us), rel=0.01)
-    ticks = {float(tick.text): tick.x for tick in group.ticks}
+    ticks = {float(text): x for x, text in group.ticks}
     assert ticks[0] == start
     assert all(x == pytest.approx(start + t * per_us[0], rel=0.01) for t, x in ticks.items())
 

@@ -44,7 +44,10 @@ def test_the_picked_centre_and_the_warnings_reach_the_report(new_run: RunStore) 
     first = replace(new_run.summaries()[0], centre="median", warnings=("The trials drift.",))
     new_run.write_summary([first, *new_run.summaries()[1:]])
     table = next(t for t in results(new_run.summaries()) if t.metric == first.metric)
-    assert (table.rows[0].picked, table.rows[0].warnings) == ("median", first.warnings)
+    assert (table.rows[0].summary.centre, table.rows[0].summary.warnings) == (
+        "median",
+        first.warnings,
+    )
     ReportPublisher({"formats": []}).publish(new_run)
     page = new_run.report.read_text()
     assert "preferred to the mean" in page
@@ -65,7 +68,7 @@ def test_telemetry_that_moves_is_in_the_report(tmp_path_factory: pytest.TempPath
     SteadyAnalysis({}).analyse(store)
     found = unsteady(store)
     assert found is not None
-    assert {row.series for row in found.rows} == {"fwd-1 cpu_cores"}
+    assert {series for series, *_ in found.rows} == {"fwd-1 cpu_cores"}
     assert found.judged == len(found.rows) == 4
     ReportPublisher({"formats": []}).publish(store)
     assert "Steadiness within the trials" in store.report.read_text()
