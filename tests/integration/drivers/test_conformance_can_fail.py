@@ -54,7 +54,7 @@ BROKEN: dict[type, Check] = {
 
 IN_THE_GATE = {
     broken_drivers.ProvesAnything,
-    broken_drivers.AdmitsAnything,
+    broken_drivers.AcceptsAnything,
     broken_drivers.TearsNothingDown,
     broken_drivers.UndoesNothing,
     broken_drivers.TakesAnyKey,

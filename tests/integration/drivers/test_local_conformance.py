@@ -6,7 +6,7 @@ import pytest
 from support import local
 
 from sfcperf.drivers.conformance import DriverConformance
-from sfcperf.drivers.conformance.deaths import INTENDED, STANDING
+from sfcperf.drivers.conformance.killed_deployment import DEPLOYED, INTENDED
 
 # Its chains are shared: the tests run one after another.
 pytestmark = pytest.mark.root
@@ -24,7 +24,7 @@ class TestLocal(DriverConformance):
 
     @pytest.mark.parametrize(
         "moment",
-        [INTENDED, STANDING, *(pytest.param(m, marks=pytest.mark.exhaustive) for m in EXHAUSTIVE)],
+        [INTENDED, DEPLOYED, *(pytest.param(m, marks=pytest.mark.exhaustive) for m in EXHAUSTIVE)],
     )
     def test_a_killed_deployment_is_undone_from_its_journal(self, moment: str) -> None:
         super().test_a_killed_deployment_is_undone_from_its_journal(moment)
