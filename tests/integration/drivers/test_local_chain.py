@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.echoes import ping
 from support.scenarios import scenario, topology
 
 from sfcperf.active.server import start_server
@@ -24,20 +25,6 @@ REVERSE = str(42 | 1 << 23)
 """SPI of the reverse path."""
 USERSPACE = {"engine": "userspace"}
 XDP = {"engine": "xdp"}
-
-
-def ping(deployment: Deployment, count: int = 3) -> int:
-    """Replies to pings from client to server; one that comes late, because the machine is busy
-    with other tests, is no loss."""
-    argv = ["ping", "-n", "-c", str(count), "-i", "0.02", "-W", "5", deployment.server.address]
-    before = {function.name: function.counters() for function in deployment.functions}
-    text = deployment.client.host.run(argv, timeout_s=10, check=False).text
-    if (answered := text.count("bytes from")) != count:
-        # Where they were lost: shown with the failure.
-        print(text)
-        for function in deployment.functions:
-            print(function.name, "before", before[function.name], "after", function.counters())
-    return answered
 
 
 def transfer(deployment: Deployment, *options: str) -> dict[str, float]:

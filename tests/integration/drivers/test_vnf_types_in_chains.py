@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 import pytest
+from support.echoes import ping
 from support.scenarios import scenario, topology
 
 from sfcperf import plugins
@@ -30,15 +31,6 @@ TCP = ("-n", "4M", "-w", "256K")
 kernel, and what the server had not received by then is not counted (10 ms of delay hold a lot)."""
 
 
-def ping(deployment: Deployment, *options: str) -> int:
-    """Replies to pings from client to server; one that comes late, because the machine is busy
-    with other tests, is no loss."""
-    argv = ["ping", "-n", "-c", str(PINGS), "-i", "0.02", "-W", "5", *options]
-    argv.append(deployment.server.address)
-    text = deployment.client.host.run(argv, timeout_s=20, check=False).text
-    return text.count("bytes from")
-
-
 def transfer(deployment: Deployment, *options: str, asked: int = 5201, served: int = 5201) -> int:
     """Bytes that a small iperf3 transfer received; the port that the client asks for may be
     another than the one where the server listens."""
@@ -55,7 +47,7 @@ def carries_traffic(driver: LocalDriver, deployment: Deployment, chain: Any) -> 
     """Proven traversal, pings, TCP both ways and UDP; nothing is reported as wrong."""
     proof = driver.prove_traversal(deployment, chain)
     assert proof.problems == ()
-    assert ping(deployment) == PINGS
+    assert ping(deployment, PINGS) == PINGS
     assert transfer(deployment, *TCP) > 3 * 1024 * 1024
     assert transfer(deployment, *TCP, "-R") > 3 * 1024 * 1024
     assert transfer(deployment, "-u", "-b", "4M", "-n", "64K") > 32 * 1024
@@ -87,7 +79,7 @@ def test_the_most_rules_within_the_memory_of_the_descriptor(
     knobs = {"engine": engine, "rules": MAX_RULES}
     chain = scenario(["firewall"], knobs=knobs, resources=Resources(vcpus=1, memory_mib=256))
     deployment = driver.deploy(chain)
-    assert ping(deployment) == PINGS
+    assert ping(deployment, PINGS) == PINGS
     assert deployment.functions[0].counters()["passed_all_rules"] >= 2 * PINGS
 
 
@@ -220,7 +212,7 @@ def test_functions_have_room_for_data_in_band(
     for name in ("client", "server"):
         site.hosts[name].run(["ip", "link", "set", "eth0", "mtu", str(largest), "up"], timeout_s=10)
     whole = ["-M", "do", "-s", str(largest - 28)]
-    assert ping(deployment, *whole) == PINGS
+    assert ping(deployment, PINGS, *whole) == PINGS
 
 
 def _mtu(host: Host, interface: str) -> int:
