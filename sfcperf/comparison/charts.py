@@ -10,7 +10,7 @@ from markupsafe import escape
 
 from sfcperf.analysis.comparison import Comparison, Row, Sample
 from sfcperf.analysis.statistics import median_interval
-from sfcperf.presentation import by_metric, level_text, palette, units
+from sfcperf.presentation import Chart, by_metric, level_text, palette, units
 from sfcperf.results.columns import factor_names
 
 _APART = 0.7
@@ -18,18 +18,14 @@ _APART = 0.7
 
 
 @dataclass(frozen=True)
-class Chart:
-    """What page.js draws, and words around it."""
+class TrialsChart(Chart):
+    """The trials of a metric, scenario by scenario."""
 
-    id: str
-    title: str
     description: str
-    note: str
-    primary: bool
-    data: Mapping[str, Any]
+    """For those who cannot see it."""
 
 
-def charts(comparison: Comparison) -> list[Chart]:
+def charts(comparison: Comparison) -> list[TrialsChart]:
     """One per probe and metric, primary metrics first."""
     groups = sorted(by_metric(comparison.rows).values(), key=lambda group: not group[0].primary)
     return [_chart(f"trials-{i}", comparison, group) for i, group in enumerate(groups)]
@@ -40,7 +36,7 @@ def side_anchor(side: int, trial: str) -> str:
     return f"{side}-{trial}"
 
 
-def _chart(identity: str, comparison: Comparison, group: Sequence[Row]) -> Chart:
+def _chart(identity: str, comparison: Comparison, group: Sequence[Row]) -> TrialsChart:
     first = group[0]
     places: dict[str, int] = {}
     for row in group:
@@ -60,17 +56,16 @@ def _chart(identity: str, comparison: Comparison, group: Sequence[Row]) -> Chart
         "ticks": [{"at": place, "text": text} for text, place in places.items()],
         "series": _series(comparison, group, places, scale, relative),
     }
-    return Chart(
-        identity,
-        f"{first.label}: {name}",
-        f"{data['yLabel']}, {len(values)} trials of {1 + len(comparison.candidates)} sides.",
-        f"Small marks are valid trials, large ones medians with their "
-        f"{100 * (1 - comparison.options.alpha):g} % interval (six trials or more; "
-        "hollow: some trials are excluded)."
-        + (" 0 % is the median of the baseline's trials." if relative else ""),
-        first.primary,
-        data,
+    confidence = f"{100 * (1 - comparison.options.alpha):g} %"
+    note = (
+        f"Small marks are valid trials, large ones medians with their {confidence} interval (six "
+        "trials or more; hollow: some trials are excluded)."
     )
+    if relative:
+        note += " 0 % is the median of the baseline's trials."
+    sides = 1 + len(comparison.candidates)
+    description = f"{data['yLabel']}, {len(values)} trials of {sides} sides."
+    return TrialsChart(identity, f"{first.label}: {name}", note, data, description)
 
 
 def _series(

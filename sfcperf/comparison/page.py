@@ -58,7 +58,7 @@ def comparison_page(comparison: Comparison, sides: Sequence[Side], target: Path)
     return render(
         "sfcperf.comparison",
         "comparison.html.j2",
-        {chart.id: chart.data for chart in drawn},
+        drawn,
         comparison=comparison,
         title=f"{candidates} against {comparison.baseline.name}",
         level=_level(comparison),

@@ -17,11 +17,12 @@ from sfcperf.figures.figure_files import (
     resolve_figures,
     write_figure,
     write_figures,
+    written_files,
 )
 from sfcperf.figures.fits import fit_text
-from sfcperf.figures.layout import FORMATS, PAPER, FigureLayout, page_style
+from sfcperf.figures.layout import FORMATS, FigureLayout, page_style
 from sfcperf.figures.notes import curve_names, note
-from sfcperf.figures.plot import Estimate, Plot, Point, Series, resolve
+from sfcperf.figures.plot import Plot, Point, Series, resolve
 from sfcperf.figures.results import RUN, Results
 from sfcperf.figures.run_data import RunData, label_runs, letter_of, resolve_figure, side_by_side
 from sfcperf.figures.selection import FigureRequest, automatic, chosen_figures
@@ -29,9 +30,7 @@ from sfcperf.figures.trial_index import TrialIndex
 
 __all__ = [
     "FORMATS",
-    "PAPER",
     "RUN",
-    "Estimate",
     "FigureLayout",
     "FigureRequest",
     "Plot",
@@ -60,4 +59,5 @@ __all__ = [
     "write_attribution",
     "write_figure",
     "write_figures",
+    "written_files",
 ]

@@ -16,13 +16,14 @@ from sfcperf.figures.csv_tables import data_csv, samples_csv, trials_csv
 from sfcperf.figures.drawing import draw
 from sfcperf.figures.fits import fitted_lines
 from sfcperf.figures.latex import latex
-from sfcperf.figures.layout import PAPER, FigureLayout
+from sfcperf.figures.layout import FORMATS, PAPER, FigureLayout
 from sfcperf.figures.notes import note
 from sfcperf.figures.plot import Plot
 from sfcperf.figures.run_data import RunData, resolve_figure, side_by_side
 from sfcperf.figures.selection import FigureRequest, chosen_figures
 from sfcperf.figures.trial_index import TrialIndex
 from sfcperf.results.files import replace_file
+from sfcperf.results.store import RunStore
 from sfcperf.workflow.model import FigureSpec
 
 if TYPE_CHECKING:
@@ -95,6 +96,12 @@ def write_figure(
         replace_file(table := target.with_name(target.name + ending), text)
         files.append(table)
     return files
+
+
+def written_files(run: RunStore, figure: str, *tables: str) -> tuple[str, ...]:
+    """Files of a figure that are in the run folder, relative to it; `tables` are their endings."""
+    names = [f"{figure}.{ending}" for ending in (*FORMATS, *tables)]
+    return tuple(f"figures/{name}" for name in names if (run.figures / name).is_file())
 
 
 def _check_name(spec: FigureSpec) -> None:

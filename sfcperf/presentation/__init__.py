@@ -18,7 +18,7 @@ from sfcperf.presentation.levels import (
     scenario_text,
     varying,
 )
-from sfcperf.presentation.pages import relative_link, render, trial_anchor
+from sfcperf.presentation.pages import Chart, relative_link, render, trial_anchor
 from sfcperf.presentation.terminal import scenario_table
 from sfcperf.presentation.wording import (
     count_text,
@@ -26,10 +26,10 @@ from sfcperf.presentation.wording import (
     first_names,
     seconds_between,
     shortened,
-    time_of_day,
 )
 
 __all__ = [
+    "Chart",
     "Levels",
     "axis_levels",
     "by_metric",
@@ -48,7 +48,6 @@ __all__ = [
     "scenario_text",
     "seconds_between",
     "shortened",
-    "time_of_day",
     "trial_anchor",
     "units",
     "varying",

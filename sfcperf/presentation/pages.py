@@ -12,7 +12,8 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -33,8 +34,18 @@ LONGEST_PLAIN = 500_000
 """Characters of JSON beyond which chart data is compressed, to about a tenth."""
 
 
-def render(package: str, template: str, data: Mapping[str, Any], **context: Any) -> str:
-    """A page from a template of `package`; `data`: id of an element -> what page.js draws.
+@dataclass(frozen=True)
+class Chart:
+    """What templates/page.js draws into the element `id`, and the words around it."""
+
+    id: str
+    title: str
+    note: str
+    data: Mapping[str, Any]
+
+
+def render(package: str, template: str, drawn: Iterable[Chart], **context: Any) -> str:
+    """A page from a template of `package`, with the data of the charts that are drawn in it.
 
     A style sheet of the template's name (`report.css` for `report.html.j2`) is added when there is
     one.
@@ -47,7 +58,7 @@ def render(package: str, template: str, data: Mapping[str, Any], **context: Any)
         script=script,
         script_hashes=[_hash(script), _hash(library)],
         plotly=_packed_plotly(),
-        chart_data=chart_data(data),
+        chart_data=_chart_data({chart.id: chart.data for chart in drawn}),
         **context,
     )
 
@@ -62,7 +73,7 @@ def relative_link(path: Path, folder: Path) -> str:
     return _link(Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix())
 
 
-def chart_data(data: Mapping[str, Any]) -> Markup:
+def _chart_data(data: Mapping[str, Any]) -> Markup:
     """The element with what the browser draws: JSON, and compressed when that is long."""
     from jinja2.utils import htmlsafe_json_dumps
     from markupsafe import Markup

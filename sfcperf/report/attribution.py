@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import floor, log10
 from typing import Any
 
-from sfcperf.figures import FORMATS, attribution_file_name, attribution_groups
+from sfcperf.figures import attribution_file_name, attribution_groups, written_files
 from sfcperf.presentation import palette, scenario_name, units
 from sfcperf.report.attribution_table import Row, table_rows
 from sfcperf.results.store import RunStore
@@ -127,7 +127,7 @@ def _group(run: RunStore, label: str, direction: str, members: Sequence[Document
         height=ROW_HEIGHT * len(bars) + AXIS_HEIGHT,
         rows=tuple((_scenario(m), tuple(table_rows(m, fine))) for m in members),
         table_unit=fine.unit,
-        files=tuple(_files(run, attribution_file_name(label, direction))),
+        files=written_files(run, attribution_file_name(label, direction), "csv"),
         captured=any(f["captured"] for m in members for f in m["functions"]),
         remarks=tuple(_remarks(members)),
     )
@@ -229,12 +229,6 @@ def _extent(member: Document) -> float:
     end = member["end_to_end"]
     ends = [] if end is None else [end["mean_us"], end["ci_high_us"] or 0.0]
     return float(max([total, *last, *ends]))
-
-
-def _files(run: RunStore, name: str) -> Iterator[str]:
-    for ending in (*FORMATS, "csv"):
-        if (run.figures / f"{name}.{ending}").is_file():
-            yield f"figures/{name}.{ending}"
 
 
 def _remarks(members: Sequence[Document]) -> Iterator[tuple[str, str]]:

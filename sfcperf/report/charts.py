@@ -12,8 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import escape
 
-from sfcperf.figures import Plot, Point, Series, TrialIndex, fit_text, note
+from sfcperf.figures import (
+    Plot,
+    Point,
+    Series,
+    TrialIndex,
+    curve_names,
+    fit_text,
+    note,
+    steps,
+    thinned,
+)
 from sfcperf.presentation import (
+    Chart,
     level_text,
     palette,
     scenario_name,
@@ -21,37 +32,49 @@ from sfcperf.presentation import (
     trial_anchor,
     units,
 )
-from sfcperf.report.chart_table import ChartTable, chart_table, distributions
 from sfcperf.results.records import Summary, TrialRecord
 
 if TYPE_CHECKING:
     from sfcperf.analysis.fits import LineFit
 
 
-@dataclass(frozen=True)
-class Chart:
-    """A chart and what stands around it."""
+_POINTS_PER_CURVE = 300
 
-    id: str
-    title: str
+
+@dataclass(frozen=True)
+class ChartTable:
+    """The points of a chart, in the unit of its axis."""
+
+    x_title: str
+    y_title: str
+    interval_title: str
+    centre: str
+    """`mean` or `median`."""
+    named: bool
+    """Whether series have names."""
+    rows: tuple[tuple[str, str, str, str, str, str], ...]
+    """Series, level, mean or median, interval, valid trials, remark."""
+
+
+@dataclass(frozen=True)
+class MetricChart(Chart):
+    """A metric of one run or of many, with what stands around its chart."""
+
     description: str
     """For those who cannot see it."""
-    note: str
-    trials_without_value: tuple[str, ...]
-    """They cannot be drawn: listed under the chart."""
-    missing: tuple[str, ...]
-    """Scenarios without any number, in words."""
-    fits: tuple[tuple[str, ...], ...]
-    """Fitted lines: series, slope, intercept, quality, trials."""
-    runs_without: tuple[str, ...]
-    """Of many runs, those that did not measure this."""
     primary: bool
-    files: tuple[str, ...]
-    """Figure files, relative to the report."""
     table: ChartTable
     """The means as a table: for those who cannot see the chart."""
-    data: Mapping[str, Any]
-    """What the browser draws."""
+    missing: tuple[str, ...]
+    """Scenarios without any number, in words."""
+    trials_without_value: tuple[str, ...] = ()
+    """They cannot be drawn: listed under the chart."""
+    fits: tuple[tuple[str, ...], ...] = ()
+    """Fitted lines: series, slope, intercept, quality, trials."""
+    files: tuple[str, ...] = ()
+    """Figure files, relative to the report."""
+    runs_without: tuple[str, ...] = ()
+    """Of many runs, those that did not measure this."""
 
 
 def trial_link(record: TrialRecord) -> str:
@@ -66,7 +89,7 @@ def chart(
     fits: Mapping[str, LineFit] | None = None,
     files: Sequence[str] = (),
     link: Callable[[TrialRecord], str] = trial_link,
-) -> Chart:
+) -> MetricChart:
     """A figure as an interactive chart. The plot was resolved with `trials`, the index of all
     trials; `fits`: name of a series -> its line; `link`: where a trial's point leads."""
     spec, fits = plot.spec, fits or {}
@@ -76,7 +99,7 @@ def chart(
         "xLabel": spec.x_label,
         "yLabel": spec.y_label,
         "ticks": [{"at": plot.position(v), "text": level_text(v)} for v in plot.levels],
-        "series": distributions(plot)
+        "series": _distributions(plot)
         if spec.kind == "ecdf"
         else [
             _series(plot, series, index, fits.get(series.name), link)
@@ -84,20 +107,19 @@ def chart(
         ],
         "joined": not fits and spec.kind != "box",
     }
-    return Chart(
+    return MetricChart(
         identity,
         spec.title,
+        note(plot, (), printed=False),
+        data,
         f"{spec.y_label} against {spec.x_label}, {len(plot.series)} series, "
         f"{len(of_probe)} trials.",
-        note(plot, (), printed=False),
-        tuple(record.trial_id for record, means in of_probe if spec.metric not in means),
-        tuple(scenario_name(point.scenario) for point in plot.points if point.state == "missing"),
-        tuple(_fit_row(plot, name, fit) for name, fit in fits.items()),
-        (),
         any(row.primary for row in plot.summaries),
+        _table(plot),
+        tuple(scenario_name(point.scenario) for point in plot.points if point.state == "missing"),
+        tuple(record.trial_id for record, means in of_probe if spec.metric not in means),
+        tuple(_fit_row(plot, name, fit) for name, fit in fits.items()),
         tuple(files),
-        chart_table(plot),
-        data,
     )
 
 
@@ -190,3 +212,42 @@ def _fit_row(plot: Plot, name: str, fit: LineFit) -> tuple[str, ...]:
         fit_text(fit),
         str(fit.n),
     )
+
+
+def _table(plot: Plot) -> ChartTable:
+    """A row per point, in the order of the legend and the x axis."""
+    levels = sorted({f"{100 * row.confidence:g} %" for row in plot.summaries})
+    return ChartTable(
+        plot.spec.x_label,
+        plot.spec.y_label,
+        f"{' / '.join(levels)} CI".lstrip(),
+        plot.centre,
+        any(series.name for series in plot.series),
+        tuple(_table_row(plot, s.name, point) for s in plot.series for point in s.points),
+    )
+
+
+def _distributions(plot: Plot) -> list[dict[str, Any]]:
+    """A curve per scenario, over all samples of its valid trials, thinned evenly by rank."""
+    curves = []
+    for index, (name, point) in enumerate(zip(curve_names(plot), plot.points, strict=True)):
+        samples = [
+            value * plot.spec.y_scale
+            for trial in point.valid_trials
+            for value in trial.samples(plot.spec.metric)
+        ]
+        x, y = steps(thinned(samples, _POINTS_PER_CURVE))
+        style = palette.style(index).plotly()
+        curves.append({"name": str(escape(name)), "style": style, "x": x, "y": y})
+    return curves
+
+
+def _table_row(plot: Plot, name: str, point: Point) -> tuple[str, str, str, str, str, str]:
+    row, scale = point.summary, units.Scale(plot.spec.y_scale, "")
+    level = level_text(point.level)
+    if row is None or row.mean is None:
+        return name, level, "–", "–", "0", "no valid trial"
+    remark = "" if point.state == "trusted" else "some trials excluded"
+    found = plot.estimate(row)
+    value = scale.number(found.value, found.half_width)
+    return name, level, value, scale.interval(found.low, found.high), str(row.n), remark

@@ -23,7 +23,7 @@ from sfcperf.figures import (
     side_by_side,
 )
 from sfcperf.presentation import level_text, relative_link, render, shortened, trial_anchor
-from sfcperf.report.charts import Chart, chart
+from sfcperf.report.charts import MetricChart, chart
 from sfcperf.report.run_facts import run_facts
 from sfcperf.report.verdict import Verdict, verdict_of
 from sfcperf.results.files import replace_file
@@ -66,7 +66,7 @@ def write_report(runs: Sequence[RunData], target: Path) -> None:
     page = render(
         "sfcperf.report",
         "runs.html.j2",
-        {chart.id: chart.data for chart in [*primary, *others]},
+        [*primary, *others],
         runs=[_row(number, run, target.parent) for number, run in enumerate(runs)],
         primary=primary,
         others=others,
@@ -115,7 +115,7 @@ def _row(number: int, run: RunData, folder: Path) -> RunRow:
 
 def _charts(
     runs: Sequence[RunData], results: Results, folder: Path
-) -> tuple[list[Chart], list[Chart]]:
+) -> tuple[list[MetricChart], list[MetricChart]]:
     """Charts of primary metrics (the workflow's figures first), and the others."""
     index = TrialIndex(results.trials)
     chosen = chosen_figures(runs, results, FigureRequest())

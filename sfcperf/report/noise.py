@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sfcperf.presentation import palette, trial_anchor, units
+from sfcperf.presentation import Chart, palette, trial_anchor, units
 from sfcperf.results.noise_gate import GATE_REASON, Reading, account_text, is_outside, outside
 from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.model import NoiseGate
@@ -40,16 +40,6 @@ _WATCHED = (
 
 
 @dataclass(frozen=True)
-class NoiseChart:
-    """One kind of evidence over the time of the run."""
-
-    id: str
-    title: str
-    note: str
-    data: dict[str, Any]
-
-
-@dataclass(frozen=True)
 class OutsideTrial:
     """A trial outside the gate."""
 
@@ -66,7 +56,8 @@ class NoiseSection:
     lead: tuple[str, ...]
     """Sentences."""
     trials: tuple[OutsideTrial, ...]
-    charts: tuple[NoiseChart, ...]
+    charts: tuple[Chart, ...]
+    """Each kind of evidence over the time of the run."""
     constant: tuple[str, ...]
     """Sentences about what never changed, or could not be observed."""
 
@@ -83,7 +74,7 @@ def noise_section(
         _seconds(at) for at in [*(r.started_at for r in watched), *(r.started_at for r in readings)]
     )
     found = [_chart(watched, start, limits, *what) for what in _WATCHED]
-    charts = [chart for chart in found if isinstance(chart, NoiseChart)]
+    charts = [chart for chart in found if isinstance(chart, Chart)]
     words = [text for text in found if isinstance(text, str)]
     if any(reading.value is not None for reading in readings):
         charts.append(_sentinel(readings, start))
@@ -155,7 +146,7 @@ def _chart(
     unit: str,
     meaning: str,
     limit_name: str,
-) -> NoiseChart | str:
+) -> Chart | str:
     """A chart, or a sentence for what was not observed or never changed."""
     seen = [record for record in watched if isinstance(record.noise.get(key), int | float)]
     if not seen:
@@ -175,10 +166,10 @@ def _chart(
         ends = [_seconds(seen[0].started_at) - start, _seconds(seen[-1].ended_at) - start]
         series.append(_line("limit", ends, [limit, limit], 6))
     note = f"{meaning} {len(seen)} trials."
-    return NoiseChart(f"noise-{key}", title, note, _data(f"{title} [{unit}]", series))
+    return Chart(f"noise-{key}", title, note, _data(f"{title} [{unit}]", series))
 
 
-def _sentinel(readings: Sequence[Reading], start: float) -> NoiseChart:
+def _sentinel(readings: Sequence[Reading], start: float) -> Chart:
     measured = [reading for reading in readings if reading.value is not None]
     first = measured[0]
     series = []
@@ -196,7 +187,7 @@ def _sentinel(readings: Sequence[Reading], start: float) -> NoiseChart:
     note = f"{len(measured)} measurements of a chain without functions."
     if lost:
         note += f" {lost} more failed."
-    return NoiseChart("noise-sentinel", title, note, _data(f"{title} [{first.unit}]", series))
+    return Chart("noise-sentinel", title, note, _data(f"{title} [{first.unit}]", series))
 
 
 def _data(y_label: str, series: list[dict[str, Any]]) -> dict[str, Any]:

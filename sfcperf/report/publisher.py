@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from sfcperf.figures import (
     FORMATS,
     FigureLayout,
+    Plot,
     ResolvedFigure,
     RunData,
     TrialIndex,
@@ -21,11 +22,12 @@ from sfcperf.figures import (
     resolve_figures,
     write_attribution,
     write_figure,
+    written_files,
 )
-from sfcperf.presentation import render
+from sfcperf.presentation import Chart, render
 from sfcperf.report import chain_drawing, result_tables, run_facts, telemetry_analyses, trial_tables
 from sfcperf.report.attribution import attribution_section
-from sfcperf.report.charts import Chart, chart
+from sfcperf.report.charts import MetricChart, chart
 from sfcperf.report.noise import noise_section
 from sfcperf.report.telemetry_charts import telemetry_charts
 from sfcperf.report.verdict import verdict_of
@@ -95,9 +97,9 @@ class ReportPublisher(Publisher):
 class _Charts:
     """Charts in the order of the page."""
 
-    figures: list[Chart]
-    primary: list[Chart]
-    others: list[Chart]
+    figures: list[MetricChart]
+    primary: list[MetricChart]
+    others: list[MetricChart]
 
 
 def _page(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) -> str:
@@ -106,9 +108,9 @@ def _page(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) ->
     charts = _charts(run, figures, index)
     telemetry = telemetry_charts(store.telemetry_path)
     noise = noise_section(manifest, trials, store.readings())
-    drawn = {c.id: c.data for c in (*charts.figures, *charts.primary, *charts.others)}
-    drawn |= {chart.id: chart.data for chart in telemetry if not chart.constant}
-    drawn |= {chart.id: chart.data for chart in noise.charts} if noise is not None else {}
+    drawn: list[Chart] = [*charts.figures, *charts.primary, *charts.others]
+    drawn += [chart for chart in telemetry if not chart.constant]
+    drawn += noise.charts if noise is not None else ()
     return render(
         "sfcperf.report",
         "report.html.j2",
@@ -142,8 +144,11 @@ def _page(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) ->
 
 
 def _charts(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) -> _Charts:
+    def files(plot: Plot) -> tuple[str, ...]:
+        return written_files(run.store, plot.spec.name, "csv", "trials.csv")
+
     from_workflow = [
-        chart(f"figure-{number}", plot, index, fits, _figure_files(run.store, plot.spec.name))
+        chart(f"figure-{number}", plot, index, fits, files(plot))
         for number, (plot, fits) in enumerate(figures)
     ]
     covered = {(plot.spec.probe, plot.spec.metric) for plot, _ in figures}
@@ -154,8 +159,3 @@ def _charts(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) 
     ]
     primary = [chart for chart in others if chart.primary]
     return _Charts(from_workflow, primary, [chart for chart in others if not chart.primary])
-
-
-def _figure_files(run: RunStore, figure: str) -> list[str]:
-    names = [f"{figure}.{ending}" for ending in (*FORMATS, "csv", "trials.csv")]
-    return [f"figures/{name}" for name in names if (run.figures / name).is_file()]

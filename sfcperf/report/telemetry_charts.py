@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import escape
 
-from sfcperf.presentation import palette, scenario_name, trial_anchor, units
+from sfcperf.presentation import Chart, palette, scenario_name, trial_anchor, units
 from sfcperf.results.telemetry import MONITOR_COST
 
 if TYPE_CHECKING:
@@ -47,20 +47,16 @@ or one that was resumed, takes none."""
 
 
 @dataclass(frozen=True)
-class TelemetryChart:
+class TelemetryChart(Chart):
     """One metric over the time of the run, a line per source, and its means per scenario."""
 
-    id: str
-    title: str
     unit: str
-    note: str
     constant: bool
     """Whether every source kept one value: said in words, not drawn."""
     primary: bool
     """CPU, memory and losses are shown at once."""
     use: tuple[tuple[str, str, str, str, int], ...]
     """Scenario, source, mean, largest, number of observations."""
-    data: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -215,12 +211,12 @@ def _chart(
     return TelemetryChart(
         identity,
         title,
-        scale.unit,
         _note(metric, sum(map(len, lines)), len(shown), scale),
+        data,
+        scale.unit,
         metric.constant,
         metric.primary,
         _use_rows(metric, scale),
-        data,
     )
 
 

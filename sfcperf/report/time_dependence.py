@@ -48,11 +48,13 @@ def _significant(rows: Sequence[Summary], p_of: Callable[[Summary], float | None
     nothing to be found it finds something as seldom as Bonferroni; but the smallest p-value that a
     permutation test can give does not hide all rows of a large run, as it would from Bonferroni.
     """
-    tested = [(p, row) for row in rows if (p := p_of(row)) is not None]
-    ordered = sorted(p for p, _ in tested)
-    bounds = (ALPHA * rank / len(ordered) for rank in range(1, len(ordered) + 1))
-    passed = [p for p, bound in zip(ordered, bounds, strict=True) if p <= bound]
-    return [row for p, row in tested if passed and p <= passed[-1]]
+    from scipy.stats import false_discovery_control
+
+    tested = [(row, p) for row in rows if (p := p_of(row)) is not None]
+    if not tested:
+        return []
+    corrected = false_discovery_control([p for _, p in tested])
+    return [row for (row, _), p in zip(tested, corrected, strict=True) if p <= ALPHA]
 
 
 def _exceeds(row: Summary) -> bool:
