@@ -6,7 +6,7 @@ Pauses can be cancelled (sfcperf.waiting).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from sfcperf import waiting
 
@@ -51,7 +51,6 @@ def call(
     timeout_s: float,
     first_s: float,
     longest_s: float,
-    before_pause: Callable[[RetryCallState], Any] | None = None,
 ) -> T:
     """What `action` gives; after an error that `passes`, it is tried again for timeout_s.
 
@@ -71,7 +70,6 @@ def call(
         stop=tenacity.stop_after_delay(timeout_s),
         wait=pause_s,
         sleep=waiting.sleep,
-        before_sleep=before_pause,
         reraise=True,
     )
     return retrying(action)

@@ -90,13 +90,7 @@ def explaining(target: Target) -> Iterator[None]:
         ) from error
 
 
-def patiently(
-    target: Target,
-    patience_s: float,
-    step: Callable[[], T],
-    *,
-    before_pause: Callable[[Any], None] | None = None,
-) -> T:
+def patiently(target: Target, patience_s: float, step: Callable[[], T]) -> T:
     """What `step` gives, tried again for `patience_s` while the server is away.
 
     `step` must bear being repeated. Raises ServerAway, EnvironmentLacks.
@@ -112,7 +106,6 @@ def patiently(
         timeout_s=patience_s,
         first_s=_FIRST_PAUSE_S,
         longest_s=_LONGEST_PAUSE_S,
-        before_pause=before_pause,
     )
 
 

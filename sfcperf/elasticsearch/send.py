@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 
 from sfcperf import waiting
@@ -105,28 +105,24 @@ class Sender:
 
     def _chunk(self, chunk: Sequence[Document], look_up: bool) -> None:
         """One request, until all of its documents are there; any that get there renew patience."""
-        refresh = False
+        attempts = count()
 
         def attempt() -> None:
             nonlocal chunk
-            chunk = self._attempt(chunk, look_up, refresh=refresh)
+            again = next(attempts) > 0
+            self._count(repeated=int(again))
+            # What the server did with an earlier request is not known.
+            chunk = self._attempt(chunk, look_up or again, refresh=again)
             if chunk:
                 raise ServerAway("the server is too busy", where=self.target.name)
-
-        def before_pause(_: object) -> None:
-            # What the server did with the request is not known.
-            nonlocal look_up, refresh
-            look_up = refresh = True
-            self._count(repeated=1)
 
         while chunk:
             missing = len(chunk)
             try:
-                patiently(self.target, self.patience_s, attempt, before_pause=before_pause)
+                patiently(self.target, self.patience_s, attempt)
             except ServerAway:
                 if len(chunk) == missing:
                     raise
-                before_pause(None)
 
     def _attempt(
         self, chunk: Sequence[Document], look_up: bool, *, refresh: bool
