@@ -8,9 +8,9 @@ import signal
 from pathlib import Path
 from typing import Any, ClassVar
 
+from sfcperf import retry
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Host, Process
-from sfcperf.hosts.patience import Patience
 from sfcperf.vnfs.base import RunningFunction
 
 START_TIMEOUT_S = 30.0
@@ -37,16 +37,15 @@ class StatsProcess(RunningFunction):
 
     def wait_ready(self) -> None:
         """Return when packets are forwarded. Raises DeploymentError when they never will be."""
-        patience = Patience(START_TIMEOUT_S, _POLL_S)
-        while self._event() is None:
-            if self._process.poll() is not None and self._event() is None:
-                break
-            if patience.over:
-                raise DeploymentError(
-                    f"{self._name}: {self.binary} is not ready after {START_TIMEOUT_S:g} s",
-                    where=self._host.name,
-                )
-            patience.pause()
+
+        def decided() -> bool:
+            return self._process.poll() is not None or self._event() is not None
+
+        if not retry.until(decided, timeout_s=START_TIMEOUT_S, period_s=_POLL_S):
+            raise DeploymentError(
+                f"{self._name}: {self.binary} is not ready after {START_TIMEOUT_S:g} s",
+                where=self._host.name,
+            )
         if (problem := self.problem()) is not None:
             raise DeploymentError(
                 f"{self._name}: {problem}",
@@ -77,17 +76,20 @@ class StatsProcess(RunningFunction):
         """
         before = self._counted()
         self._process.send_signal(signal.SIGUSR1)
-        patience = Patience(COUNTERS_TIMEOUT_S, _COUNTERS_POLL_S)
-        while True:
+        event = None
+
+        def decided() -> bool:
+            nonlocal event
             ended = self._process.poll() is not None
             event = self._counted()
-            if event is not None and (ended or before is None or event != before):
-                return event
-            if ended or patience.over:
-                raise MeasurementError(
-                    f"the counters of {self.binary} cannot be read", where=str(self._stats)
-                )
-            patience.pause()
+            return ended or event not in (None, before)
+
+        decision = retry.until(decided, timeout_s=COUNTERS_TIMEOUT_S, period_s=_COUNTERS_POLL_S)
+        if event is None or not decision:
+            raise MeasurementError(
+                f"the counters of {self.binary} cannot be read", where=str(self._stats)
+            )
+        return event
 
     def _counted(self) -> dict[str, Any] | None:
         event = self._event()

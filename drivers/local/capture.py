@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfcperf import waiting
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.namespace import NETNS_FOLDER
 from sfcperf.hosts.process import inside
@@ -69,12 +70,10 @@ class Capture:
 
     def collect(self, done: Callable[[], bool], timeout_s: float) -> None:
         """Receive until `done` returns True or the time is over."""
-        poll = select.poll()
-        for file in self._sockets:
-            poll.register(file, select.POLLIN)
+        events = dict.fromkeys(self._sockets, select.POLLIN)
         end = time.monotonic() + timeout_s
         while not done() and (left := end - time.monotonic()) > 0:
-            for file, _ in poll.poll(left * 1000):
+            for file in waiting.poll(events, left):
                 self._drain(*self._sockets[file])
         # What crossed earlier interfaces while the last one was read waits in their sockets.
         for name, sock in self._sockets.values():

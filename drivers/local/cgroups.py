@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfcperf import waiting
 from sfcperf.drivers.local.mountinfo import CgroupMount, cgroup_mounts, own_groups
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 from sfcperf.hosts.procfs import stat_lines
@@ -245,7 +246,7 @@ def remove(folder: Path) -> bool:
                 raise DeploymentError(
                     f"the control group cannot be removed: {error.strerror}", where=str(folder)
                 ) from error
-            time.sleep(0.005)
+            waiting.sleep(0.005)
         else:
             return True
 

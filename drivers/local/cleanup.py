@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from sfcperf import waiting
 from sfcperf.drivers.base import Resource
 from sfcperf.drivers.local import cgroups, network
 from sfcperf.errors import DeploymentError
@@ -81,7 +82,7 @@ def kill(namespaces: Sequence[str], groups: Sequence[Path]) -> list[int]:
                     signal.pidfd_send_signal(held[pid], signal.SIGKILL)
                 if pid not in killed:
                     killed.append(pid)
-        time.sleep(0.002)
+        waiting.sleep(0.002)
     return killed
 
 

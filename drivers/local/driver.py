@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sfcperf.drivers.base import Driver, DriverContext, Resource
-from sfcperf.drivers.local import cgroups, cleanup, network, openvswitch, traversal, validation
+from sfcperf.drivers.local import cgroups, cleanup, openvswitch, traversal, validation
 from sfcperf.drivers.local.cpus import CpuAssignment, machine_cpus
 from sfcperf.drivers.local.layout import (
     GPE_OVERHEAD,
@@ -59,7 +59,6 @@ class LocalDriver(Driver):
 
     def __init__(self, context: DriverContext) -> None:
         super().__init__(context)
-        network.load()
         self._built: dict[str, ScenarioDeployment] = {}
         """By id of the deployment."""
         self._deployed = 0

@@ -18,14 +18,6 @@ MAX_RATE_BPS = (2**32 - 1) * 8
 """Limit of tbf over netlink: bytes per second in 32 bits."""
 
 
-def load() -> None:
-    """Import pyroute2 now: a signal that interrupts an import leaves an incomplete module behind,
-    with which nothing can be removed any more."""
-    import pyroute2
-    import pyroute2.ethtool
-    import pyroute2.netns  # noqa: F401
-
-
 @contextmanager
 def netlink_errors(doing: str) -> Iterator[None]:
     """Turn errors of the kernel into a DeploymentError that names the operation."""
@@ -40,8 +32,8 @@ def netlink_errors(doing: str) -> Iterator[None]:
 def add_namespaces(names: Sequence[str]) -> None:
     """Named network namespaces with loopback up and IPv6 off. Raises DeploymentError.
 
-    Uses `ip`, because pyroute2 forks, and a signal in the forked child would unwind this program's
-    stack a second time. IPv6 is off because its neighbour discovery would add packets.
+    Uses `ip`, because pyroute2 forks this process with all its threads. IPv6 is off because its
+    neighbour discovery would add packets.
     """
     commands = "".join(f"netns add {name}\n" for name in names)
     try:

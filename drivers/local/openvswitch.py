@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 import shutil
 import socket
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfcperf import retry
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Host, Process
 
@@ -100,11 +100,12 @@ class OpenVSwitch:
     def await_routes(self, prefixes: Sequence[str]) -> None:
         """Wait until the switch knows the kernel's routes to these: it learns them asynchronously,
         and drops packets for tunnels until then. Raises DeploymentError."""
-        end = time.monotonic() + START_TIMEOUT_S
-        while not all(prefix in self._appctl("ovs/route/show") for prefix in prefixes):
-            if time.monotonic() > end:
-                raise DeploymentError(f"Open vSwitch does not see the routes to {prefixes}")
-            time.sleep(0.005)
+
+        def known() -> bool:
+            return all(prefix in self._appctl("ovs/route/show") for prefix in prefixes)
+
+        if not retry.until(known, timeout_s=START_TIMEOUT_S, period_s=0.005):
+            raise DeploymentError(f"Open vSwitch does not see the routes to {prefixes}")
 
     def packets_by_path(self, bridge: str) -> dict[tuple[int, int], int]:
         """(SPI, SI) -> packets that the bridge has looked up with them."""
@@ -137,15 +138,15 @@ class OpenVSwitch:
         self._processes[daemon] = self._host.spawn(argv, stdout=console, stderr=console)
 
     def _await(self, address: Path) -> None:
-        end = time.monotonic() + START_TIMEOUT_S
-        while not _accepts(address):
-            problem = self.problem()
-            if problem is not None or time.monotonic() > end:
-                raise DeploymentError(
-                    f"Open vSwitch does not start: {problem or f'no {address.name}'}",
-                    hint="`sfcperf doctor` checks what it needs",
-                )
-            time.sleep(0.002)
+        def decided() -> bool:
+            return self.problem() is not None or _accepts(address)
+
+        retry.until(decided, timeout_s=START_TIMEOUT_S, period_s=0.002)
+        if not _accepts(address):
+            raise DeploymentError(
+                f"Open vSwitch does not start: {self.problem() or f'no {address.name}'}",
+                hint="`sfcperf doctor` checks what it needs",
+            )
 
     def _check_ports(self, interfaces: Sequence[Interface]) -> None:
         listing = self._vsctl(

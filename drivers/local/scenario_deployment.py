@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sfcperf import waiting
 from sfcperf.drivers.base import DriverContext, Resource
 from sfcperf.drivers.local import network
 from sfcperf.drivers.local.cgroups import Cgroup, Hierarchies
@@ -280,8 +282,9 @@ class ScenarioDeployment:
 def _in_parallel(action: Callable[[T], None], items: Iterable[T]) -> None:
     """Call `action` for several items in parallel; raises the first error after all have ended."""
     with ThreadPoolExecutor(WORKERS) as pool:
-        for done in [pool.submit(action, item) for item in items]:
-            done.result()
+        jobs = [pool.submit(copy_context().run, action, item) for item in items]
+        for job in waiting.as_completed(jobs):
+            job.result()
 
 
 def default_burst(rate_bps: int) -> int:

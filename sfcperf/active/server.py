@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from sfcperf import retry
 from sfcperf.active.base import Probe
 from sfcperf.active.tool_run import last_lines
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host, Process
-from sfcperf.hosts.patience import Patience
 from sfcperf.hosts.procfs import tcp_listening_ports
 
 _POLL_S = 0.01
@@ -60,20 +60,21 @@ def start_server(
 def _await_listening(
     host: Host, process: Process, port: int, timeout_s: float, stderr: Path
 ) -> None:
-    patience = Patience(timeout_s, _POLL_S)
-    while port not in _listening(host):
+    def listens() -> bool:
+        if port in _listening(host):
+            return True
         status = process.poll()
         if status is not None:
             said = last_lines(stderr.read_text(errors="replace")) or "nothing on stderr"
             raise MeasurementError(
                 f"{process.argv[0]} on {host.name} ended with {status} instead of serving: {said}"
             )
-        if patience.over:
-            raise MeasurementError(
-                f"{process.argv[0]} on {host.name} does not listen on port {port} "
-                f"after {timeout_s:g} s"
-            )
-        patience.pause()
+        return False
+
+    if not retry.until(listens, timeout_s=timeout_s, period_s=_POLL_S):
+        raise MeasurementError(
+            f"{process.argv[0]} on {host.name} does not listen on port {port} after {timeout_s:g} s"
+        )
 
 
 def _listening(host: Host) -> frozenset[int]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfcperf import waiting
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host, Process
 from sfcperf.hosts.procfs import process_cpu_s
@@ -82,7 +83,7 @@ def _cpu_ratio_until_the_end(host: Host, process: Process, deadline: float) -> f
     ratio = None
     pause_s = _METER_PERIOD_S
     while process.poll() is None and time.monotonic() < deadline:
-        time.sleep(pause_s)
+        waiting.sleep(pause_s)
         asked = time.monotonic()
         try:
             cpu_s = process_cpu_s(host.read_text(f"/proc/{process.pid}/stat"))

@@ -1,14 +1,9 @@
-"""Interrupts: SIGINT, SIGTERM and SIGHUP end a run in order.
+"""Interrupts: SIGINT, SIGTERM and SIGHUP end a run in order (docs/decisions/0014).
 
-A signal raises `Interrupted` only where waiting is long and cutting it short is safe (`allowed`:
-deploying, proving, measuring, publishing). Everywhere else - keeping records, tearing down - it is
-noted and takes effect at the next `allowed` or `check`. It is raised once: a second Ctrl-C cannot
-cut the tear-down short.
-
-A thread that is in another network namespace for a moment (sfcperf.hosts) must come home first, or
-the tear-down would happen there: the exception could fall between two steps of coming home. So
-must one that has forked and does not know the pid yet (sfcperf.hosts.undivided), and one in a
-finalizer, where Python would drop the exception.
+A handler only notes the signal and wakes whoever waits (sfcperf.waiting). `Interrupted` is raised
+by waits where cutting them short is safe (`allowed`: deploying, proving, measuring); elsewhere -
+keeping records, tearing down - the signal takes effect at the next `allowed` or `check`. It is
+raised once: a second Ctrl-C cannot cut the tear-down short.
 """
 
 from __future__ import annotations
@@ -16,15 +11,13 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from pathlib import Path
-from types import FrameType, TracebackType
-from typing import Any
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from types import FrameType
 
-from sfcperf.hosts.undivided import is_undivided
+from sfcperf import waiting
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-AGAIN_S = 0.005
-"""How soon to look again whether it can be raised."""
 
 
 class Interrupted(BaseException):
@@ -34,103 +27,59 @@ class Interrupted(BaseException):
     """
 
 
-class Interrupts:
+class Interrupts(ExitStack):
     """Context manager: the signals are ours inside."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.requested: str | None = None
         """Name of the first signal, None as long as none came."""
-        self.allowed = _Allowed(self)
-        self._raised = False
-        self._home = _network()
-        self._previous: dict[signal.Signals, Any] = {}
+        self._cancellation = waiting.Cancellation(self._error)
+        self._raises = False
 
     def __enter__(self) -> Interrupts:
         # Handlers belong to the main thread; elsewhere the owner of the thread decides.
         if threading.current_thread() is threading.main_thread():
+            self.enter_context(waiting.woken_by_signals())
             for number in SIGNALS:
                 # Ignored from the start (nohup, a shell's background job): it stays ignored.
                 if signal.getsignal(number) is not signal.SIG_IGN:
-                    self._previous[number] = signal.signal(number, self._handle)
-            self._previous[signal.SIGALRM] = signal.signal(signal.SIGALRM, self._look_again)
+                    self.callback(signal.signal, number, signal.signal(number, self._handle))
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._previous:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-        for number, handler in self._previous.items():
-            signal.signal(number, handler)
+    @property
+    def allowed(self) -> AbstractContextManager[None]:
+        """`with interrupts.allowed:` a signal ends a wait, or takes effect at the block's end."""
+        return waiting.cancelled_by(self._cancellation)
+
+    @contextmanager
+    def allowed_anywhere(self) -> Iterator[None]:
+        """Inside, a signal raises wherever it comes, as Ctrl-C does in any Python program.
+
+        For long computations that own nothing and can be repeated: what they wait for is a CPU.
+        """
+        self.check()
+        self._raises = True
+        try:
+            yield
+        finally:
+            self._raises = False
+        self.check()
 
     def check(self) -> None:
         """Raise Interrupted if a signal came in the meantime."""
         if self.requested is not None:
-            self._raised = True
-            raise Interrupted(self.requested)
+            raise self._error()
 
-    def _handle(self, number: int, frame: FrameType | None) -> None:
+    def _error(self) -> Interrupted:
+        return Interrupted(self.requested)
+
+    def _handle(self, number: int, _frame: FrameType | None) -> None:
         if self.requested is not None:
-            _say("sfcperf: already stopping; what was built is being removed\n")
+            with suppress(OSError):
+                os.write(2, b"sfcperf: already stopping; what was built is being removed\n")
             return
         self.requested = signal.Signals(number).name
-        self._look_again(number, frame)
-
-    def _look_again(self, number: int, frame: FrameType | None) -> None:
-        """Raise if it is allowed here; nothing of this thread runs between look and raise."""
-        if self.allowed.depth > 0 and not self._raised:
-            if is_undivided() or _in_finalizer(frame) or _network() != self._home:
-                signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
-                return
-            self.check()
-
-
-class _Allowed:
-    """`with interrupts.allowed:` a signal takes effect at once."""
-
-    def __init__(self, interrupts: Interrupts) -> None:
-        self._interrupts = interrupts
-        self.depth = 0
-
-    def __enter__(self) -> None:
-        self.depth += 1
-        try:
-            self._interrupts.check()
-        except Interrupted:
-            self.depth -= 1
-            raise
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.depth -= 1
-
-
-def _in_finalizer(frame: FrameType | None) -> bool:
-    while frame is not None:
-        if frame.f_code.co_name == "__del__":
-            return True
-        frame = frame.f_back
-    return False
-
-
-def _network() -> str | None:
-    """The network namespace of this thread; None where the system has none to show."""
-    try:
-        return str(Path("/proc/thread-self/ns/net").readlink())
-    except OSError:
-        return None
-
-
-def _say(text: str) -> None:
-    """Plain write: this runs inside a signal handler, in the middle of anything."""
-    try:
-        os.write(2, text.encode())
-    except OSError:
-        return
+        self._cancellation.set()
+        if self._raises:
+            raise self._error()

@@ -15,6 +15,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
+from sfcperf import waiting
 from sfcperf.control.concurrent_runs import other_runs
 from sfcperf.control.noise_proc import (
     CpuTimes,
@@ -140,7 +141,7 @@ class TrialNoise:
                 return None
             # This process is running itself.
             samples.append(max(0, runnable - max(1, self._machine.running_tasks(own))))
-            time.sleep(QUIET_INTERVAL_S)
+            waiting.sleep(QUIET_INTERVAL_S)
         return fmean(samples) / max(1, len(self._machine.cpu_times()))
 
     def _snapshot(self) -> _Snapshot:

@@ -6,11 +6,11 @@ trials is trusted when the readings before and after it are good.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
 
+from sfcperf import waiting
 from sfcperf.control.attempt import attempt
 from sfcperf.control.chain_deployment import ChainDeployment
 from sfcperf.control.context import RunContext
@@ -137,7 +137,7 @@ class Sentinel:
 def settle(run: RunContext, seconds: float) -> None:
     """Wait until the machine may have calmed down; a signal ends the wait."""
     with run.phases("settling"), run.interrupts.allowed:
-        time.sleep(seconds)
+        waiting.sleep(seconds)
 
 
 def _describe(reading: Reading) -> str:

@@ -133,7 +133,7 @@ class Session:
         """Analyse; returns what failed."""
         self._drop_earlier_failures()
         self._enter("analysing")
-        with self.phases("analysing"), self.interrupts.allowed:
+        with self.phases("analysing"), self.interrupts.allowed_anywhere():
             # The summary shows stopping reasons and trial status, which are in run.json.
             self._finish("complete")
             not_made = publishing.analyse(self.store)
@@ -145,7 +145,7 @@ class Session:
     def _publish(self) -> list[str]:
         """Publish; returns what failed."""
         self._enter("publishing")
-        with self.phases("publishing"), self.interrupts.allowed:
+        with self.phases("publishing"), self.interrupts.allowed_anywhere():
             not_made = publishing.publish(self.store, self.workflow.publish)
             for problem in not_made:
                 self._problem(problem)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from sfcperf import retry
 from sfcperf.elasticsearch.secrets import API_KEY, PASSWORD, USER, credentials
 from sfcperf.elasticsearch.target import Target
 from sfcperf.errors import EnvironmentLacks, InputError
@@ -14,7 +15,11 @@ from sfcperf.errors import EnvironmentLacks, InputError
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
 
+T = TypeVar("T")
+
 REQUEST_TIMEOUT_S = 60.0
+_FIRST_PAUSE_S = 0.2
+_LONGEST_PAUSE_S = 10.0
 AWAY = frozenset({429, 502, 503, 504})
 """Statuses of a server, or of a proxy before it, that may be well again in a moment."""
 
@@ -85,14 +90,23 @@ def explaining(target: Target) -> Iterator[None]:
         ) from error
 
 
-def is_passing(error: BaseException) -> bool:
-    """Whether trying again may help: no connection, no answer, a server that is busy."""
-    from elastic_transport import TlsError
-    from elasticsearch import ApiError, TransportError
+def patiently(target: Target, patience_s: float, step: Callable[[], T]) -> T:
+    """What `step` gives, tried again for `patience_s` while the server is away.
 
-    if isinstance(error, ApiError):
-        return error.status_code in AWAY
-    return isinstance(error, TransportError) and not isinstance(error, TlsError)
+    `step` must bear being repeated. Raises ServerAway, EnvironmentLacks.
+    """
+
+    def explained() -> T:
+        with explaining(target):
+            return step()
+
+    return retry.call(
+        explained,
+        lambda error: isinstance(error, ServerAway),
+        timeout_s=patience_s,
+        first_s=_FIRST_PAUSE_S,
+        longest_s=_LONGEST_PAUSE_S,
+    )
 
 
 def _of_status(status: int, text: str, target: Target) -> EnvironmentLacks:

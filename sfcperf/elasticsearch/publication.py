@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from sfcperf.elasticsearch import inventory, templates
-from sfcperf.elasticsearch.connection import connect
+from sfcperf.elasticsearch.connection import connect, patiently
 from sfcperf.elasticsearch.documents import Documents
 from sfcperf.elasticsearch.mappings import STREAMS, Stream, data_stream
-from sfcperf.elasticsearch.patience import patiently
 from sfcperf.elasticsearch.send import Sender, Sent
 from sfcperf.elasticsearch.target import Target
 from sfcperf.errors import EnvironmentLacks

@@ -9,17 +9,17 @@ run are there already, and wherever an answer got lost and nobody knows what the
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 
-from sfcperf.elasticsearch.connection import AWAY, explaining, is_passing
+from sfcperf import waiting
+from sfcperf.elasticsearch.connection import AWAY, ServerAway, patiently
 from sfcperf.elasticsearch.documents import Document
-from sfcperf.elasticsearch.patience import pause_s
 from sfcperf.elasticsearch.target import Target
 from sfcperf.errors import EnvironmentLacks
 
@@ -62,7 +62,6 @@ class Sender:
     """How long one request is tried again before the server counts as away."""
     sent: Sent = field(default_factory=Sent)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _stop: threading.Event = field(default_factory=threading.Event)
 
     def send(
         self, documents: Iterable[Document], *, look_up: bool, progress: Callable[[int], None]
@@ -73,19 +72,24 @@ class Sender:
         documents that are safe by now. Raises ServerAway when a request had no success for
         `patience_s`, EnvironmentLacks when the server refuses a document.
         """
-        chunks = _chunks(documents)
-        with ThreadPoolExecutor(THREADS, thread_name_prefix="sfcperf-send") as pool:
+        given_up = waiting.Cancellation(
+            lambda: EnvironmentLacks("given up, since another request failed")
+        )
+        with (
+            ThreadPoolExecutor(THREADS, thread_name_prefix="sfcperf-send") as pool,
+            waiting.cancelled_by(given_up),
+        ):
             running: set[Future[None]] = set()
             try:
-                for chunk in chunks:
-                    running.add(pool.submit(self._chunk, chunk, look_up))
+                for chunk in _chunks(documents):
+                    running.add(pool.submit(copy_context().run, self._chunk, chunk, look_up))
                     if len(running) > THREADS:
                         running = self._settle(running, progress)
                 while running:
                     running = self._settle(running, progress)
             except BaseException:
                 # Those that wait for the next attempt give up at once.
-                self._stop.set()
+                given_up.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
         return self.sent
@@ -100,30 +104,25 @@ class Sender:
         return left
 
     def _chunk(self, chunk: Sequence[Document], look_up: bool) -> None:
-        """One request, until all of its documents are there."""
-        deadline = time.monotonic() + self.patience_s
-        attempt = 0
-        while chunk:
-            try:
-                with explaining(self.target):
-                    left = self._attempt(chunk, look_up, refresh=attempt > 0)
-            except EnvironmentLacks as error:
-                if not is_passing(error.__cause__ or error) or time.monotonic() > deadline:
-                    raise
-                left = list(chunk)
-            if len(left) < len(chunk):
-                deadline = time.monotonic() + self.patience_s
-            chunk = left
-            if chunk:
-                self._pause(attempt, deadline)
-                attempt += 1
-                # What the server did with the request is not known.
-                look_up = True
+        """One request, until all of its documents are there; any that get there renew patience."""
+        attempts = count()
 
-    def _pause(self, attempt: int, deadline: float) -> None:
-        self._count(repeated=1)
-        if self._stop.wait(max(0.0, min(pause_s(attempt), deadline - time.monotonic()))):
-            raise EnvironmentLacks("given up, since another request failed")
+        def attempt() -> None:
+            nonlocal chunk
+            again = next(attempts) > 0
+            self._count(repeated=int(again))
+            # What the server did with an earlier request is not known.
+            chunk = self._attempt(chunk, look_up or again, refresh=again)
+            if chunk:
+                raise ServerAway("the server is too busy", where=self.target.name)
+
+        while chunk:
+            missing = len(chunk)
+            try:
+                patiently(self.target, self.patience_s, attempt)
+            except ServerAway:
+                if len(chunk) == missing:
+                    raise
 
     def _attempt(
         self, chunk: Sequence[Document], look_up: bool, *, refresh: bool

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sfcperf.elasticsearch import inventory
-from sfcperf.elasticsearch.connection import connect
+from sfcperf.elasticsearch.connection import connect, patiently
 from sfcperf.elasticsearch.documents import Documents
 from sfcperf.elasticsearch.mappings import STREAMS, Stream, data_stream
-from sfcperf.elasticsearch.patience import patiently
 from sfcperf.elasticsearch.target import Target
 from sfcperf.results.store import RunStore
 

@@ -8,16 +8,18 @@ import select
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from sfcperf import waiting
 from sfcperf.environment.tools import search_path
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Completed, Process
-from sfcperf.hosts.undivided import undivided
 
 STDERR_LINES_SHOWN = 5
+_READ_BYTES = 1 << 16
 
 
 class LocalProcess(Process):
@@ -38,10 +40,9 @@ class LocalProcess(Process):
 
     def wait(self, timeout_s: float) -> int:
         """Wait for the end; raises MeasurementError after timeout_s."""
-        try:
-            return self._popen.wait(timeout_s)
-        except subprocess.TimeoutExpired as error:
-            raise MeasurementError(f"{self.argv[0]} still runs after {timeout_s:g} s") from error
+        if not has_ended(self._popen, timeout_s):
+            raise MeasurementError(f"{self.argv[0]} still runs after {timeout_s:g} s")
+        return self._popen.wait()
 
     def send_signal(self, number: int) -> None:
         """Send a signal; Popen sends none to a process that has ended."""
@@ -49,13 +50,22 @@ class LocalProcess(Process):
 
     def stop(self, grace_s: float = 2.0) -> int:
         """SIGTERM, SIGKILL after grace_s."""
-        if self._popen.poll() is None:
-            self._popen.send_signal(signal.SIGTERM)
-            try:
-                return self._popen.wait(grace_s)
-            except subprocess.TimeoutExpired:
+        self._popen.send_signal(signal.SIGTERM)
+        with waiting.shielded():
+            if not has_ended(self._popen, grace_s):
                 self._popen.kill()
         return self._popen.wait()
+
+
+def has_ended(popen: subprocess.Popen[bytes], timeout_s: float | None = None) -> bool:
+    """Wait for the end of a process of ours; False when it still runs after timeout_s."""
+    if popen.poll() is not None:
+        return True
+    file = os.pidfd_open(popen.pid)
+    try:
+        return bool(waiting.poll({file: select.POLLIN}, timeout_s))
+    finally:
+        os.close(file)
 
 
 def start(
@@ -72,7 +82,7 @@ def start(
     `cgroups` are `cgroup.procs` files: the command is in them before it executes, so that neither
     its memory nor its threads' CPU affinity ever live outside. `stdin` is DEVNULL or PIPE.
     """
-    with undivided(), ExitStack() as opened:
+    with ExitStack() as opened:
         out, err = (_output(target, argv[0], opened) for target in (stdout, stderr))
         try:
             if cgroups:
@@ -109,32 +119,63 @@ def run(
     cgroups: Sequence[Path] = (),
 ) -> Completed:
     """Run a command to its end; errors as in `Host.run`."""
-    with ExitStack() as step:
-        step.enter_context(undivided())
-        popen = start(
-            argv,
-            namespace=namespace,
-            cgroups=cgroups,
-            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        with popen:
-            try:
-                step.close()
-                out, err = popen.communicate(stdin, timeout=timeout_s)
-            except subprocess.TimeoutExpired as error:
-                raise MeasurementError(f"{argv[0]} was ended after {timeout_s:g} s") from error
-            finally:
-                if popen.returncode is None:
-                    # Also when a signal interrupts the wait: nothing of ours is left running. It
-                    # may have interrupted it just when the end was seen, and not yet noted.
-                    with suppress(ProcessLookupError):
-                        os.killpg(popen.pid, signal.SIGKILL)
+    with start(
+        argv,
+        namespace=namespace,
+        cgroups=cgroups,
+        stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as popen:
+        try:
+            out, err = _communicate(popen, stdin or b"", timeout_s)
+            popen.wait()
+        except TimeoutError as error:
+            raise MeasurementError(f"{argv[0]} was ended after {timeout_s:g} s") from error
+        finally:
+            if popen.returncode is None:
+                # Nothing of ours is left running.
+                os.killpg(popen.pid, signal.SIGKILL)
     completed = Completed(tuple(argv), popen.returncode, out, err)
     if check:
         check_success(completed)
     return completed
+
+
+def _communicate(
+    popen: subprocess.Popen[bytes], stdin: bytes, timeout_s: float
+) -> tuple[bytes, bytes]:
+    """As Popen.communicate, cancellable. Raises TimeoutError."""
+    deadline = time.monotonic() + timeout_s
+    assert popen.stdout is not None and popen.stderr is not None
+    out, err = bytearray(), bytearray()
+    received = {popen.stdout.fileno(): out, popen.stderr.fileno(): err}
+    events = dict.fromkeys(received, select.POLLIN)
+    unsent = memoryview(stdin)
+    if popen.stdin is not None:
+        events[popen.stdin.fileno()] = select.POLLOUT
+    while events:
+        left_s = deadline - time.monotonic()
+        ready = waiting.poll(events, left_s) if left_s > 0 else set()
+        if not ready:
+            raise TimeoutError
+        for file in ready & received.keys():
+            data = os.read(file, _READ_BYTES)
+            received[file].extend(data)
+            if not data:
+                del events[file]
+        if popen.stdin is not None and popen.stdin.fileno() in ready:
+            try:
+                unsent = unsent[os.write(popen.stdin.fileno(), unsent[: select.PIPE_BUF]) :]
+            except BrokenPipeError:  # nobody reads it
+                unsent = unsent[:0]
+            if not unsent:
+                del events[popen.stdin.fileno()]
+                popen.stdin.close()
+                popen.stdin = None
+    if not has_ended(popen, deadline - time.monotonic()):
+        raise TimeoutError
+    return bytes(out), bytes(err)
 
 
 def check_success(completed: Completed) -> None:
@@ -161,7 +202,6 @@ def inside(namespace: Path | None) -> Iterator[None]:
             setns(target)
             yield
         finally:
-            # Also when the way in was interrupted: to be at home already does no harm.
             setns(home)
             os.close(target)
     finally:

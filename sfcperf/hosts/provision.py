@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from sfcperf import waiting
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.carry import missing
 from sfcperf.hosts.ssh import SshHost
@@ -39,8 +40,10 @@ def install(host: SshHost, tools: Iterable[str], folder: Path) -> tuple[str, ...
             extravars={"tools": list(absent)},
             envvars=_settings(host, folder),
             timeout=_TIMEOUT_S,
+            cancel_callback=waiting.cancelled,
             quiet=True,
         )
+        waiting.check()
         said = _complaint(done) if done.status != "successful" else ""
     _, still = missing(host, absent)
     if said or still:

@@ -6,13 +6,12 @@ import asyncio
 import hashlib
 import os
 import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sfcperf import retry
 from sfcperf.errors import DeploymentError, InputError, MeasurementError
-from sfcperf.hosts.abandon import pause
 from sfcperf.hosts.base import Completed, Host, Process
 from sfcperf.hosts.process import check_success, open_output
 from sfcperf.hosts.ssh_access import Refused, SshAccess, Unreachable
@@ -71,23 +70,30 @@ class SshHost(Host):
         another key than those pinned, or refuses ours though it is not one that `boots`; InputError
         when there is no private key in its file.
         """
-        deadline = time.monotonic() + timeout_s
-        while True:
-            try:
-                # A SYN that was lost while it booted would be repeated late.
-                call(self._pool.answers(_KNOCK_TIMEOUT_S))
-                call(self._pool.connect(_LOGIN_TIMEOUT_S))
-                return
-            except Unreachable as error:
-                for_good = isinstance(error, Refused) and not boots
-                if for_good or time.monotonic() + _RETRY_S >= deadline:
-                    when = "" if for_good else f" after {timeout_s:g} s"
-                    raise DeploymentError(
-                        f"{self.name} cannot be used{when}: {error.message}",
-                        where=error.where,
-                        hint=error.hint,
-                    ) from error
-            pause(_RETRY_S)
+
+        def log_in() -> None:
+            # A SYN that was lost while it booted would be repeated late.
+            call(self._pool.answers(_KNOCK_TIMEOUT_S))
+            call(self._pool.connect(_LOGIN_TIMEOUT_S))
+
+        def for_good(error: BaseException) -> bool:
+            return isinstance(error, Refused) and not boots
+
+        try:
+            retry.call(
+                log_in,
+                lambda error: isinstance(error, Unreachable) and not for_good(error),
+                timeout_s=timeout_s,
+                first_s=_RETRY_S,
+                longest_s=_RETRY_S,
+            )
+        except Unreachable as error:
+            when = "" if for_good(error) else f" after {timeout_s:g} s"
+            raise DeploymentError(
+                f"{self.name} cannot be used{when}: {error.message}",
+                where=error.where,
+                hint=error.hint,
+            ) from error
 
     @property
     def machine(self) -> str:

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from sfcperf import waiting
+
 T = TypeVar("T")
 
 _lock = threading.Lock()
@@ -27,11 +29,11 @@ def event_loop() -> asyncio.AbstractEventLoop:
 def call(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine in the loop and give its result; called from any other thread.
 
-    When the caller is interrupted (Ctrl-C), the coroutine is cancelled and cleans up by itself.
+    When the caller's wait is cancelled, so is the coroutine, which cleans up by itself.
     """
     future = asyncio.run_coroutine_threadsafe(work, event_loop())
     try:
-        return future.result()
+        return waiting.result(future)
     except BaseException:
         future.cancel()
         raise

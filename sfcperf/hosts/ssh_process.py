@@ -6,6 +6,7 @@ import signal
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sfcperf import waiting
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Process
 from sfcperf.hosts.ssh_loop import call
@@ -37,7 +38,7 @@ class SshProcess(Process):
 
     def wait(self, timeout_s: float) -> int:
         """Wait for the end; raises MeasurementError after timeout_s."""
-        if not self._session.over.wait(max(0.0, timeout_s)):
+        if not self._session.over.wait(timeout_s):
             raise MeasurementError(f"{self.argv[0]} still runs after {timeout_s:g} s")
         return self._status()
 
@@ -48,10 +49,11 @@ class SshProcess(Process):
 
     def stop(self, grace_s: float = 2.0) -> int:
         """SIGTERM, SIGKILL after grace_s."""
-        self.send_signal(signal.SIGTERM)
-        if not self._session.over.wait(grace_s):
-            self.send_signal(signal.SIGKILL)
-        return self.wait(_KILLED_TIMEOUT_S)
+        with waiting.shielded():
+            self.send_signal(signal.SIGTERM)
+            if not self._session.over.wait(grace_s):
+                self.send_signal(signal.SIGKILL)
+            return self.wait(_KILLED_TIMEOUT_S)
 
     def _status(self) -> int:
         for output in (self._session.stdout, self._session.stderr):

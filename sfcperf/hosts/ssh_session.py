@@ -9,13 +9,13 @@ import asyncio
 import os
 import re
 import signal
-import threading
 from collections import deque
 from contextlib import suppress
 
 from asyncssh import EXTENDED_DATA_STDERR, SSHClientChannel, SSHClientSession
 
 from sfcperf.hosts.ssh_access import Unreachable
+from sfcperf.waiting import Event
 
 UNTOLD = 255
 """Exit status where the server says none: dropbear names only some signals."""
@@ -69,7 +69,7 @@ class Session(SSHClientSession[bytes]):
         self.started: asyncio.Future[int] = loop.create_future()
         """0, or the number of the error for which the command could not be started."""
         self.ended: asyncio.Future[int] = loop.create_future()
-        self.over = threading.Event()
+        self.over = Event()
         self.status = 0
         """Exit status, negative for a signal; holds when `over` is set."""
         self.told: int | None = None

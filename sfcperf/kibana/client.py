@@ -6,12 +6,12 @@ https://www.elastic.co/docs/api/doc/kibana/v8/group/endpoint-saved-objects: `POS
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sfcperf import retry
+from sfcperf.elasticsearch.connection import ServerAway
 from sfcperf.elasticsearch.secrets import API_KEY, PASSWORD, USER, credentials
 from sfcperf.elasticsearch.target import Target
 from sfcperf.errors import EnvironmentLacks, InputError
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 TIMEOUT_S = 60.0
 WAIT_S = 120.0
 """How long to wait for a Kibana that is starting."""
+_FIRST_PAUSE_S = 1.0
+_LONGEST_PAUSE_S = 16.0
 _RETRIED = frozenset({429, 502, 503, 504})
 
 
@@ -42,7 +44,6 @@ def import_objects(
     space: str | None = None,
     overwrite: bool = True,
     wait_s: float = WAIT_S,
-    sleep: Callable[[float], None] = time.sleep,
 ) -> ImportResult:
     """Send saved objects (NDJSON) to a Kibana; waits while it starts or is busy.
 
@@ -62,7 +63,7 @@ def import_objects(
                 allow_redirects=False,
             )
 
-        response = _retried(post, target, wait_s, sleep)
+        response = _patiently(post, target, wait_s)
     if response.status_code == 404 and space:
         raise InputError(f"this Kibana has no space {space!r}", where=target.name)
     if response.status_code != 200:
@@ -86,22 +87,20 @@ def _session(target: Target) -> requests.Session:
     return session
 
 
-def _retried(
-    post: Callable[[], requests.Response],
-    target: Target,
-    wait_s: float,
-    sleep: Callable[[float], None],
+def _patiently(
+    post: Callable[[], requests.Response], target: Target, wait_s: float
 ) -> requests.Response:
     """An import is repeatable: the same objects have the same ids."""
     import requests
 
-    pause_s, waited_s = 1.0, 0.0
-    while True:
+    def away(reason: str) -> ServerAway:
+        return ServerAway(
+            f"Kibana cannot be reached: {reason}", where=target.name, hint="is it running?"
+        )
+
+    def answer() -> requests.Response:
         try:
             response = post()
-            if response.status_code not in _RETRIED:
-                return response
-            reason = f"it answers {response.status_code}"
         except requests.exceptions.SSLError as error:
             raise EnvironmentLacks(
                 "Kibana's certificate is not trusted",
@@ -109,14 +108,18 @@ def _retried(
                 hint="name the authority's certificate with --ca",
             ) from error
         except requests.exceptions.RequestException as error:
-            reason = f"it does not answer ({type(error).__name__})"
-        if waited_s >= wait_s:
-            raise EnvironmentLacks(
-                f"Kibana cannot be reached: {reason}", where=target.name, hint="is it running?"
-            )
-        sleep(pause := pause_s * random.uniform(0.5, 1.0))
-        waited_s += pause
-        pause_s = min(2 * pause_s, 16.0)
+            raise away(f"it does not answer ({type(error).__name__})") from error
+        if response.status_code in _RETRIED:
+            raise away(f"it answers {response.status_code}")
+        return response
+
+    return retry.call(
+        answer,
+        lambda error: isinstance(error, ServerAway),
+        timeout_s=wait_s,
+        first_s=_FIRST_PAUSE_S,
+        longest_s=_LONGEST_PAUSE_S,
+    )
 
 
 def _refused(response: requests.Response, target: Target) -> EnvironmentLacks:

@@ -12,15 +12,15 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from sfcperf.analysis.comparison import Options, Side, compare
-from sfcperf.control.interrupts import Interrupted
+from sfcperf.control.interrupts import Interrupted, Interrupts
 from sfcperf.errors import EnvironmentLacks, ExitCode, InputError, InterruptedRun, SfcperfError
+from sfcperf.hosts.process import has_ended
 from sfcperf.package import layout
 from sfcperf.package.archive import hash_file
 from sfcperf.package.describe import missing_requirements
@@ -188,26 +188,16 @@ def _run_child(spec: Path, search_path: str, *, quiet: bool) -> tuple[int, bool]
         del environment["PYTHONPATH"]
     # Our stdout is for the verdict.
     stdout = subprocess.DEVNULL if quiet else sys.stderr.fileno()
-    child = None
-    interrupted = False
-    while True:
+    with Interrupts() as interrupts:
+        child = subprocess.Popen(argv, env=environment, stdout=stdout)
         try:
-            child = child or subprocess.Popen(argv, env=environment, stdout=stdout)
-            return child.wait(), interrupted
-        except (KeyboardInterrupt, Interrupted) as signal:
-            interrupted = True
-            if child is None:
-                raise
-            _pass_on(signal, child)
-
-
-def _pass_on(signal: BaseException, child: subprocess.Popen[bytes]) -> None:
-    """Ask a child to stop, unless it does so already: a terminal sends Ctrl-C to both of us."""
-    if str(signal) in ("", "SIGINT"):
-        with suppress(subprocess.TimeoutExpired):
-            child.wait(_OWN_SIGNAL_S)
-            return
-    child.terminate()
+            with interrupts.allowed:
+                has_ended(child)
+        except Interrupted:
+            # A terminal sends Ctrl-C to both of us: then it stops already.
+            if interrupts.requested != "SIGINT" or not has_ended(child, _OWN_SIGNAL_S):
+                child.terminate()
+        return child.wait(), interrupts.requested is not None
 
 
 def judge_replay(packaged: RunStore, here: RunStore, options: ReplayOptions) -> Verdict:

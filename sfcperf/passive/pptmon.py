@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sfcperf import waiting
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
 from sfcperf.management.deployment import Deployment
@@ -202,6 +203,6 @@ class PptmonMonitor(Monitor):
         others = [instance for instance in instances if not instance.placement.samples]
         ended = end_all(sources)
         if sources and others:
-            time.sleep(self.parameters["drain_s"])
+            waiting.sleep(self.parameters["drain_s"])
         # Along the path: a VNF still measures what the one before it let go.
         return ended + end_all(others[::-1])

@@ -8,10 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfcperf import retry
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
 from sfcperf.hosts.base import Process
-from sfcperf.hosts.patience import Patience
 from sfcperf.hosts.procfs import used_cpu_s
 from sfcperf.passive.pptmon_placement import Placement
 from sfcperf.vnfs.pptmon.events import Event, EventError, Failed, Ready, parse
@@ -65,19 +65,21 @@ class Instance:
 
     def await_ready(self) -> None:
         """Return when its programs are attached. Raises MeasurementError when they never will."""
-        patience = Patience(_START_TIMEOUT_S, _POLL_S)
-        while True:
-            ended = self.process.poll() is not None
-            events = self._events()
-            if any(isinstance(event, Ready) for event in events):
-                return
-            if ended or patience.over:
-                raise MeasurementError(
-                    f"pptmon does not start at {self.placement.function.name}: {self._why(events)}",
-                    where=self.placement.host.name,
-                    hint="`pptmon --check`, run there, says what its kernel lacks",
-                )
-            patience.pause()
+
+        def ready() -> bool:
+            return any(isinstance(event, Ready) for event in self._events())
+
+        def decided() -> bool:
+            return self.process.poll() is not None or ready()
+
+        retry.until(decided, timeout_s=_START_TIMEOUT_S, period_s=_POLL_S)
+        if not ready():
+            why = self._why(self._events())
+            raise MeasurementError(
+                f"pptmon does not start at {self.placement.function.name}: {why}",
+                where=self.placement.host.name,
+                hint="`pptmon --check`, run there, says what its kernel lacks",
+            )
 
     def _end(self, died: int | None, cpu_s: float) -> Ended:
         """Wait for its end and read what it said. `died`: its status, if it had ended before."""

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sfcperf import retry, waiting
 from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
 from sfcperf.hosts.base import Host, Process
-from sfcperf.hosts.patience import Patience
 from sfcperf.hosts.procfs import memory_bytes, used_cpu_s
 from sfcperf.management.deployment import Deployment, Hop
 from sfcperf.packets import tcpdump_output
@@ -140,7 +140,7 @@ class TcpdumpMonitor(Monitor):
         started = time.thread_time()
         captures, self._captures = self._captures, []
         if captures and self.wait_at_the_end:
-            time.sleep(HANDED_OVER_S)
+            waiting.sleep(HANDED_OVER_S)
         for capture in captures:
             self._cpu_s += used_cpu_s(capture.hop.host, capture.process.pid)
             capture.process.stop()
@@ -251,12 +251,15 @@ def buffer_kib(host: Host, wanted: int) -> int:
 
 
 def _await_listening(capture: _Capture) -> None:
-    patience = Patience(_START_TIMEOUT_S, _POLL_S)
-    while not tcpdump_output.listening(said := capture.said.read_text(errors="replace")):
-        if capture.process.poll() is not None or patience.over:
-            status = capture.process.poll()
-            silent = "it is silent" if status is None else f"it ended with {status}, silent"
-            raise MeasurementError(
-                f"tcpdump does not capture at {capture.hop.name}: {said.strip() or silent}"
-            )
-        patience.pause()
+    def listening() -> bool:
+        return tcpdump_output.listening(capture.said.read_text(errors="replace"))
+
+    def decided() -> bool:
+        return capture.process.poll() is not None or listening()
+
+    retry.until(decided, timeout_s=_START_TIMEOUT_S, period_s=_POLL_S)
+    if not listening():
+        status = capture.process.poll()
+        silent = "it is silent" if status is None else f"it ended with {status}, silent"
+        said = capture.said.read_text(errors="replace").strip()
+        raise MeasurementError(f"tcpdump does not capture at {capture.hop.name}: {said or silent}")

@@ -9,10 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from sfcperf import retry
 from sfcperf.environment.tools import tool
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Host
-from sfcperf.hosts.patience import Patience
 from sfcperf.hosts.procfs import used_cpu_s
 from sfcperf.plugins import Requirement, object_schema
 from sfcperf.vnfs.base import Attachment
@@ -44,15 +44,17 @@ class RunningDpi(KernelForwarding):
 
     def set_up(self) -> None:
         """Return when packets are inspected. Raises DeploymentError when they never will be."""
-        patience = Patience(START_TIMEOUT_S, _POLL_S)
-        while ndpi_output.READY not in self._printed():
-            if self._inspector.poll() is not None or patience.over:
-                said = self._printed().strip().splitlines()[-1:] or ["nothing"]
-                raise DeploymentError(
-                    f"{self._attachment.name}: ndpiReader does not capture; it said: {said[0]}",
-                    where=self._host.name,
-                )
-            patience.pause()
+
+        def decided() -> bool:
+            return self._inspector.poll() is not None or ndpi_output.READY in self._printed()
+
+        retry.until(decided, timeout_s=START_TIMEOUT_S, period_s=_POLL_S)
+        if ndpi_output.READY not in (printed := self._printed()):
+            said = printed.strip().splitlines() or ["nothing"]
+            raise DeploymentError(
+                f"{self._attachment.name}: ndpiReader does not capture; it said: {said[-1]}",
+                where=self._host.name,
+            )
 
     def counters(self) -> Mapping[str, int]:
         """Those of kernel forwarding; `inspector_cpu_ms`, CPU time that ndpiReader has used; and

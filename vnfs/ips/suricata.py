@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
+from sfcperf import retry
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Host, Process
-from sfcperf.hosts.patience import Patience
 from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.ips import rules
 
@@ -58,16 +58,16 @@ class Suricata:
         return running
 
     def _wait_ready(self) -> None:
-        patience = Patience(START_TIMEOUT_S, _POLL_S)
-        while self.queue() is None:
-            if self._process.poll() is not None or patience.over:
-                said = self._log.read_text(errors="replace").strip().splitlines()[-1:]
-                raise DeploymentError(
-                    f"{self._name}: Suricata takes no packets; it said: "
-                    + (said[0] if said else "nothing"),
-                    where=self._host.name,
-                )
-            patience.pause()
+        def decided() -> bool:
+            return self._process.poll() is not None or self.queue() is not None
+
+        retry.until(decided, timeout_s=START_TIMEOUT_S, period_s=_POLL_S)
+        if self.queue() is None:
+            said = self._log.read_text(errors="replace").strip().splitlines() or ["nothing"]
+            raise DeploymentError(
+                f"{self._name}: Suricata takes no packets; it said: {said[-1]}",
+                where=self._host.name,
+            )
 
     @property
     def pid(self) -> int:

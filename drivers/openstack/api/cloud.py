@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from threading import BoundedSemaphore, Lock, local
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from sfcperf import waiting
 from sfcperf.drivers.openstack.api.errors import CloudError, FailureKind, call_errors, diagnose
 from sfcperf.drivers.openstack.api.retry import DEFAULT, RetryPolicy
 from sfcperf.errors import EnvironmentLacks
-from sfcperf.hosts.abandon import pause
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -210,12 +210,12 @@ class Cloud:
     def _pause(self, seconds: float) -> None:
         """A call within another one's `action` gives the slot back while it waits."""
         if not getattr(self._thread, "has_slot", False):
-            pause(seconds)
+            waiting.sleep(seconds)
             return
         self._thread.has_slot = False
         self._slots.release()
         try:
-            pause(seconds)
+            waiting.sleep(seconds)
         finally:
             self._slots.acquire()
             self._thread.has_slot = True
@@ -240,7 +240,7 @@ class Cloud:
             session: Any = connection.session
             session.session.hooks["response"].append(_refuse_torn)
             # Threads that hold slots may be waiting for this: it takes none, and gives none back.
-            self.retry.retrying("authenticating", self.log, pause)(session.get_auth_headers)
+            self.retry.retrying("authenticating", self.log, waiting.sleep)(session.get_auth_headers)
         except (ConfigException, AuthPluginException) as error:
             raise EnvironmentLacks(
                 f"no OpenStack cloud is configured: {error}", hint=HOW_TO_CONFIGURE

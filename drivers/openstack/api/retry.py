@@ -16,6 +16,7 @@ from tenacity import (
     wait_exponential,
 )
 
+from sfcperf import waiting
 from sfcperf.drivers.openstack.api.errors import (
     CloudError,
     Failure,
@@ -24,7 +25,6 @@ from sfcperf.drivers.openstack.api.errors import (
     diagnose,
 )
 from sfcperf.errors import DeploymentError
-from sfcperf.hosts.abandon import pause
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class RetryPolicy:
             retry=retry_if_result(lambda found: found is None),
             wait=wait_exponential(self.first_poll_s, self.longest_poll_s, exp_base=1.3),
             stop=stop_after_delay(timeout_s),
-            sleep=pause,
+            sleep=waiting.sleep,
             retry_error_callback=give_up,
         )
 

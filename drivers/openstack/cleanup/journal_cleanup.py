@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
+from sfcperf import waiting
 from sfcperf.drivers.base import Resource
 from sfcperf.drivers.openstack.api import DEFAULT, Cloud, CloudError, RetryPolicy, each
 from sfcperf.drivers.openstack.cleanup import workdirs
@@ -17,7 +18,6 @@ from sfcperf.drivers.openstack.cleanup.chain_parts import chain_parts
 from sfcperf.drivers.openstack.cleanup.removal import FoundResource, RemovalFailure, clear, present
 from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, delete
 from sfcperf.errors import DeploymentError, SfcperfError
-from sfcperf.hosts.abandon import pause
 
 LATE_LOOKS = 3
 """For what appears late; one that finds nothing is the last."""
@@ -78,7 +78,7 @@ def _remove_late_too(cloud: Cloud, resources: Sequence[Resource], failures: Fail
     for _ in range(LATE_LOOKS):
         if failures:
             break
-        pause(cloud.retry.late_check_s)
+        waiting.sleep(cloud.retry.late_check_s)
         late = _remove(cloud, resources, failures)
         if not late:
             break

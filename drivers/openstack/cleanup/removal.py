@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
+from sfcperf import waiting
 from sfcperf.drivers.openstack.api import Cloud, CloudError, each
 from sfcperf.drivers.openstack.resources import Kind, delete, find_named, id_of
 from sfcperf.errors import SfcperfError
-from sfcperf.hosts.abandon import pause
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def clear(
             if removal.no_answer or time.monotonic() > end:
                 failures += [removal.failure(found) for found in left]
                 break
-            pause(cloud.retry.removal_poll_s)
+            waiting.sleep(cloud.retry.removal_poll_s)
     except SfcperfError as error:
         failures += [RemovalFailure.of(f"{kind} {name}", error) for name in names]
     return list(removal.seen.values())

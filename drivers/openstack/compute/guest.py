@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfcperf import waiting
 from sfcperf.drivers.openstack.compute.servers import Machine, console
 from sfcperf.drivers.openstack.model import (
     DATA,
@@ -20,7 +21,6 @@ from sfcperf.drivers.openstack.network import Port, bound_port
 from sfcperf.drivers.openstack.resources import LifecycleContext
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts import ssh_pins
-from sfcperf.hosts.abandon import pause
 from sfcperf.hosts.guest_meter import GuestMeter
 from sfcperf.hosts.ssh import SshHost
 from sfcperf.hosts.ssh_access import SshAccess, Unreachable
@@ -130,7 +130,7 @@ def _pins(
                     where=address,
                     hint=f"see its console: openstack console log show {name}",
                 ) from error
-        pause(_POLL_S)
+        waiting.sleep(_POLL_S)
     while not (found := ssh_pins.pins(console(context.cloud, machine.server_id))):
         if time.monotonic() > deadline:
             raise DeploymentError(
@@ -139,7 +139,7 @@ def _pins(
                 hint="the image must run the script of its user data (cloud-init does) and log "
                 f"its console; `openstack console log show {name}` prints it",
             )
-        pause(_POLL_S)
+        waiting.sleep(_POLL_S)
     return found
 
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sfcperf import waiting
 from sfcperf.drivers.openstack import resources
 from sfcperf.drivers.openstack.api import Cloud, each
 from sfcperf.drivers.openstack.model import MachinePlan
 from sfcperf.drivers.openstack.network import Port
 from sfcperf.drivers.openstack.resources import Kind, LifecycleContext
 from sfcperf.errors import DeploymentError
-from sfcperf.hosts.abandon import pause
 
 REPLACEMENTS = 1
 """How often a server that ends in ERROR is replaced."""
@@ -78,7 +78,7 @@ class BootingServers:
             if time.monotonic() > end:
                 missing = [plan.name for plan in plans if plan.name not in ready]
                 raise _timed_out(missing, seen, timeout_s)
-            pause(self.context.cloud.retry.servers_poll_s)
+            waiting.sleep(self.context.cloud.retry.servers_poll_s)
 
     def _create(self, plan: MachinePlan) -> None:
         cloud, body = self.context.cloud, self.request(plan)

@@ -10,9 +10,11 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfcperf import waiting
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host, Process
 from sfcperf.packets import tcpdump_output
@@ -96,7 +98,7 @@ def capturing(
 
     with ThreadPoolExecutor(len(points)) as pool:
         try:
-            jobs = [pool.submit(start, point) for point in points]
+            jobs = [pool.submit(copy_context().run, start, point) for point in points]
             # Even if one fails: all that were started are in `captures` then, and get stopped.
             wait(jobs)
             for job in jobs:
@@ -129,7 +131,7 @@ def _await_listening(captures: Sequence[Capture]) -> None:
             raise MeasurementError(
                 f"tcpdump does not listen within {START_TIMEOUT_S:g} s at {', '.join(silent)}"
             )
-        time.sleep(_POLL_S)
+        waiting.sleep(_POLL_S)
 
 
 def _interfaces(point: CapturePoint) -> dict[int, str]:

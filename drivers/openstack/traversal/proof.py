@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfcperf import waiting
 from sfcperf.drivers.openstack.traversal import captures
 from sfcperf.drivers.openstack.traversal.captures import Capture, CapturePoint, capturing
 from sfcperf.drivers.openstack.traversal.evaluation import (
@@ -91,7 +92,7 @@ def prove(
                 number, attempt = number + 1, prover.attempt(running, arrival_timeout_s)
             after_s = time.monotonic() - started
             if attempt.good:
-                time.sleep(_DUPLICATES_S)
+                waiting.sleep(_DUPLICATES_S)
         # Only now are the captures complete.
         attempt = prover.evaluated(attempt.paths, running)
     except MeasurementError as error:
@@ -151,7 +152,7 @@ class _Prover:
         _send(server, reverse)
         deadline = time.monotonic() + timeout_s
         while not (attempt := self.evaluated(paths, running)).good and time.monotonic() < deadline:
-            time.sleep(_POLL_S)
+            waiting.sleep(_POLL_S)
         return attempt
 
     def evaluated(

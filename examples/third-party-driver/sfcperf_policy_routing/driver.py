@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from sfcperf.drivers.base import Driver, DriverContext, Resource
-from sfcperf.drivers.local import cleanup, network
+from sfcperf.drivers.local import cleanup
 from sfcperf.environment import tools
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.management import health
@@ -48,7 +48,6 @@ class PolicyRoutingDriver(Driver):
     def __init__(self, context: DriverContext) -> None:
         super().__init__(context)
         # Now: a signal that interrupts an import leaves an incomplete module behind.
-        network.load()
         self._built: ScenarioDeployment | None = None
         self._identity = ""
         self._deployed = 0

@@ -16,6 +16,7 @@ import pytest
 from support import ssh_servers
 from support.ssh_servers import SshServer
 
+from sfcperf import waiting
 from sfcperf.errors import DeploymentError, InputError, MeasurementError
 from sfcperf.hosts import ssh_guest
 from sfcperf.hosts.ssh import SshHost
@@ -183,20 +184,13 @@ def test_who_goes_silent_leaves_nothing_running(
 
 
 def test_an_interruption_ends_the_command(host: SshHost, server: SshServer) -> None:
-    class Interrupted(Exception):
+    class Interrupted(BaseException):
         pass
 
-    def interrupt(number: int, frame: object) -> None:
-        raise Interrupted
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, 1.0)
-    try:
-        with pytest.raises(Interrupted):
-            host.run(["sleep", "4321"], timeout_s=60)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    cancellation = waiting.Cancellation(Interrupted)
+    threading.Timer(1.0, cancellation.set).start()
+    with pytest.raises(Interrupted), waiting.cancelled_by(cancellation):
+        host.run(["sleep", "4321"], timeout_s=60)
     until(lambda: not sleepers(server))
     assert host.run(["echo", "on"], timeout_s=10).text == "on\n"
 

@@ -6,12 +6,15 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from support.engine import Bench
 
+from sfcperf import waiting
 from sfcperf.control.interrupts import SIGNALS, Interrupted, Interrupts
 from sfcperf.errors import InterruptedRun
 from sfcperf.hosts.process import run
@@ -31,32 +34,70 @@ def send(number: int) -> None:
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_raises_where_it_is_allowed(number: signal.Signals) -> None:
-    interrupts = Interrupts()
-    with interrupts, pytest.raises(Interrupted, match=number.name), interrupts.allowed:
-        send(number)
+def test_a_signal_ends_a_wait_where_it_is_allowed(number: signal.Signals) -> None:
+    with Interrupts() as interrupts, pytest.raises(Interrupted, match=number.name):
+        threading.Timer(0.2, send, [number]).start()
+        with interrupts.allowed:
+            waiting.sleep(60)
+            pytest.fail("the signal was not noticed")
+
+
+def test_nothing_but_a_wait_is_cut_short() -> None:
+    """Not even the steps of a thread that is in another network namespace for a moment."""
+    whole = False
+    with Interrupts() as interrupts, pytest.raises(Interrupted), interrupts.allowed:
+        send(signal.SIGTERM)
+        assert interrupts.requested == "SIGTERM"
+        whole = True
+        waiting.sleep(60)
         pytest.fail("the signal was not noticed")
+    assert whole
+
+
+def test_what_never_waits_is_interrupted_at_its_end() -> None:
+    with Interrupts() as interrupts, pytest.raises(Interrupted), interrupts.allowed:
+        send(signal.SIGTERM)
 
 
 def test_elsewhere_it_is_noted_and_raised_at_the_next_check() -> None:
     with Interrupts() as interrupts:
         send(signal.SIGTERM)
         assert interrupts.requested == "SIGTERM"
+        waiting.sleep(0.02)
         with pytest.raises(Interrupted), interrupts.allowed:
             pytest.fail("the block was entered")
-        assert interrupts.allowed.depth == 0
+        with pytest.raises(Interrupted), interrupts.allowed_anywhere():
+            pytest.fail("the block was entered")
+        with pytest.raises(Interrupted):
+            interrupts.check()
 
 
-def test_a_second_signal_never_raises() -> None:
+def test_a_second_signal_never_raises(capfd: pytest.CaptureFixture[str]) -> None:
     with Interrupts() as interrupts:
-        with pytest.raises(Interrupted), interrupts.allowed:
+        with pytest.raises(Interrupted, match="SIGINT"), interrupts.allowed:
             try:
                 send(signal.SIGINT)
+                waiting.sleep(60)
             finally:
                 # What is removed on the way out is removed in whole.
                 send(signal.SIGINT)
                 send(signal.SIGTERM)
+                waiting.sleep(0.02)
         send(signal.SIGHUP)
+        waiting.sleep(0.02)
+    assert capfd.readouterr().err.count("already stopping; what was built is being removed") == 3
+
+
+def test_a_computation_that_owns_nothing_is_interrupted_anywhere() -> None:
+    with Interrupts() as interrupts:
+        threading.Timer(0.2, send, [signal.SIGTERM]).start()
+        with pytest.raises(Interrupted, match="SIGTERM"), interrupts.allowed_anywhere():
+            try:
+                while True:
+                    sum(range(1000))
+            finally:
+                send(signal.SIGINT)
+        send(signal.SIGINT)
 
 
 def test_an_ignored_signal_stays_ignored() -> None:
@@ -86,22 +127,6 @@ def test_outside_of_the_main_thread_signals_are_left_alone() -> None:
     assert entered == [True]
 
 
-def test_a_thread_in_another_network_namespace_comes_home_first(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    where = ["net:[1]"]
-    monkeypatch.setattr("sfcperf.control.interrupts._network", lambda: where[0])
-    at_home = False
-    with Interrupts() as interrupts, pytest.raises(Interrupted), interrupts.allowed:
-        where[0] = "net:[2]"
-        send(signal.SIGTERM)
-        assert interrupts.requested == "SIGTERM"
-        at_home = True
-        where[0] = "net:[1]"
-        signal.pause()
-    assert at_home
-
-
 def test_a_process_that_was_forked_is_ended_before_the_signal_takes_effect(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -121,31 +146,39 @@ def test_a_process_that_was_forked_is_ended_before_the_signal_takes_effect(
     assert process.returncode == -signal.SIGKILL
 
 
-def test_a_process_whose_end_was_seen_when_the_signal_came_is_left_in_peace(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    waited = os.waitpid
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("where", ["allowed", "anywhere"])
+def test_a_signal_in_a_finalizer_is_not_lost(where: str) -> None:
+    """Python drops an exception that is raised there."""
 
-    def interrupted_wait(pid: int, options: int) -> tuple[int, int]:
-        end = waited(pid, options)
-        if end[0] == pid:
-            send(signal.SIGTERM)
-        return end
-
-    monkeypatch.setattr("os.waitpid", interrupted_wait)
-    with Interrupts() as interrupts, pytest.raises(Interrupted), interrupts.allowed:
-        run(["true"], timeout_s=20)
-
-
-def test_a_signal_in_a_finalizer_is_not_lost() -> None:
     class Dying:
         def __del__(self) -> None:
             send(signal.SIGTERM)
 
+    with Interrupts() as interrupts:
+        block = interrupts.allowed if where == "allowed" else interrupts.allowed_anywhere()
+        with pytest.raises(Interrupted), block:
+            dying = Dying()
+            del dying
+
+
+def test_a_command_is_ended_with_its_children(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    script = 'sleep 4321 & echo $! >"$0.part"; mv "$0.part" "$0"; wait'
+
+    def interrupt() -> None:
+        while not started.exists():
+            time.sleep(0.01)
+        send(signal.SIGINT)
+
+    interrupting = threading.Thread(target=interrupt)
     with Interrupts() as interrupts, pytest.raises(Interrupted), interrupts.allowed:
-        dying = Dying()
-        del dying
-        signal.pause()
+        interrupting.start()
+        run(["sh", "-c", script, str(started)], timeout_s=60)
+    interrupting.join()
+    stat = Path(f"/proc/{started.read_text().strip()}/stat")
+    while stat.exists() and stat.read_text().split()[2] != "Z":
+        time.sleep(0.01)
 
 
 def test_a_signal_in_the_middle_of_a_measurement_ends_the_run(bench: Bench) -> None:

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from support.broken_api import Fault
 
+from sfcperf import waiting
 from sfcperf.drivers.base import Resource
 from sfcperf.drivers.openstack import cleanup
-from sfcperf.drivers.openstack.cleanup import journal_cleanup, remove, workdirs
+from sfcperf.drivers.openstack.cleanup import remove, workdirs
 from sfcperf.drivers.openstack.model import ExistingMachine
 from sfcperf.drivers.openstack.resources import Kind
 from sfcperf.errors import DeploymentError
@@ -150,7 +151,7 @@ class TestWhatGoes:
     def test_what_comes_late_is_seen(self, bench: Start, monkeypatch: pytest.MonkeyPatch) -> None:
         """A request that was under way when sfcperf was killed."""
         api = bench().api
-        monkeypatch.setattr(journal_cleanup, "pause", late_network(api))
+        monkeypatch.setattr(waiting, "sleep", late_network(api))
         assert len(clean_up(journal((Kind.NETWORK, f"{RUN}-data")))) == 1
         assert left(api) == {}
 
@@ -312,7 +313,7 @@ class TestTrouble:
         workplace = bench()
         api, cloud = workplace.api, workplace.cloud
         for lost_answer in (False, True):
-            monkeypatch.setattr(journal_cleanup, "pause", late_network(api))
+            monkeypatch.setattr(waiting, "sleep", late_network(api))
             cloud.lost_answer = lost_answer
             lines = remove(cloud, journal((Kind.NETWORK, f"{RUN}-data")))
             assert bool(lines) == lost_answer

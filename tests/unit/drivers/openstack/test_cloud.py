@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from support.broken_api import BrokenApi, Fault
 
+from sfcperf import waiting
 from sfcperf.drivers.openstack.api import Cloud, CloudError, each, outcomes
 from sfcperf.drivers.openstack.api.cloud import AT_ONCE
 from sfcperf.drivers.openstack.resources import Kind, ensure
 from sfcperf.errors import DeploymentError, EnvironmentLacks
-from sfcperf.hosts.abandon import pause
 
 from .conftest import FAST
 
@@ -94,7 +94,7 @@ class TestReading:
 
     def test_retry_after_is_kept(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
         paused: list[float] = []
-        monkeypatch.setattr("sfcperf.drivers.openstack.api.cloud.pause", paused.append)
+        monkeypatch.setattr("sfcperf.waiting.sleep", paused.append)
         _, cloud, _ = start(Fault("GET", "/networks", status=429, headers={"Retry-After": "3"}))
         networks(cloud)
         assert paused == [3.0]
@@ -278,7 +278,7 @@ class TestTogether:
 
         def ask() -> None:
             while api.count("GET", "name=slow") < AT_ONCE:
-                pause(0.01)
+                waiting.sleep(0.01)
             cloud.call("asking", come.set)
 
         each(*[patient] * 2 * AT_ONCE, ask)
@@ -288,13 +288,13 @@ class TestTogether:
             raise DeploymentError("this one failed")
 
         with pytest.raises(DeploymentError, match="this one failed"):
-            each(lambda: each(lambda: pause(60)), fail)
+            each(lambda: each(lambda: waiting.sleep(60)), fail)
 
     def test_outcomes_are_waited_for_one_by_one(self) -> None:
         def fail() -> None:
             raise DeploymentError("this one failed")
 
-        good, bad = outcomes(lambda: pause(0.01) or 7, fail)  # type: ignore[func-returns-value]
+        good, bad = outcomes(lambda: waiting.sleep(0.01) or 7, fail)  # type: ignore[func-returns-value]
         assert good.result() == 7
         assert isinstance(bad.exception(), DeploymentError)
 
