@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from sfcperf.cli.progress import say
 from sfcperf.cli.text import count_text
 from sfcperf.control.session import Outcome
-from sfcperf.results.noise_gate import GATE_REASON, account_text, standing
+from sfcperf.results.noise_gate import GATE_REASON, account_text, without_replaced
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 
@@ -59,7 +59,7 @@ def warnings(trials: Sequence[TrialRecord]) -> list[str]:
     """A line for each reason why trials do not count, with the trials; those that were run again
     are counted by their reruns."""
     trials_by_reason: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for record in standing(trials):
+    for record in without_replaced(trials):
         if record.status != "valid":
             reason = "; ".join(map(_kind, record.reasons))
             trials_by_reason[record.status, reason].append(record.trial_id)

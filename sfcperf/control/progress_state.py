@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from sfcperf import plugins
 from sfcperf.analysis.stopping import stop_reason
-from sfcperf.results.noise_gate import budget, is_outside, standing
+from sfcperf.results.noise_gate import budget, is_outside, without_replaced
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.trial_values import trial_means
 from sfcperf.workflow.model import NoiseGate, Scenario, Workflow
@@ -146,7 +146,7 @@ def _due(
     left = budget(gate, planned) - sum(bool(record.rerun_of) for record in records)
     wanted = [
         record
-        for record in standing(records)
+        for record in without_replaced(records)
         if record.round == round_number
         and is_outside(record)
         and rerun_number(record.trial_id) < gate.max_reruns

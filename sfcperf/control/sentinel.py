@@ -18,7 +18,7 @@ from sfcperf.control.drift_test import drift_test
 from sfcperf.control.faults import describe, keep_traceback
 from sfcperf.errors import MeasurementError
 from sfcperf.results.noise_gate import Reading
-from sfcperf.results.timestamps import utc_now
+from sfcperf.results.records import utc_now
 from sfcperf.workflow.model import Scenario, SentinelSpec
 from sfcperf.workflow.plan import PlannedTrial, TrialGroup
 

@@ -19,10 +19,9 @@ from sfcperf.control.rounds import Rounds
 from sfcperf.control.state import RunState
 from sfcperf.errors import ExitCode, InputError, InterruptedRun
 from sfcperf.results.manifest import finish
-from sfcperf.results.records import RunStatus
+from sfcperf.results.records import RunStatus, utc_now
 from sfcperf.results.store import RunStore
 from sfcperf.results.telemetry import monitor_cpu_s
-from sfcperf.results.timestamps import utc_now
 from sfcperf.workflow.model import Workflow
 
 

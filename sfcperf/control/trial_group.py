@@ -14,8 +14,7 @@ from sfcperf.control.context import RunContext
 from sfcperf.control.faults import describe, keep_traceback
 from sfcperf.results.documents import trial_document
 from sfcperf.results.noise_gate import outside
-from sfcperf.results.records import TrialRecord
-from sfcperf.results.timestamps import utc_now
+from sfcperf.results.records import TrialRecord, utc_now
 from sfcperf.workflow.model import NoiseGate
 from sfcperf.workflow.plan import PlannedTrial, TrialGroup
 

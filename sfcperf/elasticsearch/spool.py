@@ -22,8 +22,8 @@ from sfcperf.control.state import DEFAULT_ROOT, VARIABLE
 from sfcperf.elasticsearch.target import Target
 from sfcperf.errors import EnvironmentLacks, InputError
 from sfcperf.results.files import replace_file, sync_folder
+from sfcperf.results.records import utc_now
 from sfcperf.results.store import RunStore
-from sfcperf.results.timestamps import utc_now
 
 SCHEMA_VERSION = 1
 

@@ -11,7 +11,7 @@ from typing import Any
 from sfcperf.control.lock import RunAlive, is_held
 from sfcperf.errors import InputError
 from sfcperf.package.layout import CAPTURES
-from sfcperf.results.noise_gate import standing
+from sfcperf.results.noise_gate import without_replaced
 from sfcperf.results.store import OWN, RunStore
 
 PACKAGE = "package.zip"
@@ -89,7 +89,7 @@ def _incomplete(store: RunStore, manifest: Mapping[str, Any]) -> list[str]:
         reasons.append(f"its status is {manifest['status']}")
     trials = store.trials()
     recorded = sum(manifest["trials"].values())
-    counted = len(standing(trials))
+    counted = len(without_replaced(trials))
     if manifest["status"] == "complete" and recorded != counted:
         reasons.append(f"run.json counts {recorded} trials, trials.jsonl has {counted}")
     if not store.summaries():

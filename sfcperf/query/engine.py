@@ -1,7 +1,7 @@
-"""SQL over run folders, by DuckDB: nothing but these runs can be read, and nothing be written.
+"""SQL over run folders, by DuckDB, which can read only these runs and write nothing.
 
-Whether a statement only asks cannot be told by its type (DuckDB's `with` and `explain analyze` may
-hold others), so that what keeps the files safe is that DuckDB opens none of them.
+The type of a statement does not show whether it only reads (DuckDB's `with` and `explain analyze`
+may contain others). The files are safe because DuckDB opens none of them.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ VIEWS: Mapping[str, str] = {
     "samples": "one row per sample: a number that a probe reported",
     "summaries": "one row per scenario, probe and metric, as in summary.json",
     "telemetry": "what the monitors observed, as time series",
-    "joined": "metrics of trials beside telemetry (analysis `merge`)",
+    "joined": "metrics of trials with telemetry (analysis `merge`)",
     "correlations": "of metrics with telemetry (analysis `correlate`)",
     "tags": "of trials and sources (analysis `enrich`)",
-    "warmup": "warm-up trials, which count nowhere",
-    "gate": "what the noise gate read, and which trials it marked",
+    "warmup": "warm-up trials, which are not analysed",
+    "gate": "readings of the noise gate, and the trials that it marked",
 }
-"""Name -> what it has."""
+"""Name -> content."""
 
 BATCH_ROWS = 10_000
 _TELEMETRY = (*(name for name in telemetry.COLUMNS if name != "scenario"),)
 _QUERIES = ("SELECT", "EXPLAIN", "MULTI")
-"""Types of statements that ask; MULTI is how DuckDB parses PIVOT."""
+"""Types of statements that are queries; MULTI is DuckDB's type of PIVOT."""
 
 
 @dataclass(frozen=True)
 class View:
-    """What can be asked."""
+    """A view that can be queried."""
 
     name: str
     about: str
@@ -61,7 +61,7 @@ class RunDatabase:
         self._connection = connection
 
     def views(self) -> list[View]:
-        """What there is, in the order of `VIEWS`."""
+        """The views in the order of `VIEWS`."""
         return [
             View(
                 name,
@@ -74,10 +74,10 @@ class RunDatabase:
 
     @contextmanager
     def ask(self, sql: str) -> Iterator[pyarrow.RecordBatchReader]:
-        """The rows of one query, in batches, as they are asked for.
+        """The rows of one query, in batches that are read on demand.
 
-        Raises InputError for SQL that is wrong, that is not one query, or that wants to read
-        anything but the runs; also while the rows are read.
+        Raises InputError, also while the rows are read, for SQL that is wrong, is not a single
+        query, or reads anything but the runs.
         """
         import duckdb
 
@@ -87,15 +87,13 @@ class RunDatabase:
                 raise InputError(f"{len(statements)} statements", where="SQL", allowed="one query")
             if statements[0].type.name not in _QUERIES:
                 raise InputError(
-                    f"{statements[0].type.name} is not a query: runs can be read only",
+                    f"{statements[0].type.name} is not a query: runs are read-only",
                     where="SQL",
                     allowed="SELECT, FROM, WITH, PIVOT, DESCRIBE, SUMMARIZE, EXPLAIN",
                 )
             yield self._connection.sql(sql).to_arrow_reader(BATCH_ROWS)
         except duckdb.PermissionException as error:
-            raise InputError(
-                f"SQL can read nothing but the runs: {_text(error)}", where="SQL"
-            ) from error
+            raise InputError(f"SQL can only read the runs: {_text(error)}", where="SQL") from error
         except duckdb.Error as error:
             raise InputError(
                 _text(error), where="SQL", hint="without SQL, the views and columns are listed"
@@ -104,8 +102,8 @@ class RunDatabase:
 
 @contextmanager
 def opened(stores: Sequence[RunStore]) -> Iterator[RunDatabase]:
-    """The runs as a database in memory; telemetry stays in its files, and is read as it is asked
-    for. Raises InputError when a run is damaged or there twice."""
+    """The runs as a database in memory; telemetry stays in its files, and is read on demand.
+    Raises InputError if a run is damaged or given twice."""
     import duckdb
 
     runs = [read_run(store) for store in stores]
@@ -113,7 +111,7 @@ def opened(stores: Sequence[RunStore]) -> Iterator[RunDatabase]:
     for store in stores:
         if store.run_id in folders:
             raise InputError(
-                f"this is the run of {folders[store.run_id]} again", where=str(store.folder)
+                f"this is the same run as {folders[store.run_id]}", where=str(store.folder)
             )
         folders[store.run_id] = store.folder
     with TemporaryDirectory(prefix="sfcperf-query-") as spill:
@@ -121,7 +119,7 @@ def opened(stores: Sequence[RunStore]) -> Iterator[RunDatabase]:
             config={
                 "autoinstall_known_extensions": False,
                 "autoload_known_extensions": False,
-                # What does not fit into memory (a sort of all telemetry) goes there meanwhile.
+                # For what does not fit into memory, e.g. a sort of all telemetry.
                 "temp_directory": spill,
             }
         )

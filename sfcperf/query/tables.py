@@ -8,9 +8,11 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from sfcperf.analysis.telemetry import CorrelationRow
 from sfcperf.errors import InputError
 from sfcperf.results import documents, jsonl
 from sfcperf.results.columns import PREFIX, cell, factor_names, level_array
+from sfcperf.results.noise_gate import Reading
 from sfcperf.results.records import Summary, TrialRecord
 from sfcperf.results.store import WARMUP, RunStore
 
@@ -49,24 +51,6 @@ _SAMPLES = {
     "value": "float64",
 }
 _GATE_FILE = "gate.jsonl"
-_GATE = {
-    "reading_id": "string",
-    "round": "int64",
-    "started_at": "time",
-    "ended_at": "time",
-    "probe": "string",
-    "metric": "string",
-    "unit": "string",
-    "value": "float64",
-    "reference": "float64",
-    "change_ratio": "float64",
-    "allowed_ratio": "float64",
-    "departed": "bool_",
-    "block": "string",
-    "marks": "string",
-    "problem": "string",
-    "noise": "string",
-}
 _TAGS = {"subject": "string", "id": "string", "tag": "string", "value": "string", "file": "string"}
 
 
@@ -107,7 +91,7 @@ def tables(runs: Sequence[RunDocuments]) -> dict[str, pyarrow.Table]:
     """
     factors = factor_names(scenario for run in runs for scenario in _scenarios(run).values())
     trial_columns = _record_columns(TrialRecord, without=("samples",))
-    summary_columns = _record_columns(Summary, without=())
+    summary_columns = _record_columns(Summary)
     return {
         "runs": _table(_RUNS, [_run(run) for run in runs], ()),
         "trials": _table(trial_columns, _records(runs, lambda run: run.trials), factors),
@@ -128,12 +112,12 @@ def tables(runs: Sequence[RunDocuments]) -> dict[str, pyarrow.Table]:
             (),
         ),
         "correlations": _table(
-            _correlation_columns(),
+            _record_columns(CorrelationRow),
             [{"run_id": _id(run), **row} for run in runs for row in run.correlations],
             (),
         ),
         "gate": _table(
-            {"run_id": "string", **_GATE},
+            _record_columns(Reading),
             [{"run_id": _id(run), **row} for run in runs for row in run.gate],
             (),
         ),
@@ -186,7 +170,7 @@ def _tag_text(tag: Mapping[str, Any]) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _record_columns(record: type[Any], without: Sequence[str]) -> dict[str, str]:
+def _record_columns(record: type[Any], without: Sequence[str] = ()) -> dict[str, str]:
     columns = {"run_id": "string"}
     for field in fields(record):
         if field.name not in without:
@@ -194,13 +178,6 @@ def _record_columns(record: type[Any], without: Sequence[str]) -> dict[str, str]
             kind = "float64" if annotation == "float" else _KINDS.get(annotation, "string")
             columns[field.name] = "time" if field.name in _TIMES else kind
     return columns
-
-
-def _correlation_columns() -> dict[str, str]:
-    # Imported late: analyses import the results' modules.
-    from sfcperf.analysis.telemetry import CorrelationRow
-
-    return _record_columns(CorrelationRow, without=())
 
 
 def _table(

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from sfcperf.presentation import count_text, first_names
 from sfcperf.report.noise import noise_findings
 from sfcperf.report.time_dependence import row_name, time_dependence_findings
-from sfcperf.results.noise_gate import standing
+from sfcperf.results.noise_gate import without_replaced
 from sfcperf.results.records import Summary, TrialRecord
 
 MIN_TRIALS = 3
@@ -48,7 +48,7 @@ def verdict_of(
     or more, with a relative half-width of at most MAX_RELATIVE_HALF_WIDTH, and does not depend
     on time. A trial outside the noise gate that was run again is judged by its rerun.
     """
-    trials = standing(trials)
+    trials = without_replaced(trials)
     count = Counter(record.status for record in trials)
     missing = len(_planned(manifest) - {(r.scenario_id, r.label, r.round) for r in trials})
     findings = tuple(_findings(manifest, trials, summaries, missing))

@@ -1,24 +1,28 @@
-"""Columns of flat tables: a name and one type each."""
+"""Columns of flat tables: a name and one type each; summary.csv."""
 
 from __future__ import annotations
 
 import csv
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from io import StringIO
 from typing import TYPE_CHECKING, Any
+
+from sfcperf.results.records import Summary
 
 if TYPE_CHECKING:
     import pyarrow
 
 PREFIX = "factor_"
-"""Before a factor's name, so that a factor called `round` or `value` stays apart from ours."""
+"""Prefix of a factor's column, which keeps factors called `round` or `value` distinct from ours."""
 
+_LISTS = ("reasons", "trials", "excluded", "outliers", "warnings")
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 
 
 def factor_names(scenarios: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Factors of all these scenarios, in the order in which they are first met."""
+    """Factors of all these scenarios, in the order of their first occurrence."""
     return list(dict.fromkeys(name for scenario in scenarios for name in scenario))
 
 
@@ -55,3 +59,19 @@ def level_array(levels: Sequence[Any]) -> pyarrow.Array:
 
 def _text(level: Any) -> str | None:
     return level if level is None or isinstance(level, str) else json.dumps(level, sort_keys=True)
+
+
+def summary_csv(summaries: Sequence[Summary]) -> str:
+    """summary.csv: a row per summary and a column per factor, with a header. None is an empty cell,
+    lists are joined by `; `."""
+    factors = factor_names(summary.scenario for summary in summaries)
+    names = [field.name for field in fields(Summary) if field.name != "scenario"]
+    rows = [[*(PREFIX + factor for factor in factors), *names]]
+    for summary in summaries:
+        levels = [cell(summary.scenario.get(factor)) for factor in factors]
+        values = [
+            "; ".join(value) if name in _LISTS else value
+            for name, value in ((name, getattr(summary, name)) for name in names)
+        ]
+        rows.append([*levels, *values])
+    return csv_text(rows)

@@ -1,4 +1,4 @@
-"""Between records (values) and the JSON that a run folder holds."""
+"""Converts records (values) to the JSON of a run folder, and back."""
 
 from __future__ import annotations
 
@@ -6,29 +6,39 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
+from functools import cache
+from importlib.resources import files
 from pathlib import PurePath
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from sfcperf import strict_json
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.results.records import SCHEMA_VERSION, Summary, TrialRecord, TrialStatus
 
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
+
+T = TypeVar("T")
+
 MAX_MAGNITUDE = 1e100
-"""No quantity is larger; up to here squares and sums of squares are finite."""
+"""No quantity is larger; squares and sums of squares of such values are finite."""
+
+_LONGEST_MESSAGE = 200
+"""A schema's message contains the value that does not fit, which may be the whole document."""
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}")
 
 
 def is_safe_name(name: str) -> bool:
-    """Whether a run's or trial's id may name a folder: none may lead out of where it belongs."""
+    """Whether a run's or trial's id may name a folder: it must not lead out of its parent."""
     return _SAFE_NAME.fullmatch(name) is not None
 
 
 def is_number(value: object) -> bool:
-    """Whether it is a quantity: neither NaN nor infinite, nor larger than any there is."""
+    """Whether it is a quantity: finite, and at most MAX_MAGNITUDE."""
     if not isinstance(value, (float, int)) or isinstance(value, bool):
         return False
-    # Not true for NaN and infinities either.
+    # False for NaN and infinities, too.
     return abs(value) <= MAX_MAGNITUDE
 
 
@@ -53,11 +63,8 @@ def parse(content: bytes, where: str) -> dict[str, Any]:
 
 
 def check_version(document: Mapping[str, Any], where: str) -> None:
-    """Refuse a document of another schema version than this SFCPerf reads.
-
-    Raises InputError. There is no older version yet than the one that is written; the first
-    change of format brings its upgrade here.
-    """
+    """Raises InputError for a document of a schema version that this SFCPerf does not read. There
+    is only one version so far; upgrades of older documents belong here."""
     version = document.get("schema_version")
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         raise damaged(f"schema_version is {version!r}", where)
@@ -70,12 +77,31 @@ def check_version(document: Mapping[str, Any], where: str) -> None:
         )
 
 
-def trial_document(record: TrialRecord) -> str:
-    """A line of trials.jsonl, without its end.
+def check_manifest(document: Mapping[str, Any], where: str) -> None:
+    """Raises InputError, naming the path, for a run.json that does not match its schema: readers
+    need not check the type of each key."""
+    from jsonschema.exceptions import best_match
 
-    Raises MeasurementError when a sample is not a finite number: JSON has no word for it, and it
-    is no measurement.
-    """
+    error = best_match(_validator().iter_errors(document))
+    if error is not None:
+        pointer = "".join(f"/{part}" for part in error.absolute_path)
+        message = error.message
+        if len(message) > _LONGEST_MESSAGE:
+            message = f"{message[:_LONGEST_MESSAGE]}..."
+        raise damaged(message, f"{where}#{pointer}" if pointer else where)
+
+
+@cache
+def _validator() -> Draft202012Validator:
+    from jsonschema import Draft202012Validator
+
+    text = (files("sfcperf.schemas") / "run.schema.json").read_text()
+    return Draft202012Validator(json.loads(text))
+
+
+def trial_document(record: TrialRecord) -> str:
+    """A line of trials.jsonl, without its newline. Raises MeasurementError if a sample is not a
+    finite number, which JSON cannot express."""
     for sample in record.samples:
         problem = _sample_problem(sample)
         if problem:
@@ -96,44 +122,44 @@ def trial_document(record: TrialRecord) -> str:
 
 
 def trial_record(row: Mapping[str, Any], where: str) -> TrialRecord:
-    """A trial from its line. Raises InputError for one that is not as schemas/trial says."""
+    """A trial from its line. Raises InputError if it does not match schemas/trial.schema.json."""
     check_version(row, where)
-    values = _values(TrialRecord, row, where)
-    if values["status"] not in get_args(TrialStatus):
-        raise damaged(f"status is {values['status']!r}", where)
-    if not is_safe_name(values["trial_id"]):
-        raise damaged(f"trial_id is {values['trial_id']!r}", where)
-    for index, sample in enumerate(values["samples"]):
+    record = read_record(TrialRecord, row, where)
+    if record.status not in get_args(TrialStatus):
+        raise damaged(f"status is {record.status!r}", where)
+    if not is_safe_name(record.trial_id):
+        raise damaged(f"trial_id is {record.trial_id!r}", where)
+    for index, sample in enumerate(record.samples):
         problem = _sample_problem(sample)
         if problem:
             raise damaged(f"sample {index} {problem}", where)
-    return TrialRecord(**values)
+    return record
 
 
 def summary_row(found: Summary) -> dict[str, Any]:
-    """A row of summary.json. Not by `asdict`: that copies each number of thousands of rows."""
+    """A row of summary.json; `asdict` would copy each number of thousands of rows."""
     return {field.name: getattr(found, field.name) for field in fields(found)}
 
 
 def summary(row: Any, where: str) -> Summary:
-    """A row of summary.json. Raises InputError for one that is not as schemas/summary says."""
+    """A row of summary.json. Raises InputError if it does not match schemas/summary.schema.json."""
     if not isinstance(row, dict):
         raise damaged("not a JSON object", where)
-    return Summary(**_values(Summary, row, where))
+    return read_record(Summary, row, where)
 
 
 def plain(value: Any) -> Any:
-    """What JSON cannot write by itself: read-only mappings, paths, sets."""
+    """Values that json cannot write, as ones that it can: read-only mappings, paths, sets."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, PurePath):
         return str(value)
     if isinstance(value, set | frozenset):
         return sorted(value)
-    raise TypeError(f"{type(value).__name__} does not belong into a run folder: {value!r}")
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON: {value!r}")
 
 
-_KINDS: Mapping[str, tuple[type, ...]] = {
+_JSON_TYPES: Mapping[str, tuple[type, ...]] = {
     "str": (str,),
     "int": (int,),
     "bool": (bool,),
@@ -149,43 +175,39 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 """Annotation of a record's attribute -> types of its JSON value."""
 
 
-def _values(record: type[TrialRecord] | type[Summary], row: Mapping[str, Any], where: str) -> Any:
-    """Arguments for the record; keys that it does not know are left out."""
+def read_record(
+    record: type[T], row: Mapping[str, Any], where: str, *, complete: bool = False
+) -> T:
+    """A record (a dataclass whose attributes have the types in `_JSON_TYPES`) from a JSON object;
+    unknown keys are ignored. `complete`: keys of attributes with a default are required, too.
+    Raises InputError."""
     values: dict[str, Any] = {}
-    for name, kinds, strings, required in _ATTRIBUTES[record]:
+    for name, types, strings, required in _attributes_of(record):  # type: ignore[arg-type]
         if name in row:
             value: Any = row[name]
-            # What JSON gives is of these very types, and true is no number.
+            # JSON values are of exactly these types, and true is not a number.
             kind = type(value)
-            if kind not in kinds or (strings and not all(type(item) is str for item in value)):
+            if kind not in types or (strings and not all(type(item) is str for item in value)):
                 raise damaged(f"{name} is {value!r}", where)
             values[name] = tuple(value) if kind is list else value
-        elif required:
+        elif required or complete:
             raise damaged(f"{name} is missing", where)
-    return values
+    return record(**values)
 
 
-_Attribute = tuple[str, tuple[type, ...], bool, bool]
-
-
-def _attributes_of(record: type[TrialRecord] | type[Summary]) -> tuple[_Attribute, ...]:
-    """Name, types of the JSON value, whether it is a list of strings, whether it must be there."""
+@cache
+def _attributes_of(record: Any) -> tuple[tuple[str, tuple[type, ...], bool, bool], ...]:
+    """Name, types of the JSON value, whether it is a list of strings, whether it is required.
+    Determined once, not for each of thousands of lines."""
     return tuple(
         (
             field.name,
-            _KINDS[str(field.type)],
+            _JSON_TYPES[str(field.type)],
             field.type == "tuple[str, ...]",
             field.default is MISSING and field.default_factory is MISSING,
         )
         for field in fields(record)
     )
-
-
-_ATTRIBUTES: Mapping[type, tuple[_Attribute, ...]] = {
-    TrialRecord: _attributes_of(TrialRecord),
-    Summary: _attributes_of(Summary),
-}
-"""Looked up once, not for each of thousands of lines."""
 
 
 def _sample_problem(sample: Any) -> str | None:

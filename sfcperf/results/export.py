@@ -1,4 +1,4 @@
-"""Flat tables of a run for other tools: one row per sample, and the telemetry beside it."""
+"""Flat tables of a run for other tools: one with a row per sample, one with the telemetry."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 Format = Literal["csv", "parquet"]
 
 TAG_PREFIX = "tag_"
-"""Before a tag's name, as `factor_` before a factor's."""
+"""Prefix of a tag's column, like `factor_`."""
 
 _TRIAL_COLUMNS = tuple(f.name for f in fields(TrialRecord) if f.name not in ("scenario", "samples"))
 _SAMPLE_COLUMNS = ("sample", "metric", "unit", "value")
 
 
 def export(store: RunStore, format: Format, target: Path) -> list[Path]:
-    """Write all samples of the run to `target`; gives the files that were written.
+    """Write all samples of the run to `target`; returns the written files.
 
     Columns: `run_id`, the fields of TrialRecord (reasons, deployment, packets and notes as JSON
     text), a column `factor_NAME` per factor, a column `tag_NAME` per tag (analysis `enrich`), and
-    `sample` (from 0 within the trial), `metric`, `unit`, `value`. Trials of every status are there:
-    filter on `status`. A trial without samples has one row whose sample columns are empty, so that
-    failures do not vanish from a table. When the run has telemetry it goes, with the same factor
-    columns and the tags of its sources, to `telemetry_target(target)`.
+    `sample` (from 0 within the trial), `metric`, `unit`, `value`. Trials of every status are
+    included: filter on `status`. A trial without samples has one row with empty sample columns, so
+    that failures are visible. Telemetry goes, with the same factor columns and the tags of its
+    sources, to `telemetry_target(target)`.
 
     Raises InputError for an unknown format, a damaged run, or a target that cannot be written or
     that is part of the run's own record.
@@ -55,7 +55,7 @@ def export(store: RunStore, format: Format, target: Path) -> list[Path]:
 
 
 def telemetry_target(target: Path) -> Path:
-    """Where the telemetry of an export goes: `run.csv` -> `run-telemetry.csv`."""
+    """Target of an export's telemetry: `run.csv` -> `run-telemetry.csv`."""
     return target.with_name(f"{target.stem}-telemetry{target.suffix}")
 
 
@@ -100,7 +100,7 @@ def _type(name: str) -> pyarrow.DataType:
 
 
 def _telemetry_table(store: RunStore, trials: Sequence[TrialRecord]) -> pyarrow.Table:
-    """The telemetry with `run_id` and the factors' columns in place of the scenario's JSON."""
+    """The telemetry with `run_id` and columns for factors instead of the scenario's JSON."""
     import pyarrow
 
     table = telemetry.read(store.telemetry_path)
@@ -119,8 +119,8 @@ def _telemetry_table(store: RunStore, trials: Sequence[TrialRecord]) -> pyarrow.
 
 
 def check_target(store: RunStore, target: Path) -> None:
-    """An export replaces its target: never what a run was measured with, nor a device. Raises
-    InputError."""
+    """Raises InputError for a target that is a document of the run folder, or not a regular file:
+    an export replaces its target."""
     try:
         place = target.parent.resolve() / target.name
         is_special = place.exists() and not place.is_file()

@@ -1,4 +1,4 @@
-"""Writing files so that a crash, or a power cut, never leaves half of one."""
+"""Writes files such that a crash or a power failure never leaves an incomplete one."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _UNFINISHED = ".new"
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A name beside `path` to write to; it takes the place of `path` when the block ends well and
-    is gone when it does not. A reader meets the old file or the new one; two writers do not meet:
-    the last one's file stays."""
+    """A temporary file next to `path`, which replaces `path` when the block ends and is removed if
+    it raises. Readers see the old file or the new one; with two writers, the last one's file
+    stays."""
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}{_UNFINISHED}")
     try:
         yield beside
@@ -23,7 +23,7 @@ def replacing(path: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         beside.replace(path)
     finally:
-        # A name that cannot be had (too long) has been complained about above.
+        # An impossible name (too long) has already raised above.
         with suppress(OSError):
             beside.unlink(missing_ok=True)
     sync_folder(path.parent)
@@ -36,13 +36,13 @@ def replace_file(path: Path, text: str) -> None:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what `replacing` left in a folder when its process was killed."""
+    """Remove temporary files that `replacing` left in a folder when its process was killed."""
     for file in folder.glob(f".*{_UNFINISHED}"):
         file.unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names of a folder durable: a new file can otherwise vanish in a power cut."""
+    """Make the names in a folder durable: otherwise a power failure can remove a new file."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -1,7 +1,7 @@
-"""Facts of this machine that a reader of performance figures asks for.
+"""Facts of this machine that matter for performance results.
 
-Whatever cannot be read here (no such file, no permission) is None, never an error: a container or
-a cloud machine hides much of it. Network offloads belong to the deployment, not to the machine.
+Values that cannot be read (no such file, no permission) are None, not an error: containers and
+cloud machines hide many of them. Network offloads belong to the deployment, not to the machine.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 SECRET_SYSCTLS = frozenset({"tcp_fastopen_key"})
-"""Keys of the machine: never in a result that is published."""
+"""Secrets of the machine, which must not be in published results."""
 
 _CPU = Path("/sys/devices/system/cpu")
 
@@ -83,7 +83,7 @@ def _kernel() -> dict[str, Any]:
 
 
 def _kernel_command_line() -> str | None:
-    """Parameters of the kernel; what follows ` -- ` is for init and may be confidential."""
+    """Parameters of the kernel, without those for init after ` -- `, which may be confidential."""
     text = _text("/proc/cmdline")
     return None if text is None else text.partition(" -- ")[0]
 
@@ -97,7 +97,7 @@ def _distribution() -> str | None:
 
 
 def _hypervisor() -> dict[str, Any]:
-    """Hints of virtualization; `present` is what the CPU says (None off x86)."""
+    """Signs of virtualization; `present` is the CPU's flag (None if not x86)."""
     flags = _cpuinfo("flags")
     return {
         "present": None if flags is None else "hypervisor" in flags.split(),
@@ -118,7 +118,7 @@ def _sysctls() -> dict[str, str | None]:
 
 
 def _load() -> dict[str, Any]:
-    """How busy the machine is as the run begins."""
+    """Load of the machine at the start of the run."""
     import psutil
 
     times = psutil.cpu_times()

@@ -1,7 +1,7 @@
-"""JSON Lines that survive being killed while writing.
+"""JSON Lines that remain readable if the process is killed while writing.
 
-A line counts once its newline is on disk: `append` returns only then, so whatever a torn last line
-holds was never acknowledged to anyone.
+A line is complete when its newline is on disk. `append` returns only then, so an incomplete last
+line was never acknowledged.
 """
 
 from __future__ import annotations
@@ -27,23 +27,20 @@ def append(path: Path, document: str) -> None:
 
 
 def read(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Line number (from 1) and object of each finished line; nothing when there is no file.
-
-    Raises InputError, naming the line, when one is not a JSON object.
-    """
+    """Line number (from 1) and object of each complete line; nothing without a file. Raises
+    InputError, naming the line, if one is not a JSON object."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
         return
     except OSError as error:
         raise damaged(str(error.strerror), str(path)) from error
-    finished = content.split(b"\n")[:-1]
-    for number, line in enumerate(finished, start=1):
+    for number, line in enumerate(content.split(b"\n")[:-1], start=1):
         yield number, parse(line, f"{path}:{number}")
 
 
-def cut_torn_line(path: Path) -> None:
-    """Remove a last line without its newline, left by a run that was killed while writing."""
+def cut_incomplete_line(path: Path) -> None:
+    """Remove a last line without a newline, which a run leaves that was killed while writing."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:

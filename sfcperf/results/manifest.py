@@ -1,6 +1,6 @@
 """run.json, the manifest: what a reader must know to judge a run without its workflow's plug-ins.
 
-The functions are pure: the control module writes what they give with RunStore.write_manifest, and
+The functions are pure: the control module writes their results with RunStore.write_manifest, and
 may add keys of its own (phases, state). schemas/run.schema.json describes the document.
 """
 
@@ -13,9 +13,8 @@ from typing import Any
 
 import sfcperf
 from sfcperf import plugins
-from sfcperf.results.noise_gate import standing
-from sfcperf.results.records import RunStatus, TrialRecord
-from sfcperf.results.timestamps import utc_now
+from sfcperf.results.noise_gate import without_replaced
+from sfcperf.results.records import RunStatus, TrialRecord, utc_now
 from sfcperf.workflow.model import Design, Workflow
 
 
@@ -30,13 +29,13 @@ def new_manifest(
     vnfds: Sequence[Mapping[str, Any]] = (),
     modules: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
-    """The manifest of a run that starts now; its resources carry the `tags`, one for each
+    """The manifest of a run that starts now; its resources have the `tags`, one for each
     infrastructure.
 
     `host` from hostfacts.host_facts(), `versions` from versions.versions(), `vnfds` from
-    vnfds.keep_descriptors(), `modules` from modules.modules_of(); the control module
-    sets `infrastructure` once the driver tells its facts(). What probes can report is copied
-    from their plug-ins, so that the folder can be summarised where they are not installed.
+    vnfds.keep_descriptors(), `modules` from modules.modules_of(). The control module adds
+    `infrastructure` when the driver reports its facts(). The probes' metrics are copied from their
+    plug-ins, so that the folder can be summarised where these are not installed.
     """
     now = utc_now()
     manifest = {
@@ -82,10 +81,10 @@ def resumed(
     versions: Mapping[str, Any],
     modules: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
-    """The manifest of an interrupted run that goes on now; its resources carry `tags` from now on.
+    """The manifest of an interrupted run that continues now; new resources have the `tags`.
 
-    The facts of the first start stay. When the machine or the software is not the same any more,
-    `problems` says so: trials before and after are then not of one population.
+    The facts of the first start stay. `problems` names changes of the machine or the software:
+    trials before and after them are not of one population.
     """
     now = utc_now()
     sessions = manifest["sessions"]
@@ -130,9 +129,9 @@ def finish(
 
 
 def counts(trials: Iterable[TrialRecord]) -> dict[str, int]:
-    """Trials by status; each status is there. A trial outside the noise gate that was run again
-    is counted by its rerun."""
-    found = Counter(record.status for record in standing(list(trials)))
+    """Number of trials of each status. Trials outside the noise gate are replaced by their
+    reruns."""
+    found = Counter(record.status for record in without_replaced(list(trials)))
     return {"valid": found["valid"], "untrusted": found["untrusted"], "failed": found["failed"]}
 
 
@@ -149,7 +148,7 @@ def _session(
 
 
 def _design(design: Design) -> dict[str, Any]:
-    """A noise gate only where there is one."""
+    """The key `noise_gate` only if there is one."""
     document = asdict(design)
     if design.noise_gate is None:
         del document["noise_gate"]
@@ -157,7 +156,7 @@ def _design(design: Design) -> dict[str, Any]:
 
 
 def _probes(workflow: Workflow) -> list[dict[str, Any]]:
-    """Each probe with its metrics; one entry more for scenarios where the metrics differ."""
+    """Each probe with its metrics; several entries if these differ between scenarios."""
     entries: list[dict[str, Any]] = []
     for scenario in workflow.scenarios:
         for spec in scenario.probes:
@@ -185,7 +184,7 @@ def _monitors(workflow: Workflow) -> list[dict[str, Any]]:
 
 
 def _machine_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What differs between two sets of host facts so much that numbers may differ."""
+    """Differences of host facts that may change results."""
     changes = []
     for group, name in (("cpu", "model"), ("cpu", "logical"), ("kernel", "release")):
         old, new = before.get(group, {}).get(name), now.get(group, {}).get(name)
@@ -195,7 +194,7 @@ def _machine_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[
 
 
 def _version_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Which software differs between two sessions: SFCPerf, its sources, Python, tools."""
+    """Differences of software between two sessions: SFCPerf, its sources, Python, tools."""
 
     def flat(versions: Mapping[str, Any]) -> dict[str, Any]:
         commit = (versions["revision"] or {}).get("commit")
@@ -213,8 +212,7 @@ def _version_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[
 def _module_changes(
     before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]
 ) -> list[str]:
-    """Which plug-ins are not the code any more with which the run began. Those that come with
-    SFCPerf have its version."""
+    """Plug-ins whose code has changed since the run began. Those of SFCPerf have its version."""
     known = {(entry["kind"], entry["name"]): entry for entry in before}
     return [
         f"resumed with other code of the {entry['kind']} plug-in {entry['name']}"

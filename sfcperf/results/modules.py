@@ -1,7 +1,7 @@
-"""Modules of a run: which plug-ins took part, and where their code is.
+"""Modules of a run: which plug-ins it used, and where their code is.
 
-Those that come with SFCPerf are known by its version; of all others the files are named with their
-SHA-256, so that a package of the run can hold them and a reader can tell whether his are the same.
+SFCPerf's own plug-ins are identified by its version. Of others, the files are listed with their
+SHA-256, so that a package of the run can include them and a reader can compare them with his own.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _RELEASE = "sfcperf"
 def modules_of(workflow: Workflow) -> list[dict[str, Any]]:
     """For run.json: each plug-in that a run of the workflow uses, by kind and name.
 
-    `release` tells whether it comes with SFCPerf. Of others, `root` is the folder from which they
-    were imported, and `files` are all files of their top-level package (or the one module), with
-    paths relative to it.
+    `release` is whether it comes with SFCPerf. For others, `root` is the folder from which they
+    were imported, and `files` are all files of their top-level package (or the single module),
+    with paths relative to it.
     """
     return [_described(kind, name) for kind, name in dict.fromkeys(_used(workflow))]
 
@@ -62,13 +62,13 @@ def _described(kind: str, name: str) -> dict[str, Any]:
 
 
 def _code(plugin: type) -> dict[str, Any]:
-    """Where the code of a plug-in is, and what it consists of."""
+    """Folder and files of a plug-in's code."""
     top = sys.modules.get(plugin.__module__.partition(".")[0])
     initial = getattr(top, "__file__", None)
     if initial is not None and Path(initial).name.startswith("__init__."):
         root, files = Path(initial).parents[1], _sources(Path(initial).parent)
     else:
-        # A module without a package, or one in a namespace that belongs to others too.
+        # A module without a package, or one in a namespace package that others share.
         file = Path(inspect.getfile(plugin))
         root, files = file.parents[plugin.__module__.count(".")], [file]
     return {

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import floor
 from typing import Any
 
-from sfcperf.results.documents import check_version, damaged
+from sfcperf.results.documents import check_version, read_record
 from sfcperf.results.records import SCHEMA_VERSION, TrialRecord
 from sfcperf.workflow.model import NoiseGate
 
 GATE_REASON = "noise gate: "
-"""With this begins each reason for which the gate distrusts a trial."""
+"""Prefix of the reasons for which the gate distrusts a trial."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Reading:
     """One measurement of the sentinel chain."""
 
     reading_id: str
-    """`c001` before the first trial; `r002-b001` closes the first block of round 2, `r002-b001.1`
-    is the first look after it whether the machine is quiet again."""
+    """`c001` before the first trial; `r002-b001` after the first block of round 2; `r002-b001.1`
+    is the first check after it whether the machine is quiet again."""
     round: int
     """0 for calibration."""
     started_at: str
@@ -36,19 +36,19 @@ class Reading:
     metric: str
     unit: str
     value: float | None
-    """None when it could not be measured: `problem` says why."""
+    """None if it could not be measured: `problem` says why."""
     reference: float | None
     """Median of the good readings before it; None before the first one."""
     change_ratio: float | None
-    """From the reference; negative when less."""
+    """From the reference; negative for a smaller value."""
     allowed_ratio: float | None
-    """The change that the readings before it allow; None while they are too few to judge by."""
+    """The change that the previous readings allow; None while there are too few of them."""
     departed: bool
-    """Farther from the reference than allowed, or not to be measured at all."""
+    """Whether it differs from the reference by more than allowed, or could not be measured."""
     block: tuple[str, ...]
-    """Trials since the reading before it."""
+    """Trials since the previous reading."""
     marks: str = ""
-    """Why the trials of the block are not to be trusted; empty when they are."""
+    """Why the trials of the block are untrusted; empty if they are not."""
     problem: str = ""
     noise: Mapping[str, Any] = field(default_factory=dict)
     """As TrialRecord.noise."""
@@ -60,28 +60,19 @@ class Reading:
 
 
 def gate_document(reading: Reading) -> str:
-    """A line of gate.jsonl, without its end."""
+    """A line of gate.jsonl, without its newline."""
     return json.dumps({"schema_version": SCHEMA_VERSION, **asdict(reading)}, allow_nan=False)
 
 
 def gate_line(row: Mapping[str, Any], where: str) -> Reading:
-    """A reading from its line. Raises InputError when it is none."""
+    """A reading from its line. Raises InputError if it is not one."""
     check_version(row, where)
-    values: dict[str, Any] = {}
-    for attribute in fields(Reading):
-        name = attribute.name
-        if name not in row:
-            raise damaged(f"{name} is missing", where)
-        value, allowed = row[name], _KINDS[str(attribute.type)]
-        if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
-            raise damaged(f"{name} is {value!r}", where)
-        values[name] = tuple(map(str, value)) if isinstance(value, list) else value
-    return Reading(**values)
+    return read_record(Reading, row, where, complete=True)
 
 
 def marked(records: Sequence[TrialRecord], readings: Iterable[Reading]) -> list[TrialRecord]:
-    """The records as the readings leave them: valid ones become untrusted, others get a reason
-    more."""
+    """The records with the marks of the readings: valid ones become untrusted, others get another
+    reason."""
     reasons: dict[str, list[str]] = {}
     for reading in readings:
         for trial_id in reading.block if reading.marks else ():
@@ -96,24 +87,22 @@ def is_outside(record: TrialRecord) -> bool:
     )
 
 
-def standing(records: Sequence[TrialRecord]) -> list[TrialRecord]:
-    """The records without those in whose place a rerun stands."""
+def without_replaced(records: Sequence[TrialRecord]) -> list[TrialRecord]:
+    """The records without those that a rerun replaces."""
     replaced = {record.rerun_of for record in records}
     return [record for record in records if record.trial_id not in replaced]
 
 
 def outside(evidence: Mapping[str, Any], limits: NoiseGate) -> tuple[str, ...]:
-    """Why a trial is outside the gate, as reasons of its record; empty when it is inside.
-
-    What the machine does not tell (None) is not judged.
-    """
+    """Why a trial is outside the gate, as reasons of its record; empty if it is inside. Evidence
+    that the machine does not provide (None) is ignored."""
     return tuple(f"{GATE_REASON}{finding}" for finding in _findings(evidence, limits))
 
 
 def _findings(evidence: Mapping[str, Any], limits: NoiseGate) -> Iterator[str]:
     steal = evidence.get("steal_ratio")
     if steal is not None and limits.max_steal_ratio is not None:
-        # One clock tick may belong to the time before or after: it proves nothing.
+        # One clock tick may belong to the time before or after.
         least = steal - (evidence.get("steal_resolution_ratio") or 0)
         if least > limits.max_steal_ratio:
             yield f"steal {_ratio(steal, limits.max_steal_ratio)}"
@@ -131,7 +120,7 @@ def _findings(evidence: Mapping[str, Any], limits: NoiseGate) -> Iterator[str]:
 
 
 def _ratio(value: float, limit: float) -> str:
-    """`0.12 > 0.05`, with as many digits as tell them apart."""
+    """`0.12 > 0.05`, with as many digits as distinguish them."""
     for digits in range(2, 6):
         text = f"{value:.{digits}g}"
         if float(text) > limit:
@@ -140,7 +129,7 @@ def _ratio(value: float, limit: float) -> str:
 
 
 def budget(gate: NoiseGate, planned: int) -> int:
-    """Reruns that a run of so many planned trials may have."""
+    """Allowed reruns of a run of so many planned trials."""
     return floor(gate.budget_ratio * planned)
 
 
@@ -150,13 +139,13 @@ def account(
     gate: NoiseGate,
     planned: int,
 ) -> dict[str, Any]:
-    """What the gate came to, for `noise` of run.json."""
+    """Summary of the gate, for `noise` of run.json."""
     return {
         "limits": asdict(gate),
         "trials_outside": sum(is_outside(record) for record in records),
         "reruns": sum(bool(record.rerun_of) for record in records),
         "reruns_allowed": budget(gate, planned),
-        "trials_that_stay_outside": sum(is_outside(record) for record in standing(records)),
+        "trials_that_stay_outside": sum(is_outside(record) for record in without_replaced(records)),
         "sentinel_readings": len(readings),
         "sentinel_departed": sum(reading.departed for reading in readings),
     }
@@ -180,13 +169,3 @@ def _marked(record: TrialRecord, reasons: Sequence[str]) -> TrialRecord:
     if not reasons or record.status == "failed":
         return record
     return replace(record, status="untrusted", reasons=(*record.reasons, *reasons))
-
-
-_KINDS: Mapping[str, tuple[type, ...]] = {
-    "str": (str,),
-    "int": (int,),
-    "bool": (bool,),
-    "float | None": (int, float, type(None)),
-    "tuple[str, ...]": (list,),
-    "Mapping[str, Any]": (dict,),
-}

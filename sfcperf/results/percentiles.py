@@ -1,4 +1,4 @@
-"""Percentiles, only where the data reach them."""
+"""Percentiles, only those for which there are enough values."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 
 
 def percentiles(values: Sequence[float], asked: Sequence[int]) -> Mapping[int, float | None]:
-    """Percentile (1 ... 99) -> its estimate in the unit of the values; None for one that lies
-    beyond what n values can tell.
+    """Percentile (1 ... 99) -> its estimate in the unit of the values; None with too few values.
 
-    The k-th smallest of n values stands for the fraction k / (n + 1), with straight lines between
-    (definition 6 of Hyndman & Fan 1996). Below 1 / (n + 1) there is no value to speak of: the 5th
-    percentile of ten trials would be the smallest trial under a name that promises more. Hence
-    p5 and p95 need 19 values, p25 and p75 three, p99 needs 99.
+    The k-th smallest of n values is the fraction k / (n + 1), with linear interpolation
+    (definition 6 of Hyndman & Fan 1996). There is no estimate below 1 / (n + 1): the 5th
+    percentile of ten trials would only be the smallest trial. Hence p5 and p95 need 19 values, p25
+    and p75 need three, p99 needs 99.
     """
     n = len(values)
     known = [p for p in asked if (n + 1) * min(p, 100 - p) >= 100]
@@ -23,10 +22,10 @@ def percentiles(values: Sequence[float], asked: Sequence[int]) -> Mapping[int, f
 
 
 def _between(ordered: Sequence[float], place: float) -> float:
-    """The value at a place counted from 0, which need not be whole."""
+    """The value at a position from 0, which may be fractional."""
     left = min(max(int(place), 0), len(ordered) - 2)
     share = place - left
     low, high = ordered[left], ordered[left + 1]
-    # From the nearer of both, as numpy.quantile does: each is met exactly.
+    # From the nearer of both, as numpy.quantile does, so that both are exact.
     step = high - low
     return low + step * share if share < 0.5 else high - step * (1 - share)

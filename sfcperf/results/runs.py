@@ -13,7 +13,7 @@ from sfcperf.results.store import MANIFEST, PLAN, TRIALS, WORKFLOW, RunStore
 
 @dataclass(frozen=True)
 class RunInfo:
-    """A run folder in short."""
+    """Summary of a run folder."""
 
     folder: Path
     run_id: str
@@ -28,15 +28,12 @@ class RunInfo:
     untrusted: int
     failed: int
     damage: str | None = None
-    """What is wrong with a damaged folder."""
+    """Why the folder is damaged."""
 
 
 def list_runs(results: Path) -> list[RunInfo]:
-    """Run folders in `results`, oldest first; damaged ones are listed as such, at the end.
-
-    Other folders and files are no runs and are passed over. Raises InputError when `results`
-    cannot be listed.
-    """
+    """Run folders in `results`, oldest first, then damaged ones. Other folders and files are
+    ignored. Raises InputError if `results` cannot be listed."""
     try:
         folders = sorted(path for path in results.iterdir() if _is_run(path))
     except OSError as error:
@@ -50,7 +47,7 @@ def list_runs(results: Path) -> list[RunInfo]:
 
 
 def _is_run(path: Path) -> bool:
-    """A run that was killed as it began has a part of these files."""
+    """A run that was killed at its start has only some of these files."""
     return path.is_dir() and any(
         (path / name).exists() for name in (MANIFEST, WORKFLOW, PLAN, TRIALS)
     )

@@ -1,7 +1,7 @@
-"""RunStore: the run folder (DESIGN.md section 6); the one place that knows its file names.
+"""RunStore: the run folder, and the only place that knows its file names.
 
-trials.jsonl is the record of truth. Every other document is replaced as a whole (written beside,
-fsynced, renamed), so that a killed run leaves either the old or the new one.
+trials.jsonl is the record of truth. All other documents are replaced as a whole (written to a
+temporary file, fsynced, renamed), so that a killed run leaves either the old or the new one.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from typing import Any
 
 from sfcperf.errors import InputError
 from sfcperf.results import documents, jsonl, noise_gate, telemetry
+from sfcperf.results.columns import summary_csv
 from sfcperf.results.files import remove_unfinished, replace_file
-from sfcperf.results.manifest_check import check_manifest
 from sfcperf.results.records import SCHEMA_VERSION, Summary, TrialRecord
-from sfcperf.results.summary_csv import summary_csv
 from sfcperf.results.values import Observation
 
 __all__ = ["RunStore", "replace_file"]
@@ -70,35 +69,35 @@ OWN = frozenset(
         "errors.log",
     }
 )
-"""Names in a run folder that are ours (docs/reference/results.md); others are the user's."""
+"""Names in a run folder that belong to SFCPerf (docs/reference/results.md), not to the user."""
 
 
 class RunStore:
     """A run folder, new or existing.
 
-    Reading raises InputError, naming the file (and line), when the folder is damaged or was
-    written by another version of SFCPerf than this one reads.
+    Reading raises InputError, naming the file (and line), if the folder is damaged or was written
+    by a version of SFCPerf that this one cannot read.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._run_id: str | None = None
-        self._mended: set[str] = set()
+        self._checked: set[str] = set()
 
     @classmethod
     def create(cls, folder: Path) -> RunStore:
-        """A new run folder. Raises InputError when it exists or cannot be made."""
+        """A new run folder. Raises InputError if it exists or cannot be created."""
         try:
             folder.mkdir(parents=True)
         except OSError as error:
             raise InputError(
-                f"the run folder cannot be made: {error.strerror}", where=str(folder)
+                f"the run folder cannot be created: {error.strerror}", where=str(folder)
             ) from error
         return cls(folder)
 
     @classmethod
     def open(cls, folder: Path) -> RunStore:
-        """An existing run folder. Raises InputError when it is none."""
+        """An existing run folder. Raises InputError if it is not one."""
         try:
             found = (folder / MANIFEST).is_file()
         except OSError as error:
@@ -115,14 +114,14 @@ class RunStore:
 
     @property
     def run_id(self) -> str:
-        """Identifier of the run: the manifest's, so that a folder that was moved or renamed keeps
-        it; the folder's name while there is no manifest."""
+        """The manifest's run id, which a folder keeps when it is moved; without a manifest, the
+        folder's name."""
         if self._run_id is None and (self.folder / MANIFEST).is_file():
             self._run_id = self.manifest()["run_id"]
         return self._run_id or self.folder.resolve().name
 
     def owns(self, path: Path) -> bool:
-        """Whether a path (resolved) is a document of this folder, or lies in one of its folders."""
+        """Whether a resolved path is a document of this folder or in one of its folders."""
         folder = self.folder.resolve()
         return path.is_relative_to(folder) and path.relative_to(folder).parts[:1] in {
             (name,) for name in OWN
@@ -133,8 +132,8 @@ class RunStore:
     def write_workflow(
         self, document: Mapping[str, Any], base: Path, *, given: Mapping[str, Any] | None = None
     ) -> None:
-        """Keep the workflow as `given` by the user (None: the same), and as run: preset, driver
-        and overrides applied, before expansion; `base` is where its relative paths start."""
+        """Keep the workflow as `given` by the user (None: the same), and as it is run: with preset,
+        driver and overrides, before expansion. Its relative paths start at `base`."""
         self._write(WORKFLOW, document if given is None else given)
         self._write(WORKFLOW_APPLIED, document)
         self._write(WORKFLOW_BASE, {"folder": str(base)})
@@ -143,24 +142,22 @@ class RunStore:
         """The workflow document as run and the folder where its relative paths start."""
         base = self._read(WORKFLOW_BASE).get("folder")
         if not isinstance(base, str):
-            raise documents.damaged("it names no folder", str(self.folder / WORKFLOW_BASE))
+            raise documents.damaged("there is no folder in it", str(self.folder / WORKFLOW_BASE))
         return self._read(WORKFLOW_APPLIED), self.folder / base
 
     def write_plan(self, plan: Mapping[str, Any]) -> None:
         """plan.json: order of trial groups and trials."""
-        self._write(PLAN, {"schema_version": SCHEMA_VERSION, **plan})
+        self._write_versioned(PLAN, plan)
 
     def plan(self) -> dict[str, Any]:
         """plan.json."""
         return self._read_versioned(PLAN)
 
     def resolved(self) -> dict[str, Any]:
-        """From plan.json: scenario id -> the scenario as it was resolved when the run began."""
+        """From plan.json: scenario id -> the resolved scenario of the start of the run."""
         found = self.plan().get("resolved")
         if not isinstance(found, dict):
-            raise documents.damaged(
-                "it does not say what the scenarios were", str(self.folder / PLAN)
-            )
+            raise documents.damaged("there are no scenarios in it", str(self.folder / PLAN))
         return found
 
     @property
@@ -169,20 +166,20 @@ class RunStore:
         return self.folder / VNFDS
 
     def descriptors(self) -> dict[str, Path]:
-        """VNF descriptors: path as the workflow gives it -> the copy in this folder. Empty for
-        runs that use none, and for those of versions that kept no copies."""
+        """VNF descriptors: path in the workflow -> the copy in this folder. Empty for runs without
+        descriptors and for those of versions that kept no copies."""
         kept = self.manifest().get("vnfds", [])
         return {entry["path"]: self.folder / entry["file"] for entry in kept}
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """run.json: versions, host facts, seeds, status."""
-        self._write(MANIFEST, {"schema_version": SCHEMA_VERSION, **manifest})
+        self._write_versioned(MANIFEST, manifest)
 
     def manifest(self) -> dict[str, Any]:
         """run.json, as schemas/run.schema.json says."""
         document = self._read_versioned(MANIFEST)
         where = str(self.folder / MANIFEST)
-        check_manifest(document, where)
+        documents.check_manifest(document, where)
         if not documents.is_safe_name(document["run_id"]):
             raise documents.damaged(f"run_id is {document['run_id']!r}", where)
         return document
@@ -190,18 +187,18 @@ class RunStore:
     # Trials: the record of truth
 
     def append_trial(self, record: TrialRecord, *, warmup: bool = False) -> None:
-        """Add a finished trial; it is on disk when this returns. Warm-up trials are kept apart,
-        in warmup.jsonl, and count nowhere.
+        """Add a finished trial; it is on disk when this returns. Warm-up trials go to warmup.jsonl
+        and are not analysed.
 
-        Raises MeasurementError, and writes nothing, when a value is not a finite number.
+        Raises MeasurementError, and writes nothing, if a value is not a finite number.
         """
         self._append(WARMUP if warmup else TRIALS, documents.trial_document(record))
 
     def trials(self) -> list[TrialRecord]:
-        """Finished trials in the order in which they ended, as the noise gate's readings leave
-        them. A last line that a killed run did not finish is not a trial.
+        """Finished trials in the order in which they ended, with the marks of the noise gate's
+        readings. An incomplete last line, which a killed run leaves, is ignored.
 
-        Raises InputError, naming the line, for anything else that is not a trial.
+        Raises InputError, naming the line, for any other line that is not a trial.
         """
         path = self.folder / TRIALS
         lines: dict[str, int] = {}
@@ -211,8 +208,7 @@ class RunStore:
             record = documents.trial_record(row, where)
             if record.trial_id in lines:
                 raise documents.damaged(
-                    f"trial {record.trial_id!r} is there twice, first in line "
-                    f"{lines[record.trial_id]}",
+                    f"trial {record.trial_id!r} is a duplicate of line {lines[record.trial_id]}",
                     where,
                 )
             lines[record.trial_id] = number
@@ -225,12 +221,12 @@ class RunStore:
 
     def readings(self) -> list[noise_gate.Reading]:
         """Readings of the sentinel, in order; none without a noise gate. Raises InputError, naming
-        the line, for anything else."""
+        the line, for a line that is not a reading."""
         path = self.folder / GATE
         return [noise_gate.gate_line(row, f"{path}:{number}") for number, row in jsonl.read(path)]
 
     def raw(self, trial_id: str) -> Path:
-        """Folder for a trial's raw output; made if it is not there."""
+        """Folder for a trial's raw output; created if needed."""
         folder = self.folder / RAW / trial_id
         folder.mkdir(parents=True, exist_ok=True)
         return folder
@@ -240,12 +236,12 @@ class RunStore:
     def write_trial_telemetry(
         self, record: TrialRecord, observations: Sequence[Observation]
     ) -> None:
-        """Keep what the monitors observed during a trial, beside its raw output."""
+        """Keep the monitors' observations of a trial with its raw output."""
         if observations:
             telemetry.write(self.raw(record.trial_id) / TELEMETRY, record, observations)
 
     def merge_telemetry(self) -> Path | None:
-        """telemetry.parquet from the trials' parts; None when there are none."""
+        """telemetry.parquet from the trials' parts; None without parts."""
         trials = [record.trial_id for record in self.trials()]
         parts = [self.folder / RAW / trial / TELEMETRY for trial in trials]
         return telemetry.merge([p for p in parts if p.is_file()], self.telemetry_path)
@@ -259,24 +255,18 @@ class RunStore:
 
     def write_summary(self, summaries: Sequence[Summary]) -> None:
         """summary.json, and the same rows as a table in summary.csv."""
-        self._write(
-            SUMMARY,
-            {
-                "schema_version": SCHEMA_VERSION,
-                "run_id": self.run_id,
-                "summaries": [documents.summary_row(summary) for summary in summaries],
-            },
-        )
+        rows = [documents.summary_row(summary) for summary in summaries]
+        self._write_versioned(SUMMARY, {"run_id": self.run_id, "summaries": rows})
         replace_file(self.folder / SUMMARY_CSV, summary_csv(summaries))
 
     def summaries(self) -> list[Summary]:
-        """Rows of summary.json; empty when the run was not analysed yet."""
+        """Rows of summary.json; empty if the run was not analysed yet."""
         path = self.folder / SUMMARY
         if not path.is_file():
             return []
         rows = self._read_versioned(SUMMARY).get("summaries")
         if not isinstance(rows, list):
-            raise documents.damaged("it has no list of summaries", str(path))
+            raise documents.damaged("there is no list of summaries", str(path))
         return [
             documents.summary(row, f"{path}#/summaries/{index}") for index, row in enumerate(rows)
         ]
@@ -288,35 +278,35 @@ class RunStore:
 
     def write_correlations(self, document: Mapping[str, Any]) -> None:
         """correlations.json."""
-        self._write(CORRELATIONS, {"schema_version": SCHEMA_VERSION, **document})
+        self._write_versioned(CORRELATIONS, document)
 
     def correlations(self) -> dict[str, Any] | None:
-        """correlations.json; None when the run's workflow asked for none."""
-        return self._read_versioned(CORRELATIONS) if self._has(CORRELATIONS) else None
+        """correlations.json; None without the analysis `correlate`."""
+        return self._read_optional(CORRELATIONS)
 
     def write_steady(self, document: Mapping[str, Any]) -> None:
         """steady.json."""
-        self._write(STEADY, {"schema_version": SCHEMA_VERSION, **document})
+        self._write_versioned(STEADY, document)
 
     def steady(self) -> dict[str, Any] | None:
-        """steady.json; None when the run's workflow asked for none."""
-        return self._read_versioned(STEADY) if self._has(STEADY) else None
+        """steady.json; None without the analysis `steady`."""
+        return self._read_optional(STEADY)
 
     def write_attribution(self, document: Mapping[str, Any]) -> None:
         """attribution.json."""
-        self._write(ATTRIBUTION, {"schema_version": SCHEMA_VERSION, **document})
+        self._write_versioned(ATTRIBUTION, document)
 
     def attribution(self) -> dict[str, Any] | None:
-        """attribution.json; None when pptmon saw nothing in this run."""
-        return self._read_versioned(ATTRIBUTION) if self._has(ATTRIBUTION) else None
+        """attribution.json; None if pptmon observed nothing in this run."""
+        return self._read_optional(ATTRIBUTION)
 
     def write_tags(self, document: Mapping[str, Any]) -> None:
         """tags.json."""
-        self._write(TAGS, {"schema_version": SCHEMA_VERSION, **document})
+        self._write_versioned(TAGS, document)
 
     def tags(self) -> dict[str, Any] | None:
-        """tags.json; None when the run was not enriched."""
-        return self._read_versioned(TAGS) if self._has(TAGS) else None
+        """tags.json; None without the analysis `enrich`."""
+        return self._read_optional(TAGS)
 
     @property
     def figures(self) -> Path:
@@ -331,7 +321,7 @@ class RunStore:
     # Files
 
     def remove_unfinished(self) -> None:
-        """Remove files that a killed process had begun to write. Only for who holds the run."""
+        """Remove temporary files of a killed process. The caller must hold the run's lock."""
         for folder in (self.folder, self.figures):
             remove_unfinished(folder)
 
@@ -343,8 +333,8 @@ class RunStore:
             raise documents.damaged(error.strerror or str(error), str(path)) from error
         return documents.parse(content, str(path))
 
-    def _has(self, name: str) -> bool:
-        return (self.folder / name).is_file()
+    def _read_optional(self, name: str) -> dict[str, Any] | None:
+        return self._read_versioned(name) if (self.folder / name).is_file() else None
 
     def _read_versioned(self, name: str) -> dict[str, Any]:
         document = self._read(name)
@@ -352,10 +342,13 @@ class RunStore:
         return document
 
     def _append(self, name: str, line: str) -> None:
-        if name not in self._mended:
-            jsonl.cut_torn_line(self.folder / name)
-            self._mended.add(name)
+        if name not in self._checked:
+            jsonl.cut_incomplete_line(self.folder / name)
+            self._checked.add(name)
         jsonl.append(self.folder / name, line)
+
+    def _write_versioned(self, name: str, document: Mapping[str, Any]) -> None:
+        self._write(name, {"schema_version": SCHEMA_VERSION, **document})
 
     def _write(self, name: str, document: Mapping[str, Any]) -> None:
         text = json.dumps(document, indent=2, allow_nan=False, default=documents.plain)

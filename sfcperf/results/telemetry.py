@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,8 +23,8 @@ COLUMNS = ("trial_id", "scenario_id", "scenario", "time_ns", "source", "metric",
 """Columns of telemetry.parquet (schemas/telemetry.schema.json)."""
 
 _ROWS_PER_GROUP = 100_000
-"""Rows of a merged file that readers take at a time. A group per trial would double the file and
-make every query of thousands of trials several times as slow."""
+"""Rows of a merged file that readers take at a time. A group per trial would double the size of
+the file and make queries of thousands of trials several times slower."""
 
 
 def write(path: Path, record: TrialRecord, observations: Sequence[Observation]) -> None:
@@ -51,7 +52,7 @@ def write(path: Path, record: TrialRecord, observations: Sequence[Observation]) 
 
 
 def merge(parts: Sequence[Path], target: Path) -> Path | None:
-    """One file from many, some parts at a time; None when there are no parts."""
+    """One file from many, some parts at a time; None without parts."""
     import pyarrow
     import pyarrow.parquet
 
@@ -71,38 +72,29 @@ def merge(parts: Sequence[Path], target: Path) -> Path | None:
 
 
 def read(path: Path) -> pyarrow.Table:
-    """All rows of a telemetry file. Raises InputError when it is damaged."""
-    import pyarrow
+    """All rows of a telemetry file. Raises InputError if it is damaged."""
     import pyarrow.parquet
 
-    try:
+    with _reading(path):
         return pyarrow.parquet.read_table(path, schema=_schema())
-    except (OSError, pyarrow.ArrowException) as error:
-        raise damaged(f"not readable as Parquet: {error}", str(path)) from error
 
 
 def read_metrics(path: Path, metrics: Sequence[str]) -> pyarrow.Table:
-    """The rows of some metrics. Raises InputError when the file is damaged."""
-    import pyarrow
+    """The rows of some metrics. Raises InputError if the file is damaged."""
     import pyarrow.parquet
 
-    try:
-        wanted = [("metric", "in", list(metrics))]
-        return pyarrow.parquet.read_table(path, schema=_schema(), filters=wanted)
-    except (OSError, pyarrow.ArrowException) as error:
-        raise damaged(f"not readable as Parquet: {error}", str(path)) from error
+    with _reading(path):
+        filters = [("metric", "in", list(metrics))]
+        return pyarrow.parquet.read_table(path, schema=_schema(), filters=filters)
 
 
 def check(path: Path, columns: Sequence[str] = COLUMNS) -> None:
-    """Raises InputError when a Parquet file is not readable, or lacks a column; its rows are not
+    """Raises InputError if a Parquet file is not readable or lacks a column; its rows are not
     read."""
-    import pyarrow
     import pyarrow.parquet
 
-    try:
+    with _reading(path):
         missing = [n for n in columns if n not in pyarrow.parquet.read_schema(path).names]
-    except (OSError, pyarrow.ArrowException) as error:
-        raise damaged(f"not readable as Parquet: {error}", str(path)) from error
     if missing:
         raise damaged(f"no column {missing[0]!r}", str(path))
 
@@ -110,8 +102,8 @@ def check(path: Path, columns: Sequence[str] = COLUMNS) -> None:
 def monitor_cpu_s(path: Path) -> dict[str, float]:
     """Monitor -> CPU time that it used in the whole run, seconds; empty without the file.
 
-    A monitor reports once per trial what it used in that trial: the sum is that of the run.
-    Raises InputError when the file is damaged.
+    A monitor reports once per trial what it used in that trial. Raises InputError if the file is
+    damaged.
     """
     if not path.is_file():
         return {}
@@ -122,17 +114,26 @@ def monitor_cpu_s(path: Path) -> dict[str, float]:
     check(path)
     sums: dict[str, float] = {}
     columns = ["metric", "source", "value"]
-    try:
-        # Batch by batch: the rest of a large file need not be in memory.
+    with _reading(path):
+        # By batches, so that a large file need not be in memory.
         file = pyarrow.parquet.ParquetFile(path, read_dictionary=["metric", "source"])
         for batch in file.iter_batches(columns=columns):
             own = batch.filter(pyarrow.compute.equal(batch["metric"], MONITOR_COST))
             values = own["value"].cast(pyarrow.float64()).to_pylist()
             for source, value in zip(own["source"].to_pylist(), values, strict=True):
                 sums[source] = sums.get(source, 0.0) + value
+    return sums
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Raises InputError if reading a Parquet file fails."""
+    import pyarrow
+
+    try:
+        yield
     except (OSError, pyarrow.ArrowException) as error:
         raise damaged(f"not readable as Parquet: {error}", str(path)) from error
-    return sums
 
 
 def _schema() -> pyarrow.Schema:

@@ -1,4 +1,4 @@
-"""From a trial's samples to the one number per metric that counts: the trial is replicated."""
+"""A trial's number per metric: the trial is the unit of replication, not the sample."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def trial_means(record: TrialRecord) -> dict[str, float]:
     """Metric -> mean of its samples in this trial, in the metric's unit.
 
     Samples within a trial share one deployment, one moment and one state of the machine, so they
-    are not independent; counting each of them would be pseudo-replication (Hurlbert 1984) and
-    would make every interval too narrow. docs/explanation/statistics.md says more.
+    are not independent. Counting each of them would be pseudo-replication (Hurlbert 1984) and
+    would make every interval too narrow (docs/explanation/statistics.md).
     """
     values: dict[str, list[float]] = {}
     for sample in record.samples:
@@ -24,8 +24,8 @@ def trial_means(record: TrialRecord) -> dict[str, float]:
 
 
 def trial_series(record: TrialRecord, metric: str) -> Sequence[float]:
-    """What the trial's number was made of, in order of time and in the metric's unit: the series
-    that the probe kept, else its samples; empty when that is but one number."""
+    """Values that the trial's number is the mean of, in order of time and in the metric's unit: the
+    series that the probe kept, or its samples; empty for a single value."""
     values = record.series.get(metric)
     if not isinstance(values, Sequence):
         if len(record.samples) < 2:
@@ -33,6 +33,6 @@ def trial_series(record: TrialRecord, metric: str) -> Sequence[float]:
         values = [sample["value"] for sample in record.samples if sample["metric"] == metric]
     if len(values) < 2:
         return []
-    # Of thousands of trials with hundreds of samples: most are plain floats, asked for first.
+    # Fast for thousands of trials with hundreds of samples: most of them are plain floats.
     numbers = [v for v in values if (type(v) is float and -MAX <= v <= MAX) or is_number(v)]
     return numbers if len(numbers) > 1 else []

@@ -1,4 +1,4 @@
-"""Versions of what took part in a run: sfcperf, its sources, Python packages, tools."""
+"""Versions of the software of a run: sfcperf, its sources, Python packages, tools."""
 
 from __future__ import annotations
 
@@ -30,10 +30,8 @@ _TIMEOUT_S = 5.0
 
 
 def versions() -> dict[str, Any]:
-    """Versions as they go into run.json; what is missing or does not answer is None.
-
-    Tools are asked side by side, so that this takes as long as the slowest (some 50 ms).
-    """
+    """Versions for run.json; None for software that is missing or does not respond. Tools run
+    concurrently, so this takes as long as the slowest of them (about 50 ms)."""
     return {
         "sfcperf": sfcperf.__version__,
         "revision": _revision(Path(sfcperf.__file__)),
@@ -50,7 +48,7 @@ def _tools() -> dict[str, str | None]:
 
 
 def _packages() -> dict[str, str | None]:
-    """Versions of the Python packages that sfcperf itself requires (extras aside)."""
+    """Versions of the Python packages that sfcperf requires (without extras)."""
     try:
         requirements = metadata.requires("sfcperf") or []
     except metadata.PackageNotFoundError:
@@ -67,11 +65,8 @@ def _package(name: str) -> str | None:
 
 
 def _revision(source: Path) -> dict[str, Any] | None:
-    """Commit of the working tree that `source` belongs to, and whether it was changed since.
-
-    None for an installed package: a repository that merely surrounds it (a user's project with a
-    venv inside) does not track it.
-    """
+    """Commit of the working tree of `source`, and whether it was modified since. None for an
+    installed package, which a surrounding repository (a project with a venv) does not track."""
     git = ("git", "-C", str(source.parent))
     if _output((*git, "ls-files", "--error-unmatch", source.name)) is None:
         return None
@@ -86,7 +81,7 @@ def _first_line(argv: Sequence[str]) -> str | None:
 
 
 def _output(argv: Sequence[str]) -> str | None:
-    """What a command prints, on stdout or else on stderr; None when it is missing or fails."""
+    """Output of a command, from stdout or else stderr; None if it is missing or fails."""
     path = find(argv[0])
     if path is None:
         return None

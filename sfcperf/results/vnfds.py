@@ -1,8 +1,8 @@
-"""VNF descriptors in a run folder: the run can be repeated where the originals are not.
+"""VNF descriptors in a run folder, with which the run can be repeated without the originals.
 
     vnfds/<first 12 digits of the SHA-256 of all files>/<descriptor and the files it imports>
 
-Files keep their places relative to each other, so that imports lead to the same content.
+Files keep their relative paths, so that imports resolve to the same content.
 """
 
 from __future__ import annotations
@@ -21,12 +21,11 @@ _DIGITS = 12
 
 
 def keep_descriptors(folder: Path, descriptors: Mapping[str, Path]) -> list[dict[str, Any]]:
-    """Copy descriptors into `folder`, the run's `vnfds`; nothing is made when there are none.
+    """Copy descriptors into `folder`, the run's `vnfds`, which is created only if there are any.
 
-    `descriptors`: path as the workflow gives it -> file. Gives an entry of run.json's `vnfds` for
-    each: `path` as given, `file` within the run folder, `sha256` of the descriptor, and what it
-    imports by an absolute path, which a copy cannot stand in for. Raises InputError when a file
-    cannot be read.
+    `descriptors`: path in the workflow -> file. Returns entries for `vnfds` of run.json: `path` in
+    the workflow, `file` in the run folder, `sha256` of the descriptor, and its imports by absolute
+    paths, which a copy cannot replace. Raises InputError if a file cannot be read.
     """
     return [_keep(folder, given, file) for given, file in descriptors.items()]
 
@@ -34,34 +33,32 @@ def keep_descriptors(folder: Path, descriptors: Mapping[str, Path]) -> list[dict
 def check_descriptors(
     kept: Sequence[Mapping[str, Any]], descriptors: Mapping[str, Path], where: str
 ) -> None:
-    """Refuse to go on with a run of which a descriptor, or a file that one imports, has changed.
-
-    `kept`: what `keep_descriptors` gave when the run began. Raises InputError.
-    """
+    """Raises InputError if a descriptor of a run, or a file that it imports, has changed since the
+    run began. `kept`: the result of `keep_descriptors` then."""
     for entry in kept:
         file = descriptors.get(entry["path"])
         if file is not None and _gather(file).name != Path(entry["file"]).parts[1]:
             raise InputError(
-                f"the VNF descriptor {entry['path']}, or a file that it imports, is not as it was "
-                "when the run began",
+                f"the VNF descriptor {entry['path']}, or a file that it imports, has changed since "
+                "the run began",
                 where=where,
-                hint=f"put it back: the run folder has a copy, {entry['file']}",
+                hint=f"restore it from the copy in the run folder, {entry['file']}",
             )
 
 
 @dataclass(frozen=True)
 class _Gathered:
-    """A descriptor with all that it imports."""
+    """A descriptor with all of its imports."""
 
     descriptor: Path
-    """Relative to the folder that holds all of them."""
+    """Relative to the common folder of the files."""
     contents: Mapping[Path, bytes]
     absolute: tuple[str, ...]
-    """Imports by an absolute path, which are not among them."""
+    """Imports by absolute paths, which are not in `contents`."""
 
     @property
     def name(self) -> str:
-        """Of a folder for exactly these files."""
+        """Name of a folder for exactly these files."""
         digest = hashlib.sha256()
         for path, content in sorted(self.contents.items()):
             digest.update(f"{path}\0{len(content)}\0".encode() + content)
@@ -93,7 +90,7 @@ def _gather(descriptor: Path) -> _Gathered:
 
 
 def _files(file: Path, absolute: list[str], seen: set[Path]) -> Iterator[Path]:
-    """A descriptor and all that it imports from beside it, each once."""
+    """A descriptor and its imports by relative paths, each once."""
     if file in seen:
         return
     seen.add(file)
@@ -106,7 +103,7 @@ def _files(file: Path, absolute: list[str], seen: set[Path]) -> Iterator[Path]:
 
 
 def _imports(file: Path) -> Iterator[str]:
-    """Files that a TOSCA template names in `imports`: texts, or `NAME: FILE`, or
+    """Files in a TOSCA template's `imports`: strings, or `NAME: FILE`, or
     `NAME: {file: FILE}` (TOSCA Simple Profile in YAML 1.0, section 3.5.8)."""
     import yaml
 

@@ -1,4 +1,4 @@
-"""Fill in the defaults that a schema declares."""
+"""Fills in the defaults of a schema."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 
 def with_defaults(schema: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of a valid object in which absent keys have the `default` of their property, also
-    in objects within it. Local references (`#/...`) start at `schema`."""
+    """A copy of a valid object, and of objects in it, in which absent keys have the `default` of
+    their property. Local references (`#/...`) start at `schema`."""
     filled: dict[str, Any] = _filled(schema, value, schema)
     return filled
 
@@ -33,7 +33,7 @@ def _filled(schema: Any, value: Any, root: Mapping[str, Any]) -> Any:
 
 
 def _followed(schema: Any, root: Mapping[str, Any]) -> Any:
-    """The schema behind a local reference; keys beside the reference win."""
+    """The target of a local reference; keys next to the reference take precedence."""
     if not isinstance(schema, Mapping) or not str(schema.get("$ref", "")).startswith("#/"):
         return schema
     target: Any = root

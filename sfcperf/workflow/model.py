@@ -1,7 +1,7 @@
-"""The workflow after loading and expansion, as values that cannot change.
+"""The workflow after loading and expansion, as immutable values.
 
-Words are those of RFC 7665 / RFC 8300 and ETSI NFV; a *scenario* is one combination of factor
-levels with everything resolved: what a driver builds.
+Terms are those of RFC 7665 / RFC 8300 and ETSI NFV. A *scenario* is one combination of factor
+levels with everything resolved, which a driver builds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Link:
-    """A link between two nodes; both directions alike."""
+    """A link between two nodes, the same in both directions."""
 
     between: tuple[str, str]
     rate_bps: int | None = None
@@ -35,7 +35,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Topology:
-    """Nodes, links, and where endpoints and chain go when they do not say it themselves."""
+    """Nodes, links, and the default nodes of endpoints and chain."""
 
     name: str
     """`T1`, `T2`, `T3` (paper, Fig. 7) or the user's own."""
@@ -47,7 +47,7 @@ class Topology:
 
 @dataclass(frozen=True)
 class Resources:
-    """What an instance is given."""
+    """Resources of an instance."""
 
     vcpus: int = 1
     memory_mib: int = 256
@@ -55,7 +55,7 @@ class Resources:
 
 @dataclass(frozen=True)
 class EndpointSpec:
-    """An endpoint as asked for."""
+    """An endpoint as specified."""
 
     name: Literal["client", "server"]
     node: str
@@ -69,7 +69,7 @@ class EndpointSpec:
 
 @dataclass(frozen=True)
 class FunctionSpec:
-    """One SF of the chain, as asked for."""
+    """One SF of the chain, as specified."""
 
     name: str
     """Unique in the scenario: VNF name and number, `fwd-1`."""
@@ -87,7 +87,7 @@ class FunctionSpec:
 
 @dataclass(frozen=True)
 class Match:
-    """What the classifier sends into the chain (client to server); the rest bypasses it."""
+    """Packets that the classifier sends into the chain (client to server); others bypass it."""
 
     ip_proto: Literal["any", "tcp", "udp", "icmp"] = "any"
     source: str | None = None
@@ -105,7 +105,7 @@ class ChainSpec:
     match: Match
     encapsulation: Literal["auto", "nsh-eth", "nsh-vxlan-gpe"]
     reverse: Literal["symmetric", "bypass"]
-    """Replies cross the same SFs in reversed order, or go directly."""
+    """Replies traverse the same SFs in reverse order, or bypass them."""
     spi: int
     """Of the forward path; the reverse path has this with bit 23 set."""
     initial_si: int
@@ -116,7 +116,7 @@ class ProbeSpec:
     """A probe with validated parameters, defaults filled in."""
 
     index: int
-    """Place in the workflow's `probes`."""
+    """Index in the workflow's `probes`."""
     probe: str
     """Name of the plug-in."""
     label: str
@@ -150,7 +150,7 @@ class PublishSpec:
 
 @dataclass(frozen=True)
 class Infrastructure:
-    """Where chains are built: a driver, and how it is configured."""
+    """A driver and its configuration."""
 
     driver: str
     config: Mapping[str, Any]
@@ -172,7 +172,7 @@ class Scenario:
     probes: tuple[ProbeSpec, ...]
     monitors: tuple[MonitorSpec, ...]
     infrastructure: Infrastructure | None = None
-    """In a workflow with variants, what this one is built on; None: what the workflow names."""
+    """Infrastructure of the scenario's variant; None: that of the workflow."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class StopWhen:
-    """Sequential stopping: more rounds until every primary metric is known well enough."""
+    """Sequential stopping: more rounds until all primary metrics are precise enough."""
 
     relative_half_width: float
     """CI half-width divided by the mean."""
@@ -200,27 +200,27 @@ class SentinelSpec:
 
     probe: ProbeSpec
     metric: str
-    """Metric of the probe that is judged."""
+    """Metric of the probe that is compared."""
     every_visits: int = 4
     """Trial groups in a block; a round's last block may have fewer."""
     max_change_ratio: float = 0.2
-    """How far a reading may be from the median of those before it."""
+    """Allowed difference of a reading from the median of the previous ones."""
     calibration: int = 6
     """Readings before the first trial."""
 
 
 @dataclass(frozen=True)
 class NoiseGate:
-    """What a machine may do during a trial that counts; a limit that is None is not judged."""
+    """Limits for the machine during a valid trial; None: no limit."""
 
     max_steal_ratio: float | None = 0.05
     """CPU time given to other guests, of the time of the CPUs in use."""
     max_run_queue: float | None = 0.25
-    """Tasks not of the run that want a CPU, per CPU, before the trial."""
+    """Runnable tasks of other processes, per CPU, before the trial."""
     max_other_cpu_ratio: float | None = 0.25
-    """CPU time of processes not of the run, of the time of all CPUs."""
+    """CPU time of other processes, of the time of all CPUs."""
     max_frequency_drop_ratio: float | None = 0.1
-    """Below the run's median; a throttled CPU is outside as well."""
+    """Below the run's median; a throttled CPU is outside the gate, too."""
     sentinel: SentinelSpec | None = None
     max_reruns: int = 2
     """Per trial."""
@@ -232,7 +232,7 @@ class NoiseGate:
 
 @dataclass(frozen=True)
 class Design:
-    """The experiment's design (DESIGN.md section 9)."""
+    """The experiment's design."""
 
     rounds: int
     warmup_rounds: int
@@ -241,9 +241,9 @@ class Design:
     confidence: float
     stop_when: StopWhen | None
     max_retries: int
-    """How often a failed trial is tried again."""
+    """How often a failed trial is retried."""
     noise_gate: NoiseGate | None = None
-    """None: what the machine did is recorded, and nothing is run again."""
+    """None: noise is recorded, but causes no reruns."""
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,7 @@ class FigureSpec:
     x: str
     """Factor on the x axis."""
     series: str | None
-    """Factor that tells the lines apart; None: one line."""
+    """Factor with one line per level; None: one line."""
     x_label: str
     y_label: str
     y_scale: float
@@ -282,9 +282,9 @@ class FigureSpec:
     """Whether a line is fitted per series and its R^2 printed."""
     kind: Literal["line", "bar", "box", "ecdf"] = "line"
     centre: Literal["mean", "median"] = "mean"
-    """What points and bars stand for, each with its own interval."""
+    """What points and bars show, each with its own interval."""
     lines: tuple[FigureLine, ...] = ()
-    """Quantities, each a line of its own; empty: one metric of one probe."""
+    """Quantities with a line each; empty: one metric of one probe."""
 
 
 @dataclass(frozen=True)
@@ -304,16 +304,16 @@ class Workflow:
     folder: Path
     """Folder of the file: relative paths in it (VNFDs) start here."""
     variants: tuple[Variant, ...] = ()
-    """The first is the baseline, whose infrastructure `driver` and `config` name; none: nothing is
-    compared within the run."""
+    """The first is the baseline, with the infrastructure `driver` and `config`; empty without an
+    interleaved comparison."""
     analyses: tuple[AnalysisSpec, ...] = ()
-    """What is derived beside the summary, in this order."""
+    """Analyses besides the summary, in their order."""
     vnfds: Mapping[str, Path] = field(default_factory=dict)
-    """VNF descriptors that the document refers to: path as it is there -> file."""
+    """VNF descriptors of the document: path as given -> file."""
 
     @property
     def infrastructures(self) -> tuple[Infrastructure, ...]:
-        """All that the scenarios are built on, the workflow's own first."""
+        """Infrastructures of all scenarios, the workflow's own first."""
         found = [Infrastructure(self.driver, self.config)]
         for scenario in self.scenarios:
             infrastructure = self.infrastructure_of(scenario)
@@ -322,5 +322,5 @@ class Workflow:
         return tuple(found)
 
     def infrastructure_of(self, scenario: Scenario) -> Infrastructure:
-        """What a scenario is built on."""
+        """Infrastructure of a scenario."""
         return scenario.infrastructure or Infrastructure(self.driver, self.config)

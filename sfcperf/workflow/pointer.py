@@ -1,4 +1,4 @@
-"""JSON pointers (RFC 6901): where something is in a document."""
+"""JSON pointers (RFC 6901), which locate values in a document."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """`${factor}` in the workflow schema: where it is accepted, and the schema without it.
 
-A workflow is written with references and checked twice: as it is written (by editors and other
-tools: the shipped schema), and strictly, once every reference has its value (by `load`). The two
-schemas are one: `with_references` and `without_references` are each other's inverse on it.
+A workflow is checked twice: with references (by editors and other tools, with the shipped schema),
+and without, when every reference is replaced by its value (by `load`). `with_references` and
+`without_references` convert between the two schemas, each the inverse of the other.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _DEFINITION = {
 
 
 def with_references(schema: Schema) -> Schema:
-    """A copy of a workflow schema in which a reference may stand for every value that may vary."""
+    """A copy of a workflow schema that accepts a reference for every value that may vary."""
     fixed = _definitions_outside(schema)
     definitions = {
         name: definition if name in fixed else _loosened(definition)
@@ -41,7 +41,7 @@ def with_references(schema: Schema) -> Schema:
 
 
 def without_references(schema: Schema) -> Schema:
-    """A copy in which only values are accepted: for a workflow whose factors are expanded."""
+    """A copy that accepts only values, for a workflow whose factors are expanded."""
     strict: Schema = _tightened(schema)
     del strict["$defs"]["reference"]
     return strict
@@ -61,7 +61,7 @@ def _tightened(value: Any) -> Any:
 
 
 def _loosened(schema: Any) -> Any:
-    """A schema in which a reference may stand for every property, item and additional value."""
+    """A schema that accepts a reference for every property, item and additional value."""
     if not isinstance(schema, dict):
         return schema
     loose = dict(schema)
@@ -76,7 +76,7 @@ def _loosened(schema: Any) -> Any:
     if "then" in loose:
         loose["then"] = _loosened(loose["then"])
     if "else" in loose:
-        # A reference may turn out to fulfil the condition: only what surely does not is held to
+        # A reference may fulfil the condition later: only values that surely do not must match
         # the alternative.
         otherwise = {"if": _loosened(loose["if"]), "else": _loosened(loose.pop("else"))}
         loose["allOf"] = [*loose.get("allOf", ()), otherwise]
@@ -92,7 +92,7 @@ def _or_reference(schema: Any) -> Schema:
 
 
 def _definitions_outside(schema: Schema) -> set[str]:
-    """Definitions that describe what cannot vary."""
+    """Definitions of values that cannot vary."""
     inside: set[str] = set()
     waiting = list(VARYING)
     while waiting:

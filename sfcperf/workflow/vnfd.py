@@ -18,7 +18,7 @@ _COMPUTE = ("nfv_compute", "host")
 
 @dataclass(frozen=True)
 class Descriptor:
-    """What a run needs to know of a VNFD; None where it does not say."""
+    """The parts of a VNFD that a run needs; None if they are absent."""
 
     vcpus: int | None
     """Sum of `num_cpus` of its VDUs."""
@@ -32,7 +32,7 @@ class Descriptor:
     user_data: str | None = None
     """Its first VDU's own user data, for cloud-init: Tacker's `user_data`, SOL001's `boot_data`."""
     left_open: frozenset[str] = frozenset()
-    """Which of the last three it has, but not as a text: an input, or a file of a package."""
+    """Which of the last three are not literal strings, but inputs or files of a package."""
 
 
 def read_descriptor(path: Path) -> Descriptor:
@@ -87,12 +87,12 @@ def _yaml(path: Path) -> dict[str, Any]:
         )
     topology = tree.get("topology_template")
     if not isinstance(topology, dict) or not topology.get("node_templates"):
-        raise InputError(f"the VNF descriptor {path} describes nothing: it has no node_templates")
+        raise InputError(f"the VNF descriptor {path} is empty: it has no node_templates")
     return tree
 
 
 def _check_self_contained(tree: dict[str, Any], path: Path) -> None:
-    """Refuse descriptors that make the parser fetch something from elsewhere."""
+    """Refuse descriptors that make the parser use the network."""
     if "repositories" in tree or "://" in str(tree.get("imports", "")):
         raise InputError(
             f"the VNF descriptor {path} imports from the network",
@@ -109,7 +109,7 @@ def _parse(tree: dict[str, Any], path: Path) -> Any:
             return ToscaTemplate(str(path))
         return ToscaTemplate(yaml_dict_tpl=with_tacker_types(tree))
     except Exception as error:
-        # The parser raises whatever a malformed template makes it stumble over.
+        # A malformed template may make the parser raise anything.
         reports = ExceptionCollector.getExceptionsReport(False)
         text = "; ".join(reports) or f"{type(error).__name__}: {error}"
         raise InputError(
@@ -126,7 +126,7 @@ def _compute(node: Any) -> tuple[int | None, int | None]:
         if name in capabilities:
             given = {prop.name: prop.value for prop in capabilities[name].get_properties_objects()}
             cpus, memory = given.get("num_cpus"), given.get("mem_size")
-            # Anything else is a TOSCA function (get_input): its value is known at deployment only.
+            # Anything else is a TOSCA function (get_input), with a value only at deployment.
             return (
                 cpus if isinstance(cpus, int) else None,
                 _mebibytes(memory) if isinstance(memory, str) else None,
@@ -145,7 +145,7 @@ def _image(tree: dict[str, Any]) -> str | None:
 
 
 VDU_TYPES = ("tosca.nodes.nfv.VDU", "tosca.nodes.nfv.VDU.Tacker", "tosca.nodes.nfv.Vdu.Compute")
-_STANDS_ON = {
+_PROPERTIES = {
     "image": "image",
     "flavor": "flavor",
     "user_data": "user_data",
@@ -155,15 +155,15 @@ _STANDS_ON = {
 
 
 def _properties(tree: dict[str, Any]) -> tuple[dict[str, str], frozenset[str]]:
-    """What the first VDU stands on, and what of that is left open. The parser would give only what
-    the type declares."""
+    """The first VDU's properties in _PROPERTIES, and the names of those that are not literal
+    strings. The parser would only give properties that the type declares."""
     nodes = tree["topology_template"]["node_templates"].values()
     vdus = (node for node in nodes if node.get("type") in VDU_TYPES)
     first: dict[str, Any] = next(vdus, {})
     properties = first.get("properties") or {}
     given = {
         field: _content(properties[name])
-        for name, field in _STANDS_ON.items()
+        for name, field in _PROPERTIES.items()
         if properties.get(name) is not None
     }
     texts = {field: value for field, value in given.items() if isinstance(value, str)}
@@ -171,7 +171,7 @@ def _properties(tree: dict[str, Any]) -> tuple[dict[str, str], frozenset[str]]:
 
 
 def _content(value: Any) -> Any:
-    """SOL001's BootData (7.1.12) has it inside."""
+    """The content of a value, which SOL001's BootData (7.1.12) nests."""
     for key in ("content_or_file_data", "content"):
         if isinstance(value, dict) and key in value:
             value = value[key]

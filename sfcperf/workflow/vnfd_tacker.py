@@ -1,7 +1,7 @@
-"""Types of Tacker's legacy descriptors, which a VNFD uses without saying what they are.
+"""Types of Tacker's legacy descriptors, which a VNFD uses without defining them.
 
 Names and properties as in Tacker's documentation of VNF descriptors (Tacker 8, "VNF Descriptor
-Template Guide"); properties that sfcperf does not read are there so that they are not refused.
+Template Guide"), including properties that sfcperf does not read but accepts.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NODE_TYPES: Mapping[str, Any] = {
         },
     },
     "tosca.nodes.nfv.CP.Tacker": {
-        # Not from nfv.CP: as a port of the simple profile it would have to be linked twice.
+        # Not from nfv.CP: a port of the simple profile would need two links.
         "derived_from": "tosca.nodes.Root",
         "requirements": [
             {
@@ -65,7 +65,7 @@ _NODE_TYPES: Mapping[str, Any] = {
 
 
 def with_tacker_types(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """The descriptor with these types, where it uses one of them; its own go before them."""
+    """The descriptor with these types if it uses one of them; its own take precedence."""
     if ".Tacker" not in str(tree["topology_template"]):
         return dict(tree)
     return {

@@ -173,7 +173,7 @@ def test_summarising_twice_is_summarising_once(tmp_path: Path) -> None:
 def test_trials_told_twice_are_refused(tmp_path: Path) -> None:
     record: TrialRecord = trial(1)
     store = run_folder(tmp_path / "run", [record, record])
-    with pytest.raises(InputError, match=r"trials.jsonl:2.*twice, first in line 1"):
+    with pytest.raises(InputError, match=r"trials.jsonl:2.*duplicate of line 1"):
         SummaryAnalysis({}).analyse(store)
 
 

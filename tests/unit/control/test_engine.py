@@ -10,9 +10,8 @@ from support.engine import Bench
 from sfcperf.control import run as engine
 from sfcperf.control.events import Listener
 from sfcperf.errors import EnvironmentLacks, ExitCode, InputError, WorkflowError
-from sfcperf.results.records import TrialRecord
+from sfcperf.results.records import TrialRecord, utc_now
 from sfcperf.results.store import RunStore
-from sfcperf.results.timestamps import utc_now
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.plan import PlannedTrial
 
@@ -260,7 +259,7 @@ def test_what_the_machine_lacks_is_said_before_anything_is_made(bench: Bench) ->
 def test_results_that_cannot_be_written_are_bad_input(bench: Bench) -> None:
     bench.results = bench.results / "file"
     bench.results.touch()
-    with pytest.raises(InputError, match="cannot be made"):
+    with pytest.raises(InputError, match="cannot be created"):
         bench.start()
     assert bench.leftovers() == []
 

@@ -15,7 +15,7 @@ from support.engine import Bench, die_at, in_child
 
 from sfcperf.control import noise
 from sfcperf.errors import WorkflowError
-from sfcperf.results.noise_gate import GATE_REASON, standing
+from sfcperf.results.noise_gate import GATE_REASON, without_replaced
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.load import load_document
@@ -48,7 +48,7 @@ def design(gate: dict[str, Any] | None, **changes: Any) -> dict[str, Any]:
 
 
 def superseded(records: list[TrialRecord]) -> list[str]:
-    return [r.trial_id for r in records if r not in standing(records)]
+    return [r.trial_id for r in records if r not in without_replaced(records)]
 
 
 def test_without_a_gate_noise_is_recorded_and_changes_nothing(bench: Bench, steal: Any):

@@ -11,7 +11,7 @@ from support.runs import build_run
 
 from sfcperf.errors import InputError
 from sfcperf.results.manifest import counts
-from sfcperf.results.noise_gate import GATE_REASON, is_outside, standing
+from sfcperf.results.noise_gate import GATE_REASON, is_outside, without_replaced
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 
@@ -65,7 +65,7 @@ def test_counts_are_of_the_trials_that_stand():
         record("r001.2-s000-a", "valid", "r001.1-s000-a"),
         record("r001-s000-b", "untrusted"),
     ]
-    assert [r.trial_id for r in standing(records)] == ["r001.2-s000-a", "r001-s000-b"]
+    assert [r.trial_id for r in without_replaced(records)] == ["r001.2-s000-a", "r001-s000-b"]
     assert counts(records) == {"valid": 1, "untrusted": 1, "failed": 0}
 
 

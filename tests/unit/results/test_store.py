@@ -229,7 +229,7 @@ def test_damaged_summaries_are_named(tmp_path: Path, rows: str) -> None:
 def test_a_damaged_workflow_base_is_named(tmp_path: Path) -> None:
     store = run_folder(tmp_path / "run")
     (store.folder / "workflow-base.json").write_text("{}")
-    with pytest.raises(InputError, match="names no folder"):
+    with pytest.raises(InputError, match="there is no folder"):
         store.workflow()
 
 
@@ -254,7 +254,7 @@ def test_the_run_keeps_its_id_in_a_renamed_folder(tmp_path: Path) -> None:
 def test_what_is_no_run_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no run.json"):
         RunStore.open(tmp_path)
-    with pytest.raises(InputError, match="cannot be made"):
+    with pytest.raises(InputError, match="cannot be created"):
         RunStore.create(tmp_path)
 
 
