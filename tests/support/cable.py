@@ -79,6 +79,9 @@ def cable() -> Iterator[Cable]:
     try:
         for space in spaces.values():
             _run("ip", "netns", "add", space)
+            # The kernel's own IPv6 packets would be counted at any time.
+            quiet = [f"net.ipv6.conf.{scope}.disable_ipv6=1" for scope in ("all", "default")]
+            _run("ip", "netns", "exec", space, "sysctl", "-q", "-w", *quiet)
             _run("ip", "-n", space, "link", "set", "lo", "up")
         for end in ENDS:
             _join(spaces, end)
