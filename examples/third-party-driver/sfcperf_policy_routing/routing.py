@@ -28,7 +28,7 @@ def ways(layout: Layout, scenario: Scenario) -> tuple[list[Cable], list[Cable]]:
 
 def node_commands(layout: Layout, scenario: Scenario) -> str:
     """Lines for `ip -batch` in the node's namespace, when all cables are there."""
-    lines = ["link set dev lo up"]
+    lines: list[str] = []
     for cable in layout.cables:
         lines += [
             f"link set dev {cable.outer} up",
@@ -46,7 +46,6 @@ def node_commands(layout: Layout, scenario: Scenario) -> str:
 def endpoint_commands(cable: Cable, address: str, peer: str) -> str:
     """Lines for `ip -batch` in an endpoint's namespace: no ARP, no network, one peer."""
     return (
-        f"link set dev lo up\n"
         f"address add {address}/32 dev {cable.inner}\n"
         f"link set dev {cable.inner} up\n"
         f"route add {peer}/32 dev {cable.inner} scope link\n"

@@ -13,7 +13,6 @@ from sfcperf.drivers.local.cgroups import Cgroup, this_machine
 from sfcperf.drivers.local.cleanup import CGROUP, FOLDER, NAMESPACE
 from sfcperf.drivers.local.cpus import CpuAssignment, machine_cpus
 from sfcperf.hosts.base import Host
-from sfcperf.hosts.local import LocalHost
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.vnfs.base import Attachment, RunningFunction
 from sfcperf.workflow.model import Scenario
@@ -28,8 +27,6 @@ _NODE_SETTINGS = (
     "net/ipv4/conf/all/send_redirects=0",
     "net/ipv4/conf/default/send_redirects=0",
 )
-_QUIET = ("net/ipv6/conf/all/disable_ipv6=1", "net/ipv6/conf/default/disable_ipv6=1")
-"""Neighbour discovery would add packets that nobody asked for."""
 
 
 class ScenarioDeployment:
@@ -60,20 +57,15 @@ class ScenarioDeployment:
 
     def build(self) -> None:
         """Create everything. Raises DeploymentError, MeasurementError."""
-        self._namespaces()
-        self._groups()
+        network.add_namespaces([self.layout.namespace(name) for name in self.layout.instances])
+        self._hosts()
         self._cables()
         self._node()
         self._endpoints()
         for function in self.layout.functions:
             self._start(function)
 
-    def _namespaces(self) -> None:
-        names = [self.layout.namespace(instance) for instance in self.layout.instances]
-        batch = "".join(f"netns add {name}\n" for name in names)
-        _ip(LocalHost(self.context.state_dir), batch)
-
-    def _groups(self) -> None:
+    def _hosts(self) -> None:
         for function in self.layout.functions:
             spec = function.spec
             cpus = self.cpus.assign(spec.name, spec.node, spec.resources.vcpus)
@@ -88,11 +80,10 @@ class ScenarioDeployment:
                 workdir,
                 () if group is None else group.procs,
             )
-            # -e: a kernel without IPv6 has no switch to turn it off.
-            self._set(instance, "-e", *_QUIET)
 
     def _cables(self) -> None:
-        self._set(NODE, *_NODE_SETTINGS)
+        settings = ["sysctl", "-q", "-w", *_NODE_SETTINGS]
+        self.hosts[NODE].run(settings, timeout_s=COMMAND_TIMEOUT_S)
         mtu = self.context.config["mtu"]
         batch = "".join(
             f"link add {cable.outer} address {NODE_MAC} mtu {mtu} type veth peer name {cable.inner}"
@@ -147,9 +138,6 @@ class ScenarioDeployment:
     @property
     def _workdirs(self) -> Path:
         return self.context.state_dir / "hosts"
-
-    def _set(self, instance: str, *settings: str) -> None:
-        self.hosts[instance].run(["sysctl", "-q", "-w", *settings], timeout_s=COMMAND_TIMEOUT_S)
 
 
 def _ip(host: Host, batch: str) -> None:
