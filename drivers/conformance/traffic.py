@@ -12,7 +12,7 @@ from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import Deployment, Endpoint
 from sfcperf.workflow.defaults import with_defaults
 
-_PATIENCE_S = 2
+_RETRY_S = 2
 _TIMEOUT_S = 10.0
 
 
@@ -22,8 +22,8 @@ def ping(source: Endpoint, destination: Endpoint, count: int) -> int:
     They leave at once: after a first reply, ping waits for the last ones no longer than two round
     trips or an interval, whatever `-W` says.
     """
-    argv = ["ping", "-n", "-c", str(count), "-l", str(count), "-i", str(_PATIENCE_S)]
-    argv += ["-W", str(_PATIENCE_S)]
+    argv = ["ping", "-n", "-c", str(count), "-l", str(count), "-i", str(_RETRY_S)]
+    argv += ["-W", str(_RETRY_S)]
     done = source.host.run([*argv, destination.address], timeout_s=_TIMEOUT_S, check=False)
     return done.text.count("bytes from")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from sfcperf.package.judge import Judgement, Verdict
+    from sfcperf.package.judge import Evaluation, Verdict
     from sfcperf.package.verify import Verification
 
 PackageArgument = Annotated[
@@ -83,7 +83,7 @@ def print_verdict(verdict: Verdict) -> None:
     for name in ("packaged", "here", "difference", "margin", "n"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    for j in verdict.judgements:
+    for j in verdict.evaluations:
         table.add_row(
             shown(levels_text(j.scenario)),
             shown(f"{j.label} {j.metric}".strip() + (f" [{j.unit}]" if j.unit else "")),
@@ -96,11 +96,11 @@ def print_verdict(verdict: Verdict) -> None:
         )
     console().print(table)
     print("packaged, here: medians of the trials; n: numbers of trials")
-    for method in dict.fromkeys(j.method for j in verdict.judgements if j.method):
+    for method in dict.fromkeys(j.method for j in verdict.evaluations if j.method):
         print(f"difference: {method}")
-    for reason, judgements in _by_reason(verdict).items():
-        print(f"{count_text(len(judgements), 'metric')} {shown(reason)}")
-    needed = [j.rounds_needed for j in verdict.judgements if j.rounds_needed is not None]
+    for reason, evaluations in _by_reason(verdict).items():
+        print(f"{count_text(len(evaluations), 'metric')} {shown(reason)}")
+    needed = [j.rounds_needed for j in verdict.evaluations if j.rounds_needed is not None]
     if needed:
         metrics = count_text(len(needed), "undecided metric")
         print(f"about {max(needed)} rounds on both sides would decide {metrics}")
@@ -109,11 +109,11 @@ def print_verdict(verdict: Verdict) -> None:
     print(", ".join(f"{number} {outcome}" for outcome, number in counts.items()))
 
 
-def _by_reason(verdict: Verdict) -> dict[str, list[Judgement]]:
-    found: dict[str, list[Judgement]] = {}
-    for judgement in verdict.judgements:
-        if judgement.outcome != "reproduced":
-            found.setdefault(f"{judgement.outcome}: {judgement.reason}", []).append(judgement)
+def _by_reason(verdict: Verdict) -> dict[str, list[Evaluation]]:
+    found: dict[str, list[Evaluation]] = {}
+    for evaluation in verdict.evaluations:
+        if evaluation.outcome != "reproduced":
+            found.setdefault(f"{evaluation.outcome}: {evaluation.reason}", []).append(evaluation)
     return found
 
 
@@ -134,18 +134,18 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4g}"
 
 
-def _difference(judgement: Judgement) -> str:
-    if judgement.relative is None:
+def _difference(evaluation: Evaluation) -> str:
+    if evaluation.relative is None:
         return "-"
-    text = f"{100 * judgement.relative:+.1f} %"
-    if judgement.relative_low is None or judgement.relative_high is None:
+    text = f"{100 * evaluation.relative:+.1f} %"
+    if evaluation.relative_low is None or evaluation.relative_high is None:
         return text
-    return f"{text} ({100 * judgement.relative_low:+.3g}, {100 * judgement.relative_high:+.3g})"
+    return f"{text} ({100 * evaluation.relative_low:+.3g}, {100 * evaluation.relative_high:+.3g})"
 
 
-def _margin(judgement: Judgement) -> str:
-    if judgement.margin is None:
+def _margin(evaluation: Evaluation) -> str:
+    if evaluation.margin is None:
         return "none"
-    if judgement.margin_absolute:
-        return f"{judgement.margin:.3g}"
-    return f"{100 * judgement.margin:.3g} %"
+    if evaluation.margin_absolute:
+        return f"{evaluation.margin:.3g}"
+    return f"{100 * evaluation.margin:.3g} %"

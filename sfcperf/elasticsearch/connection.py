@@ -90,8 +90,8 @@ def explaining(target: Target) -> Iterator[None]:
         ) from error
 
 
-def patiently(target: Target, patience_s: float, step: Callable[[], T]) -> T:
-    """What `step` gives, tried again for `patience_s` while the server is away.
+def patiently(target: Target, retry_s: float, step: Callable[[], T]) -> T:
+    """What `step` gives, tried again for `retry_s` while the server is away.
 
     `step` must bear being repeated. Raises ServerAway, EnvironmentLacks.
     """
@@ -103,7 +103,7 @@ def patiently(target: Target, patience_s: float, step: Callable[[], T]) -> T:
     return retry.call(
         explained,
         lambda error: isinstance(error, ServerAway),
-        timeout_s=patience_s,
+        timeout_s=retry_s,
         first_s=_FIRST_PAUSE_S,
         longest_s=_LONGEST_PAUSE_S,
     )

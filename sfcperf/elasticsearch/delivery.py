@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sfcperf.elasticsearch.publication import PATIENCE_S, Progress, send
+from sfcperf.elasticsearch.publication import RETRY_S, Progress, send
 from sfcperf.elasticsearch.send import Sent
 from sfcperf.elasticsearch.spool import Spool, Waiting
 from sfcperf.elasticsearch.target import Target
@@ -18,7 +18,7 @@ def deliver(
     *,
     spool: Spool,
     progress: Progress,
-    patience_s: float = PATIENCE_S,
+    retry_s: float = RETRY_S,
     keep: type[SfcperfError] = SfcperfError,
 ) -> Mapping[str, Sent]:
     """Send a run, now or later.
@@ -28,7 +28,7 @@ def deliver(
     """
     waiting, is_new = spool.enter(store, target)
     try:
-        sent = send(store, target, patience_s=patience_s, progress=progress)
+        sent = send(store, target, retry_s=retry_s, progress=progress)
     except SfcperfError as error:
         if is_new and not isinstance(error, keep):
             spool.done(waiting)
@@ -45,7 +45,7 @@ def deliver(
 
 
 def deliver_waiting(
-    waiting: Waiting, *, spool: Spool, progress: Progress, patience_s: float = PATIENCE_S
+    waiting: Waiting, *, spool: Spool, progress: Progress, retry_s: float = RETRY_S
 ) -> Mapping[str, Sent]:
     """Send a run from the spool. Raises as `deliver`, and InputError when the run folder is gone
     or holds another run by now: the entry stays, for its reader to decide."""
@@ -56,7 +56,7 @@ def deliver_waiting(
         raise _lost(waiting, "its folder is gone") from error
     if found != waiting.run_id:
         raise _lost(waiting, f"its folder holds the run {found} now")
-    return deliver(store, waiting.target, spool=spool, progress=progress, patience_s=patience_s)
+    return deliver(store, waiting.target, spool=spool, progress=progress, retry_s=retry_s)
 
 
 def _lost(waiting: Waiting, what: str) -> InputError:

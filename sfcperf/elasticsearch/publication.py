@@ -20,7 +20,7 @@ from sfcperf.results.store import RunStore
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
 
-PATIENCE_S = 30.0
+RETRY_S = 30.0
 Progress = Callable[[str, int, int], None]
 """Gets data stream, documents that are safe, documents in all."""
 
@@ -29,20 +29,20 @@ def send(
     store: RunStore,
     target: Target,
     *,
-    patience_s: float = PATIENCE_S,
+    retry_s: float = RETRY_S,
     progress: Progress = lambda _stream, _done, _total: None,
 ) -> Mapping[str, Sent]:
     """Send a run; gives what became of its documents, by data stream. Repeatable at any time.
 
-    Raises ServerAway when the server had no answer for `patience_s`, EnvironmentLacks when it
+    Raises ServerAway when the server had no answer for `retry_s`, EnvironmentLacks when it
     refuses, InputError when the run folder is damaged or another process is sending it.
     """
     documents = Documents(store)
     with _alone(store), connect(target) as client:
-        patiently(target, patience_s, lambda: templates.install(client, target.prefix))
+        patiently(target, retry_s, lambda: templates.install(client, target.prefix))
         return {
             data_stream(stream, target.prefix): _stream(
-                client, target, documents, stream, patience_s, progress
+                client, target, documents, stream, retry_s, progress
             )
             for stream in STREAMS.values()
         }
@@ -53,19 +53,19 @@ def _stream(
     target: Target,
     documents: Documents,
     stream: Stream,
-    patience_s: float,
+    retry_s: float,
     progress: Progress,
 ) -> Sent:
     name, total = data_stream(stream, target.prefix), documents.count(stream)
     progress(name, 0, total)
-    before = patiently(target, patience_s, lambda: inventory.count(client, name, documents.run_id))
-    sender = Sender(client, target, name, patience_s)
+    before = patiently(target, retry_s, lambda: inventory.count(client, name, documents.run_id))
+    sender = Sender(client, target, name, retry_s)
     sent = sender.send(
         documents.of(stream),
         look_up=before > 0,
         progress=lambda done: progress(name, done, total),
     )
-    patiently(target, patience_s, lambda: _settle(client, name, documents, stream, total))
+    patiently(target, retry_s, lambda: _settle(client, name, documents, stream, total))
     return sent
 
 

@@ -75,6 +75,6 @@ class ElasticsearchPublisher(Publisher):
             of_parameters(self.parameters, run.workflow()[1]),
             spool=Spool(),
             progress=lambda _stream, _done, _total: None,
-            patience_s=self.parameters["patience_s"],
+            retry_s=self.parameters["patience_s"],
         )
         return []

@@ -58,7 +58,7 @@ class Sender:
     target: Target
     stream: str
     """Name of the data stream."""
-    patience_s: float
+    retry_s: float
     """How long one request is tried again before the server counts as away."""
     sent: Sent = field(default_factory=Sent)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -70,7 +70,7 @@ class Sender:
 
         `look_up` when documents of the run may be there already. `progress` gets the number of
         documents that are safe by now. Raises ServerAway when a request had no success for
-        `patience_s`, EnvironmentLacks when the server refuses a document.
+        `retry_s`, EnvironmentLacks when the server refuses a document.
         """
         given_up = waiting.Cancellation(
             lambda: EnvironmentLacks("given up, since another request failed")
@@ -119,7 +119,7 @@ class Sender:
         while chunk:
             missing = len(chunk)
             try:
-                patiently(self.target, self.patience_s, attempt)
+                patiently(self.target, self.retry_s, attempt)
             except ServerAway:
                 if len(chunk) == missing:
                     raise

@@ -41,16 +41,14 @@ class Findings:
         return not (self.missing or self.extra or self.twice or self.changed)
 
 
-def verify(store: RunStore, target: Target, *, patience_s: float = 0.0) -> list[Findings]:
+def verify(store: RunStore, target: Target, *, retry_s: float = 0.0) -> list[Findings]:
     """Compare folder and cluster; changes nothing but that pending writes become visible.
 
     Raises InputError when the folder is damaged, EnvironmentLacks when the server does not answer.
     """
     documents = Documents(store)
     with connect(target) as client:
-        return [
-            _stream(client, target, documents, stream, patience_s) for stream in STREAMS.values()
-        ]
+        return [_stream(client, target, documents, stream, retry_s) for stream in STREAMS.values()]
 
 
 def _stream(
@@ -58,11 +56,11 @@ def _stream(
     target: Target,
     documents: Documents,
     stream: Stream,
-    patience_s: float,
+    retry_s: float,
 ) -> Findings:
     name = data_stream(stream, target.prefix)
     found = patiently(
-        target, patience_s, lambda: list(inventory.entries(client, name, documents.run_id))
+        target, retry_s, lambda: list(inventory.entries(client, name, documents.run_id))
     )
     return _compare(name, {d.id: d.hash for d in documents.of(stream)}, found)
 

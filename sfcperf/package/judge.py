@@ -19,7 +19,7 @@ OUTCOMES: tuple[Outcome, ...] = ("reproduced", "not reproduced", "undecided")
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Evaluation:
     """One metric in one scenario."""
 
     scenario: Mapping[str, Any]
@@ -54,43 +54,43 @@ class Judgement:
 class Verdict:
     """All metrics of a replay."""
 
-    judgements: tuple[Judgement, ...]
+    evaluations: tuple[Evaluation, ...]
     comparison: Comparison
 
     @property
     def reproduced(self) -> bool:
         """There are metrics, and each is reproduced."""
-        found = {judgement.outcome for judgement in self.judgements}
+        found = {evaluation.outcome for evaluation in self.evaluations}
         return found == {"reproduced"}
 
     def counts(self) -> dict[Outcome, int]:
         """Outcome -> metrics; each outcome is there."""
-        return {o: sum(j.outcome == o for j in self.judgements) for o in OUTCOMES}
+        return {o: sum(j.outcome == o for j in self.evaluations) for o in OUTCOMES}
 
     def rows(self) -> list[dict[str, Any]]:
-        """The judgements in JSON types."""
+        """The evaluations in JSON types."""
         return [
-            {**asdict(judgement), "scenario": dict(judgement.scenario)}
-            for judgement in self.judgements
+            {**asdict(evaluation), "scenario": dict(evaluation.scenario)}
+            for evaluation in self.evaluations
         ]
 
 
 def judge(comparison: Comparison) -> Verdict:
     """From a comparison whose baseline is the packaged run. What was not measured here at all is
     undecided too."""
-    judgements = [_judgement(row) for row in comparison.rows]
-    judgements += [
+    evaluations = [_evaluation(row) for row in comparison.rows]
+    evaluations += [
         _unmeasured(u.scenario, u.label, u.metric, u.reason)
         for u in comparison.unmatched
         if u.side == comparison.baseline.name
     ]
-    return Verdict(tuple(judgements), comparison)
+    return Verdict(tuple(evaluations), comparison)
 
 
-def _judgement(row: Row) -> Judgement:
+def _evaluation(row: Row) -> Evaluation:
     outcome, reason = _outcome(row)
     relative = row.relative
-    return Judgement(
+    return Evaluation(
         scenario=row.scenario,
         label=row.label,
         metric=row.metric,
@@ -130,8 +130,8 @@ def _beyond(estimate: Estimate | None, margin: float) -> bool:
     return estimate.low > margin or estimate.high < -margin
 
 
-def _unmeasured(scenario: Mapping[str, Any], label: str, metric: str, reason: str) -> Judgement:
-    return Judgement(
+def _unmeasured(scenario: Mapping[str, Any], label: str, metric: str, reason: str) -> Evaluation:
+    return Evaluation(
         scenario=scenario,
         label=label,
         metric=metric,

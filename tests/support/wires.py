@@ -19,7 +19,7 @@ import pytest
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.hosts.process import inside
 
-PATIENCE_S = 10.0
+RETRY_S = 10.0
 """How long a test waits for what must come."""
 QUIET_S = 0.1
 """After which a wire counts as still."""
@@ -59,7 +59,7 @@ class Wire:
     def receive_until(self, last: Callable[[bytes], bool]) -> list[bytes]:
         """Frames up to and without the one that `last` knows; fails when it does not come."""
         frames: list[bytes] = []
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + RETRY_S
         while (left := deadline - time.monotonic()) > 0:
             if not select.select([self._socket], [], [], left)[0]:
                 break
@@ -144,7 +144,7 @@ def ip(*arguments: str) -> str:
 
 def eventually(condition: Callable[[], bool]) -> bool:
     """Whether a condition comes true before patience ends."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + RETRY_S
     while time.monotonic() < deadline:
         if condition():
             return True

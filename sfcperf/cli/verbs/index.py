@@ -53,9 +53,11 @@ Verify = Annotated[
         "--verify", help="Only check that the server has each document of the run exactly once."
     ),
 ]
-Patience = Annotated[
+Retry = Annotated[
     float,
-    typer.Option(metavar="S", min=0, help="Seconds to keep trying while the server is down."),
+    typer.Option(
+        "--patience", metavar="S", min=0, help="Seconds to keep trying while the server is down."
+    ),
 ]
 
 
@@ -68,7 +70,7 @@ def index(
     insecure: Insecure = False,
     pending: Pending = False,
     verify: Verify = False,
-    patience: Patience = 30.0,
+    retry_s: Retry = 30.0,
     results: ResultsOption = RESULTS,
 ) -> None:
     """Send runs to Elasticsearch. Documents that the server already has are not sent again.
@@ -86,20 +88,20 @@ def index(
             allowed="run folders, or --pending alone; --verify needs folders",
         )
     if pending:
-        _send_waiting(patience)
+        _send_waiting(retry_s)
         return
     stores = [open_run(run, results) for run in runs or ()]
     given = {"prefix": prefix, "ca": ca, "fingerprint": fingerprint, "insecure": insecure}
     chosen = {name: value for name, value in given.items() if value}
     places = [(store, of_run(store, url or (), chosen)) for store in stores]
     if verify:
-        _verify(places, patience)
+        _verify(places, retry_s)
     else:
         for store, place in places:
-            _send(store, place, patience)
+            _send(store, place, retry_s)
 
 
-def _send(store: RunStore, target: Target, patience_s: float) -> None:
+def _send(store: RunStore, target: Target, retry_s: float) -> None:
     from sfcperf.cli.sending import sending_bar, show_sent
     from sfcperf.elasticsearch.connection import ServerAway
     from sfcperf.elasticsearch.delivery import deliver
@@ -111,13 +113,13 @@ def _send(store: RunStore, target: Target, patience_s: float) -> None:
             target,
             spool=Spool(),
             progress=progress,
-            patience_s=patience_s,
+            retry_s=retry_s,
             keep=ServerAway,
         )
     show_sent(store.run_id, target, sent)
 
 
-def _send_waiting(patience_s: float) -> None:
+def _send_waiting(retry_s: float) -> None:
     """Try each; one that fails does not hold up the others."""
     from sfcperf.cli.sending import sending_bar, show_sent
     from sfcperf.cli.text import count_text
@@ -132,7 +134,7 @@ def _send_waiting(patience_s: float) -> None:
     for entry in waiting:
         try:
             with sending_bar() as progress:
-                sent = deliver_waiting(entry, spool=spool, progress=progress, patience_s=patience_s)
+                sent = deliver_waiting(entry, spool=spool, progress=progress, retry_s=retry_s)
         except SfcperfError as error:
             left += error.lines()
         else:
@@ -144,14 +146,14 @@ def _send_waiting(patience_s: float) -> None:
         )
 
 
-def _verify(places: Sequence[tuple[RunStore, Target]], patience_s: float) -> None:
+def _verify(places: Sequence[tuple[RunStore, Target]], retry_s: float) -> None:
     from sfcperf.cli.sending import show_findings
     from sfcperf.elasticsearch.verify import verify
     from sfcperf.errors import ExitCode
 
     good = True
     for store, target in places:
-        findings = verify(store, target, patience_s=patience_s)
+        findings = verify(store, target, retry_s=retry_s)
         show_findings(store.run_id, target, findings)
         good &= all(found.good for found in findings)
     if not good:

@@ -136,7 +136,7 @@ def test_the_server_is_killed_in_the_middle(
 
     with Proxy(elasticsearch.url, after=kill) as proxy, ThreadPoolExecutor(1) as pool:
         place = target([proxy.url], prefix=prefix)
-        sending = pool.submit(send, store, place, patience_s=600)
+        sending = pool.submit(send, store, place, retry_s=600)
         assert killed.wait(600)
         # From this thread: the server ends with the thread that started it.
         elasticsearch.start()

@@ -16,7 +16,7 @@ import pytest
 from support.engine import Bench
 
 COMMAND = [sys.executable, "-c", "from sfcperf.cli.main import main; main()"]
-PATIENCE_S = 60
+RETRY_S = 60
 HEAVY = (
     "numpy",
     "scipy",
@@ -82,7 +82,7 @@ def test_a_signal_ends_a_run_in_order(
     bench: Bench, running: subprocess.Popen[str], number: signal.Signals
 ) -> None:
     running.send_signal(number)
-    _, err = running.communicate(timeout=PATIENCE_S)
+    _, err = running.communicate(timeout=RETRY_S)
     assert running.returncode == 130
     assert f"interrupted by {number.name}" in err
     assert f"sfcperf resume {bench.folder()}" in err
@@ -95,7 +95,7 @@ def test_impatience_leaves_nothing_behind(bench: Bench, running: subprocess.Pope
     while running.poll() is None:
         running.send_signal(signal.SIGINT)
         time.sleep(0.002)
-    running.communicate(timeout=PATIENCE_S)
+    running.communicate(timeout=RETRY_S)
     assert running.returncode == 130
     assert bench.manifest()["status"] == "interrupted"
     assert bench.leftovers() == []
@@ -109,7 +109,7 @@ def test_killed_at_a_random_moment(bench: Bench, running: subprocess.Popen[str],
     running.wait()
     before = [record.trial_id for record in bench.trials()]
     with spawn("resume", bench.folder(), "--quiet") as resumed:
-        _, err = resumed.communicate(timeout=PATIENCE_S)
+        _, err = resumed.communicate(timeout=RETRY_S)
     assert resumed.returncode == 0, err
     after = [record.trial_id for record in bench.trials()]
     assert after[: len(before)] == before
@@ -124,7 +124,7 @@ def test_two_runs_at_once_succeed(bench: Bench) -> None:
             stack.enter_context(spawn("run", path, "--results", bench.results, "--quiet"))
             for _ in range(2)
         ]
-        paths = [run.communicate(timeout=PATIENCE_S)[0].strip() for run in runs]
+        paths = [run.communicate(timeout=RETRY_S)[0].strip() for run in runs]
     assert [run.returncode for run in runs] == [0, 0]
     assert sorted(paths) == sorted(str(path) for path in bench.results.iterdir())
     assert len(set(paths)) == 2
@@ -135,15 +135,15 @@ def test_a_living_run_is_neither_resumed_nor_cleaned(
     bench: Bench, running: subprocess.Popen[str]
 ) -> None:
     with spawn("resume", bench.folder()) as resumed:
-        _, err = resumed.communicate(timeout=PATIENCE_S)
+        _, err = resumed.communicate(timeout=RETRY_S)
     assert resumed.returncode == 2
     assert "another process" in err
     with spawn("clean") as clean:
-        out, _ = clean.communicate(timeout=PATIENCE_S)
+        out, _ = clean.communicate(timeout=RETRY_S)
     assert clean.returncode == 0
     assert f"{bench.folder().name}: is still running, not touched" in out
     running.send_signal(signal.SIGTERM)
-    running.communicate(timeout=PATIENCE_S)
+    running.communicate(timeout=RETRY_S)
     assert running.returncode == 130
 
 
@@ -164,7 +164,7 @@ def test_interrupted_before_the_run_begins(bench: Bench, module: str) -> None:
         capture_output=True,
         text=True,
         preexec_fn=default_signals,
-        timeout=PATIENCE_S,
+        timeout=RETRY_S,
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
@@ -184,7 +184,7 @@ def test_closed_streams_are_no_error(bench: Bench, closed: str, verb: str) -> No
         ["sh", "-c", f'exec "$@" {closed}', "sh", *command],
         capture_output=True,
         text=True,
-        timeout=PATIENCE_S,
+        timeout=RETRY_S,
         check=False,
         env={**os.environ, "SFCPERF_RESULTS": results},
     )
@@ -195,7 +195,7 @@ def test_closed_streams_are_no_error(bench: Bench, closed: str, verb: str) -> No
 
 def test_errors_do_not_move_to_stdout_when_stderr_is_closed(bench: Bench) -> None:
     command = ["sh", "-c", 'exec "$@" 2>&-', "sh", *COMMAND, "plan", "no-such-workflow"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=RETRY_S, check=False)
     assert (done.returncode, done.stdout) == (2, "")
 
 
@@ -205,7 +205,7 @@ def test_a_reader_that_goes_away_does_not_end_a_run(bench: Bench) -> None:
     with spawn("run", path, "--results", bench.results, stdout=writer) as process:
         os.close(writer)
         os.close(reader)
-        _, err = process.communicate(timeout=PATIENCE_S)
+        _, err = process.communicate(timeout=RETRY_S)
     assert process.returncode == 0
     assert "Traceback" not in err
     assert "Exception ignored" not in err
@@ -224,7 +224,7 @@ def test_a_bar_is_drawn_on_a_terminal_only(bench: Bench) -> None:
     ) as process:
         os.close(slave)
         drawn = read_all(master)
-        out, _ = process.communicate(timeout=PATIENCE_S)
+        out, _ = process.communicate(timeout=RETRY_S)
     assert process.returncode == 0
     assert "12/12" in drawn
     assert b"\x1b" not in out
@@ -247,9 +247,9 @@ def read_all(descriptor: int) -> str:
 def test_the_run_folder_does_not_depend_on_where_it_is_read(bench: Bench, tmp_path: Path) -> None:
     path = bench.write()
     with spawn("run", path, "--results", bench.results, "--quiet") as process:
-        process.communicate(timeout=PATIENCE_S)
+        process.communicate(timeout=RETRY_S)
     moved = bench.folder().rename(tmp_path / "moved")
     with spawn("report", moved) as report:
-        out, err = report.communicate(timeout=PATIENCE_S)
+        out, err = report.communicate(timeout=RETRY_S)
     assert report.returncode == 0, err
     assert f"results: {moved}" in out

@@ -17,7 +17,7 @@ from pathlib import Path
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.hosts.process import inside
 from support.pptmon.bench import Chain, bridge
-from support.wires import PATIENCE_S, Lab, Port, ip, space
+from support.wires import RETRY_S, Lab, Port, ip, space
 
 TUN = Path("/dev/net/tun")
 _TUNSETIFF, _IFF_TAP, _IFF_NO_PI = 0x400454CA, 0x0002, 0x1000
@@ -38,7 +38,7 @@ class HeldVnf:
 
     def take(self) -> bytes:
         """The next frame that came in."""
-        assert select.select([self._inside], [], [], PATIENCE_S)[0], "no frame came in"
+        assert select.select([self._inside], [], [], RETRY_S)[0], "no frame came in"
         return os.read(self._inside, 65536)
 
     def let_out(self, frame: bytes) -> None:

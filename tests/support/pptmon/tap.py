@@ -13,7 +13,7 @@ from os import sched_getaffinity, sched_setaffinity
 from pathlib import Path
 
 from sfcperf.hosts.process import inside
-from support.wires import PATIENCE_S
+from support.wires import RETRY_S
 
 _ETH_P_ALL = 3
 _SOL_PACKET, _AUXDATA, _VNET_HDR, _IGNORE_OUTGOING = 263, 8, 15, 23
@@ -81,7 +81,7 @@ class Tap:
 
     def receive_with(self, mark: bytes) -> list[tuple[bytes, Offload]]:
         frames: list[tuple[bytes, Offload]] = []
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + RETRY_S
         while (left := deadline - time.monotonic()) > 0:
             if not select.select([self._socket], [], [], left)[0]:
                 break

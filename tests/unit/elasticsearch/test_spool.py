@@ -28,7 +28,7 @@ def store(tmp_path: Path) -> RunStore:
 
 
 def deliver(store: RunStore, place: Target, **options: type[EnvironmentLacks]) -> None:
-    delivery.deliver(store, place, spool=Spool(), progress=lambda *_: None, patience_s=0, **options)
+    delivery.deliver(store, place, spool=Spool(), progress=lambda *_: None, retry_s=0, **options)
 
 
 def test_an_entry_is_as_its_schema_says(store: RunStore, state_dir: Path) -> None:
@@ -60,7 +60,7 @@ def test_a_server_that_is_away_makes_the_run_wait(store: RunStore) -> None:
     assert "sfcperf index --pending" in str(away.value)
     assert waiting.problem
     with pytest.raises(ServerAway):
-        delivery.deliver_waiting(waiting, spool=Spool(), progress=lambda *_: None, patience_s=0)
+        delivery.deliver_waiting(waiting, spool=Spool(), progress=lambda *_: None, retry_s=0)
     assert [entry.since for entry in Spool().waiting()] == [waiting.since]
 
 

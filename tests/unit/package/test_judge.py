@@ -68,9 +68,9 @@ def outcome(stores: tuple[RunStore, RunStore], row: Row) -> tuple[str, str]:
     a, b = stores
     comparison = compare(Side("packaged", a), Side("here", b))
     verdict = judge(replace(comparison, rows=(row,), unmatched=()))
-    (judgement,) = verdict.judgements
-    assert verdict.reproduced is (judgement.outcome == "reproduced")
-    return judgement.outcome, judgement.reason
+    (evaluation,) = verdict.evaluations
+    assert verdict.reproduced is (evaluation.outcome == "reproduced")
+    return evaluation.outcome, evaluation.reason
 
 
 def test_within_the_margin(stores: tuple[RunStore, RunStore]) -> None:
@@ -112,7 +112,7 @@ def test_what_was_not_measured_here_is_undecided(
     a, _ = stores
     shorter = finished_run(tmp_path / "run-3", replace(SHORT, rounds=20, chain_lengths=(0,)))
     verdict = judge(compare(Side("packaged", a), Side("here", shorter)))
-    lacking = [j for j in verdict.judgements if j.scenario.get("chain_length") == 1]
+    lacking = [j for j in verdict.evaluations if j.scenario.get("chain_length") == 1]
     assert lacking
     assert all(j.outcome == "undecided" and j.reason for j in lacking)
     assert not verdict.reproduced
@@ -144,8 +144,8 @@ def test_from_trials_to_the_verdict(tmp_path: Path, ratio: float, expected: str)
     package.write_bytes(b"x")
     options = Options(metrics=("ping/rtt_us",), margin=0.05)
     verdict = judge(compare(Side("packaged", a), Side("here", b), options))
-    assert {judgement.outcome for judgement in verdict.judgements} == {expected}
-    assert len(verdict.judgements) == 2
+    assert {evaluation.outcome for evaluation in verdict.evaluations} == {expected}
+    assert len(verdict.evaluations) == 2
     document = json.loads(json.dumps(verdict_document(verdict, package, a, b)))
     assert not list(validator("replay").iter_errors(document))
     assert document["counts"][expected] == 2
