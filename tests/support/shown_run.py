@@ -1,12 +1,14 @@
+"""Fixtures: a run to be shown in figures and reports."""
+
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from support.runs import RunOptions, build_run
 
 from sfcperf.results.records import Summary
 from sfcperf.results.store import RunStore
+from support.runs import RunOptions, build_run
 
 
 @pytest.fixture(scope="session")
