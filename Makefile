@@ -27,6 +27,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 Q := $(if $(V),,@)
 
+# Three for two cores: tests wait for processes a good part of their time.
+JOBS ?= 3
 # ALL=1 adds the exhaustive tests to those of the gate.
 PYTEST = $(BIN)/python -m pytest $(if $(ALL),-m "" --hypothesis-profile exhaustive)
 .DEFAULT_GOAL := help
@@ -43,7 +45,7 @@ run: setup ## Run workflows/quickstart.json (another: WORKFLOW=...)
 	$(Q)$(BIN)/sfcperf run $(WORKFLOW)
 
 test: setup servers ## The gate, 8 minutes (root: namespaces, servers); ARGS="tests/unit -k name" narrows
-	$(Q)$(PYTEST) -n 2 --no-loadscope-reorder $(ARGS) </dev/null
+	$(Q)$(PYTEST) -n $(JOBS) --no-loadscope-reorder $(ARGS) </dev/null
 
 test-all: ## Every test, also the exhaustive ones and those on OpenStack (hours)
 	$(Q).ci/run ALL=1

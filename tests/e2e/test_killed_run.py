@@ -206,7 +206,7 @@ def _names(lab: Lab) -> set[str]:
     return set(processes_with("TMPDIR", str(lab.temporary)).values())
 
 
-@pytest.mark.gate_runs(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_it_in_order(lab: Lab, state_dir: Path, sent: signal.Signals) -> None:
     run = lab.start()

@@ -21,7 +21,7 @@ from sfcperf.hosts.ssh_access import SshAccess
 
 _NETWORKS = list(ipaddress.ip_network("198.19.0.0/16").subnets(new_prefix=30))  # RFC 2544
 _numbers = itertools.count(os.getpid() * 1000)
-_START_TIMEOUT_S = 20.0
+_START_TIMEOUT_S = 90.0
 
 LOGIN = "guest"
 """A user of the OpenSSH machine who is not root and may use sudo."""

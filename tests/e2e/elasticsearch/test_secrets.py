@@ -51,7 +51,7 @@ def index(
     )
 
 
-@pytest.mark.gate_runs(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("authorization", "secrets"),
     [

@@ -244,6 +244,7 @@ def read_all(descriptor: int) -> str:
     return b"".join(chunks).decode()
 
 
+@pytest.mark.exhaustive
 def test_the_run_folder_does_not_depend_on_where_it_is_read(bench: Bench, tmp_path: Path) -> None:
     path = bench.write()
     with spawn("run", path, "--results", bench.results, "--quiet") as process:

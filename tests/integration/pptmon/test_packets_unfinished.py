@@ -78,6 +78,7 @@ def test_a_checksum_of_the_packet_in_a_tunnel(chain_of: Callable[..., Chain]) ->
     assert chain.source.counters()["unsupported"] == 1
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("version", [4, 6])
 @pytest.mark.parametrize(("size", "measured"), [(1, False), (8, False), (40, False), (100, True)])
 def test_super_packets_of_tiny_segments(

@@ -35,6 +35,7 @@ def covering(intervals: list[Interval | None], truth: float) -> float:
     return float(numpy.mean([i is not None and i.low <= truth <= i.high for i in intervals]))
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("shape", ["normal", "lognormal"])
 def test_sequential_stopping_keeps_coverage(shape: str) -> None:
     """93-97 % in the whole grid; 97.3 % (and the chance of 10,000 runs) with a minimum of three
@@ -55,6 +56,7 @@ def test_without_the_adjustment_coverage_is_lost() -> None:
     assert next(cells).coverage < 0.91
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize(("confidence", "low", "high"), [(0.9, 0.88, 0.95), (0.99, 0.984, 0.997)])
 def test_other_confidences_keep_theirs(confidence: float, low: float, high: float) -> None:
     cells = grid(
@@ -78,12 +80,14 @@ def test_the_simulation_stops_where_sfcperf_stops() -> None:
         assert found.half_width == pytest.approx(half_widths[0][stopped - 3])
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("n", [3, 5, 10, 30])
 def test_t_intervals_cover_the_mean(n: int) -> None:
     values = trials("normal", 0.1, (3000, n), 1)
     assert 0.938 <= covering([mean_interval(list(row), 0.95) for row in values], 1) <= 0.962
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize(("shape", "n"), [("normal", 6), ("lognormal", 11), ("lognormal", 30)])
 def test_intervals_of_the_median_cover_at_least_as_often(shape: str, n: int) -> None:
     values = trials(shape, 0.4, (3000, n), 2)
@@ -91,6 +95,7 @@ def test_intervals_of_the_median_cover_at_least_as_often(shape: str, n: int) -> 
     assert covering([median_interval(list(row), 0.95) for row in values], truth) >= 0.94
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize(("shape", "n"), [("normal", 50), ("lognormal", 50), ("lognormal", 100)])
 def test_bca_intervals_cover_the_mean(shape: str, n: int) -> None:
     values = trials(shape, 0.4, (2000, n), 4)
@@ -98,6 +103,7 @@ def test_bca_intervals_cover_the_mean(shape: str, n: int) -> None:
     assert 0.93 <= found <= 0.97
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("n", [3, 5, 10, 50])
 def test_normality_is_denied_to_one_normal_row_in_twenty(n: int) -> None:
     values = trials("normal", 0.1, (2000, n), 5)
@@ -109,6 +115,7 @@ def test_normality_is_denied_to_what_is_not_normal() -> None:
     assert numpy.mean([normality(list(row)).rejected for row in values]) > 0.9
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("n", [5, 10, 30, 100])
 def test_outliers_are_seen_in_one_normal_row_in_a_hundred(n: int) -> None:
     values = trials("normal", 0.1, (3000, n), 7)
@@ -121,6 +128,7 @@ def test_two_outliers_do_not_hide_each_other() -> None:
     assert numpy.mean([{0, 1} <= set(find_outliers(list(row))) for row in values]) > 0.75
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("n", [6, 10, 30])
 def test_order_is_seen_in_one_row_in_a_hundred_that_has_none(n: int) -> None:
     found = [dependence(list(row)) for row in trials("lognormal", 0.4, (1000, n), 9)]
@@ -136,6 +144,7 @@ def test_order_is_seen_where_there_is_one() -> None:
     assert numpy.mean([dependence(list(row)).has_trend for row in drifts]) > 0.75
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize(("repetitions", "length"), [(1, 20), (3, 20), (5, 100)])
 def test_a_warm_up_is_seen_in_one_row_in_a_hundred_that_has_none(
     repetitions: int, length: int

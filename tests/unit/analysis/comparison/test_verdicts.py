@@ -116,6 +116,7 @@ def test_options_that_make_no_sense(options: dict[str, object]) -> None:
         Options(**options)  # type: ignore[arg-type]
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("noise", NOISE)
 @pytest.mark.parametrize(("n", "paired"), [(3, False), (6, False), (10, True)])
 def test_false_alarms_of_whole_families(noise: str, n: int, paired: bool) -> None:
@@ -131,6 +132,7 @@ def test_false_alarms_of_whole_families(noise: str, n: int, paired: bool) -> Non
         assert alarms == 0
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("noise", ["normal", "bimodal"])
 @pytest.mark.parametrize("ratio", [0.95, 1.05])
 @pytest.mark.parametrize("paired", [False, True])
@@ -143,6 +145,7 @@ def test_false_equivalence_at_the_edge_of_the_margin(
     assert sum(r.verdict == "equivalent" for r in rows) <= 41
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("noise", NOISE)
 @pytest.mark.parametrize("paired", [False, True])
 def test_intervals_cover(noise: str, paired: bool) -> None:
