@@ -8,7 +8,7 @@ Bridge `sff` of each node:
 Bridge `und` of each node: VXLAN-GPE between nodes and towards SFs, by destination address.
 
 NSH is MD type 1 with zero context headers. An SFF decrements its TTL before each lookup (RFC 8300,
-2.2); an SFC proxy takes the header off, so that TTL and context start anew behind it.
+2.2); an SFC proxy takes the header off, so that TTL and context start again behind it.
 """
 
 from __future__ import annotations

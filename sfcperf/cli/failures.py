@@ -72,7 +72,7 @@ def _lines(error: SfcperfError) -> list[str]:
     if isinstance(error, WorkflowError):
         for other in error.others:
             lines += other.lines()
-    # They may quote a file of somebody else's; line ends are ours.
+    # Errors may quote a file of somebody else, with control characters.
     return [shown(part) for line in lines for part in line.split("\n")]
 
 

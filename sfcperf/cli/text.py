@@ -25,5 +25,5 @@ def count_text(count: int, noun: str) -> str:
 
 
 def shown(text: str) -> str:
-    """Text from somebody else's files, on one line and without what a terminal would obey."""
+    """Text from files of others, on one line and without control characters."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

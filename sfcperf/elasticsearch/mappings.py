@@ -55,8 +55,8 @@ class Stream:
     """What one document is."""
     fields: tuple[Field, ...]
     mutable: bool
-    """Whether a document may change once it is sent: a run is analysed anew, gone on with. Such
-    documents carry `document.hash`."""
+    """Whether a document may change after it is sent, since a run can be analysed again or resumed.
+    Such documents have `document.hash`."""
 
 
 _RUN = (
@@ -212,7 +212,7 @@ RUNS = Stream(
         Field("run.driver", "keyword", "Name of the driver plug-in."),
         Field("run.seed", "long", "Seed of the order of trials."),
         Field("run.rounds", "integer", "Rounds that every scenario gets at least.", "1"),
-        Field("run.order", "keyword", "Order of visits within a round."),
+        Field("run.order", "keyword", "Order of scenarios within a round."),
         Field("run.confidence", "double", "Confidence of all intervals.", "1"),
         Field("run.scenarios", "integer", "Number of scenarios.", "1"),
         Field("run.probes", "keyword", "Labels of the probes."),
@@ -220,7 +220,7 @@ RUNS = Stream(
         Field("run.variants", "keyword", "Names of the variants of an interleaved comparison."),
         Field("run.problems", "keyword", "What went wrong beside the trials."),
         Field("run.trials.valid", "integer", "Trials that count.", "1"),
-        Field("run.trials.untrusted", "integer", "Trials that are not believed.", "1"),
+        Field("run.trials.untrusted", "integer", "Trials with reasons not to trust them.", "1"),
         Field("run.trials.failed", "integer", "Trials that were not measured.", "1"),
         Field("run.infrastructure", "flattened", "Settings of the infrastructure."),
         Field("run.tools", "flattened", "Tool: what it says of its version."),

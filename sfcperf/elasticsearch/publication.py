@@ -1,4 +1,4 @@
-"""Publication: one run into one cluster, from templates to the last look that all is there once."""
+"""Publication: send one run to one cluster, from templates to the final check for duplicates."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ def _create(document: Document) -> tuple[dict[str, Any], str]:
 
 
 def _replace(hit: Mapping[str, Any]) -> dict[str, Any]:
-    """In the backing index where it is, unless somebody else was there since it was looked up."""
+    """Replace it in its backing index, unless another client changed it since it was looked up."""
     return {
         "index": {
             "_index": hit["_index"],

@@ -65,7 +65,7 @@ def install(client: Elasticsearch, prefix: str) -> list[str]:
 
     A newer SFCPerf's templates are left as they are: fields are only ever added. Streams that
     exist get the new fields at once. Raises EnvironmentLacks when a template of that name is
-    somebody else's, elasticsearch.ApiError when the server refuses.
+    not SFCPerf's, elasticsearch.ApiError when the server refuses.
     """
     written = []
     for stream in STREAMS.values():

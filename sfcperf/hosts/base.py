@@ -1,4 +1,4 @@
-"""Host: a place where commands run, whoever made it (a namespace, this machine, a VM by SSH)."""
+"""Host: a place where commands run: a namespace, this machine, a VM by SSH."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _SIGNATURES = {"ssh-rsa": "rsa-sha2-512,rsa-sha2-256"}
 
 
 class Unreachable(MeasurementError):
-    """Nobody answers, or who answers does not let us in: may be otherwise in a moment."""
+    """The server does not answer, or refuses the login; both may change in a moment."""
 
 
 class Refused(Unreachable):

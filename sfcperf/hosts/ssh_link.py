@@ -102,7 +102,7 @@ class Link:
             connection.abort()
             if isinstance(error, (Error, OSError)):
                 raise Unreachable(
-                    f"{access} lets us in by SSH, and then starts no command: {words(error)}"
+                    f"{access} accepts the SSH login, but starts no command: {words(error)}"
                 ) from error
             raise
         link._beating = asyncio.create_task(link._beat())

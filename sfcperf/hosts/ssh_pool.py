@@ -47,7 +47,9 @@ class Pool:
             async with asyncio.timeout(timeout_s):
                 return await self._any()
         except TimeoutError as error:
-            raise Unreachable(f"{self._access} did not let us in within {timeout_s:g} s") from error
+            raise Unreachable(
+                f"{self._access} did not complete the login within {timeout_s:g} s"
+            ) from error
 
     async def start(
         self,

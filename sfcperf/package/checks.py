@@ -1,4 +1,4 @@
-"""What a check of a package came to."""
+"""Result of a check of a package."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Literal
 State = Literal["ok", "failed", "absent", "not checked"]
 
 KEPT = 100
-"""Findings of a check that are named; all are counted."""
+"""Findings of a check that are listed; all are counted."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One check."""
+    """One check and its result."""
 
     name: str
     state: State
-    """`absent`: there is nothing to check (no signature); `not checked`: something is there, and
-    cannot be checked here."""
+    """`absent`: there is nothing to check (no signature); `not checked`: it cannot be checked
+    here."""
     detail: str
     """In words, whatever the state."""
     findings: tuple[str, ...] = ()
-    """What does not hold; in `ok` checks: what a reader should know."""
+    """What does not hold; for `ok`: what a reader should know."""
 
 
 def judged(name: str, findings: Sequence[str], holds: str) -> Check:

@@ -1,4 +1,4 @@
-"""What a replay of a package would execute, told from its documents alone."""
+"""What a replay of a package would execute, from its documents alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHOWN = 120
 
 @dataclass(frozen=True)
 class Missing:
-    """What a packaged plug-in needs and this environment has not."""
+    """A requirement of a packaged plug-in that is not installed here."""
 
     module: str
     requirement: str
@@ -119,5 +119,5 @@ def _is_installed(distribution: str) -> bool:
 
 
 def _plain(line: str) -> str:
-    """No control characters of somebody else's on our user's terminal."""
+    """Replace control characters, which a package may contain."""
     return "".join(c if c.isprintable() else "�" for c in line)

@@ -1,4 +1,4 @@
-"""Versions of everything that is installed here: Python packages, and packages of the tools."""
+"""Versions of what is installed here: Python packages, and Debian packages of the tools."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def system_packages() -> str:
 
 
 def _both(path: Path) -> tuple[Path, Path]:
-    """With /usr and without."""
+    """The path with /usr and without."""
     if path.is_relative_to("/usr"):
         return path, Path("/") / path.relative_to("/usr")
     return path, Path("/usr") / path.relative_to("/")
@@ -54,7 +54,7 @@ def _folded(item: tuple[str, str]) -> tuple[str, str]:
 
 
 def _output(argv: list[str]) -> str:
-    """Of a query that may fail for some of its arguments and still answer for the others."""
+    """Output of a query, which may fail for some of its arguments and answer for the others."""
     try:
         done = subprocess.run(
             argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TIMEOUT_S, check=False

@@ -1,8 +1,8 @@
-"""Reproduced or not: what a comparison of the packaged run with its replay says of each metric.
+"""Judge a replay: for each metric, whether the comparison shows that it is reproduced.
 
 Both claims need evidence (docs/explanation/trust.md): `reproduced` that the difference is within
 the margin (equivalence by two one-sided tests), `not reproduced` that it is beyond the margin (the
-whole interval, and the test). Between the two lies `undecided`, with the number of rounds that
+whole interval, and the test). Otherwise the metric is `undecided`, with the number of rounds that
 would decide.
 """
 
@@ -25,29 +25,29 @@ class Evaluation:
     scenario: Mapping[str, Any]
     """Factor -> level."""
     label: str
-    """Of the probe."""
+    """Label of the probe."""
     metric: str
     unit: str
     outcome: Outcome
     reason: str
-    packaged: float | None
+    packaged: float | None = None
     """Median of the packaged run's trials, in the unit."""
-    here: float | None
-    """The same of the replay's."""
-    n_packaged: int
-    n_here: int
-    relative: float | None
+    here: float | None = None
+    """Median of the replay's trials."""
+    n_packaged: int = 0
+    n_here: int = 0
+    relative: float | None = None
     """Difference, a ratio of the packaged value."""
-    relative_low: float | None
-    relative_high: float | None
+    relative_low: float | None = None
+    relative_high: float | None = None
     """Its confidence interval."""
-    method: str
-    """How difference and interval were made; empty when they could not be."""
-    margin: float | None
+    method: str = ""
+    """Method of difference and interval; empty if there are none."""
+    margin: float | None = None
     """A ratio, or in the unit with `margin_absolute`."""
-    margin_absolute: bool
-    rounds_needed: int | None
-    """Trials per side that would decide; None when it is decided, or beyond reason."""
+    margin_absolute: bool = False
+    rounds_needed: int | None = None
+    """Trials per side that would decide; None if it is decided, or if there would be too many."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Verdict:
         return found == {"reproduced"}
 
     def counts(self) -> dict[Outcome, int]:
-        """Outcome -> metrics; each outcome is there."""
+        """Outcome -> number of metrics, for every outcome."""
         return {o: sum(j.outcome == o for j in self.evaluations) for o in OUTCOMES}
 
     def rows(self) -> list[dict[str, Any]]:
@@ -76,11 +76,11 @@ class Verdict:
 
 
 def judge(comparison: Comparison) -> Verdict:
-    """From a comparison whose baseline is the packaged run. What was not measured here at all is
-    undecided too."""
+    """Judge a comparison whose baseline is the packaged run. Metrics that were not measured here
+    are undecided too."""
     evaluations = [_evaluation(row) for row in comparison.rows]
     evaluations += [
-        _unmeasured(u.scenario, u.label, u.metric, u.reason)
+        Evaluation(u.scenario, u.label, u.metric, "", "undecided", u.reason)
         for u in comparison.unmatched
         if u.side == comparison.baseline.name
     ]
@@ -128,25 +128,3 @@ def _beyond(estimate: Estimate | None, margin: float) -> bool:
     if estimate is None or estimate.low is None or estimate.high is None:
         return False
     return estimate.low > margin or estimate.high < -margin
-
-
-def _unmeasured(scenario: Mapping[str, Any], label: str, metric: str, reason: str) -> Evaluation:
-    return Evaluation(
-        scenario=scenario,
-        label=label,
-        metric=metric,
-        unit="",
-        outcome="undecided",
-        reason=reason,
-        packaged=None,
-        here=None,
-        n_packaged=0,
-        n_here=0,
-        relative=None,
-        relative_low=None,
-        relative_high=None,
-        method="",
-        margin=None,
-        margin_absolute=False,
-        rounds_needed=None,
-    )

@@ -1,9 +1,9 @@
-"""Where things are in a package, and how large they may be."""
+"""Names of files in a package, and limits of their size."""
 
 from __future__ import annotations
 
 FORMAT = 1
-"""`schema_version` of package.json; a newer one is refused."""
+"""`schema_version` of package.json; newer ones are refused."""
 
 CRATE = "ro-crate-metadata.json"
 MANIFEST = "package.json"
@@ -23,10 +23,10 @@ MAX_PATH_BYTES = 1024
 MAX_NAME_BYTES = 255
 MAX_DEPTH = 32
 MAX_BYTES = 16 << 30
-"""Of all files together, unpacked, unless the user allows more."""
+"""Size of all files, unpacked, unless the user allows more."""
 MAX_RATIO = 200
 """Unpacked to packed, of the whole package; measurements compress 3 to 20 times."""
 RATIO_FROM_BYTES = 256 << 20
-"""Smaller packages may have any ratio: they fill no disk."""
+"""Smaller packages may have any ratio: they cannot fill a disk."""
 MAX_DOCUMENT_BYTES = 512 << 20
-"""Of a document that is read into memory."""
+"""Size of a document that is read into memory."""

@@ -108,7 +108,7 @@ def _check_runs(runs: Sequence[PackedRun], options: PackOptions) -> None:
             raise InputError(
                 f"the run is not complete: {'; '.join(reasons)}",
                 where=str(run.run.store.folder),
-                hint="`sfcperf resume` goes on with it; --allow-incomplete packs it as it is",
+                hint="`sfcperf resume` continues it; --allow-incomplete packs it as it is",
             )
 
 
@@ -128,7 +128,7 @@ def _files(runs: Sequence[PackedRun], modules: Sequence[Module]) -> dict[str, Pa
     for run in runs:
         files |= {f"{run.folder}/{name}": path for name, path in run.run.files.items()}
         files |= {f"{run.base}/{name}": path for name, path in run.sources.files.items()}
-        # Names a folder of this machine; written anew, so that it leads into the package.
+        # It names a folder of this machine; rewritten to lead into the package.
         files.pop(f"{run.folder}/{WORKFLOW_BASE}", None)
     for module in modules:
         folder = f"{layout.MODULES}/{module.folder}"

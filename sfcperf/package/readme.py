@@ -1,4 +1,4 @@
-"""README.md of a package: for who unpacks it without SFCPerf."""
+"""README.md of a package, for readers without SFCPerf."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Replay: run again here what a package holds, and judge whether its results are reproduced.
+"""Replay: run the experiments of a package again, and decide whether its results are reproduced.
 
-Trust is asked for once and for everything: plug-ins and workflows from others run as the user who
-replays them, which for the local driver is root. Before that nothing of a package is executed.
+The user trusts a package once and as a whole: its plug-ins and workflows run as the user who
+replays them, which for the local driver is root. Without that trust nothing of a package is
+executed.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ REPLAY = "replay.json"
 _KEPT = (layout.MODULES, layout.WORKFLOW_FILES)
 _DIGITS = 16
 _OWN_SIGNAL_S = 3.0
-"""What a child that got Ctrl-C itself needs to remove what it built, as a rule."""
+"""How long a child that got Ctrl-C itself usually needs to remove what it built."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +57,10 @@ class ReplayOptions:
 
 
 def keep_for_later(package: Package, path: Path, results: Path) -> Path:
-    """Modules and workflow files where a resumed replay finds them again; gives their folder.
+    """Copy modules and workflow files to where a resumed replay finds them; returns their folder.
 
-    It lies in the results folder and is named by the package's hash. Raises InputError when it is
-    there with other content.
+    It is in the results folder and named by the package's hash. Raises InputError when it exists
+    with other content.
     """
     target = results / f"package-{hash_file(path).sha256[:_DIGITS]}"
     parts = [name for name in _KEPT if (package.folder / name).is_dir()]
@@ -86,18 +87,18 @@ def _check_same(wanted: Path, found: Path) -> None:
         raise InputError(
             "this folder of an earlier replay was changed since",
             where=str(found),
-            hint="remove it: it is made anew from the package",
+            hint="remove it: it is created again from the package",
         )
 
 
 def run_or_resume(
     package: Package, packaged: RunStore, kept: Path, options: ReplayOptions
 ) -> RunStore | int:
-    """Run a packaged run's workflow here, or go on with an earlier replay of it; gives the complete
-    run, or the exit code of one that came to nothing.
+    """Run a packaged run's workflow here, or continue an earlier replay of it; returns the complete
+    run, or the exit code of one that did not complete.
 
-    Only for who trusts the package. Raises EnvironmentLacks when a packaged module needs what is
-    not installed here, InputError when the earlier run is no replay of this one.
+    Call it only for trusted packages. Raises EnvironmentLacks when a requirement of a packaged
+    module is not installed, InputError when the earlier run is not a replay of this one.
     """
     if options.resume is not None:
         earlier = RunStore.open(options.resume)
@@ -117,22 +118,22 @@ def run_or_resume(
         code, interrupted = _run_child(file, _search_path(package, kept), quiet=options.quiet)
         answer = Path(spec.answer)
         found = RunStore.open(Path(answer.read_text())) if answer.is_file() else None
-    # Also when the run came to its end meanwhile: whoever stops a replay wants nothing more of it,
-    # neither a verdict nor the next run.
+    # Also if the run has ended meanwhile: a user who stops a replay wants neither a verdict nor the
+    # next run.
     if interrupted or code == ExitCode.INTERRUPTED:
         raise InterruptedRun(
             "the replay was interrupted, and nothing was judged",
-            hint=f"the same command with `--run {found.folder}` goes on with it" if found else None,
+            hint=f"the same command with `--run {found.folder}` continues it" if found else None,
         )
     if code < 0:
         raise SfcperfError(
             f"the process of the replay was ended by signal {-code}",
             where=str(found.folder) if found else None,
-            hint=f"the same command with `--run {found.folder}` goes on with it" if found else None,
+            hint=f"the same command with `--run {found.folder}` continues it" if found else None,
         )
     if found is None or found.manifest()["status"] != "complete":
         return code or ExitCode.INTERNAL
-    # Trials that failed, or a report that could not be made, do not keep from judging the others.
+    # Failed trials or a missing report do not prevent the verdict on the others.
     return found
 
 
@@ -149,9 +150,9 @@ def _spec(
     if base.is_relative_to(package.folder.resolve() / layout.WORKFLOW_FILES):
         base = kept.resolve() / base.relative_to(package.folder.resolve())
     else:
-        # No files belong to the workflow; a path in it finds nothing.
+        # The workflow has no files, so that a path in it must find nothing.
         base = options.results.resolve()
-    # Analyses may want files, and publishers servers, that are the author's own.
+    # Analyses may need files, and publishers servers, that only the author has.
     wanted = {name: value for name, value in document.items() if name != "analyses"}
     return ReplaySpec(
         document={**wanted, "publish": [{"to": "report"}]},
@@ -178,15 +179,15 @@ def _run_child(spec: Path, search_path: str, *, quiet: bool) -> tuple[int, bool]
     """The exit code of the process that runs the replay (negative: minus the signal that ended
     it), and whether we were asked to stop.
 
-    A signal to us is passed on, and the child's tear-down is waited for; a second one to the child
-    changes nothing (sfcperf.control.interrupts).
+    A signal is passed on, and the child's tear-down awaited; a second signal to the child changes
+    nothing (sfcperf.control.interrupts).
     """
-    # -P: whatever lies in the current folder is no module of ours.
+    # -P: do not import modules from the current folder.
     argv = [sys.executable, "-P", "-m", "sfcperf.cli.replay_child", str(spec)]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": search_path}
     if not search_path:
         del environment["PYTHONPATH"]
-    # Our stdout is for the verdict.
+    # stdout is for the verdict.
     stdout = subprocess.DEVNULL if quiet else sys.stderr.fileno()
     with Interrupts() as interrupts:
         child = subprocess.Popen(argv, env=environment, stdout=stdout)
@@ -194,7 +195,7 @@ def _run_child(spec: Path, search_path: str, *, quiet: bool) -> tuple[int, bool]
             with interrupts.allowed:
                 has_ended(child)
         except Interrupted:
-            # A terminal sends Ctrl-C to both of us: then it stops already.
+            # A terminal sends Ctrl-C to both processes: then the child stops already.
             if interrupts.requested != "SIGINT" or not has_ended(child, _OWN_SIGNAL_S):
                 child.terminate()
         return child.wait(), interrupts.requested is not None
@@ -207,7 +208,7 @@ def judge_replay(packaged: RunStore, here: RunStore, options: ReplayOptions) -> 
 
 
 def write_verdict(verdict: Verdict, path: Path, packaged: RunStore, here: RunStore) -> Path:
-    """replay.json in the replay's run folder; gives its path."""
+    """Write replay.json into the replay's run folder; returns its path."""
     target = here.folder / REPLAY
     text = json.dumps(verdict_document(verdict, path, packaged, here), indent=2, default=plain)
     replace_file(target, text + "\n")
@@ -217,7 +218,7 @@ def write_verdict(verdict: Verdict, path: Path, packaged: RunStore, here: RunSto
 def verdict_document(
     verdict: Verdict, path: Path, packaged: RunStore, here: RunStore
 ) -> dict[str, Any]:
-    """As schemas/replay.schema.json says."""
+    """The document of schemas/replay.schema.json."""
     chosen = verdict.comparison.options
     return {
         "schema_version": layout.FORMAT,
@@ -248,7 +249,7 @@ def _check_is_replay(here: RunStore, packaged: RunStore) -> None:
 
 
 def chosen_runs(package: Package, names: Sequence[str]) -> list[RunStore]:
-    """The package's runs, or those of these ids. Raises InputError for an unknown one."""
+    """The package's runs, or those with these ids. Raises InputError for an unknown id."""
     known: Mapping[str, RunStore] = {
         run["run_id"]: store
         for run, store in zip(package.document["runs"], package.runs, strict=True)

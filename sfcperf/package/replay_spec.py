@@ -20,7 +20,7 @@ class ReplaySpec:
     """Fields of a `workflow.profile.Profile`."""
     results: str
     resume: str | None
-    """Run folder to go on with; None: a new run."""
+    """Run folder to continue; None: a new run."""
     command: list[str]
     """To be recorded."""
     quiet: bool

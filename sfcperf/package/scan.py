@@ -1,4 +1,4 @@
-"""What must not leave the machine: secrets, and names of its folders."""
+"""Scan files for what must not be published: secrets, and names of this machine's folders."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _MAX_BYTES = 64 << 20
-"""Larger text files are searched up to here."""
+"""Only this much of a file is searched."""
 _BINARY = (".parquet", ".png", ".pdf")
 _SECRETS: Mapping[str, re.Pattern[bytes]] = {
     "a private key": re.compile(rb"-----BEGIN (?:[A-Z]+ ){0,2}PRIVATE KEY-----"),
@@ -26,18 +26,18 @@ _SECRETS: Mapping[str, re.Pattern[bytes]] = {
 _FOLDERS = re.compile(rb"(?:/home|/Users)/[A-Za-z0-9._-]+|/root\b")
 _SECRET_VARIABLE = re.compile(r"PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|CREDENTIAL", re.IGNORECASE)
 _SHORTEST_VALUE = 8
-"""A shorter value of an environment variable may be there by chance."""
+"""A shorter value of an environment variable may occur by chance."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something in a file that others should perhaps not see; never the thing itself."""
+    """Something in a file that should perhaps not be published; it does not contain the secret."""
 
     file: str
     """Its name in the package."""
     what: str
     secret: bool
-    """A credential; else the name of a folder of this machine."""
+    """Whether it is a credential; otherwise the name of a folder of this machine."""
 
 
 def scan(files: Mapping[str, Path]) -> list[Finding]:

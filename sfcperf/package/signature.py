@@ -85,7 +85,7 @@ def check_signature(
 
     `allowed_signers`: file of SSH keys that the user trusts (ssh-keygen(1), "ALLOWED SIGNERS");
     `public_key`: of minisign, a file or the key itself. A package without a signature is `absent`,
-    and `failed` when the user named keys that were to vouch for it. Raises EnvironmentLacks when
+    and `failed` when the user named keys and none of them signed it. Raises EnvironmentLacks when
     the tool is missing.
     """
     files = {tool: f for tool, f in signature_files(package).items() if f.is_file()}

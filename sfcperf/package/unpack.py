@@ -1,4 +1,4 @@
-"""Unpack a package into an empty folder: files only, counted while they are written."""
+"""Unpack a package into an empty folder: files only, with a limit on what is written."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from sfcperf.package.zip_check import inspect, reading, refused
 
 _CHUNK = 1 << 20
 _SPARE_BYTES = 64 << 20
-"""Of disk, that stay free."""
+"""Disk space that stays free."""
 
 
 @contextmanager
 def unpacked(package: Path, *, max_bytes: int = MAX_BYTES) -> Iterator[Path]:
-    """A temporary folder with the package's files; gone afterwards. Raises as `unpack`."""
+    """A temporary folder with the package's files, removed afterwards. Raises as `unpack`."""
     with TemporaryDirectory(prefix="sfcperf-package-") as folder:
         unpack(package, Path(folder), max_bytes=max_bytes)
         yield Path(folder)
 
 
 def unpack(package: Path, folder: Path, *, max_bytes: int = MAX_BYTES) -> list[str]:
-    """Write a package's files into an empty folder; gives their names, sorted.
+    """Write a package's files into an empty folder; returns their names, sorted.
 
-    Files are made anew (never through a link or over something that is there), readable by the
-    user alone and not executable. Raises Refused (InputError) before anything is written, or as
-    soon as a file holds more than was declared; EnvironmentLacks when the disk is too small.
+    Files are new (never through a link or over an existing file), readable by the user alone and
+    not executable. Raises Refused (InputError) before anything is written, or as soon as a file has
+    more content than declared; EnvironmentLacks when the disk is too small.
     """
     try:
         entries = inspect(package, max_bytes=max_bytes)

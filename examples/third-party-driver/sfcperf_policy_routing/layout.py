@@ -13,7 +13,7 @@ from sfcperf.workflow.model import FunctionSpec, Scenario
 NODE = "node"
 """Instance that routes."""
 NODE_MAC = "02:70:72:00:ff:ff"
-"""Of the node's end of every cable: whoever sends to anybody sends to it."""
+"""MAC address of the node's end of every cable, to which all instances send."""
 ADDRESSES = {"client": "10.0.0.1", "server": "10.0.0.2"}
 
 

@@ -13,7 +13,7 @@ from sfcperf.workflow.model import Match, Scenario
 from sfcperf_policy_routing.layout import NODE_MAC, Cable, Layout
 
 GATEWAY = "169.254.0.1"
-"""Whoever is at the other end of a cable; never on the wire."""
+"""Stands for the other end of any cable; never on the wire."""
 CHAIN_PRIORITY, BYPASS_PRIORITY = 1000, 2000
 
 

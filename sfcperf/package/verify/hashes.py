@@ -1,4 +1,4 @@
-"""Is each file as it was packed, is none missing, is none there besides."""
+"""Check that all files are as they were packed, none missing and none added."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _MAX_BYTES = layout.MAX_ENTRIES * (layout.MAX_PATH_BYTES + 80)
 
 
 def check_hashes(folder: Path, names: list[str]) -> Check:
-    """Compare the files of an unpacked package with its list. The list itself is in no list: what
-    vouches for it is a signature, or the place where the package was fetched from."""
+    """Compare the files of an unpacked package with its list. The list itself is not covered: a
+    signature, or the place from which the package was fetched, vouches for it."""
     path = folder / layout.HASHES
     if not path.is_file():
         return Check(NAME, "failed", f"there is no {layout.HASHES}")

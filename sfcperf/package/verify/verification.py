@@ -1,4 +1,4 @@
-"""Verify: all that can be said of a package without running anything that is in it."""
+"""Verify a package without running anything that is in it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Verification:
     package: Path
     checks: tuple[Check, ...]
     warnings: tuple[str, ...]
-    """What the package says of itself that a reader should know."""
+    """Warnings that the package declares."""
 
     @property
     def holds(self) -> bool:
@@ -35,7 +35,7 @@ class Verification:
         return all(check.state != "failed" for check in self.checks)
 
     def document(self) -> dict[str, Any]:
-        """As JSON, as schemas/verification.schema.json says."""
+        """The document of schemas/verification.schema.json."""
         return {
             "schema_version": FORMAT,
             "package": self.package.name,
@@ -54,8 +54,8 @@ def verify(
 ) -> Verification:
     """Check a package: nothing in it is executed, imported, or fetched.
 
-    Raises InputError when it is no package, is hostile or of a newer SFCPerf; EnvironmentLacks when
-    a tool for its signature is missing.
+    Raises InputError when it is not a package, is malicious or of a newer SFCPerf; EnvironmentLacks
+    when a tool for its signature is missing.
     """
     with unpacked(path, max_bytes=max_bytes) as folder:
         return verify_unpacked(path, folder, allowed_signers, public_key)
@@ -67,7 +67,7 @@ def verify_unpacked(
     allowed_signers: Path | None = None,
     public_key: str | None = None,
 ) -> Verification:
-    """As `verify`, of a package that `unpack` has unpacked into `folder`."""
+    """Like `verify`, for a package that `unpack` has unpacked into `folder`."""
     package = open_package(folder)
     names = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
     signature = check_signature(path, allowed_signers=allowed_signers, public_key=public_key)
