@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from support.local import new_driver, traces
 from support.scenarios import scenario, topology
+from support.signals import default_signals
 
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.errors import DeploymentError, EnvironmentLacks
@@ -82,7 +83,7 @@ def test_what_was_there_before_is_not_removed(tmp_path: Path) -> None:
     name = f"sfcperf-{driver.context.tag}-server"
     subprocess.run(["ip", "netns", "add", name], check=True)
     try:
-        with pytest.raises(DeploymentError, match=f"namespace {name} already"):
+        with pytest.raises(DeploymentError, match=f"namespace {name} exists already"):
             driver.deploy(scenario(["forwarder"]))
         driver.close()
         assert name in traces(driver.context.tag)
@@ -102,6 +103,7 @@ def test_an_interrupt_while_deploying_is_met_once(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=default_signals,
     )
     while not (folders := list((tmp_path / "results").glob("*/run.json"))):
         assert run.poll() is None
