@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 from support.local import processes_of, processes_with, traces
+from support.signals import default_signals
+from support.wires import eventually
 
 pytestmark = pytest.mark.root
 
@@ -71,6 +73,7 @@ class Lab:
             stderr=subprocess.DEVNULL,
             env={**self._environment, **environment},
             start_new_session=True,
+            preexec_fn=default_signals,
         )
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -194,7 +197,11 @@ def test_clean_alone_after_a_kill_while_measuring(long_lab: Lab, state_dir: Path
     assert lab.folder is not None
     tag = lab.folder.name.rpartition("-")[2]
     # Two ways to find them agree: that of the environment, and that of what the run has made.
-    assert processes_with("TMPDIR", str(lab.temporary)).keys() == processes_of(tag).keys() != set()
+    # A command that the run was waiting for may end meanwhile.
+    assert eventually(
+        lambda: processes_with("TMPDIR", str(lab.temporary)).keys() == processes_of(tag).keys()
+    )
+    assert processes_of(tag) != {}
     announced = lab.run("clean", "--dry-run")
     assert f"sfcperf-{tag}-client" in announced.stdout
     assert processes_of(tag) != {}

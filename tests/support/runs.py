@@ -97,7 +97,9 @@ def build_run(folder: Path, options: RunOptions | None = None) -> RunStore:
     if not first.exists():
         _build(first, options)
     shutil.copytree(first, folder)
-    return RunStore(folder)
+    store = RunStore(folder)
+    store.write_workflow(workflow_document(options), folder.parent)
+    return store
 
 
 @cache
@@ -110,7 +112,7 @@ def _built() -> str:
 
 def _build(folder: Path, options: RunOptions) -> RunStore:
     store = RunStore.create(folder)
-    store.write_workflow(workflow_document(options), Path(".."))
+    store.write_workflow(workflow_document(options), folder.parent)
     store.write_manifest(_manifest(store.run_id, options))
     planned = _planned(options)
     store.write_plan({"visits": [{"trials": [trial["trial_id"] for trial in planned]}]})

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.engine import Bench
+from support.signals import default_signals
 
 COMMAND = [sys.executable, "-c", "from sfcperf.cli.main import main; main()"]
 RETRY_S = 60
@@ -34,12 +35,6 @@ HEAVY = (
 SLOW = [{"probe": "fake", "name": "a", "measure_s": 0.05}]
 LONG = {"rounds": 20, "warmup_rounds": 0}
 """Some seconds of trials that each take some 50 ms."""
-
-
-def default_signals() -> None:
-    """A test runner that was started in the background ignores SIGINT, and so would its child."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
 
 
 def spawn(*argv: object, stdout: int = subprocess.PIPE) -> subprocess.Popen[str]:

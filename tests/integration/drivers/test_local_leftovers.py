@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from support.local import new_driver, traces
 from support.scenarios import scenario, topology
+from support.signals import default_signals
 
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.errors import DeploymentError, EnvironmentLacks
@@ -102,6 +103,7 @@ def test_an_interrupt_while_deploying_is_met_once(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=default_signals,
     )
     while not (folders := list((tmp_path / "results").glob("*/run.json"))):
         assert run.poll() is None
