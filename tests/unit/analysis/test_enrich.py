@@ -166,7 +166,7 @@ def test_a_wrong_table_is_refused_with_its_line(
     with pytest.raises(InputError) as caught:
         EnrichAnalysis({"tables": [entry]}).analyse(store)
     assert words in caught.value.message
-    path = str(tmp_path / "table.csv")
+    path = str(store.workflow()[1] / "table.csv")
     assert caught.value.where == (path if line is None else f"{path}:{line}")
     assert store.tags() is None
 

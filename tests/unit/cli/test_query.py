@@ -210,7 +210,7 @@ def test_what_names_no_run_is_refused(ask: Ask, run: Path, tmp_path: Path) -> No
         (("absent",), "no such run"),
         (("x*", "select 1", "--results", tmp_path), "no run matches"),
         ((run, "--all", "select 1"), "one or the other"),
-        ((run, copy, "select 1"), "again"),
+        ((run, copy, "select 1"), "the same run"),
     ):
         answer = ask(*words)
         assert answer.status == 2, words
