@@ -215,7 +215,7 @@ def test_functions_spread_over_a_line_of_nodes(driver: LocalDriver) -> None:
 def test_the_proof_fails_when_a_function_is_left_out(driver: LocalDriver) -> None:
     chain = scenario(["forwarder", "forwarder"], knobs=XDP)
     deployment = driver.deploy(chain)
-    site = driver._sites[deployment.id]
+    site = driver._built[deployment.id]
     # The SFF now sends what left the first SF straight to the end of the path.
     skip = "table=10,packet_type=(1,0x894f),nsh_spi=0x2a,nsh_si=254,actions=decap(),output:2"
     site.switches["node1"].add_flows("sff", [skip])
@@ -227,7 +227,7 @@ def test_the_proof_fails_when_a_function_is_left_out(driver: LocalDriver) -> Non
 def test_the_proof_fails_when_the_si_is_wrong(driver: LocalDriver) -> None:
     chain = scenario(["forwarder"], knobs=XDP)
     deployment = driver.deploy(chain)
-    site = driver._sites[deployment.id]
+    site = driver._built[deployment.id]
     classify = (
         "table=0,priority=100,in_port=1,ip,actions=encap(nsh(md_type=1)),"
         "set_field:0x2a->nsh_spi,set_field:200->nsh_si,resubmit(,10)"
@@ -252,7 +252,7 @@ def test_the_proof_fails_when_nsh_stays_on(driver: LocalDriver) -> None:
     keep = (
         "table=10,packet_type=(1,0x894f),nsh_spi=0x2a,nsh_si=254,actions=encap(ethernet),output:2"
     )
-    driver._sites[deployment.id].switches["node1"].add_flows("sff", [keep])
+    driver._built[deployment.id].switches["node1"].add_flows("sff", [keep])
     proof = driver.prove_traversal(deployment, chain)
     assert "a packet from client to server arrived with its NSH" in proof.problems
 
@@ -261,7 +261,7 @@ def test_the_proof_fails_when_a_bypass_does_not_bypass(driver: LocalDriver) -> N
     chain = scenario(["forwarder"], reverse="bypass", knobs=XDP)
     deployment = driver.deploy(chain)
     astray = "table=0,priority=200,in_port=2,actions=output:110,output:1"
-    driver._sites[deployment.id].switches["node1"].add_flows("sff", [astray])
+    driver._built[deployment.id].switches["node1"].add_flows("sff", [astray])
     proof = driver.prove_traversal(deployment, chain)
     assert any("should bypass the chain" in problem for problem in proof.problems)
 
@@ -270,7 +270,7 @@ def test_the_proof_fails_when_a_bypass_does_not_bypass(driver: LocalDriver) -> N
 def test_si_one_is_not_taken_for_si_twelve(driver: LocalDriver) -> None:
     chain = scenario(["router"] * 11, initial_si=12)
     deployment = driver.deploy(chain)
-    switch = driver._sites[deployment.id].switches["node1"]
+    switch = driver._built[deployment.id].switches["node1"]
     assert driver.prove_traversal(deployment, chain).problems == ()
     counted = switch.packets_by_path("sff")
     assert [counted[42, si] for si in range(12, 0, -1)] == [3] * 12
@@ -294,7 +294,7 @@ def test_a_dead_sff_is_noticed(driver: LocalDriver) -> None:
     deployment = driver.deploy(scenario([]))
     for pid in deployment.meters["sff@node1"].pids():
         os.kill(pid, signal.SIGKILL)
-    while not driver._sites[deployment.id].switches["node1"].problem():
+    while not driver._built[deployment.id].switches["node1"].problem():
         time.sleep(0.01)
     assert any("the SFF of node1: " in problem for problem in driver.problems(deployment))
 
@@ -309,7 +309,7 @@ def test_a_function_gets_the_cpus_and_memory_that_were_asked(driver: LocalDriver
     assert f"sfcperf-{driver.context.tag}/forwarder-1" in group
     limits = [
         path.read_text().strip()
-        for folder in driver._sites[deployment.id].groups["forwarder-1"].folders.values()
+        for folder in driver._built[deployment.id].groups["forwarder-1"].folders.values()
         for path in (folder / "memory.limit_in_bytes", folder / "memory.max")
         if path.exists()
     ]

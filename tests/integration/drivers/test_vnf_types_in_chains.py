@@ -150,7 +150,7 @@ def test_dpi(driver: LocalDriver, encapsulation: str) -> None:
     chain = scenario(["router", "dpi"], encapsulation=encapsulation)  # type: ignore[arg-type]
     deployment = driver.deploy(chain)
     carries_traffic(driver, deployment, chain)
-    dpi = driver._sites[deployment.id].running["dpi-2"]
+    dpi = driver._built[deployment.id].running["dpi-2"]
     before = dpi.counters()
     assert before["inspector_cpu_ms"] > 0
     dpi.stop()
@@ -205,7 +205,7 @@ def test_functions_have_room_for_data_in_band(
     chain = scenario(["router", "forwarder"], where=topology(where), encapsulation=encapsulation)  # type: ignore[arg-type]
     deployment = driver.deploy(chain)
     carries_traffic(driver, deployment, chain)
-    site = driver._sites[deployment.id]
+    site = driver._built[deployment.id]
     assert {_mtu(site.hosts[name], "eth0") for name in ("client", "server")} == {1400}
     [largest] = {_mtu(site.hosts["router-1"], interface) for interface in ("eth0", "eth1")}
     assert largest > 1400
