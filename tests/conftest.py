@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.runs import MADE_RUNS
 from support.tiers import mark_exhaustive, register_profiles
 
 register_profiles()
+os.environ.setdefault(MADE_RUNS, tempfile.mkdtemp(prefix="sfcperf-runs-"))
 # What a disk has, matters after a power cut alone, and waiting for it took half of the time.
 os.fsync = lambda descriptor: None
 TOGETHER = ("tests/e2e/elasticsearch/",)
@@ -43,6 +45,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             return next((folder for folder in TOGETHER if path.startswith(folder)), path)
 
     return ByFile(config, log)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """The process that started the workers removes the runs that all have copied."""
+    if not hasattr(config, "workerinput"):
+        shutil.rmtree(os.environ[MADE_RUNS], ignore_errors=True)
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:

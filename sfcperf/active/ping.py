@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
@@ -14,12 +15,15 @@ from sfcperf.active.ping_output import PingOutput, parse
 from sfcperf.active.tool_run import ToolOutput, last_lines, run_tool
 from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
-from sfcperf.management.deployment import Deployment
+from sfcperf.hosts.procfs import protocol_counters
+from sfcperf.management.deployment import Deployment, Endpoint
 from sfcperf.plugins import Requirement, object_schema
 from sfcperf.results.values import Metric
+from sfcperf.waiting import sleep
 
 _TIMEOUT_MARGIN_S = 15.0
 _US_PER_S = 1e6
+_REPLY_POLL_S = 0.02
 _INTERVAL_TOLERANCE = 0.05
 _TIMER_ROUNDING_S = 0.016
 """ping sleeps in ticks of the kernel: up to 10 ms each (HZ=100), and wakes a little late. When the
@@ -113,7 +117,7 @@ class Ping(Probe):
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
         """Send and wait. Raises MeasurementError when nothing is answered."""
-        before = EndpointLosses.read(deployment)
+        before, replies = EndpointLosses.read(deployment), _echo_replies(deployment.client)
         output = self._ping(deployment, raw_dir, "ping", count=self.parameters["count"])
         losses = EndpointLosses.read(deployment).since(before)
         if output.returncode not in (0, 1):  # 1: some requests were not answered
@@ -122,24 +126,40 @@ class Ping(Probe):
         if seen.received == 0:
             said = f" ({last_lines(output.stderr)})" if output.stderr.strip() else ""
             raise MeasurementError(f"no reply to any of {seen.transmitted} echo requests{said}")
+        late = self._late_replies(deployment.client, seen, replies)
         values = {
             "rtt_us": seen.rtt_mean_us,
             "rtt_min_us": seen.rtt_min_us,
             "rtt_median_us": median(seen.rtt_us.values()),
             "rtt_max_us": seen.rtt_max_us,
             "jitter_us": seen.jitter_us,
-            "loss_ratio": seen.loss_ratio,
+            "loss_ratio": seen.loss_ratio - late / seen.transmitted,
         }
-        doubts = [*self._doubts(seen, output.stderr), *losses.of_interface(deployment.client)]
+        doubts = [*self._doubts(seen, output.stderr, late), *losses.of_interface(deployment.client)]
         notes = {
             "transmitted": seen.transmitted,
             "received": seen.received,
+            "late_replies": late,
             "icmp_errors": seen.errors,
             "elapsed_s": seen.elapsed_s,
             "sender_interface_drops": losses.tx_drops,
         }
         series = {"rtt_us": [seen.rtt_us[number] for number in sorted(seen.rtt_us)]}
         return ProbeResult(samples(_METRICS, values), tuple(doubts), notes, series)
+
+    def _late_replies(self, client: Endpoint, seen: PingOutput, before: int) -> int:
+        """Replies that came after ping had ended. Once one reply has come, iputils' ping waits for
+        the last ones no longer than twice the longest RTT (or an interval), whatever its -W says;
+        the kernel's counter tells which were late and which were lost."""
+        missing = seen.transmitted - seen.received
+        counted = before + seen.received + seen.duplicates
+        end = time.monotonic() + self.parameters["timeout_s"]
+        while missing:
+            late = min(_echo_replies(client) - counted, missing)
+            if late == missing or time.monotonic() > end:
+                return max(late, 0)
+            sleep(_REPLY_POLL_S)
+        return 0
 
     def _longest_s(self, seen: PingOutput) -> float:
         """Time that the requests take at most when nothing holds the sender up."""
@@ -163,8 +183,13 @@ class Ping(Probe):
             stderr=raw_dir / f"{name}.stderr.txt",
         )
 
-    def _doubts(self, seen: PingOutput, stderr: str) -> list[str]:
+    def _doubts(self, seen: PingOutput, stderr: str, late: int) -> list[str]:
         doubts = []
+        if late:
+            doubts.append(
+                f"{late} replies came after ping had stopped waiting: they are not lost, but their "
+                "round-trip times are missing; a longer interval_s makes ping wait longer"
+            )
         if seen.transmitted < self.parameters["count"]:
             doubts.append(
                 f"ping sent {seen.transmitted} of the {self.parameters['count']} requests asked for"
@@ -183,3 +208,9 @@ class Ping(Probe):
         if seen.corrupted:
             doubts.append(f"{seen.corrupted} replies came back with an altered payload")
         return doubts
+
+
+def _echo_replies(client: Endpoint) -> int:
+    """Echo replies that the client's kernel has received (icmpInEchoReps, RFC 2011)."""
+    counters = protocol_counters(client.host.read_text("/proc/net/snmp"), "Icmp")
+    return counters["InEchoReps"]

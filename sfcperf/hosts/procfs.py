@@ -66,8 +66,8 @@ def memory_bytes(meminfo: str) -> tuple[int, int]:
 
 
 def protocol_counters(net_snmp: str, protocol: str) -> Mapping[str, int]:
-    """/proc/net/snmp: the counters of `Ip` (names of RFC 4293) or `Udp` (RFC 4113, and Linux's own,
-    such as SndbufErrors). Raises MeasurementError for any other text."""
+    """/proc/net/snmp: the counters of `Ip`, `Icmp` (names of RFC 4293) or `Udp` (RFC 4113, and
+    Linux's own, such as SndbufErrors). Raises MeasurementError for any other text."""
     lines = net_snmp.splitlines()
     rows = [line.split()[1:] for line in lines if line.startswith(f"{protocol}:")]
     if len(rows) != 2 or len(rows[0]) != len(rows[1]):

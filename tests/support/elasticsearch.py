@@ -85,7 +85,8 @@ class Server:
                 env={
                     "PATH": os.environ["PATH"],
                     "ES_JAVA_HOME": str(Path(java).resolve().parents[1]),
-                    "ES_JAVA_OPTS": "-Xms512m -Xmx512m",
+                    # The first compiler alone: the server starts in half of the CPU time.
+                    "ES_JAVA_OPTS": "-Xms512m -Xmx512m -XX:TieredStopAtLevel=1",
                     "ES_PATH_CONF": str(self._folder / "conf"),
                     "ES_TMPDIR": str(self._folder / "tmp"),
                 },

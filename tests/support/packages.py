@@ -18,7 +18,7 @@ from sfcperf.results.manifest import counts
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.plan import plan_document
-from support.runs import RunOptions, build_run
+from support.runs import RunOptions, build_run, copied_run
 
 ADA = Author("Ada Lovelace", "0000-0002-1825-0097")
 OPTIONS = PackOptions(license="CC-BY-4.0", authors=(ADA,))
@@ -27,6 +27,10 @@ SHORT = RunOptions(topologies=("T1",), chain_lengths=(0, 1), rounds=3, failed=fr
 
 def finished_run(folder: Path, options: RunOptions = SHORT) -> RunStore:
     """A run folder with plan, report and figures."""
+    return copied_run(folder, options, _finished)
+
+
+def _finished(folder: Path, options: RunOptions) -> None:
     store = build_run(folder, options)
     workflow = load_document(*store.workflow())
     store.write_plan({**plan_document(workflow), "resolved": resolved(workflow)})
@@ -34,7 +38,6 @@ def finished_run(folder: Path, options: RunOptions = SHORT) -> RunStore:
     trials = counts(store.trials())
     store.write_manifest({**manifest, "trials": trials, "driver": workflow.driver})
     assert publish_report(store) == []
-    return store
 
 
 def packed(folder: Path, name: str = "paper.zip", options: PackOptions = OPTIONS) -> Path:

@@ -7,12 +7,14 @@ four probes x rounds, telemetry, a trial that is untrusted, one that failed.
 from __future__ import annotations
 
 import atexit
+import fcntl
 import hashlib
 import json
+import os
 import random
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -26,6 +28,8 @@ from sfcperf.results.store import RunStore
 from sfcperf.results.values import Observation
 from support.manifests import run_manifest
 
+MADE_RUNS = "SFCPERF_TEST_RUNS"
+"""Environment variable: the folder of the runs that tests copy."""
 START_S = 1_750_000_000
 TRIAL_S = 3
 PROBES: Mapping[str, Sequence[tuple[str, str, str, bool]]] = {
@@ -90,12 +94,25 @@ class RunOptions:
 
 
 def build_run(folder: Path, options: RunOptions | None = None) -> RunStore:
-    """A run folder as `sfcperf run` leaves it, without report and figures: a copy of the first one
-    of this name and these options."""
+    """A run folder as `sfcperf run` leaves it, without report and figures."""
     options = options or RunOptions()
-    first = Path(_built()) / hashlib.sha256(repr(options).encode()).hexdigest() / folder.name
-    if not first.exists():
-        _build(first, options)
+    return copied_run(folder, options, _build)
+
+
+def copied_run(
+    folder: Path, options: RunOptions, build: Callable[[Path, RunOptions], object]
+) -> RunStore:
+    """What `build` makes in a folder of this name: made once for all workers, then copied."""
+    key = hashlib.sha256(repr((build.__qualname__, options)).encode()).hexdigest()
+    first = _built() / key / folder.name
+    first.parent.mkdir(exist_ok=True)
+    with first.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not first.exists():
+            building = first.parent / "building" / folder.name
+            shutil.rmtree(building, ignore_errors=True)
+            build(building, options)
+            building.rename(first)
     shutil.copytree(first, folder)
     store = RunStore(folder)
     store.write_workflow(workflow_document(options), folder.parent)
@@ -103,11 +120,13 @@ def build_run(folder: Path, options: RunOptions | None = None) -> RunStore:
 
 
 @cache
-def _built() -> str:
-    """A folder that goes with this process."""
+def _built() -> Path:
+    """A folder of this test run: tests/conftest.py makes and removes it."""
+    if MADE_RUNS in os.environ:
+        return Path(os.environ[MADE_RUNS])
     folder = tempfile.mkdtemp(prefix="sfcperf-runs-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+    return Path(folder)
 
 
 def _build(folder: Path, options: RunOptions) -> RunStore:

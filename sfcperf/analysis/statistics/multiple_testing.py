@@ -11,11 +11,18 @@ from collections.abc import Sequence
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Corrected p-values in the given order; a row differs at alpha if its value is <= alpha."""
-    # Imported here: it takes a second.
-    from statsmodels.stats.multitest import multipletests
+    """Corrected p-values in the given order; a row differs at alpha if its value is <= alpha.
 
-    return [float(p) for p in multipletests(p_values, method="holm")[1]] if p_values else []
+    statsmodels' `multipletests` gives the same and judges it in the tests, but collects all garbage
+    of the process at each call, which took four fifths of the time of a comparison.
+    """
+    import numpy as np
+
+    ascending = np.argsort(p_values, kind="stable")
+    steps = np.asarray(p_values, float)[ascending] * np.arange(len(p_values), 0, -1)
+    corrected = np.empty(len(p_values))
+    corrected[ascending] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return [float(p) for p in corrected]
 
 
 def at_most(p: float | None, alpha: float) -> bool:

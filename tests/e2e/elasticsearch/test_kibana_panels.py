@@ -51,11 +51,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunStore:
     return store
 
 
-@pytest.fixture
-def client(elasticsearch: Server, run: RunStore) -> Iterator[Elasticsearch]:
-    """Of a server that has the run."""
-    send(run, target([elasticsearch.url], prefix=PREFIX))
-    with elasticsearch.client() as client:
+@pytest.fixture(scope="module")
+def client(elasticsearch_server: Server, run: RunStore) -> Iterator[Elasticsearch]:
+    """Of a server that has the run. No test of this module kills it."""
+    if not elasticsearch_server.is_alive:
+        elasticsearch_server.start()
+    send(run, target([elasticsearch_server.url], prefix=PREFIX))
+    with elasticsearch_server.client() as client:
         client.indices.refresh(index=f"{PREFIX}-*")
         yield client
 

@@ -37,6 +37,16 @@ def test_ping(wire: Cable, tmp_path: Path) -> None:
     assert "10 packets transmitted" in (tmp_path / "ping.txt").read_text()
 
 
+def test_a_late_reply_is_not_lost(wire: Cable, tmp_path: Path) -> None:
+    """The middle lets the first request pass and each other one 0.1 s later than the one before it;
+    ping has ended by then."""
+    wire.shape("middle", "tbf", "rate", "8kbit", "burst", "200", "limit", "2000")
+    result = measure(wire, tmp_path, Ping, count=4, interval_s=0.005, timeout_s=2)
+    assert values(result)["loss_ratio"] == 0
+    assert result.notes["received"] + result.notes["late_replies"] == 4
+    assert any("after ping had stopped waiting" in reason for reason in result.untrusted)
+
+
 def test_iperf3_tcp_at_a_rate(wire: Cable, tmp_path: Path) -> None:
     result = measure_in_peace(
         wire, tmp_path, Iperf3, rate_bps=20_000_000, duration_s=1, streams=2, congestion="reno"

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import ttost_ind, ttost_paired
 
 from sfcperf.analysis.statistics import at_most, holm
@@ -64,6 +65,12 @@ def test_holm_by_its_definition(p_values: list[float]) -> None:
     steps = [min(1.0, (len(p_values) - k) * p) for k, p in enumerate(ascending)]
     expected = [max(steps[: ascending.index(p) + 1]) for p in p_values]
     assert holm(p_values) == pytest.approx(expected)
+
+
+def test_holm_is_that_of_statsmodels() -> None:
+    p_values = np.random.default_rng(4).random(9) ** 3
+    judge = multipletests(p_values, method="holm")[1]
+    assert holm(p_values.tolist()) == pytest.approx(judge.tolist())
 
 
 def test_at_most_forgives_rounding_only() -> None:

@@ -116,7 +116,7 @@ def test_options_that_make_no_sense(options: dict[str, object]) -> None:
         Options(**options)  # type: ignore[arg-type]
 
 
-@pytest.mark.gate_runs("each value")
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("noise", NOISE)
 @pytest.mark.parametrize(("n", "paired"), [(3, False), (6, False), (10, True)])
 def test_false_alarms_of_whole_families(noise: str, n: int, paired: bool) -> None:
