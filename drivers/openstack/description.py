@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfcperf import plugins
-from sfcperf.drivers.openstack.compute import Diagnostics, Guest
-from sfcperf.drivers.openstack.model import DATA, EGRESS, INGRESS
+from sfcperf.drivers.openstack.compute.diagnostics import Diagnostics
+from sfcperf.drivers.openstack.compute.guest import Guest
+from sfcperf.drivers.openstack.model.specs import DATA, EGRESS, INGRESS
 from sfcperf.drivers.openstack.scenario_deployment import ScenarioDeployment
 from sfcperf.management.deployment import Deployment, Endpoint, Hop, ServiceFunction
 from sfcperf.vnfs.base import NetworkFunction

@@ -18,11 +18,11 @@ from support.openstack_project import inventory, settled
 from support.scenarios import scenario
 
 from sfcperf.drivers.base import DriverContext
-from sfcperf.drivers.openstack.api import Cloud
+from sfcperf.drivers.openstack.api.cloud import Cloud
 from sfcperf.drivers.openstack.compute import diagnostics
 from sfcperf.drivers.openstack.driver import OpenStackDriver
-from sfcperf.drivers.openstack.model import DATA
-from sfcperf.drivers.openstack.traversal import prove
+from sfcperf.drivers.openstack.model.specs import DATA
+from sfcperf.drivers.openstack.traversal.proof import prove
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.procfs import interface_counters
 from sfcperf.management.deployment import Deployment, TraversalProof

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.drivers.journal import FileJournal
-from sfcperf.drivers.openstack.api import Cloud
-from sfcperf.drivers.openstack.model import PARAMETERS, Config, MachinePlan, MachineSpec, Names
-from sfcperf.drivers.openstack.resources import LifecycleContext
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.model.config import PARAMETERS, Config
+from sfcperf.drivers.openstack.model.specs import MachinePlan, MachineSpec, Names
+from sfcperf.drivers.openstack.resources.context import LifecycleContext
 from sfcperf.workflow.defaults import with_defaults
 
 MANAGEMENT_NETWORK = "management"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from sfcperf.drivers.base import Resource
 from sfcperf.drivers.openstack.cleanup.removal import RemovalFailure
-from sfcperf.drivers.openstack.compute import CONNECT_TIMEOUT_S, existing_host
-from sfcperf.drivers.openstack.model import ExistingMachine
-from sfcperf.drivers.openstack.resources import Kind
+from sfcperf.drivers.openstack.compute.guest import CONNECT_TIMEOUT_S, existing_host
+from sfcperf.drivers.openstack.model.specs import ExistingMachine
+from sfcperf.drivers.openstack.resources.context import Kind
 from sfcperf.errors import DeploymentError, EnvironmentLacks, SfcperfError
 
 _TIMEOUT_S = 30.0

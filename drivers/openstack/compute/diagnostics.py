@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
-from sfcperf.drivers.openstack.api import INTERACTIVE, Cloud, CloudError, cloud_errors, json_of
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.errors import CloudError, cloud_errors, json_of
+from sfcperf.drivers.openstack.api.retry import INTERACTIVE
 from sfcperf.drivers.openstack.compute import gnocchi
 from sfcperf.drivers.openstack.compute.servers import Machine
-from sfcperf.drivers.openstack.model import Config
+from sfcperf.drivers.openstack.model.config import Config
 from sfcperf.errors import EnvironmentLacks, MeasurementError
 from sfcperf.plugins import Requirement
 from sfcperf.workflow.model import Scenario

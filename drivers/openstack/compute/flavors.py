@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from sfcperf.drivers.openstack.api import Cloud, CloudError
-from sfcperf.drivers.openstack.model import MachineSpec
-from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, create, id_of
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.errors import CloudError
+from sfcperf.drivers.openstack.model.specs import MachineSpec
+from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext
+from sfcperf.drivers.openstack.resources.operations import create
+from sfcperf.drivers.openstack.resources.resource_types import id_of
 from sfcperf.errors import EnvironmentLacks
 
 _GIB = 1 << 30

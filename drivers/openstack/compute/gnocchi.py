@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sfcperf.drivers.openstack.api import Cloud, CloudError, cloud_errors, json_of
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.errors import CloudError, cloud_errors, json_of
 
 SERVICE = "metric"
 """Type in the catalogue."""

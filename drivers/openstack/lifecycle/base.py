@@ -6,11 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sfcperf.drivers.openstack.api import Cloud
-from sfcperf.drivers.openstack.compute import Machine
-from sfcperf.drivers.openstack.model import ChainPlan, Config, MachinePlan
-from sfcperf.drivers.openstack.network import RunNetworks
-from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, NamedResource
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.compute.servers import Machine
+from sfcperf.drivers.openstack.model.config import Config
+from sfcperf.drivers.openstack.model.specs import ChainPlan, MachinePlan
+from sfcperf.drivers.openstack.network.networks import RunNetworks
+from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext, NamedResource
 from sfcperf.plugins import Requirement
 
 

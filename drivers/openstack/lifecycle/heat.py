@@ -11,14 +11,19 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from sfcperf.drivers.openstack.api import Cloud, each, json_of
-from sfcperf.drivers.openstack.cleanup import remove_journaled
-from sfcperf.drivers.openstack.compute import Flavors, Machine, Placement, placement
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.errors import json_of
+from sfcperf.drivers.openstack.api.parallel import each
+from sfcperf.drivers.openstack.cleanup.journal_cleanup import remove_journaled
+from sfcperf.drivers.openstack.compute.flavors import Flavors, Placement, placement
+from sfcperf.drivers.openstack.compute.servers import Machine
 from sfcperf.drivers.openstack.lifecycle import chaining, heat_stack, heat_template
 from sfcperf.drivers.openstack.lifecycle.base import Lifecycle, machine_resources
-from sfcperf.drivers.openstack.model import EGRESS, INGRESS, ChainPlan, Config, MachinePlan
-from sfcperf.drivers.openstack.network import Port, RunNetworks
-from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, NamedResource
+from sfcperf.drivers.openstack.model.config import Config
+from sfcperf.drivers.openstack.model.specs import EGRESS, INGRESS, ChainPlan, MachinePlan
+from sfcperf.drivers.openstack.network.networks import RunNetworks
+from sfcperf.drivers.openstack.network.ports import Port
+from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext, NamedResource
 from sfcperf.errors import DeploymentError
 from sfcperf.plugins import Requirement
 

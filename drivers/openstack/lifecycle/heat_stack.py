@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sfcperf.drivers.openstack.api import Cloud
+from sfcperf.drivers.openstack.api.cloud import Cloud
 from sfcperf.drivers.openstack.lifecycle.heat_template import REVISION, Template, revision_of
-from sfcperf.drivers.openstack.resources import TYPES, Kind, create, first
+from sfcperf.drivers.openstack.resources.context import Kind
+from sfcperf.drivers.openstack.resources.operations import TYPES, create, first
 from sfcperf.errors import DeploymentError
 
 MINUTES = 60

@@ -11,9 +11,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from sfcperf.drivers.openstack.compute import METADATA, Placement
-from sfcperf.drivers.openstack.model import MachinePlan, joined
-from sfcperf.drivers.openstack.network import RunNetworks, port_body
+from sfcperf.drivers.openstack.compute.flavors import Placement
+from sfcperf.drivers.openstack.compute.servers import METADATA
+from sfcperf.drivers.openstack.model.specs import MachinePlan
+from sfcperf.drivers.openstack.model.user_data import joined
+from sfcperf.drivers.openstack.network.networks import RunNetworks
+from sfcperf.drivers.openstack.network.ports import port_body
 
 VERSION = "2018-08-31"
 """Of the template language (Rocky, 2018)."""

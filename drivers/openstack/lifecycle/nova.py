@@ -6,14 +6,18 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sfcperf.drivers.openstack.api import Cloud
-from sfcperf.drivers.openstack.cleanup import remove_journaled
-from sfcperf.drivers.openstack.compute import METADATA, BootingServers, Flavors, Machine, placement
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.cleanup.journal_cleanup import remove_journaled
+from sfcperf.drivers.openstack.compute.flavors import Flavors, placement
+from sfcperf.drivers.openstack.compute.servers import METADATA, BootingServers, Machine
 from sfcperf.drivers.openstack.lifecycle import chaining
 from sfcperf.drivers.openstack.lifecycle.base import Lifecycle, machine_resources
-from sfcperf.drivers.openstack.model import ChainPlan, Config, MachinePlan, joined
-from sfcperf.drivers.openstack.network import Port, RunNetworks, ensure_ports
-from sfcperf.drivers.openstack.resources import LifecycleContext
+from sfcperf.drivers.openstack.model.config import Config
+from sfcperf.drivers.openstack.model.specs import ChainPlan, MachinePlan
+from sfcperf.drivers.openstack.model.user_data import joined
+from sfcperf.drivers.openstack.network.networks import RunNetworks
+from sfcperf.drivers.openstack.network.ports import Port, ensure_ports
+from sfcperf.drivers.openstack.resources.context import LifecycleContext
 from sfcperf.plugins import Requirement
 
 

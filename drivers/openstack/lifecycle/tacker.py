@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from sfcperf.drivers.openstack.api import Cloud, TackerServer, each
-from sfcperf.drivers.openstack.api.tacker_server import TackerApi, TackerVersions
-from sfcperf.drivers.openstack.cleanup import remove_journaled
-from sfcperf.drivers.openstack.compute import Machine
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.parallel import each
+from sfcperf.drivers.openstack.api.tacker_server import TackerApi, TackerServer, TackerVersions
+from sfcperf.drivers.openstack.cleanup.journal_cleanup import remove_journaled
+from sfcperf.drivers.openstack.compute.servers import Machine
 from sfcperf.drivers.openstack.lifecycle import tacker_vim
 from sfcperf.drivers.openstack.lifecycle.base import Lifecycle
 from sfcperf.drivers.openstack.lifecycle.nova import NovaLifecycle
@@ -21,9 +22,10 @@ from sfcperf.drivers.openstack.lifecycle.tacker_etsi import EtsiVnfs
 from sfcperf.drivers.openstack.lifecycle.tacker_graph import ForwardingGraph
 from sfcperf.drivers.openstack.lifecycle.tacker_legacy import LegacyVnfs
 from sfcperf.drivers.openstack.lifecycle.tacker_vnfs import TackerVnfs
-from sfcperf.drivers.openstack.model import ChainPlan, Config, MachinePlan
-from sfcperf.drivers.openstack.network import RunNetworks
-from sfcperf.drivers.openstack.resources import LifecycleContext
+from sfcperf.drivers.openstack.model.config import Config
+from sfcperf.drivers.openstack.model.specs import ChainPlan, MachinePlan
+from sfcperf.drivers.openstack.network.networks import RunNetworks
+from sfcperf.drivers.openstack.resources.context import LifecycleContext
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.plugins import Requirement
 

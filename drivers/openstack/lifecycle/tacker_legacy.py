@@ -6,13 +6,14 @@ of their own.
 
 from __future__ import annotations
 
-from sfcperf.drivers.openstack.compute import Placement
+from sfcperf.drivers.openstack.compute.flavors import Placement
 from sfcperf.drivers.openstack.lifecycle import tacker_vnfd
 from sfcperf.drivers.openstack.lifecycle.base import machine_resources
 from sfcperf.drivers.openstack.lifecycle.tacker_vnfs import TackerVnfs, await_active
-from sfcperf.drivers.openstack.model import MachinePlan
-from sfcperf.drivers.openstack.network import RunNetworks
-from sfcperf.drivers.openstack.resources import Kind, NamedResource, create_in_tacker
+from sfcperf.drivers.openstack.model.specs import MachinePlan
+from sfcperf.drivers.openstack.network.networks import RunNetworks
+from sfcperf.drivers.openstack.resources.context import Kind, NamedResource
+from sfcperf.drivers.openstack.resources.operations import create_in_tacker
 
 
 class LegacyVnfs(TackerVnfs):

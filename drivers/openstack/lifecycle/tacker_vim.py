@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from sfcperf.drivers.openstack import resources
-from sfcperf.drivers.openstack.api import Cloud, TackerServer
-from sfcperf.drivers.openstack.resources import Kind, LifecycleContext
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.tacker_server import TackerServer
+from sfcperf.drivers.openstack.resources import operations
+from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 
 _UNUSABLE = ("UNREACHABLE", "ERROR")
@@ -99,14 +100,14 @@ def ensure_vim(server: TackerServer, context: LifecycleContext) -> str:
     name = context.names.of("vim")
     context.intend([(Kind.VIM, name)])
     server.cloud.log(f"openstack: registering the VIM {name} with Tacker, which keeps the password")
-    made = resources.create_in_tacker(server, Kind.VIM, name, **_registration(project))
+    made = operations.create_in_tacker(server, Kind.VIM, name, **_registration(project))
     _check(server.cloud, name)
     return made.id
 
 
 def _check(cloud: Cloud, name: str) -> None:
     """A VIM may stay PENDING: some servers do not monitor VIMs."""
-    shown = resources.find(cloud, Kind.VIM, name)
+    shown = operations.find(cloud, Kind.VIM, name)
     if not shown:
         raise EnvironmentLacks(
             f"Tacker registered the VIM {name}, but hides it from this user, who can neither use "

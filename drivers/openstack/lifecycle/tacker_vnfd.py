@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sfcperf.drivers.openstack.compute import Placement
-from sfcperf.drivers.openstack.model import MANAGEMENT, MachinePlan, joined
-from sfcperf.drivers.openstack.network import RunNetworks
+from sfcperf.drivers.openstack.compute.flavors import Placement
+from sfcperf.drivers.openstack.model.specs import MANAGEMENT, MachinePlan
+from sfcperf.drivers.openstack.model.user_data import joined
+from sfcperf.drivers.openstack.network.networks import RunNetworks
 from sfcperf.errors import InputError
 from sfcperf.workflow.vnfd import VDU_TYPES
 

@@ -8,13 +8,18 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-from sfcperf.drivers.openstack import resources
-from sfcperf.drivers.openstack.api import Cloud, TackerServer, each
-from sfcperf.drivers.openstack.compute import Flavors, Machine, Placement, placement
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.parallel import each
+from sfcperf.drivers.openstack.api.tacker_server import TackerServer
+from sfcperf.drivers.openstack.compute.flavors import Flavors, Placement, placement
+from sfcperf.drivers.openstack.compute.servers import Machine
 from sfcperf.drivers.openstack.lifecycle import tacker_vim
-from sfcperf.drivers.openstack.model import MachinePlan
-from sfcperf.drivers.openstack.network import RunNetworks, port_of
-from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, NamedResource, TackerObject
+from sfcperf.drivers.openstack.model.specs import MachinePlan
+from sfcperf.drivers.openstack.network.networks import RunNetworks
+from sfcperf.drivers.openstack.network.ports import port_of
+from sfcperf.drivers.openstack.resources import operations
+from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext, NamedResource
+from sfcperf.drivers.openstack.resources.tacker_objects import TackerObject
 from sfcperf.errors import DeploymentError
 
 REPLACEMENTS = 1
@@ -81,7 +86,7 @@ class TackerVnfs(ABC):
                 if attempt == REPLACEMENTS:
                     raise
                 cloud.log(f"openstack: {error.message}; making a new one")
-                resources.await_removal(cloud, self.kind, name, REMOVAL_TIMEOUT_S)
+                operations.await_removal(cloud, self.kind, name, REMOVAL_TIMEOUT_S)
         made_s = time.monotonic() - started
         ports = {
             port: port_of(_only(cloud, Kind.PORT, plan.port_name(port))) for port in plan.spec.ports
@@ -96,7 +101,7 @@ def await_active(
     what = f"{kind.upper()} {name}"
 
     def look() -> bool | None:
-        found = resources.first(server.cloud, kind, name)
+        found = operations.first(server.cloud, kind, name)
         if found is None:
             raise TackerFailed(f"{what} disappeared while sfcperf waited for it")
         if found.status in ("ERROR", "DEAD"):
@@ -113,7 +118,7 @@ def await_active(
 
 
 def _only(cloud: Cloud, kind: Kind, name: str) -> Any:
-    found = resources.find(cloud, kind, name)
+    found = operations.find(cloud, kind, name)
     if len(found) != 1:
         raise TackerFailed(
             f"Tacker calls the VNF active, but the cloud has {len(found)} of {kind} {name}",

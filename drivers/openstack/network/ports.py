@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sfcperf.drivers.openstack.api import Cloud
-from sfcperf.drivers.openstack.model import MANAGEMENT, MachinePlan
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.model.specs import MANAGEMENT, MachinePlan
 from sfcperf.drivers.openstack.network.networks import RunNetworks, find_network
-from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, delete, ensure, find_named
+from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext
+from sfcperf.drivers.openstack.resources.operations import delete, ensure, find_named
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfcperf.drivers.openstack.model import ExistingMachine
+from sfcperf.drivers.openstack.model.specs import ExistingMachine
 from sfcperf.errors import WorkflowError
 from sfcperf.workflow import pointer
 from sfcperf.workflow.model import EndpointSpec

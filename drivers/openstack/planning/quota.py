@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sfcperf.drivers.openstack.api import Cloud
-from sfcperf.drivers.openstack.compute import Flavors
-from sfcperf.drivers.openstack.model import Config, MachineSpec
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.compute.flavors import Flavors
+from sfcperf.drivers.openstack.model.config import Config
+from sfcperf.drivers.openstack.model.specs import MachineSpec
 from sfcperf.errors import EnvironmentLacks
 
 UNLIMITED = -1

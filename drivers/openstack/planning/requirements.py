@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
-from sfcperf.drivers.openstack.api import HOW_TO_CONFIGURE, INTERACTIVE, Cloud, CloudError
-from sfcperf.drivers.openstack.compute import Flavors
+from sfcperf.drivers.openstack.api.cloud import HOW_TO_CONFIGURE, Cloud
+from sfcperf.drivers.openstack.api.errors import CloudError
+from sfcperf.drivers.openstack.api.retry import INTERACTIVE
+from sfcperf.drivers.openstack.compute.flavors import Flavors
 from sfcperf.drivers.openstack.lifecycle import LIFECYCLES
-from sfcperf.drivers.openstack.model import Config
-from sfcperf.drivers.openstack.network import find_network
+from sfcperf.drivers.openstack.model.config import Config
+from sfcperf.drivers.openstack.network.networks import find_network
 from sfcperf.errors import EnvironmentLacks, SfcperfError
 from sfcperf.plugins import Requirement
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
-from sfcperf.drivers.openstack.api import Cloud, TackerServer
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.tacker_server import TackerServer
 from sfcperf.drivers.openstack.resources import resource_types, tacker_objects
-from sfcperf.drivers.openstack.resources.resource_kinds import Kind
+from sfcperf.drivers.openstack.resources.context import Kind
 from sfcperf.drivers.openstack.resources.resource_types import ResourceType, id_of
 from sfcperf.drivers.openstack.resources.tacker_objects import TackerObject
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from os.path import commonprefix
 from typing import Any
 
-from sfcperf.drivers.openstack.api import Cloud
-from sfcperf.drivers.openstack.resources.resource_kinds import Kind
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.resources.context import Kind
 
 NAMES_AT_ONCE = 40
 """In one request, whose URL has them: servers refuse long ones (HTTP 414)."""

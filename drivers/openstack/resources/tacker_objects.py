@@ -13,8 +13,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
-from sfcperf.drivers.openstack.api import Cloud, TackerServer
-from sfcperf.drivers.openstack.resources.resource_kinds import Kind
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.tacker_server import TackerServer
+from sfcperf.drivers.openstack.resources.context import Kind
 from sfcperf.drivers.openstack.resources.resource_types import ResourceType, one_by_one
 
 PENDING_CREATE, PENDING_DELETE = "PENDING_CREATE", "PENDING_DELETE"

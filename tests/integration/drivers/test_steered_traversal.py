@@ -14,7 +14,7 @@ from support.scenarios import scenario
 from support.steered import Flow, Steered
 from support.wires import Lab
 
-from sfcperf.drivers.openstack.traversal import prove, requirements
+from sfcperf.drivers.openstack.traversal.proof import prove, requirements
 from sfcperf.errors import DeploymentError
 from sfcperf.management.deployment import TraversalProof
 from sfcperf.workflow.model import Match

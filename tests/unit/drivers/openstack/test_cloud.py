@@ -14,9 +14,11 @@ import pytest
 from support.broken_api import BrokenApi, Fault
 
 from sfcperf import waiting
-from sfcperf.drivers.openstack.api import Cloud, CloudError, each, outcomes
-from sfcperf.drivers.openstack.api.cloud import AT_ONCE
-from sfcperf.drivers.openstack.resources import Kind, ensure
+from sfcperf.drivers.openstack.api.cloud import AT_ONCE, Cloud
+from sfcperf.drivers.openstack.api.errors import CloudError
+from sfcperf.drivers.openstack.api.parallel import each, outcomes
+from sfcperf.drivers.openstack.resources.context import Kind
+from sfcperf.drivers.openstack.resources.operations import ensure
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 
 from .conftest import FAST

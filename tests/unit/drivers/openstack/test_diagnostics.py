@@ -16,18 +16,18 @@ import pytest
 from support.broken_api import BrokenApi, Fault
 from support.scenarios import scenario
 
-from sfcperf.drivers.openstack.api import Cloud
-from sfcperf.drivers.openstack.compute import Machine, diagnostics
-from sfcperf.drivers.openstack.model import (
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.compute import diagnostics
+from sfcperf.drivers.openstack.compute.servers import Machine
+from sfcperf.drivers.openstack.model.config import PARAMETERS, Config
+from sfcperf.drivers.openstack.model.specs import (
     EGRESS,
     INGRESS,
     MANAGEMENT,
-    PARAMETERS,
-    Config,
     MachinePlan,
     MachineSpec,
 )
-from sfcperf.drivers.openstack.network import Port
+from sfcperf.drivers.openstack.network.ports import Port
 from sfcperf.errors import EnvironmentLacks, MeasurementError
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.model import MonitorSpec

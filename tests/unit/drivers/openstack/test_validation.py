@@ -7,13 +7,9 @@ from typing import Any
 
 import pytest
 
-from sfcperf.drivers.openstack.model import PARAMETERS, Config
-from sfcperf.drivers.openstack.planning import (
-    data_prefix,
-    most_machines,
-    scenario_machines,
-    validate,
-)
+from sfcperf.drivers.openstack.model.config import PARAMETERS, Config
+from sfcperf.drivers.openstack.planning.machine_specs import most_machines, scenario_machines
+from sfcperf.drivers.openstack.planning.validation import data_prefix, validate
 from sfcperf.errors import WorkflowError
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.load import load_document
