@@ -3,13 +3,11 @@ scenario."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from sfcperf import waiting
 from sfcperf.drivers.base import DriverContext, Resource
 from sfcperf.drivers.local import network
 from sfcperf.drivers.local.cgroups import Cgroup, Hierarchies
@@ -25,13 +23,12 @@ from sfcperf.drivers.local.layout import (
     Port,
 )
 from sfcperf.drivers.local.openvswitch import Interface, OpenVSwitch
+from sfcperf.drivers.parallel import each
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.vnfs.base import Attachment, RunningFunction
 from sfcperf.vnfs.forwarder.function import attach_pass
 from sfcperf.workflow.model import Resources, Scenario
-
-T = TypeVar("T")
 
 DEFAULT_BURST_S = 0.01
 """A shaper's bucket holds this time at its rate, and at least ten packets."""
@@ -81,10 +78,12 @@ class ScenarioDeployment:
         self._switches()
         self._attachments()
         self._links()
-        _in_parallel(self._configure_switch, self.layout.nodes.values())
+        nodes = self.layout.nodes.values()
+        each(*(partial(self._configure_switch, node) for node in nodes), at_once=WORKERS)
         self._shape_links()
         self._endpoints()
-        self._functions()
+        functions = self.layout.functions
+        each(*(partial(self._start, function) for function in functions), at_once=WORKERS)
 
     def _namespaces(self) -> None:
         nodes = [node.namespace for node in self.layout.nodes.values()]
@@ -127,7 +126,8 @@ class ScenarioDeployment:
             procs = self.groups[f"sff@{node.name}"].procs
             host = NamespaceHost(f"sff@{node.name}", node.namespace, node.folder, procs)
             self.switches[node.name] = OpenVSwitch(host, node.folder)
-        _in_parallel(lambda switch: switch.start(database), self.switches.values())
+        switches = self.switches.values()
+        each(*(partial(switch.start, database) for switch in switches), at_once=WORKERS)
 
     def _attachments(self) -> None:
         mtu = int(self.context.config["mtu"])
@@ -220,9 +220,6 @@ class ScenarioDeployment:
             network.add_neighbour(namespace, port.inner, other.address, other.mac)
             self.offloads[port.instance] = network.turn_off_offloads(namespace, port.inner)
 
-    def _functions(self) -> None:
-        _in_parallel(self._start, self.layout.functions)
-
     def _start(self, function: FunctionLayout) -> None:
         client, server = self.layout.client, self.layout.server
         name = function.spec.name
@@ -277,14 +274,6 @@ class ScenarioDeployment:
             # XDP runs in the softirq of the sender: a cpuset does not limit it.
             "not_bounded_by_vcpus": unbounded,
         }
-
-
-def _in_parallel(action: Callable[[T], None], items: Iterable[T]) -> None:
-    """Call `action` for several items in parallel; raises the first error after all have ended."""
-    with ThreadPoolExecutor(WORKERS) as pool:
-        jobs = [pool.submit(copy_context().run, action, item) for item in items]
-        for job in waiting.as_completed(jobs):
-            job.result()
 
 
 def default_burst(rate_bps: int) -> int:

@@ -10,7 +10,6 @@ from typing import Any
 
 from sfcperf.drivers.base import DriverContext
 from sfcperf.drivers.openstack.api.cloud import Cloud
-from sfcperf.drivers.openstack.api.parallel import outcomes
 from sfcperf.drivers.openstack.cleanup import workdirs
 from sfcperf.drivers.openstack.cleanup.journal_cleanup import remove_journaled
 from sfcperf.drivers.openstack.compute import diagnostics
@@ -37,6 +36,7 @@ from sfcperf.drivers.openstack.planning.machine_specs import scenario_machines
 from sfcperf.drivers.openstack.planning.validation import addresses, data_prefix
 from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext
 from sfcperf.drivers.openstack.scenario_deployment import ScenarioDeployment
+from sfcperf.drivers.parallel import outcomes
 from sfcperf.errors import SfcperfError
 from sfcperf.hosts.ssh_keys import make_key
 from sfcperf.hosts.ssh_pins import USER_DATA

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf import plugins
-from sfcperf.drivers.openstack.api.parallel import each, outcomes
 from sfcperf.drivers.openstack.compute.guest import COMMAND_TIMEOUT_S, Guest
 from sfcperf.drivers.openstack.model.config import Config
 from sfcperf.drivers.openstack.model.specs import DATA, EGRESS, INGRESS
+from sfcperf.drivers.parallel import each, outcomes
 from sfcperf.errors import DeploymentError, MeasurementError, SfcperfError
 from sfcperf.hosts.carry import equip
 from sfcperf.hosts.provision import install

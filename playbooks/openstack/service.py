@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-
+from sfcperf import retry
 from sfcperf.errors import EnvironmentLacks, ExitCode, InputError
 from sfcperf.playbooks.openstack.ready import speaks_http
 from sfcperf.playbooks.openstack.services import HTTP_PORTS
@@ -37,14 +36,9 @@ def act(what: str, name: str | None) -> int:
         supervisor.stop(name)
     if what in ("start", "restart"):
         supervisor.start(name)
-        _wait_until_it_answers(name)
-    return ExitCode.OK
-
-
-def _wait_until_it_answers(name: str) -> None:
-    """Services without a port do not say when they are ready."""
-    deadline = time.monotonic() + ANSWERS_WITHIN_S
-    while name in HTTP_PORTS and not speaks_http(HTTP_PORTS[name]):
-        if time.monotonic() > deadline:
+        # Services without a port do not say when they are ready.
+        if (port := HTTP_PORTS.get(name)) is not None and not retry.until(
+            lambda: speaks_http(port), timeout_s=ANSWERS_WITHIN_S, period_s=0.1
+        ):
             raise EnvironmentLacks(f"{name} does not answer after {ANSWERS_WITHIN_S:g} s")
-        time.sleep(0.1)
+    return ExitCode.OK

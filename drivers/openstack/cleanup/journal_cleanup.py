@@ -14,13 +14,13 @@ from sfcperf import waiting
 from sfcperf.drivers.base import Resource
 from sfcperf.drivers.openstack.api.cloud import Cloud
 from sfcperf.drivers.openstack.api.errors import CloudError
-from sfcperf.drivers.openstack.api.parallel import each
 from sfcperf.drivers.openstack.api.retry import DEFAULT, RetryPolicy
 from sfcperf.drivers.openstack.cleanup import workdirs
 from sfcperf.drivers.openstack.cleanup.chain_parts import chain_parts
 from sfcperf.drivers.openstack.cleanup.removal import FoundResource, RemovalFailure, clear, present
 from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext
 from sfcperf.drivers.openstack.resources.operations import delete
+from sfcperf.drivers.parallel import each
 from sfcperf.errors import DeploymentError, SfcperfError
 
 LATE_LOOKS = 3

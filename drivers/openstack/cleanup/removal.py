@@ -10,10 +10,10 @@ from typing import Any, Self
 from sfcperf import waiting
 from sfcperf.drivers.openstack.api.cloud import Cloud
 from sfcperf.drivers.openstack.api.errors import CloudError
-from sfcperf.drivers.openstack.api.parallel import each
 from sfcperf.drivers.openstack.resources.context import Kind
 from sfcperf.drivers.openstack.resources.operations import delete, find_named
 from sfcperf.drivers.openstack.resources.resource_types import id_of
+from sfcperf.drivers.parallel import each
 from sfcperf.errors import SfcperfError
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from sfcperf import waiting
 from sfcperf.drivers.openstack.api.cloud import Cloud
-from sfcperf.drivers.openstack.api.parallel import each
 from sfcperf.drivers.openstack.model.specs import MachinePlan
 from sfcperf.drivers.openstack.network.ports import Port
 from sfcperf.drivers.openstack.resources import operations
 from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext
+from sfcperf.drivers.parallel import each
 from sfcperf.errors import DeploymentError
 
 REPLACEMENTS = 1

@@ -15,13 +15,13 @@ from ipaddress import IPv4Network
 from typing import Any
 
 from sfcperf.drivers.openstack.api.cloud import Cloud
-from sfcperf.drivers.openstack.api.parallel import each
 from sfcperf.drivers.openstack.compute.servers import Machine
 from sfcperf.drivers.openstack.model.specs import DATA, EGRESS, INGRESS, PREFIX_LENGTH, ChainPlan
 from sfcperf.drivers.openstack.network.ports import Port
 from sfcperf.drivers.openstack.resources import operations
 from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext, NamedResource
 from sfcperf.drivers.openstack.resources.resource_types import id_of
+from sfcperf.drivers.parallel import each
 from sfcperf.plugins import Requirement
 from sfcperf.workflow.model import Match
 

@@ -13,7 +13,6 @@ from typing import Any
 
 from sfcperf.drivers.openstack.api.cloud import Cloud
 from sfcperf.drivers.openstack.api.errors import json_of
-from sfcperf.drivers.openstack.api.parallel import each
 from sfcperf.drivers.openstack.cleanup.journal_cleanup import remove_journaled
 from sfcperf.drivers.openstack.compute.flavors import Flavors, Placement, placement
 from sfcperf.drivers.openstack.compute.servers import Machine
@@ -24,6 +23,7 @@ from sfcperf.drivers.openstack.model.specs import EGRESS, INGRESS, ChainPlan, Ma
 from sfcperf.drivers.openstack.network.networks import RunNetworks
 from sfcperf.drivers.openstack.network.ports import Port
 from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext, NamedResource
+from sfcperf.drivers.parallel import each
 from sfcperf.errors import DeploymentError
 from sfcperf.plugins import Requirement
 

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any
 
 from sfcperf.drivers.openstack.api.cloud import Cloud
-from sfcperf.drivers.openstack.api.parallel import each
 from sfcperf.drivers.openstack.api.tacker_server import TackerApi, TackerServer, TackerVersions
 from sfcperf.drivers.openstack.cleanup.journal_cleanup import remove_journaled
 from sfcperf.drivers.openstack.compute.servers import Machine
@@ -26,6 +25,7 @@ from sfcperf.drivers.openstack.model.config import Config
 from sfcperf.drivers.openstack.model.specs import ChainPlan, MachinePlan
 from sfcperf.drivers.openstack.network.networks import RunNetworks
 from sfcperf.drivers.openstack.resources.context import LifecycleContext
+from sfcperf.drivers.parallel import each
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.plugins import Requirement
 

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 from sfcperf.drivers.openstack.api.cloud import Cloud
-from sfcperf.drivers.openstack.api.parallel import each
 from sfcperf.drivers.openstack.api.tacker_server import TackerServer
 from sfcperf.drivers.openstack.compute.flavors import Flavors, Placement, placement
 from sfcperf.drivers.openstack.compute.servers import Machine
@@ -20,6 +19,7 @@ from sfcperf.drivers.openstack.network.ports import port_of
 from sfcperf.drivers.openstack.resources import operations
 from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext, NamedResource
 from sfcperf.drivers.openstack.resources.tacker_objects import TackerObject
+from sfcperf.drivers.parallel import each
 from sfcperf.errors import DeploymentError
 
 REPLACEMENTS = 1

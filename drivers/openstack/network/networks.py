@@ -15,11 +15,11 @@ from typing import Any
 
 from sfcperf.drivers.openstack.api.cloud import Cloud
 from sfcperf.drivers.openstack.api.errors import CloudError
-from sfcperf.drivers.openstack.api.parallel import each
 from sfcperf.drivers.openstack.model.specs import DATA, MANAGEMENT, PREFIX_LENGTH
 from sfcperf.drivers.openstack.resources import operations
 from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext, NamedResource
 from sfcperf.drivers.openstack.resources.resource_types import id_of
+from sfcperf.drivers.parallel import each
 from sfcperf.errors import DeploymentError, EnvironmentLacks, InputError
 
 SSH_PORT = 22

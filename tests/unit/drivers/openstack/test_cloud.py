@@ -16,9 +16,9 @@ from support.broken_api import BrokenApi, Fault
 from sfcperf import waiting
 from sfcperf.drivers.openstack.api.cloud import AT_ONCE, Cloud
 from sfcperf.drivers.openstack.api.errors import CloudError
-from sfcperf.drivers.openstack.api.parallel import each, outcomes
 from sfcperf.drivers.openstack.resources.context import Kind
 from sfcperf.drivers.openstack.resources.operations import ensure
+from sfcperf.drivers.parallel import each, outcomes
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 
 from .conftest import FAST
