@@ -18,7 +18,7 @@ from sfcperf.drivers.local.layout import (
 )
 from sfcperf.drivers.local.scenario_deployment import ScenarioDeployment
 from sfcperf.environment import tools
-from sfcperf.errors import DeploymentError, EnvironmentLacks, MeasurementError
+from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.local import LocalHost
 from sfcperf.management import health
 from sfcperf.management.deployment import (
@@ -80,7 +80,7 @@ class LocalDriver(Driver):
             _file(
                 Path("/dev/net/tun"), "load the kernel module tun, or give the container the device"
             ),
-            _cgroups(),
+            Requirement.found("cgroups", lambda: f"v{cgroups.this_machine().version}"),
         ]
 
     @classmethod
@@ -231,11 +231,3 @@ def _file(path: Path, remedy: str) -> Requirement:
     if path.exists():
         return Requirement(str(path), met=True, detail="is there")
     return Requirement(str(path), met=False, detail="is not there", remedy=remedy)
-
-
-def _cgroups() -> Requirement:
-    try:
-        found = cgroups.this_machine()
-    except EnvironmentLacks as error:
-        return Requirement("cgroups", False, error.message, error.hint or "")
-    return Requirement("cgroups", True, f"v{found.version}")

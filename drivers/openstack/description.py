@@ -32,7 +32,7 @@ def describe(identity: str, deployed: ScenarioDeployment, diagnostics: Diagnosti
 
 def _endpoint(deployed: ScenarioDeployment, name: str, guest: Guest) -> Endpoint:
     spec = deployed.scenario.client if name == "client" else deployed.scenario.server
-    interface, mtu = guest.interfaces[DATA], deployed.mtu
+    interface, mtu = guest.interfaces[DATA], deployed.config.mtu
     if not guest.made:
         mtu = int(guest.host.read_text(f"/sys/class/net/{interface}/mtu"))
     return Endpoint(name, spec.node, guest.host, guest.port(DATA).address, interface, mtu)
@@ -71,7 +71,7 @@ def _hops(deployed: ScenarioDeployment) -> tuple[Hop, ...]:
 
 def _facts(deployed: ScenarioDeployment) -> Mapping[str, Any]:
     return {
-        "mtu": deployed.mtu,
+        "mtu": deployed.config.mtu,
         "chain": dict(deployed.chain),
         "machines": {name: _machine(guest, deployed) for name, guest in deployed.guests.items()},
         "provided_tools": {name: tools for name, tools in deployed.carried.items() if tools},

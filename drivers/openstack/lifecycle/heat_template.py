@@ -33,19 +33,11 @@ def machine(plan: MachinePlan, networks: RunNetworks, place: Placement, run: str
     """A server with its ports. Outputs: the server's id as `server`, and for each port
     `[id, MAC address, IPv4 address, network's id]`. `run` is the run's tag."""
     names = plan.spec.ports
-    properties: Template = {
-        "name": plan.name,
-        "image": place.image_id,
-        "flavor": place.flavor_id,
-        "key_name": networks.key_name,
-        "config_drive": True,
-        "user_data": joined(networks.user_data, plan.spec.user_data),
-        "user_data_format": "RAW",
+    properties = {
+        **server_properties(plan, networks, place),
         "metadata": {METADATA: run},
         "networks": [{"port": {"get_resource": name}} for name in names],
     }
-    if place.zone is not None:
-        properties["availability_zone"] = place.zone
     resources: Template = {
         name: {"type": "OS::Neutron::Port", "properties": _port(port_body(plan, name, networks))}
         for name in names
@@ -54,6 +46,22 @@ def machine(plan: MachinePlan, networks: RunNetworks, place: Placement, run: str
     outputs: Template = {SERVER: {"value": {"get_resource": SERVER}}}
     outputs |= {name: {"value": _port_output(name)} for name in names}
     return _template(resources, outputs)
+
+
+def server_properties(plan: MachinePlan, networks: RunNetworks, place: Placement) -> Template:
+    """Of a machine, by the names of OS::Nova::Server, which are also those of Tacker's VDUs."""
+    properties: Template = {
+        "name": plan.name,
+        "image": place.image_id,
+        "flavor": place.flavor_id,
+        "key_name": networks.key_name,
+        "config_drive": True,
+        "user_data": joined(networks.user_data, plan.spec.user_data),
+        "user_data_format": "RAW",
+    }
+    if place.zone is not None:
+        properties["availability_zone"] = place.zone
+    return properties
 
 
 _HEAT_NAMES = {

@@ -47,17 +47,17 @@ class TackerLifecycle(Lifecycle):
     def requirements(cls, cloud: Cloud, config: Config) -> list[Requirement]:
         """See Lifecycle.requirements."""
         server = TackerServer(cloud)
-        try:
+
+        def look() -> str:
             versions = server.versions()
-        except EnvironmentLacks as error:
-            return [Requirement("tacker", False, error.message, error.hint or "")]
-        if versions.best is None:
-            return [Requirement("tacker", False, str(versions), NEEDED)]
-        return [
-            Requirement("tacker", True, str(versions)),
-            _vim_requirement(server),
-            *NovaLifecycle.requirements(cloud, config),
-        ]
+            if versions.best is None:
+                raise EnvironmentLacks(str(versions), hint=NEEDED)
+            return str(versions)
+
+        need = Requirement.found("tacker", look)
+        if not need.met:
+            return [need]
+        return [need, _vim_requirement(server), *NovaLifecycle.requirements(cloud, config)]
 
     def make(self, plans: Sequence[MachinePlan], networks: RunNetworks) -> list[Machine]:
         """See Lifecycle.make."""
@@ -132,6 +132,6 @@ def _vim_requirement(server: TackerServer) -> Requirement:
     return Requirement(
         "tacker VIM",
         False,
-        f"none for the project {project.project}, and without a password none can be registered",
+        f"none for the project {project.name}, and without a password none can be registered",
         "ask the cloud's operator to register one, or sign in with a password",
     )

@@ -10,7 +10,6 @@ from typing import Any
 
 from sfcperf.drivers.openstack.compute.flavors import Placement
 from sfcperf.drivers.openstack.lifecycle import heat_template, tacker_package
-from sfcperf.drivers.openstack.lifecycle.base import machine_resources
 from sfcperf.drivers.openstack.lifecycle.tacker_vnfs import TackerFailed, TackerVnfs
 from sfcperf.drivers.openstack.model.specs import MachinePlan
 from sfcperf.drivers.openstack.network.networks import RunNetworks
@@ -30,12 +29,7 @@ VIM_TYPE = "ETSINFV.OPENSTACK_KEYSTONE.V_3"
 class EtsiVnfs(TackerVnfs):
     """VNFs are instances of `vnflcm`."""
 
-    kind = Kind.VNF_INSTANCE
-
-    def resources(self, plan: MachinePlan) -> list[NamedResource]:
-        """See TackerVnfs.resources."""
-        own = ((kind, plan.name) for kind in (Kind.VNF_INSTANCE, Kind.VNF_PACKAGE))
-        return [*own, *machine_resources(plan)]
+    kinds = (Kind.VNF_INSTANCE, Kind.VNF_PACKAGE)
 
     def made_resources(self, plan: MachinePlan) -> list[NamedResource]:
         """See TackerVnfs.made_resources: the names of stacks are Tacker's choice."""

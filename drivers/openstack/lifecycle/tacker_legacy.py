@@ -8,23 +8,17 @@ from __future__ import annotations
 
 from sfcperf.drivers.openstack.compute.flavors import Placement
 from sfcperf.drivers.openstack.lifecycle import tacker_vnfd
-from sfcperf.drivers.openstack.lifecycle.base import machine_resources
 from sfcperf.drivers.openstack.lifecycle.tacker_vnfs import TackerVnfs, await_active
 from sfcperf.drivers.openstack.model.specs import MachinePlan
 from sfcperf.drivers.openstack.network.networks import RunNetworks
-from sfcperf.drivers.openstack.resources.context import Kind, NamedResource
+from sfcperf.drivers.openstack.resources.context import Kind
 from sfcperf.drivers.openstack.resources.operations import create_in_tacker
 
 
 class LegacyVnfs(TackerVnfs):
     """The stack of each VNF has the VNF's name, so that it is found even if Tacker forgets it."""
 
-    kind = Kind.VNF
-
-    def resources(self, plan: MachinePlan) -> list[NamedResource]:
-        """See TackerVnfs.resources."""
-        own = ((kind, plan.name) for kind in (Kind.VNF, Kind.VNFD, Kind.STACK))
-        return [*own, *machine_resources(plan)]
+    kinds = (Kind.VNF, Kind.VNFD, Kind.STACK)
 
     def document(
         self, plan: MachinePlan, networks: RunNetworks, place: Placement

@@ -13,6 +13,7 @@ from sfcperf.drivers.openstack.api.tacker_server import TackerServer
 from sfcperf.drivers.openstack.compute.flavors import Flavors, Placement, placement
 from sfcperf.drivers.openstack.compute.servers import Machine
 from sfcperf.drivers.openstack.lifecycle import tacker_vim
+from sfcperf.drivers.openstack.lifecycle.base import machine_resources
 from sfcperf.drivers.openstack.model.specs import MachinePlan
 from sfcperf.drivers.openstack.network.networks import RunNetworks
 from sfcperf.drivers.openstack.network.ports import port_of
@@ -34,8 +35,8 @@ class TackerFailed(DeploymentError):
 class TackerVnfs(ABC):
     """Functions of a run as VNFs; each has the name of its machine."""
 
-    kind: ClassVar[Kind]
-    """Of a VNF."""
+    kinds: ClassVar[tuple[Kind, ...]]
+    """Of the VNF, and of what else has the machine's name because Tacker needs it."""
 
     def __init__(self, context: LifecycleContext, flavors: Flavors) -> None:
         self.context = context
@@ -54,9 +55,9 @@ class TackerVnfs(ABC):
         self.context.intend(resource for plan in plans for resource in self.resources(plan))
         return each(*(partial(self._make, plan, documents[plan.name], vim) for plan in plans))
 
-    @abstractmethod
     def resources(self, plan: MachinePlan) -> list[NamedResource]:
         """All resources of a machine, in Tacker and, through heat, in the cloud."""
+        return [*((kind, plan.name) for kind in self.kinds), *machine_resources(plan)]
 
     def made_resources(self, plan: MachinePlan) -> list[NamedResource]:
         """The same, with those whose names Tacker chose."""
@@ -86,7 +87,7 @@ class TackerVnfs(ABC):
                 if attempt == REPLACEMENTS:
                     raise
                 cloud.log(f"openstack: {error.message}; making a new one")
-                operations.await_removal(cloud, self.kind, name, REMOVAL_TIMEOUT_S)
+                operations.await_removal(cloud, self.kinds[0], name, REMOVAL_TIMEOUT_S)
         made_s = time.monotonic() - started
         ports = {
             port: port_of(_only(cloud, Kind.PORT, plan.port_name(port))) for port in plan.spec.ports

@@ -85,17 +85,9 @@ def prepare_networks(
 def find_network(cloud: Cloud, key: str, name: str) -> Any:
     """A network by name or id, which the configuration has under `key`. Raises EnvironmentLacks if
     there is none."""
-    network = cloud.connection.network
-    found = cloud.call(
-        f"looking for network {name}", lambda: network.find_network(name, ignore_missing=True)
-    )
-    if found is None:
-        raise EnvironmentLacks(
-            f"the cloud has no network {name}, or does not show it to this project",
-            where=f"/infrastructure/config/{key}",
-            hint="`openstack network list` shows the networks",
-        )
-    return found
+    find = cloud.connection.network.find_network
+    where = f"/infrastructure/config/{key}"
+    return operations.existing(cloud, "network", name, find, where=where)
 
 
 class _NetworkBuilder:
