@@ -36,7 +36,7 @@ def outcomes(*actions: Callable[[], Any]) -> list[Future[Any]]:
 def _started(actions: Sequence[Callable[[], Any]], at_once: int) -> Iterator[list[Future[Any]]]:
     """All of them, in threads."""
     given_up = waiting.Cancellation(
-        lambda: DeploymentError("given up, because another part failed or the run was interrupted")
+        lambda: DeploymentError("stopped because another part failed or the run was interrupted")
     )
     with ThreadPoolExecutor(max(1, at_once)) as pool:
         try:

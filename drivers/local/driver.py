@@ -12,8 +12,8 @@ from sfcperf.drivers.local.cpus import CpuAssignment, machine_cpus
 from sfcperf.drivers.local.layout import (
     GPE_OVERHEAD,
     WIRE_MTU,
+    EndpointPort,
     FunctionLayout,
-    Port,
     lay_out,
 )
 from sfcperf.drivers.local.scenario_deployment import ScenarioDeployment
@@ -190,9 +190,7 @@ def _describe(identity: str, built: ScenarioDeployment) -> Deployment:
     )
 
 
-def _endpoint(built: ScenarioDeployment, port: Port) -> Endpoint:
-    if port.address is None:
-        raise AssertionError("an endpoint has an address")
+def _endpoint(built: ScenarioDeployment, port: EndpointPort) -> Endpoint:
     mtu = int(built.context.config["mtu"])
     host = built.hosts[port.instance]
     return Endpoint(port.instance, port.node, host, port.address, port.inner, mtu)
@@ -229,5 +227,5 @@ def _hops(built: ScenarioDeployment) -> list[Hop]:
 
 def _file(path: Path, remedy: str) -> Requirement:
     if path.exists():
-        return Requirement(str(path), met=True, detail="is there")
-    return Requirement(str(path), met=False, detail="is not there", remedy=remedy)
+        return Requirement(str(path), met=True, detail="exists")
+    return Requirement(str(path), met=False, detail="does not exist", remedy=remedy)

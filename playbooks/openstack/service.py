@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sfcperf import retry
 from sfcperf.errors import EnvironmentLacks, ExitCode, InputError
-from sfcperf.playbooks.openstack.ready import speaks_http
-from sfcperf.playbooks.openstack.services import HTTP_PORTS
+from sfcperf.playbooks.openstack.services import HTTP_PORTS, speaks_http
 from sfcperf.playbooks.openstack.supervisor import Supervisor
 
 ANSWERS_WITHIN_S = 120.0
@@ -19,7 +18,7 @@ def act(what: str, name: str | None) -> int:
     except OSError as error:
         raise EnvironmentLacks(
             f"the supervisor of the services does not answer: {error}",
-            hint="make openstack-up; it is only seen inside: playbooks/openstack/service",
+            hint="run make openstack-up, and this command inside: playbooks/openstack/service",
         ) from error
     if name is not None and name not in states:
         raise InputError(f"there is no service {name}", allowed=", ".join(states))
@@ -29,7 +28,7 @@ def act(what: str, name: str | None) -> int:
                 print(f"{state.name:20} {state.word:9} {state.said}")
         return ExitCode.OK
     if name is None:
-        raise InputError(f"{what}: which service?", allowed=", ".join(states))
+        raise InputError(f"name the service to {what}", allowed=", ".join(states))
     if what == "kill":
         supervisor.kill(name)
     if what in ("stop", "restart"):

@@ -16,8 +16,7 @@ from sfcperf.playbooks.openstack.layout import (
     Layout,
 )
 from sfcperf.playbooks.openstack.pristine import Pristine
-from sfcperf.playbooks.openstack.ready import listens, speaks_http
-from sfcperf.playbooks.openstack.services import HTTP_PORTS, RABBITMQ_PORT
+from sfcperf.playbooks.openstack.services import HTTP_PORTS, RABBITMQ_PORT, listens, speaks_http
 from sfcperf.playbooks.openstack.supervisor import Supervisor
 
 if TYPE_CHECKING:
@@ -90,10 +89,10 @@ class Start:
             return
         if self._pristine.is_there:
             self._pristine.load()
-            self._say("databases as they were when the cloud was made")
+            self._say("restored the databases of a new cloud")
             return
         databases.migrate(self._layout)
-        self._say("databases made by the services' migrations")
+        self._say("made the databases by the services' migrations")
 
     def _identity(self) -> None:
         if not self._pristine.is_loaded:

@@ -145,7 +145,7 @@ def test_a_chain_of_none_would_be_another_one(
     driver: OpenStackDriver, deployment: Deployment, tmp_path: Path
 ) -> None:
     proof = proven_at_once(driver, deployment, tmp_path, length=0)
-    assert "the server got it with TTL 63, not 64" in " ".join(proof.problems)
+    assert "the server received it with TTL 63, not 64" in " ".join(proof.problems)
 
 
 def test_without_its_chain_the_function_is_passed_by(
@@ -159,7 +159,7 @@ def test_without_its_chain_the_function_is_passed_by(
         if not proof.proven:
             break
     assert {problem.partition(" (")[0] for problem in proof.problems} == {
-        f"{deployment.functions[0].name} was entered not at all"
+        f"the packet entered {deployment.functions[0].name} 0 times instead of once"
     }
 
 

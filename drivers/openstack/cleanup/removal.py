@@ -107,7 +107,7 @@ class _Removal:
         if error is None:
             timeout_s = self.cloud.retry.removal_timeout_s
             return RemovalFailure(
-                found.line, f"it is still there {timeout_s:g} s after it was deleted"
+                found.line, f"it still exists {timeout_s:g} s after its deletion was requested"
             )
         return RemovalFailure.of(found.line, error)
 

@@ -62,7 +62,7 @@ def clear(
         )
         what = f"folder {each.name} of {machine.address}"
         if dry_run:
-            lines.append(f"{what}, if it is there")
+            lines.append(f"{what}, if it exists")
             continue
         # A connection keeps files in its workdir: this one works in the parent folder.
         host = existing_host(machine, Path(each.name).parent)
@@ -71,7 +71,7 @@ def clear(
             lines.append(what)
         except SfcperfError as error:
             hint = "remove it by hand, or try again when the machine can be reached"
-            failures.append(RemovalFailure(f"{what}, if it is there", error.message, hint))
+            failures.append(RemovalFailure(f"{what}, if it exists", error.message, hint))
         finally:
             host.close()
     return lines

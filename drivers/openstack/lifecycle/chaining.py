@@ -35,7 +35,7 @@ def requirements(cloud: Cloud) -> list[Requirement]:
         Requirement(
             f"neutron extension {alias}",
             alias in offered,
-            "is there" if alias in offered else "the cloud's neutron does not offer it",
+            "available" if alias in offered else "the cloud's neutron does not offer it",
             "" if alias in offered else "install networking-sfc beside the cloud's neutron",
         )
         for alias in EXTENSIONS

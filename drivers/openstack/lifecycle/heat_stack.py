@@ -52,7 +52,7 @@ def remove(cloud: Cloud, name: str) -> None:
         if found is None:
             return True
         if found.status == "DELETE_FAILED":
-            cloud.log(f"openstack: deleting stack {name}: {found.status_reason}; again")
+            cloud.log(f"openstack: deleting stack {name}: {found.status_reason}; trying again")
         if not found.status.startswith("DELETE_IN"):
             TYPES[Kind.STACK].delete(cloud, found)
         return None

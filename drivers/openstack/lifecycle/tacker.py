@@ -19,8 +19,7 @@ from sfcperf.drivers.openstack.lifecycle.base import Lifecycle
 from sfcperf.drivers.openstack.lifecycle.nova import NovaLifecycle
 from sfcperf.drivers.openstack.lifecycle.tacker_etsi import EtsiVnfs
 from sfcperf.drivers.openstack.lifecycle.tacker_graph import ForwardingGraph
-from sfcperf.drivers.openstack.lifecycle.tacker_legacy import LegacyVnfs
-from sfcperf.drivers.openstack.lifecycle.tacker_vnfs import TackerVnfs
+from sfcperf.drivers.openstack.lifecycle.tacker_vnfs import LegacyVnfs, TackerVnfs
 from sfcperf.drivers.openstack.model.config import Config
 from sfcperf.drivers.openstack.model.specs import ChainPlan, MachinePlan
 from sfcperf.drivers.openstack.network.networks import RunNetworks

@@ -1,4 +1,4 @@
-"""TackerVnfs: functions made as VNFs, by either of Tacker's APIs."""
+"""TackerVnfs: functions made as VNFs, by either of Tacker's APIs; LegacyVnfs, by the legacy one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sfcperf.drivers.openstack.api.cloud import Cloud
 from sfcperf.drivers.openstack.api.tacker_server import TackerServer
 from sfcperf.drivers.openstack.compute.flavors import Flavors, Placement, placement
 from sfcperf.drivers.openstack.compute.servers import Machine
-from sfcperf.drivers.openstack.lifecycle import tacker_vim
+from sfcperf.drivers.openstack.lifecycle import tacker_vim, tacker_vnfd
 from sfcperf.drivers.openstack.lifecycle.base import machine_resources
 from sfcperf.drivers.openstack.model.specs import MachinePlan
 from sfcperf.drivers.openstack.network.networks import RunNetworks
@@ -93,6 +93,32 @@ class TackerVnfs(ABC):
             port: port_of(_only(cloud, Kind.PORT, plan.port_name(port))) for port in plan.spec.ports
         }
         return Machine(plan, _only(cloud, Kind.SERVER, name).id, ports, made_s)
+
+
+class LegacyVnfs(TackerVnfs):
+    """By Tacker's legacy API: a VNFD and a VNF for each machine, because Tacker maps a VNFD to one
+    VNF of a forwarding graph. The stack of each VNF has the VNF's name, so that it is found even if
+    Tacker forgets it."""
+
+    kinds = (Kind.VNF, Kind.VNFD, Kind.STACK)
+
+    def document(
+        self, plan: MachinePlan, networks: RunNetworks, place: Placement
+    ) -> tacker_vnfd.Template:
+        """See TackerVnfs.document."""
+        return tacker_vnfd.translated(plan, networks, place)
+
+    def onboard(self, name: str, document: tacker_vnfd.Template) -> str:
+        """See TackerVnfs.onboard."""
+        attributes = {"vnfd": document}
+        return operations.create_in_tacker(self.server, Kind.VNFD, name, attributes=attributes).id
+
+    def instantiate(self, name: str, descriptor: str, vim: str) -> None:
+        """See TackerVnfs.instantiate."""
+        fields = {"vnfd_id": descriptor, "vim_id": vim, "attributes": {"stack_name": name}}
+        operations.create_in_tacker(self.server, Kind.VNF, name, **fields)
+        timeout_s = self.context.config.boot_timeout_s
+        await_active(self.server, Kind.VNF, name, timeout_s, "Tacker gives no reason")
 
 
 def await_active(

@@ -14,6 +14,7 @@ from typing import Any
 from sfcperf.drivers.openstack.model.specs import ExistingMachine
 from sfcperf.errors import WorkflowError
 from sfcperf.workflow import pointer
+from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.model import EndpointSpec
 from sfcperf.workflow.validate import misfits
 
@@ -104,13 +105,6 @@ def _existing(spec: EndpointSpec, given: Mapping[str, Any]) -> ExistingMachine:
                 where=f"/endpoints/{spec.name}/{name}",
                 hint="leave it out",
             )
-    return ExistingMachine(
-        name=spec.name,
-        address=given["address"],
-        ssh_port=given.get("ssh_port", 22),
-        ssh_user=given.get("ssh_user", "root"),
-        host_key=given["host_key"],
-        key_file=Path(given["key_file"]).expanduser(),
-        interface=given["interface"],
-        port=given["port"],
-    )
+    machine = with_defaults(SCHEMA["properties"]["machine"], given)
+    machine["key_file"] = Path(machine["key_file"]).expanduser()
+    return ExistingMachine(spec.name, **machine)
