@@ -8,15 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from sfcperf.playbooks.openstack.command import run
-from sfcperf.playbooks.openstack.layout import (
-    DATABASE_PORT,
-    DATABASES,
-    PASSWORD,
-    RUN,
-    Layout,
-)
+from sfcperf.playbooks.openstack.layout import DATABASE_PORT, DATABASES, PASSWORD, RUN, Layout
 
-CLIENT = ("--no-defaults", "--user=root", f"--socket={RUN}/mariadb.sock")
+OPTIONS = ("--no-defaults", "--user=root", f"--socket={RUN}/mariadb.sock")
+CLIENT = ("mariadb", *OPTIONS)
 
 
 def create_server(layout: Layout) -> None:
@@ -33,13 +28,13 @@ def create_server(layout: Layout) -> None:
 
 def answers() -> bool:
     """Whether the server takes statements."""
-    asked = subprocess.run(["mariadb", *CLIENT, "-e", "select 1"], capture_output=True, check=False)
+    asked = subprocess.run([*CLIENT, "-e", "select 1"], capture_output=True, check=False)
     return asked.returncode == 0
 
 
 def execute(statements: str) -> None:
     """Statements as the server's administrator."""
-    subprocess.run(["mariadb", *CLIENT], input=statements.encode(), check=True)
+    subprocess.run(CLIENT, input=statements.encode(), check=True)
 
 
 def grant() -> None:
@@ -53,7 +48,7 @@ def grant() -> None:
 def load(dump: Path) -> None:
     """Everything as it was when the dump was made."""
     with dump.open("rb") as file:
-        subprocess.run(["mariadb", *CLIENT], stdin=file, check=True)
+        subprocess.run(CLIENT, stdin=file, check=True)
 
 
 def save(dump: Path) -> None:
@@ -61,7 +56,7 @@ def save(dump: Path) -> None:
     part = dump.with_suffix(".part")
     with part.open("wb") as file:
         subprocess.run(
-            ["mariadb-dump", *CLIENT, "--single-transaction", "--databases", *DATABASES],
+            ["mariadb-dump", *OPTIONS, "--single-transaction", "--databases", *DATABASES],
             stdout=file,
             check=True,
         )

@@ -53,11 +53,12 @@ class Supervisor:
             )
         return states[name]
 
-    def start(self, name: str) -> None:
-        """Start a service that does not run; returns at once."""
-        if self.state(name).word not in ("RUNNING", "STARTING"):
-            with _unless("ALREADY_STARTED"):
-                self._rpc.startProcess(name, False)
+    def start(self, *names: str) -> None:
+        """Start those services that do not run, in this order; returns at once."""
+        for name in names:
+            if self.state(name).word not in ("RUNNING", "STARTING"):
+                with _unless("ALREADY_STARTED"):
+                    self._rpc.startProcess(name, False)
 
     def stop(self, name: str) -> None:
         """Stop a service, and wait until it is gone."""

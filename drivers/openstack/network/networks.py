@@ -201,7 +201,6 @@ class _NetworkBuilder:
 
     def _network(self, name: str) -> Any:
         """Without port security if the project may choose."""
-
         fields = {"description": self.description}
         call = self.network.create_network
         if "port-security" in self.extensions:
@@ -274,13 +273,8 @@ class _NetworkBuilder:
 
         def rule() -> Any:
             rules = self.network.security_group_rules(security_group_id=group.id)
-            fitting = (
-                r
-                for r in rules
-                if r.direction == "ingress"
-                and r.remote_group_id is None
-                and r.protocol == lets_in.get("protocol")
-            )
+            wanted = ("ingress", None, lets_in.get("protocol"))
+            fitting = (r for r in rules if (r.direction, r.remote_group_id, r.protocol) == wanted)
             return next(fitting, None)
 
         self.cloud.ensure(

@@ -83,7 +83,7 @@ def prove(
     Raises DeploymentError if packets cannot be sent or captured.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    prover = _Prover(client, server, functions, macs, scenario)
+    prover = _Prover((client, server), functions, macs, scenario)
     try:
         with capturing(prover.points, prover.filter, folder) as running:
             started = time.monotonic()
@@ -110,13 +110,12 @@ class _Prover:
 
     def __init__(
         self,
-        client: Endpoint,
-        server: Endpoint,
+        ends: tuple[Endpoint, Endpoint],
         functions: Sequence[ServiceFunction],
         macs: Mapping[str, tuple[str, ...]],
         scenario: Scenario,
     ) -> None:
-        self._ends = (client, server)
+        self._ends = ends
         self._functions = tuple(function.name for function in functions)
         self._match: Match = scenario.chain.match
         here, there = (Side(macs[end.name][0], end.address, 0) for end in self._ends)
