@@ -80,7 +80,6 @@ class NodeLayout:
     """A node: a namespace with an SFF."""
 
     name: str
-    index: int
     namespace: str
     address: str
     """Of the SFF in the underlay."""
@@ -181,7 +180,6 @@ def _nodes(scenario: Scenario, tag: str) -> dict[str, NodeLayout]:
     return {
         name: NodeLayout(
             name=name,
-            index=index,
             namespace=namespace_name(tag, f"sff@{name}"),
             address=f"10.255.0.{index}",
             mac=_mac(tag, 3, index),

@@ -35,7 +35,7 @@ class OpenStackDriver(Driver):
 
     def __init__(self, context: DriverContext) -> None:
         super().__init__(context)
-        self.config = Config.of(context.config)
+        self.config = Config(**context.config)
         self._deployments: dict[str, ScenarioDeployment] = {}
         self._suspect: set[str] = set()
         """Deployments whose machines may be at fault."""
@@ -48,7 +48,7 @@ class OpenStackDriver(Driver):
         from sfcperf.drivers.openstack.planning import requirements
         from sfcperf.drivers.openstack.traversal import proof
 
-        ours = Config.of(config)
+        ours = Config(**config)
         return [
             *requirements.requirements(ours),
             *diagnostics.requirements(ours),
@@ -60,7 +60,7 @@ class OpenStackDriver(Driver):
         """See Driver.validate."""
         from sfcperf.drivers.openstack.planning.validation import validate
 
-        validate(scenarios, Config.of(config))
+        validate(scenarios, Config(**config))
 
     @classmethod
     def check_capacity(cls, config: Mapping[str, Any], scenarios: Sequence[Scenario]) -> None:
@@ -75,7 +75,7 @@ class OpenStackDriver(Driver):
         )
         from sfcperf.drivers.openstack.planning.quota import check_quota
 
-        ours = Config.of(config)
+        ours = Config(**config)
         needed = [scenario_machines(scenario, ours) for scenario in scenarios]
         existing = {machine for machines in needed for machine in machines.existing}
         with closing(Cloud(ours.cloud, lambda text: None)) as cloud:
@@ -115,10 +115,8 @@ class OpenStackDriver(Driver):
         from sfcperf.drivers.openstack.traversal.proof import prove
 
         deployed = self._deployments[deployment.id]
-        macs = {
-            "client": (deployed.client.port(DATA).mac,),
-            "server": (deployed.server.port(DATA).mac,),
-        }
+        ends = {"client": deployed.client, "server": deployed.server}
+        macs = {name: guest.port(DATA).mac for name, guest in ends.items()}
         folder = self.context.raw_dir / f"traversal-{deployment.id}"
         proof = prove(
             deployment.client, deployment.server, deployment.functions, macs, scenario, folder

@@ -168,8 +168,8 @@ def proven_at_once(
 ) -> TraversalProof:
     deployed = driver._deployments[deployment.id]
     macs = {
-        "client": (deployed.client.port(DATA).mac,),
-        "server": (deployed.server.port(DATA).mac,),
+        "client": deployed.client.port(DATA).mac,
+        "server": deployed.server.port(DATA).mac,
     }
     ends = (deployment.client, deployment.server)
     functions = deployment.functions[:length]

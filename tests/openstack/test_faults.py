@@ -133,7 +133,7 @@ def context() -> LifecycleContext:
         for name, schema in load("driver", "openstack").parameters["properties"].items()
         if "default" in schema
     }
-    config = Config.of({**defaults, **given})
+    config = Config(**{**defaults, **given})
     names = Names(f"f{os.getpid():05d}"[-6:])
     return LifecycleContext(Cloud(NAME, print), config, names, ListJournal())
 

@@ -23,7 +23,7 @@ def lifecycle_context(folder: Path, settings: Mapping[str, Any] | None = None) -
     """With a tag of its own; the journal is in `folder`. What is said is printed."""
     given = {"image": IMAGE, "management_network": MANAGEMENT_NETWORK, **(settings or {})}
     wanted = {key: value for key, value in given.items() if value is not None}
-    config = Config.of(with_defaults(PARAMETERS, wanted))
+    config = Config(**with_defaults(PARAMETERS, wanted))
     names = Names(secrets.token_hex(3))
     cloud = Cloud(config.cloud, print)
     journal = FileJournal(folder / f"journal-{names.tag}.jsonl").of(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from sfcperf.drivers.base import Resource
@@ -38,14 +39,8 @@ def folder(name: str) -> Path:
 
 def resource(machine: ExistingMachine, workdir: Path) -> Resource:
     """For the journal, before the machine is used."""
-    detail = {
-        "name": machine.name,
-        "address": machine.address,
-        "ssh_port": machine.ssh_port,
-        "ssh_user": machine.ssh_user,
-        "host_key": machine.host_key,
-        "key_file": str(machine.key_file.absolute()),
-    }
+    detail = {**asdict(machine), "key_file": str(machine.key_file.absolute())}
+    del detail["interface"], detail["port"]
     return Resource(Kind.WORKDIR, str(workdir), detail)
 
 

@@ -18,6 +18,10 @@ from sfcperf.errors import DeploymentError
 
 REPLACEMENTS = 1
 """How often a server that ends in ERROR is replaced."""
+NO_HOST_HINT = (
+    "no hypervisor has room for it, or the one that `hosts` names is full or unknown: choose "
+    "smaller resources, or another place"
+)
 METADATA = "sfcperf-run"
 """Key in a server's metadata for the run's tag."""
 
@@ -101,7 +105,8 @@ class BootingServers:
         self._failures[plan.name] = self._failures.get(plan.name, 0) + 1
         if self._failures[plan.name] > REPLACEMENTS:
             raise DeploymentError(
-                f"the cloud could not make the server {plan.name}: {fault}", hint=_hint(fault)
+                f"the cloud could not make the server {plan.name}: {fault}",
+                hint=NO_HOST_HINT if "no valid host" in fault.lower() else None,
             )
         cloud.log(f"openstack: server {plan.name} is in ERROR ({fault}); making a new one")
         for found in operations.find(cloud, Kind.SERVER, plan.name):
@@ -135,12 +140,3 @@ def _timed_out(
         f"not ACTIVE within {timeout_s:g} s: {', '.join(states)}",
         hint="raise infrastructure.config.boot_timeout_s, or look at the hypervisors",
     )
-
-
-def _hint(fault: str) -> str | None:
-    if "no valid host" in fault.lower():
-        return (
-            "no hypervisor has room for it, or the one that `hosts` names is full or unknown: "
-            "choose smaller resources, or another place"
-        )
-    return None

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 LIFECYCLES = ("nova", "heat", "tacker")
-_MAY_LACK = ("hosts", "dns_servers")
-"""Empty, not None."""
 
 _NAME = {"type": "string", "minLength": 1}
 PARAMETERS: Mapping[str, Any] = {
@@ -98,24 +96,19 @@ PARAMETERS: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Config:
-    """The validated configuration; None where the workflow does not say."""
+    """The configuration, validated against PARAMETERS, defaults filled in; None where the workflow
+    does not say."""
 
-    cloud: str | None
-    image: str | None
-    flavor: str | None
-    management_network: str | None
-    external_network: str | None
     ssh_user: str
     lifecycle: Literal["nova", "heat", "tacker"]
     mtu: int
     provision: Literal["carry", "ansible"]
     boot_timeout_s: float
+    cloud: str | None = None
+    image: str | None = None
+    flavor: str | None = None
+    management_network: str | None = None
+    external_network: str | None = None
     telemetry_cloud: str | None = None
     hosts: Mapping[str, str] = field(default_factory=dict)
     dns_servers: Sequence[str] = ()
-
-    @classmethod
-    def of(cls, config: Mapping[str, Any]) -> Self:
-        """From what was validated against PARAMETERS, defaults filled in."""
-        absent = {name: None for name in PARAMETERS["properties"] if name not in _MAY_LACK}
-        return cls(**{**absent, **config})

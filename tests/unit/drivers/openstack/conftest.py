@@ -93,7 +93,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
         monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(api.clouds_yaml(tmp_path)))
         given = {"cloud": "broken", "management_network": "management", **settings}
         wanted = {key: value for key, value in given.items() if value is not None}
-        config = Config.of(with_defaults(PARAMETERS, wanted))
+        config = Config(**with_defaults(PARAMETERS, wanted))
         said: list[str] = []
         cloud = Cloud(config.cloud, said.append, retry=retry)
         journal = FileJournal(tmp_path / "journal.jsonl").of(0)

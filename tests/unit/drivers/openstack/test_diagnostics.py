@@ -245,16 +245,16 @@ class TestRequirement:
 
     def test_a_user_for_it_alone_is_checked_without_a_workflow(self, start: Start) -> None:
         start(metric=True)
-        assert diagnostics.requirements(Config.of(with_defaults(PARAMETERS, {}))) == []
+        assert diagnostics.requirements(Config(**with_defaults(PARAMETERS, {}))) == []
         for name, met in (("broken", True), ("gone", False)):
             given = with_defaults(PARAMETERS, {"telemetry_cloud": name})
-            (need,) = diagnostics.requirements(Config.of(given))
+            (need,) = diagnostics.requirements(Config(**given))
             assert need.met is met
         assert "gone" in need.detail
 
     def test_is_asked_for_only_with_the_monitor(self, start: Start) -> None:
         _, cloud = start(*nova({"forbidden": {}}, status=403))
-        config = Config.of(with_defaults(PARAMETERS, {}))
+        config = Config(**with_defaults(PARAMETERS, {}))
         plain = scenario(["forwarder"])
         diagnostics.check(cloud, config, [plain])
         monitored = type(plain)(

@@ -18,7 +18,7 @@ from sfcperf.workflow.model import Scenario, Workflow
 
 def config(**given: Any) -> Config:
     asked = {"management_network": "mgmt", "image": "guest", **given}
-    return Config.of(with_defaults(PARAMETERS, {k: v for k, v in asked.items() if v is not None}))
+    return Config(**with_defaults(PARAMETERS, {k: v for k, v in asked.items() if v is not None}))
 
 
 def workflow(tmp_path: Any, **changes: Any) -> Workflow:
