@@ -92,7 +92,9 @@ class LocalDriver(Driver):
 
     def deploy(self, scenario: Scenario) -> Deployment:
         """See Driver.deploy."""
-        self._prepare_database()
+        database = self.context.state_dir / "empty.db"
+        if not database.exists():
+            openvswitch.create_database(LocalHost(self.context.state_dir), database)
         # What an earlier tear-down could not remove is in the way: the names are the same.
         self.close()
         layout = lay_out(scenario, self.context.tag)
@@ -154,11 +156,6 @@ class LocalDriver(Driver):
     def undo(cls, resources: Sequence[Resource], *, dry_run: bool) -> list[str]:
         """See Driver.undo."""
         return cleanup.remove_resources(resources, dry_run=dry_run)
-
-    def _prepare_database(self) -> None:
-        file = self.context.state_dir / "empty.db"
-        if not file.exists():
-            openvswitch.create_database(LocalHost(self.context.state_dir), file)
 
     def _remove(self, identity: str) -> None:
         built = self._built.get(identity)

@@ -50,10 +50,11 @@ def classifier(match: Match, source: Port, destination: Port, *, symmetric: bool
     compares the classifiers of a project's chains by addresses, not by ports, and would allow no
     other run at the same time. The destination may be the virtual address of a load balancer.
     """
+    network = IPv4Network(f"{source.address}/{PREFIX_LENGTH}", strict=False)
     fields: dict[str, Any] = {
         "ethertype": "IPv4",
         "protocol": None if match.ip_proto == "any" else match.ip_proto,
-        "source_ip_prefix": match.source or _network(source),
+        "source_ip_prefix": match.source or str(network),
         "destination_ip_prefix": match.destination,
         "source_port_range_min": match.source_port,
         "source_port_range_max": match.source_port,
@@ -63,10 +64,6 @@ def classifier(match: Match, source: Port, destination: Port, *, symmetric: bool
         "logical_destination_port": destination.id if symmetric else None,
     }
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def _network(port: Port) -> str:
-    return str(IPv4Network(f"{port.address}/{PREFIX_LENGTH}", strict=False))
 
 
 def classifier_of(plan: ChainPlan, machines: Mapping[str, Machine]) -> dict[str, Any]:

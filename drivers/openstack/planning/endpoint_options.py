@@ -26,7 +26,7 @@ SCHEMA: Mapping[str, Any] = {
         "image": {**_NAME, "description": "Image of the endpoint's VM, name or id."},
         "flavor": {**_NAME, "description": "Flavor of the endpoint's VM, name or id."},
         "machine": {
-            "description": "An existing machine instead of a VM; it is used as it is.",
+            "description": "An existing machine instead of a VM; sfcperf does not change it.",
             "type": "object",
             "additionalProperties": False,
             "required": ["address", "host_key", "key_file", "interface", "port"],
@@ -42,7 +42,7 @@ SCHEMA: Mapping[str, Any] = {
                 "ssh_user": {
                     **_NAME,
                     "default": "root",
-                    "description": "User; one other than root needs sudo without a password.",
+                    "description": "User; a user other than root needs sudo without a password.",
                 },
                 "host_key": {
                     **_NAME,
