@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Literal
 
 from sfcperf.drivers.base import Resource
 from sfcperf.errors import InputError
@@ -40,10 +40,9 @@ class FileJournal:
 
     def intend(self, resources: Iterable[Resource], owner: int = 0) -> None:
         """See Journal.intend."""
+        resources = list(resources)
         with self._lock:
-            resources = list(resources)
-            lines = [_line("intend", resource, owner) for resource in resources]
-            self._append(lines, durable=True)
+            self._append("intend", resources, owner)
             for resource in resources:
                 # A resource that is created again is the newest.
                 self._outstanding.pop(_key(resource, owner), None)
@@ -52,11 +51,10 @@ class FileJournal:
     def removed(self, resources: Iterable[Resource], owner: int = 0) -> None:
         """See Journal.removed. Removing a resource twice is harmless, so this is not fsynced, and
         a full disk does not prevent the tear-down."""
+        resources = list(resources)
         with self._lock:
-            resources = list(resources)
-            lines = [_line("removed", resource, owner) for resource in resources]
             with suppress(OSError):
-                self._append(lines, durable=False)
+                self._append("removed", resources, owner)
             for resource in resources:
                 self._outstanding.pop(_key(resource, owner), None)
 
@@ -72,15 +70,16 @@ class FileJournal:
         with self._lock:
             return sorted({owner for owner, _, _ in self._outstanding}, reverse=True)
 
-    def _append(self, lines: list[str], *, durable: bool) -> None:
-        if not lines:
+    def _append(self, op: _Op, resources: list[Resource], owner: int) -> None:
+        if not resources:
             return
+        content = "".join(_line(op, resource, owner) for resource in resources).encode()
         size = self.path.stat().st_size if self.path.exists() else None
         try:
             with self.path.open("ab") as file:
-                file.write("".join(lines).encode())
+                file.write(content)
                 file.flush()
-                if durable:
+                if op == "intend":
                     os.fsync(file.fileno())
         except OSError:
             # An incomplete line in the middle would make the journal unreadable.
@@ -132,6 +131,7 @@ class JournalShare:
         return self.whole.outstanding(self.owner)
 
 
+_Op = Literal["intend", "removed"]
 _Key = tuple[int, str, str]
 """Owner, kind and name: two drivers may give their resources the same names."""
 
@@ -140,14 +140,10 @@ def _key(resource: Resource, owner: int) -> _Key:
     return owner, resource.kind, resource.name
 
 
-def _line(op: str, resource: Resource, owner: int) -> str:
+def _line(op: _Op, resource: Resource, owner: int) -> str:
     detail = None if resource.detail is None else dict(resource.detail)
-    entry: dict[str, Any] = {
-        "op": op,
-        "kind": resource.kind,
-        "name": resource.name,
-        "detail": detail,
-    }
+    entry: dict[str, Any] = {"op": op, "kind": resource.kind, "name": resource.name}
+    entry["detail"] = detail
     if owner:
         entry["owner"] = owner
     return json.dumps(entry) + "\n"

@@ -8,14 +8,14 @@ declares the JSON Schema of its own parameters (`parameters`) beside its code.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pkgutil import resolve_name
 from typing import Any, ClassVar
 
-from sfcperf.errors import EnvironmentLacks, InputError
+from sfcperf.errors import EnvironmentLacks, InputError, SfcperfError
 
 GROUPS: Mapping[str, str] = {
     "driver": "sfcperf.drivers",
@@ -101,6 +101,15 @@ class Requirement:
     of_this_kernel: bool = False
     """Whether it is something of the kernel that sfcperf runs on, which says nothing of hosts that
     are other machines (`Driver.elsewhere`): these are asked when they are there."""
+
+    @classmethod
+    def found(cls, name: str, look: Callable[[], str]) -> Requirement:
+        """Met, with the detail that `look` returns, unless it raises an SfcperfError, whose hint is
+        the remedy."""
+        try:
+            return cls(name, True, look())
+        except SfcperfError as error:
+            return cls(name, False, error.message, error.hint or "")
 
 
 def commands(requirements: Iterable[Requirement]) -> tuple[str, ...]:

@@ -31,14 +31,13 @@ class Chains(DriverUnderTest):
         assert [seen.function for seen in proof.forward] == names
         assert [seen.function for seen in proof.reverse] == back
         assert all(0 < seen.packets <= proof.sent for seen in (*proof.forward, *proof.reverse))
-        if self.run.deployed(scenario).encapsulation.startswith("nsh"):
-            first = scenario.chain.initial_si
-            for direction in (proof.forward, proof.reverse):
-                fallen = [(first - number, first - number - 1) for number in range(len(direction))]
-                assert [(seen.si, seen.si_after) for seen in direction] == fallen
-        else:
-            for seen in (*proof.forward, *proof.reverse):
-                assert (seen.spi, seen.si, seen.si_after) == (None, None, None)
+        has_nsh = self.run.deployed(scenario).encapsulation.startswith("nsh")
+        for direction in (proof.forward, proof.reverse):
+            for si, seen in zip(range(scenario.chain.initial_si, 0, -1), direction, strict=False):
+                if has_nsh:
+                    assert (seen.si, seen.si_after) == (si, si - 1)
+                else:
+                    assert (seen.spi, seen.si, seen.si_after) == (None, None, None)
         for name in proof.evidence:
             assert (self.run.raw_dir / name).stat().st_size > 0
 
@@ -120,9 +119,9 @@ class Chains(DriverUnderTest):
     def _crossed_by_pings(self, deployment: Deployment) -> int:
         before = traffic.forwarded(deployment)
         assert traffic.ping(deployment.client, deployment.server, self.pings) == self.pings
-        return traffic.rise(before, traffic.forwarded(deployment))[deployment.functions[0].name]
+        return traffic.rise(before, deployment)[deployment.functions[0].name]
 
     def _crossed_by_tcp(self, deployment: Deployment) -> int:
         before = traffic.forwarded(deployment)
         traffic.measure(deployment, "iperf3", self.run.raw_dir / "classifier")
-        return traffic.rise(before, traffic.forwarded(deployment))[deployment.functions[0].name]
+        return traffic.rise(before, deployment)[deployment.functions[0].name]

@@ -11,12 +11,12 @@ import pickle
 import signal
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from sfcperf.drivers.base import Driver, DriverContext, Resource
+from sfcperf.drivers.base import Resource
+from sfcperf.drivers.conformance.driver_run import RunFolders
 from sfcperf.drivers.journal import FileJournal
 from sfcperf.workflow.model import Scenario
 
@@ -27,13 +27,8 @@ _PR_SET_PDEATHSIG = 1
 class Task:
     """What the process deploys, and where."""
 
-    driver: type[Driver]
-    """The pickle holds its name: its module is imported here."""
-    config: Mapping[str, Any]
-    tag: str
-    journal: str
-    state_dir: str
-    raw_dir: str
+    folders: RunFolders
+    """With the name of the driver's class, whose module is imported here."""
     scenario: Scenario
     dies_when_intended: bool
     """Whether it kills itself as soon as the first resources are in the journal, none created."""
@@ -53,16 +48,8 @@ def main() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     task: Task = pickle.loads(Path(sys.argv[1]).read_bytes())
     kind = KillingJournal if task.dies_when_intended else FileJournal
-    context = DriverContext(
-        run_id=f"conformance-{task.tag}",
-        tag=task.tag,
-        config=task.config,
-        journal=kind(Path(task.journal)).of(0),
-        state_dir=Path(task.state_dir),
-        raw_dir=Path(task.raw_dir),
-        log=lambda text: None,
-    )
-    driver = task.driver(context)
+    folders = task.folders
+    driver = folders.driver_class(folders.context(kind(folders.journal_file)))
     print("deploying", flush=True)
     driver.deploy(task.scenario)
     print("deployed", flush=True)

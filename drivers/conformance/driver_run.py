@@ -14,45 +14,37 @@ from typing import Any
 
 import pytest
 
-from sfcperf.drivers.base import Driver, DriverContext, Resource
+from sfcperf.drivers.base import Driver, DriverContext, Journal, Resource
 from sfcperf.drivers.journal import FileJournal
 from sfcperf.management.deployment import Deployment
 from sfcperf.workflow.model import Scenario
 
 
-class WatchedJournal:
+class WatchedJournal(FileJournal):
     """The journal of real runs, which also checks that resources are recorded in time."""
 
-    def __init__(self, file: Path, driver_class: type[Driver]) -> None:
-        self._file = FileJournal(file)
+    def __init__(self, path: Path, driver_class: type[Driver]) -> None:
+        super().__init__(path)
         self._driver_class = driver_class
-        self._lock = Lock()
+        self._watch = Lock()
         self.ever: list[Resource] = []
         """All that was intended, newest first, each resource once."""
         self.too_late: list[str] = []
         """Resources that existed already when they were intended, as `undo` reports them."""
 
-    def intend(self, resources: Iterable[Resource]) -> None:
+    def intend(self, resources: Iterable[Resource], owner: int = 0) -> None:
         """Record them. Those that exist already were created too early, or belong to somebody else
         and `undo` would remove them."""
         new = list(resources)
-        known = {(each.kind, each.name) for each in self._file.outstanding()}
+        known = {(each.kind, each.name) for each in self.outstanding()}
         fresh = [each for each in new if (each.kind, each.name) not in known]
         there = self._driver_class.undo(fresh[::-1], dry_run=True) if fresh else []
-        with self._lock:
+        with self._watch:
             self.too_late += there
             again = {(each.kind, each.name) for each in new}
             kept = [each for each in self.ever if (each.kind, each.name) not in again]
             self.ever = [*new[::-1], *kept]
-        self._file.intend(new)
-
-    def removed(self, resources: Iterable[Resource]) -> None:
-        """See Journal.removed."""
-        self._file.removed(resources)
-
-    def outstanding(self) -> list[Resource]:
-        """See Journal.outstanding."""
-        return self._file.outstanding()
+        super().intend(new, owner)
 
 
 class RunFolders:
@@ -71,7 +63,7 @@ class RunFolders:
         self.journal_file = self.folder / "journal.jsonl"
         self.lines: list[str] = []
 
-    def context(self, journal: Any) -> DriverContext:
+    def context(self, journal: Journal) -> DriverContext:
         """What a run gives its driver."""
         return DriverContext(
             run_id=f"conformance-{self.tag}",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sfcperf import retry
 from sfcperf.drivers.conformance.driver_under_test import COMMAND_TIMEOUT_S, DriverUnderTest
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
@@ -27,12 +28,8 @@ class Hosts(DriverUnderTest):
     def host(self, request: pytest.FixtureRequest) -> Host:
         """One of them."""
         built: Deployment = self.deployed(self.longest)
-        hosts = {
-            "client": built.client.host,
-            "server": built.server.host,
-            "function": built.functions[0].host,
-        }
-        return hosts[request.param]
+        hosts = (built.client.host, built.server.host, built.functions[0].host)
+        return hosts[PLACES.index(request.param)]
 
     def test_commands_run(self, host: Host) -> None:
         """With their input, output and status."""
@@ -123,7 +120,4 @@ def _runs(host: Host, pid: int) -> bool:
 
 
 def _await(true: Callable[[], bool], otherwise: str) -> None:
-    end = time.monotonic() + _WAIT_S
-    while not true():
-        assert time.monotonic() < end, otherwise
-        time.sleep(0.05)
+    assert retry.until(true, timeout_s=_WAIT_S, period_s=0.05), otherwise

@@ -50,16 +50,7 @@ class KilledDeployment(DriverUnderTest):
         return cls._deploy_s
 
     def _kill(self, folders: RunFolders, moment: str, deploy_s: float) -> None:
-        task = Task(
-            driver=self.driver_class(),
-            config=self.full_config(),
-            tag=folders.tag,
-            journal=str(folders.journal_file),
-            state_dir=str(folders.state_dir),
-            raw_dir=str(folders.raw_dir),
-            scenario=self.chain(LENGTH),
-            dies_when_intended=moment == INTENDED,
-        )
+        task = Task(folders, self.chain(LENGTH), dies_when_intended=moment == INTENDED)
         file = folders.folder / "task"
         file.write_bytes(pickle.dumps(task))
         stderr_file = folders.folder / "stderr"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 from typing import Any, NoReturn
 
 import pytest
 
-from sfcperf import plugins
+from sfcperf import plugins, retry
 from sfcperf.drivers.conformance import traffic
 from sfcperf.drivers.conformance.driver_run import DriverRun
 from sfcperf.drivers.conformance.driver_under_test import COMMAND_TIMEOUT_S, DriverUnderTest
@@ -31,7 +30,8 @@ class Removal(DriverUnderTest):
         host.run(["sh", "-c", f"echo mark >{mark}"], timeout_s=COMMAND_TIMEOUT_S)
         process = host.spawn(["sleep", "600"])
         run.teardown()
-        assert _ends(process), "a spawned process still runs"
+        ended = retry.until(lambda: _ended(process), timeout_s=_END_TIMEOUT_S, period_s=0.05)
+        assert ended, "a spawned process still runs"
         run.driver.teardown(first)
         again = self.deployed(1)
         assert run.driver.prove_traversal(again, self.chain(1)).proven
@@ -95,9 +95,7 @@ class Removal(DriverUnderTest):
         with suppress(SfcperfError):
             assert not run.driver.prove_traversal(one, scenario).proven
         run.close()
-        assert run.journal.outstanding() == []
-        assert run.remaining() == []
-        assert self.traces(run.tag) == []
+        self._check_gone(run)
         # The next test gets a new driver.
         type(self).teardown_class()
 
@@ -114,29 +112,27 @@ class Removal(DriverUnderTest):
             assert second.driver.prove_traversal(two, scenario).proven
             before = traffic.forwarded(two)
             assert traffic.ping(one.client, one.server, self.pings) == self.pings
-            assert traffic.rise(before, traffic.forwarded(two))[two.functions[0].name] < self.pings
+            assert traffic.rise(before, two)[two.functions[0].name] < self.pings
             first.close()
             assert self.traces(first.tag) == []
             assert second.driver.problems(two) == []
             assert second.driver.prove_traversal(two, scenario).proven
             second.close()
-            for run in (first, second):
-                assert run.journal.outstanding() == []
-                assert run.remaining() == []
-            assert self.traces(second.tag) == []
+            self._check_gone(first)
+            self._check_gone(second)
         finally:
             second.remove()
             type(self).teardown_class()
 
+    def _check_gone(self, run: DriverRun) -> None:
+        assert run.journal.outstanding() == []
+        assert run.remaining() == []
+        assert self.traces(run.tag) == []
 
-def _ends(process: Process) -> bool:
-    end = time.monotonic() + _END_TIMEOUT_S
-    while time.monotonic() < end:
-        try:
-            if process.poll() is not None:
-                return True
-        except MeasurementError:
-            # Its host is gone.
-            return True
-        time.sleep(0.05)
-    return False
+
+def _ended(process: Process) -> bool:
+    try:
+        return process.poll() is not None
+    except MeasurementError:
+        # Its host is gone.
+        return True

@@ -42,7 +42,7 @@ def chain(
     place = PRESETS[topology]
     # A copy that can be pickled.
     place = replace(place, placement=dict(place.placement))
-    defaults = with_defaults(plugins.load("vnf", vnf).parameters, knobs or {})
+    defaults = _parameters("vnf", vnf, knobs or {})
     functions = tuple(
         FunctionSpec(
             name=f"sf-{position}",
@@ -63,15 +63,13 @@ def chain(
         client=EndpointSpec("client", place.placement["client"]),
         server=EndpointSpec("server", place.placement["server"]),
         chain=ChainSpec(functions, match or Match(), encapsulation, reverse, 42, 255),
-        probes=tuple(_probe(number, name) for number, name in enumerate(PROBES)),
-        monitors=tuple(_monitor(name) for name in MONITORS),
+        probes=tuple(
+            ProbeSpec(number, name, name, _parameters("probe", name, given))
+            for number, (name, given) in enumerate(PROBES.items())
+        ),
+        monitors=tuple(MonitorSpec(name, _parameters("monitor", name, {})) for name in MONITORS),
     )
 
 
-def _probe(number: int, name: str) -> ProbeSpec:
-    parameters = with_defaults(plugins.load("probe", name).parameters, PROBES[name])
-    return ProbeSpec(number, name, name, parameters)
-
-
-def _monitor(name: str) -> MonitorSpec:
-    return MonitorSpec(name, with_defaults(plugins.load("monitor", name).parameters, {}))
+def _parameters(kind: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    return with_defaults(plugins.load(kind, name).parameters, given)

@@ -9,6 +9,7 @@ from sfcperf import plugins
 from sfcperf.active.base import ProbeResult
 from sfcperf.drivers.conformance.scenarios import PROBES
 from sfcperf.hosts.base import Host
+from sfcperf.hosts.procfs import interface_counters
 from sfcperf.management.deployment import Deployment, Endpoint
 from sfcperf.workflow.defaults import with_defaults
 
@@ -46,16 +47,12 @@ def forwarded(deployment: Deployment) -> dict[str, int]:
     return {function.name: function.counters()["forwarded"] for function in deployment.functions}
 
 
-def rise(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
-    """Differences by name."""
-    return {name: after[name] - before[name] for name in before}
+def rise(before: Mapping[str, int], deployment: Deployment) -> dict[str, int]:
+    """Function -> packets that it has forwarded since `before`."""
+    return {name: count - before[name] for name, count in forwarded(deployment).items()}
 
 
 def interface_packets(host: Host, interface: str) -> int:
     """Packets that an interface has received and sent; KeyError if the host does not have it."""
-    table = {}
-    for line in host.read_text("/proc/net/dev").splitlines()[2:]:
-        name, _, numbers = line.partition(":")
-        fields = numbers.split()
-        table[name.strip()] = int(fields[1]) + int(fields[9])
-    return table[interface]
+    counters = interface_counters(host.read_text("/proc/net/dev"))[interface]
+    return counters.rx_packets + counters.tx_packets

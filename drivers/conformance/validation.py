@@ -25,6 +25,11 @@ IMPOSSIBLE: dict[str, Callable[[Scenario], Scenario]] = {
 }
 """Name -> what makes a good chain impossible."""
 ENCAPSULATIONS = ("nsh-eth", "nsh-vxlan-gpe")
+FEATURES: dict[str, dict[str, Any]] = {
+    "bypass": {"reverse": "bypass"},
+    "match": {"match": Match("icmp")},
+}
+"""What a driver may refuse -> how a chain asks for it."""
 
 
 class Validation(DriverUnderTest):
@@ -68,14 +73,10 @@ class Validation(DriverUnderTest):
             error = self.refusal(scenario)
             assert error.where == "/chain/encapsulation"
 
-    @pytest.mark.parametrize("feature", ["bypass", "match"])
+    @pytest.mark.parametrize("feature", FEATURES)
     def test_it_refuses_what_it_does_not_build(self, feature: str) -> None:
         """Other tests build what it accepts."""
-        scenario = (
-            self.chain(1, reverse="bypass")
-            if feature == "bypass"
-            else self.chain(1, match=Match("icmp"))
-        )
+        scenario = self.chain(1, **FEATURES[feature])
         if feature in self.refuses:
             self.refusal(scenario)
         else:

@@ -90,13 +90,11 @@ def _parent_on_v2(roots: Sequence[Path]) -> Path:
     Groups further down are no alternative: a group can only enable controllers that all groups
     above it have enabled (cgroup-v2.rst, "Top-down Constraint").
     """
-    obstacles = []
-    for root in roots:
-        obstacle = obstacle_on_v2(root)
+    obstacles = {root: obstacle_on_v2(root) for root in roots}
+    for root, obstacle in obstacles.items():
         if obstacle is None:
             return root
-        obstacles.append(obstacle)
-    raise obstacles[0]
+    raise next(filter(None, obstacles.values()))
 
 
 def obstacle_on_v2(root: Path) -> EnvironmentLacks | None:
@@ -148,17 +146,18 @@ class Cgroup:
         self.folders = {
             controller: parent / group / instance for controller, parent in where.parents.items()
         }
+        self._own = tuple(dict.fromkeys(self.folders.values()))
+        """On v2 all controllers have the same one."""
 
     @property
     def paths(self) -> list[Path]:
         """Folders that `create` creates, children before parents."""
-        children = dict.fromkeys(self.folders.values())
-        return [*children, *dict.fromkeys(child.parent for child in children)]
+        return [*self._own, *dict.fromkeys(folder.parent for folder in self._own)]
 
     @property
     def procs(self) -> list[Path]:
         """Files to which a process writes its id to join."""
-        return [folder / "cgroup.procs" for folder in dict.fromkeys(self.folders.values())]
+        return [folder / "cgroup.procs" for folder in self._own]
 
     def create(self, cpus: Sequence[int], memory_mib: int | None) -> None:
         """Create it; with `memory_mib` None memory is not limited. Raises DeploymentError.
@@ -166,7 +165,7 @@ class Cgroup:
         On v2 this may enable controllers in the root, which stay enabled: that limits nothing, and
         others may have begun to rely on it.
         """
-        for folder in dict.fromkeys(self.folders.values()):
+        for folder in self._own:
             self._make(folder)
         self._limit_cpus(cpus)
         if memory_mib is not None:

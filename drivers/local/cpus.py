@@ -32,7 +32,7 @@ class CpuAssignment:
             count = len(machine) if node.vcpus is None else node.vcpus
             if count > len(machine):
                 raise EnvironmentLacks(
-                    f"node {node.name} wants {count} vCPUs, and this machine has {len(machine)}",
+                    f"node {node.name} needs {count} vCPUs, but this machine has {len(machine)}",
                     where=f"/topology/nodes/{node.name}/vcpus",
                     allowed=f"1 to {len(machine)}",
                 )
@@ -40,16 +40,16 @@ class CpuAssignment:
             self._nodes[node.name] = tuple(sorted(chosen))
             first += count
 
-    def node(self, name: str) -> tuple[int, ...]:
-        """CPUs of a node."""
-        return self._nodes[name]
-
-    def assign(self, instance: str, node: str, vcpus: int) -> tuple[int, ...]:
-        """CPUs for an instance. Raises EnvironmentLacks when its node has fewer."""
+    def assign(
+        self, instance: str, node: str, vcpus: int, where: str | None = None
+    ) -> tuple[int, ...]:
+        """CPUs for an instance. Raises EnvironmentLacks when its node has fewer; `where` is the
+        place in the workflow that asks for them."""
         available = self._nodes[node]
         if vcpus > len(available):
             raise EnvironmentLacks(
-                f"{instance} wants {vcpus} vCPUs, and its node {node} has {len(available)}",
+                f"{instance} needs {vcpus} vCPUs, but its node {node} has {len(available)}",
+                where=where,
                 allowed=f"1 to {len(available)}",
                 hint="lower resources.vcpus, or run on a machine with more CPUs",
             )

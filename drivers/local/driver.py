@@ -12,13 +12,13 @@ from sfcperf.drivers.local.cpus import CpuAssignment, machine_cpus
 from sfcperf.drivers.local.layout import (
     GPE_OVERHEAD,
     WIRE_MTU,
+    EndpointPort,
     FunctionLayout,
-    Port,
     lay_out,
 )
 from sfcperf.drivers.local.scenario_deployment import ScenarioDeployment
 from sfcperf.environment import tools
-from sfcperf.errors import DeploymentError, EnvironmentLacks, MeasurementError
+from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.local import LocalHost
 from sfcperf.management import health
 from sfcperf.management.deployment import (
@@ -80,7 +80,7 @@ class LocalDriver(Driver):
             _file(
                 Path("/dev/net/tun"), "load the kernel module tun, or give the container the device"
             ),
-            _cgroups(),
+            Requirement.found("cgroups", lambda: f"v{cgroups.this_machine().version}"),
         ]
 
     @classmethod
@@ -92,7 +92,9 @@ class LocalDriver(Driver):
 
     def deploy(self, scenario: Scenario) -> Deployment:
         """See Driver.deploy."""
-        self._prepare_database()
+        database = self.context.state_dir / "empty.db"
+        if not database.exists():
+            openvswitch.create_database(LocalHost(self.context.state_dir), database)
         # What an earlier tear-down could not remove is in the way: the names are the same.
         self.close()
         layout = lay_out(scenario, self.context.tag)
@@ -155,11 +157,6 @@ class LocalDriver(Driver):
         """See Driver.undo."""
         return cleanup.remove_resources(resources, dry_run=dry_run)
 
-    def _prepare_database(self) -> None:
-        file = self.context.state_dir / "empty.db"
-        if not file.exists():
-            openvswitch.create_database(LocalHost(self.context.state_dir), file)
-
     def _remove(self, identity: str) -> None:
         built = self._built.get(identity)
         if built is None:
@@ -190,9 +187,7 @@ def _describe(identity: str, built: ScenarioDeployment) -> Deployment:
     )
 
 
-def _endpoint(built: ScenarioDeployment, port: Port) -> Endpoint:
-    if port.address is None:
-        raise AssertionError("an endpoint has an address")
+def _endpoint(built: ScenarioDeployment, port: EndpointPort) -> Endpoint:
     mtu = int(built.context.config["mtu"])
     host = built.hosts[port.instance]
     return Endpoint(port.instance, port.node, host, port.address, port.inner, mtu)
@@ -229,13 +224,5 @@ def _hops(built: ScenarioDeployment) -> list[Hop]:
 
 def _file(path: Path, remedy: str) -> Requirement:
     if path.exists():
-        return Requirement(str(path), met=True, detail="is there")
-    return Requirement(str(path), met=False, detail="is not there", remedy=remedy)
-
-
-def _cgroups() -> Requirement:
-    try:
-        found = cgroups.this_machine()
-    except EnvironmentLacks as error:
-        return Requirement("cgroups", False, error.message, error.hint or "")
-    return Requirement("cgroups", True, f"v{found.version}")
+        return Requirement(str(path), met=True, detail="exists")
+    return Requirement(str(path), met=False, detail="does not exist", remedy=remedy)

@@ -48,7 +48,8 @@ def underlay_flows(layout: Layout, node: str) -> list[str]:
     flows = [f"priority=10,ip,nw_dst={own.address},actions=LOCAL"]
     for destination, neighbour in own.next_hop.items():
         address = layout.nodes[destination].address
-        port = _link_port(layout, node, neighbour)
+        link = next(link for link in layout.links if {node, neighbour} == set(link.nodes))
+        port = link.ofports[link.nodes.index(node)]
         flows.append(f"priority=10,ip,nw_dst={address},actions=output:{port}")
     flows += [
         f"priority=10,ip,nw_dst={port.address},actions=output:{port.ofport}"
@@ -176,10 +177,3 @@ def _push_nsh(spi: int, si: int) -> str:
 
 def _key(path: Path, si: int) -> str:
     return f"{_NSH},nsh_spi={path.spi:#x},nsh_si={si}"
-
-
-def _link_port(layout: Layout, node: str, neighbour: str) -> int:
-    for link in layout.links:
-        if set(link.nodes) == {node, neighbour}:
-            return link.ofports[link.nodes.index(node)]
-    raise AssertionError(f"no link between {node} and {neighbour}")

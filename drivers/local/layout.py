@@ -6,14 +6,14 @@ addresses of the underlay can be fixed without affecting the machine's.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sfcperf import plugins
 from sfcperf.vnfs.base import NetworkFunction
-from sfcperf.workflow.model import FunctionSpec, Link, Scenario
+from sfcperf.workflow.model import EndpointSpec, FunctionSpec, Link, Scenario
 
 RUN_FOLDER = Path("/run")
 """Sockets of the SFFs: short, because a socket's path may not be longer than 107 bytes."""
@@ -50,6 +50,13 @@ class Port:
 
 
 @dataclass(frozen=True)
+class EndpointPort(Port):
+    """The attachment of an endpoint, which always has an address."""
+
+    address: str
+
+
+@dataclass(frozen=True)
 class FunctionLayout:
     """An SF: its specification and its one or two attachments."""
 
@@ -73,7 +80,6 @@ class NodeLayout:
     """A node: a namespace with an SFF."""
 
     name: str
-    index: int
     namespace: str
     address: str
     """Of the SFF in the underlay."""
@@ -101,8 +107,8 @@ class Layout:
 
     nodes: dict[str, NodeLayout]
     links: tuple[LinkLayout, ...]
-    client: Port
-    server: Port
+    client: EndpointPort
+    server: EndpointPort
     functions: tuple[FunctionLayout, ...]
     folder: Path
     """Folder of this run below RUN_FOLDER; those of the nodes are in it."""
@@ -147,8 +153,8 @@ def lay_out(scenario: Scenario, tag: str) -> Layout:
     return Layout(
         nodes=nodes,
         links=_links(scenario),
-        client=_endpoint(scenario, "client", tag),
-        server=_endpoint(scenario, "server", tag),
+        client=_endpoint(scenario.client, 1, tag),
+        server=_endpoint(scenario.server, 2, tag),
         functions=tuple(functions),
         folder=RUN_FOLDER / f"sfcperf-{tag}",
         namespaces={name: namespace_name(tag, name) for name in names},
@@ -174,7 +180,6 @@ def _nodes(scenario: Scenario, tag: str) -> dict[str, NodeLayout]:
     return {
         name: NodeLayout(
             name=name,
-            index=index,
             namespace=namespace_name(tag, f"sff@{name}"),
             address=f"10.255.0.{index}",
             mac=_mac(tag, 3, index),
@@ -186,27 +191,23 @@ def _nodes(scenario: Scenario, tag: str) -> dict[str, NodeLayout]:
 
 
 def _links(scenario: Scenario) -> tuple[LinkLayout, ...]:
-    used: dict[str, int] = {}
+    used: Counter[str] = Counter()
     links = []
     for number, link in enumerate(scenario.topology.links, start=1):
-        ofports = []
-        for node in link.between:
-            used[node] = used.get(node, 0) + 1
-            ofports.append(used[node])
+        used.update(link.between)
+        first, second = link.between
         # Never the name of an instance: functions' names end with a dash and a number.
         names = (f"link{number}a", f"link{number}b")
-        links.append(LinkLayout(link, link.between, names, (ofports[0], ofports[1])))
+        links.append(LinkLayout(link, link.between, names, (used[first], used[second])))
     return tuple(links)
 
 
-def _endpoint(scenario: Scenario, name: str, tag: str) -> Port:
-    number = 1 if name == "client" else 2
-    spec = scenario.client if name == "client" else scenario.server
-    return Port(
-        instance=name,
+def _endpoint(spec: EndpointSpec, number: int, tag: str) -> EndpointPort:
+    return EndpointPort(
+        instance=spec.name,
         node=spec.node,
         ofport=number,
-        outer=name,
+        outer=spec.name,
         inner="eth0",
         mac=_mac(tag, 1, number),
         address=spec.address or f"10.0.0.{number}",
@@ -222,12 +223,15 @@ def _function_ports(
         # 32 SFs with two arms end at 110 + 64; the tunnel and the links have lower numbers.
         number = 110 + 2 * (spec.position - 1) + arm
         suffix = "" if kind.interfaces == 1 else ("-in", "-out")[arm]
+        outer = spec.name + suffix
+        if len(outer) > INTERFACE_NAME_LENGTH:
+            outer = f"sf{spec.position}{suffix}"
         ports.append(
             Port(
                 instance=spec.name,
                 node=spec.node,
                 ofport=number,
-                outer=_short(spec.name + suffix, f"sf{spec.position}{suffix}"),
+                outer=outer,
                 inner=f"eth{arm}",
                 mac=_mac(tag, 2, number),
                 address=f"10.254.0.{number}" if tunnelled else None,
@@ -240,11 +244,6 @@ def _mac(tag: str, kind: int, number: int) -> str:
     """A locally administered address that carries the run's tag (its first three characters)."""
     octets = [0x02, kind, *tag.encode()[:3], number]
     return ":".join(f"{octet:02x}" for octet in octets)
-
-
-def _short(name: str, otherwise: str) -> str:
-    """An interface's name: the long one if the kernel accepts it."""
-    return name if len(name) <= INTERFACE_NAME_LENGTH else otherwise
 
 
 def next_hops(nodes: Sequence[str], links: Sequence[tuple[str, str]]) -> dict[str, dict[str, str]]:

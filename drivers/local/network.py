@@ -47,14 +47,10 @@ def add_namespaces(names: Sequence[str]) -> None:
         ):
             with inside(NETNS_FOLDER / name):
                 for scope in ("all", "default"):
-                    _write_if_there(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6", "1")
+                    # A kernel without IPv6 does not have the file.
+                    with suppress(FileNotFoundError):
+                        Path(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6").write_text("1")
             link.link("set", index=1, state="up")
-
-
-def _write_if_there(path: str, value: str) -> None:
-    """A kernel without IPv6 does not have the file."""
-    with suppress(FileNotFoundError):
-        Path(path).write_text(value)
 
 
 def remove_namespace(name: str) -> bool:
@@ -110,35 +106,37 @@ def add_veth(
         there.link("set", index=there.link_lookup(ifname=peer_interface)[0], state="up")
 
 
-def add_address(namespace: str, interface: str, address: str, prefix: int) -> None:
-    """Add an IPv4 address, and bring the interface up."""
+@contextmanager
+def _configured(namespace: str, interface: str, problem: str) -> Iterator[tuple[Any, int]]:
+    """A netlink socket in a namespace, and the index of an interface there. An error becomes a
+    DeploymentError that says that the interface `problem`."""
     with (
-        netlink_errors(f"{address}/{prefix} cannot be given to {interface} in {namespace}"),
+        netlink_errors(f"{interface} in {namespace} {problem}"),
         netlink(namespace) as link,
     ):
-        index = link.link_lookup(ifname=interface)[0]
+        yield link, link.link_lookup(ifname=interface)[0]
+
+
+def add_address(namespace: str, interface: str, address: str, prefix: int) -> None:
+    """Add an IPv4 address, and bring the interface up."""
+    problem = f"cannot get the address {address}/{prefix}"
+    with _configured(namespace, interface, problem) as (link, index):
         link.link("set", index=index, state="up")
         link.addr("add", index=index, address=address, prefixlen=prefix)
 
 
 def add_neighbour(namespace: str, interface: str, address: str, mac: str) -> None:
     """Add a host on the link with its MAC address, so that no ARP is sent for it."""
-    with (
-        netlink_errors(f"{address} cannot be made a neighbour on {interface} in {namespace}"),
-        netlink(namespace) as link,
-    ):
-        index = link.link_lookup(ifname=interface)[0]
+    problem = f"cannot get the neighbour {address}"
+    with _configured(namespace, interface, problem) as (link, index):
         link.route("add", dst=f"{address}/32", oif=index, scope="link")
         link.neigh("add", dst=address, lladdr=mac, ifindex=index, state="permanent")
 
 
 def shape(namespace: str, interface: str, rate_bps: int, burst_bytes: int) -> None:
     """Limit the rate at which the interface sends by a token bucket (tbf), with 50 ms of queue."""
-    with (
-        netlink_errors(f"{interface} in {namespace} cannot be shaped to {rate_bps} bit/s"),
-        netlink(namespace) as link,
-    ):
-        index = link.link_lookup(ifname=interface)[0]
+    problem = f"cannot be shaped to {rate_bps} bit/s"
+    with _configured(namespace, interface, problem) as (link, index):
         link.tc("add", "tbf", index, rate=rate_bps // 8, burst=burst_bytes, latency="50ms")
 
 

@@ -50,24 +50,12 @@ def paths(layout: Layout, scenario: Scenario) -> tuple[Path | None, Path | None]
     if not layout.functions:
         return None, None
     chain = scenario.chain
-    forward = Path(
-        chain.spi,
-        layout.client,
-        layout.server,
-        tuple(
-            PathHop(function, chain.initial_si - number, function.ingress, function.egress)
-            for number, function in enumerate(layout.functions)
-        ),
-    )
+    numbers = range(chain.initial_si, 0, -1)
+    there = zip(layout.functions, numbers, strict=False)
+    hops = tuple(PathHop(f, si, f.ingress, f.egress) for f, si in there)
+    forward = Path(chain.spi, layout.client, layout.server, hops)
     if chain.reverse == "bypass":
         return forward, None
-    reverse = Path(
-        chain.spi | REVERSE_SPI_BIT,
-        layout.server,
-        layout.client,
-        tuple(
-            PathHop(function, chain.initial_si - number, function.egress, function.ingress)
-            for number, function in enumerate(reversed(layout.functions))
-        ),
-    )
-    return forward, reverse
+    back = zip(reversed(layout.functions), numbers, strict=False)
+    hops = tuple(PathHop(f, si, f.egress, f.ingress) for f, si in back)
+    return forward, Path(chain.spi | REVERSE_SPI_BIT, layout.server, layout.client, hops)

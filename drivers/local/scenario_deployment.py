@@ -3,13 +3,11 @@ scenario."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from sfcperf import waiting
 from sfcperf.drivers.base import DriverContext, Resource
 from sfcperf.drivers.local import network
 from sfcperf.drivers.local.cgroups import Cgroup, Hierarchies
@@ -25,13 +23,12 @@ from sfcperf.drivers.local.layout import (
     Port,
 )
 from sfcperf.drivers.local.openvswitch import Interface, OpenVSwitch
+from sfcperf.drivers.parallel import each
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.vnfs.base import Attachment, RunningFunction
 from sfcperf.vnfs.forwarder.function import attach_pass
-from sfcperf.workflow.model import Resources, Scenario
-
-T = TypeVar("T")
+from sfcperf.workflow.model import EndpointSpec, FunctionSpec, Scenario
 
 DEFAULT_BURST_S = 0.01
 """A shaper's bucket holds this time at its rate, and at least ten packets."""
@@ -64,41 +61,44 @@ class ScenarioDeployment:
     def resources(self) -> list[Resource]:
         """Everything that `build` creates, in order."""
         folders = [self._workdirs, self.layout.folder]
-        namespaces = [node.namespace for node in self.layout.nodes.values()]
-        namespaces += self.layout.namespaces.values()
         paths = dict.fromkeys(path for group in self.groups.values() for path in group.paths)
         return [
             *(Resource(FOLDER, str(folder)) for folder in folders),
-            *(Resource(NAMESPACE, name) for name in namespaces),
+            *(Resource(NAMESPACE, name) for name in self._namespaces),
             *(Resource(CGROUP, str(path)) for path in reversed(paths)),
         ]
+
+    @property
+    def _namespaces(self) -> list[str]:
+        nodes = [node.namespace for node in self.layout.nodes.values()]
+        return [*nodes, *self.layout.namespaces.values()]
 
     def build(self, cpus: CpuAssignment) -> None:
         """Create everything. Raises DeploymentError."""
         self.cpus = cpus
-        self._namespaces()
+        network.add_namespaces(self._namespaces)
         self._groups()
         self._switches()
         self._attachments()
         self._links()
-        _in_parallel(self._configure_switch, self.layout.nodes.values())
+        nodes = self.layout.nodes.values()
+        each(*(partial(self._configure_switch, node) for node in nodes), at_once=WORKERS)
         self._shape_links()
         self._endpoints()
-        self._functions()
-
-    def _namespaces(self) -> None:
-        nodes = [node.namespace for node in self.layout.nodes.values()]
-        network.add_namespaces([*nodes, *self.layout.namespaces.values()])
+        functions = self.layout.functions
+        each(*(partial(self._start, function) for function in functions), at_once=WORKERS)
 
     def _groups(self) -> None:
         for name in self.layout.nodes:
             self._unbounded(f"sff@{name}", name)
-        for instance, spec_node, resources in self._instances():
-            if resources is None:
-                self._unbounded(instance, spec_node)
+        scenario = self.scenario
+        instances: list[FunctionSpec | EndpointSpec] = [*scenario.chain.functions]
+        for spec in (*instances, scenario.client, scenario.server):
+            if spec.resources is None:
+                self._unbounded(spec.name, spec.node)
             else:
-                assigned = self.cpus.assign(instance, spec_node, resources.vcpus)
-                self.groups[instance].create(assigned, resources.memory_mib)
+                assigned = self.cpus.assign(spec.name, spec.node, spec.resources.vcpus)
+                self.groups[spec.name].create(assigned, spec.resources.memory_mib)
         for instance, namespace in self.layout.namespaces.items():
             procs = self.groups[instance].procs
             self.hosts[instance] = NamespaceHost(
@@ -112,14 +112,6 @@ class ScenarioDeployment:
         """A group with all CPUs of its node, for metering alone."""
         self.groups[instance].create(self.cpus.share(instance, node), None)
 
-    def _instances(self) -> list[tuple[str, str, Resources | None]]:
-        scenario = self.scenario
-        return [
-            *((f.spec.name, f.spec.node, f.spec.resources) for f in self.layout.functions),
-            ("client", scenario.client.node, scenario.client.resources),
-            ("server", scenario.server.node, scenario.server.resources),
-        ]
-
     def _switches(self) -> None:
         database = self.context.state_dir / "empty.db"
         for node in self.layout.nodes.values():
@@ -127,13 +119,16 @@ class ScenarioDeployment:
             procs = self.groups[f"sff@{node.name}"].procs
             host = NamespaceHost(f"sff@{node.name}", node.namespace, node.folder, procs)
             self.switches[node.name] = OpenVSwitch(host, node.folder)
-        _in_parallel(lambda switch: switch.start(database), self.switches.values())
+        switches = self.switches.values()
+        each(*(partial(switch.start, database) for switch in switches), at_once=WORKERS)
 
     def _attachments(self) -> None:
         mtu = int(self.context.config["mtu"])
+        functions = [function for function in self.layout.functions if _needs_xdp(function)]
+        facing_xdp = {port for function in functions for port in function.ports}
         for node in self.layout.nodes.values():
-            wants_xdp = []
-            for port in self.layout.ports(node.name):
+            ports = self.layout.ports(node.name)
+            for port in ports:
                 network.add_veth(
                     node.namespace,
                     port.outer,
@@ -143,10 +138,9 @@ class ScenarioDeployment:
                     mtu=WIRE_MTU,
                     peer_mtu=self.layout.mtu(port, mtu),
                 )
-                if self._needs_xdp(port):
-                    wants_xdp.append(port.outer)
-            if wants_xdp:
-                attach_pass(self.hosts[f"sff@{node.name}"], wants_xdp)
+            facing = [port.outer for port in ports if port in facing_xdp]
+            if facing:
+                attach_pass(self.hosts[f"sff@{node.name}"], facing)
 
     def _links(self) -> None:
         for link in self.layout.links:
@@ -157,9 +151,9 @@ class ScenarioDeployment:
     def _shape_links(self) -> None:
         for link in self.layout.links:
             rate = link.link.rate_bps
-            for node, interface in zip(link.nodes, link.interfaces, strict=True):
-                if rate is not None:
-                    burst = link.link.burst_bytes or default_burst(rate)
+            if rate is not None:
+                burst = link.link.burst_bytes or default_burst(rate)
+                for node, interface in zip(link.nodes, link.interfaces, strict=True):
                     network.shape(self.layout.nodes[node].namespace, interface, rate, burst)
 
     def _configure_switch(self, node: NodeLayout) -> None:
@@ -214,20 +208,13 @@ class ScenarioDeployment:
         client, server = self.layout.client, self.layout.server
         for port, other in ((client, server), (server, client)):
             namespace = self.layout.namespaces[port.instance]
-            if port.address is None or other.address is None:
-                raise AssertionError("an endpoint has an address")
             network.add_address(namespace, port.inner, port.address, 32)
             network.add_neighbour(namespace, port.inner, other.address, other.mac)
             self.offloads[port.instance] = network.turn_off_offloads(namespace, port.inner)
 
-    def _functions(self) -> None:
-        _in_parallel(self._start, self.layout.functions)
-
     def _start(self, function: FunctionLayout) -> None:
         client, server = self.layout.client, self.layout.server
         name = function.spec.name
-        if client.address is None or server.address is None:
-            raise AssertionError("an endpoint has an address")
         ingress = function.ingress
         if ingress.address is not None:
             network.add_address(self.layout.namespaces[name], ingress.inner, ingress.address, 24)
@@ -243,8 +230,7 @@ class ScenarioDeployment:
             mtu=int(self.context.config["mtu"]),
             outputs=self._workdir(name),
         )
-        running = function.type.start(self.hosts[name], attachment, function.spec.knobs)
-        self.running[name] = running
+        self.running[name] = function.type.start(self.hosts[name], attachment, function.spec.knobs)
 
     @property
     def _workdirs(self) -> Path:
@@ -255,18 +241,8 @@ class ScenarioDeployment:
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def _function(self, port: Port) -> FunctionLayout | None:
-        return next((f for f in self.layout.functions if port in f.ports), None)
-
-    def _needs_xdp(self, port: Port) -> bool:
-        function = self._function(port)
-        return function is not None and function.type.peer_needs_xdp(function.spec.knobs)
-
     def facts(self) -> Mapping[str, Any]:
         """For Deployment.facts."""
-        unbounded = [
-            f.spec.name for f in self.layout.functions if f.type.peer_needs_xdp(f.spec.knobs)
-        ]
         return {
             "dataplane": self.context.config["dataplane"],
             "mtu": self.context.config["mtu"],
@@ -275,16 +251,12 @@ class ScenarioDeployment:
             "cpus_shared": self.cpus.shared,
             "functions": {name: dict(r.facts()) for name, r in self.running.items() if r.facts()},
             # XDP runs in the softirq of the sender: a cpuset does not limit it.
-            "not_bounded_by_vcpus": unbounded,
+            "not_bounded_by_vcpus": [f.spec.name for f in self.layout.functions if _needs_xdp(f)],
         }
 
 
-def _in_parallel(action: Callable[[T], None], items: Iterable[T]) -> None:
-    """Call `action` for several items in parallel; raises the first error after all have ended."""
-    with ThreadPoolExecutor(WORKERS) as pool:
-        jobs = [pool.submit(copy_context().run, action, item) for item in items]
-        for job in waiting.as_completed(jobs):
-            job.result()
+def _needs_xdp(function: FunctionLayout) -> bool:
+    return function.type.peer_needs_xdp(function.spec.knobs)
 
 
 def default_burst(rate_bps: int) -> int:

@@ -36,6 +36,11 @@ class _Direction:
     destination: Port
     packets: list[MarkedPacket]
 
+    @property
+    def way(self) -> str:
+        """`from client to server`."""
+        return f"from {self.source.instance} to {self.destination.instance}"
+
 
 @dataclass(frozen=True)
 class _Observation:
@@ -94,7 +99,8 @@ def prove(
 
 def _directions(layout: Layout, scenario: Scenario) -> list[_Direction]:
     match = scenario.chain.match
-    client, server = sides(match, _side(layout.client), _side(layout.server))
+    ends = (Side(port.mac, port.address, 0) for port in (layout.client, layout.server))
+    client, server = sides(match, *ends)
     forward, reverse = paths(layout, scenario)
     return [
         _Direction(
@@ -108,12 +114,6 @@ def _directions(layout: Layout, scenario: Scenario) -> list[_Direction]:
             (reverse, layout.server, layout.client, server, client),
         )
     ]
-
-
-def _side(port: Port) -> Side:
-    if port.address is None:
-        raise AssertionError("an endpoint has an address")
-    return Side(port.mac, port.address, 0)
 
 
 def _all_arrived(frames: Sequence[Frame], directions: Sequence[_Direction]) -> bool:
@@ -158,7 +158,10 @@ def _evaluate(
                 problems.append(f"{hop.function.spec.name}: packets crossed it out of order")
             last[packet.mark] = back[0].time_ns
             seen.append(_crossing(direction.path, hop, into[0], back[0], rose))
-        observed.append(_hop_observation(hop, seen))
+        first = seen[0] if seen else _Crossing(-1, -1, -1)
+        observed.append(
+            HopObservation(hop.function.spec.name, first.spi, first.si, first.si_after, len(seen))
+        )
         problems += _problems(direction, direction.path, hop, seen)
     problems += _arrivals(direction, frames, last)
     return tuple(observed), list(dict.fromkeys(problems))
@@ -181,16 +184,15 @@ def _arrivals(
     direction: _Direction, frames: Sequence[Frame], last: Mapping[bytes, int]
 ) -> list[str]:
     """Each packet reaches the destination once, after the chain, and without NSH."""
-    way = f"from {direction.source.instance} to {direction.destination.instance}"
     problems = []
     for packet in direction.packets:
         arrivals = _observations(frames, direction.destination, packet, outgoing=True)
         if not arrivals or arrivals[0].time_ns < last.get(packet.mark, 0):
-            problems.append(f"a packet {way} did not arrive after the chain")
+            problems.append(f"a packet {direction.way} did not arrive after the chain")
         elif len(arrivals) > 1:
-            problems.append(f"a packet {way} arrived {len(arrivals)} times")
+            problems.append(f"a packet {direction.way} arrived {len(arrivals)} times")
         elif arrivals[0].spi is not None:
-            problems.append(f"a packet {way} arrived with its NSH")
+            problems.append(f"a packet {direction.way} arrived with its NSH")
     return problems
 
 
@@ -208,19 +210,15 @@ def _crossing(
     return _Crossing(path.spi, hop.si if reached else -1, hop.si - 1 if left else -1)
 
 
-def _hop_observation(hop: PathHop, seen: Sequence[_Crossing]) -> HopObservation:
-    first = seen[0] if seen else _Crossing(-1, -1, -1)
-    return HopObservation(hop.function.spec.name, first.spi, first.si, first.si_after, len(seen))
-
-
 def _problems(
     direction: _Direction, path: Path, hop: PathHop, seen: Sequence[_Crossing]
 ) -> list[str]:
-    name = hop.function.spec.name
-    way = f"from {direction.source.instance} to {direction.destination.instance}"
+    name, way = hop.function.spec.name, direction.way
     problems = []
     if len(seen) < PACKETS:
-        problems.append(f"{name} was crossed once by {len(seen)} of {PACKETS} packets {way}")
+        problems.append(
+            f"{name} was crossed once by {len(seen)} of {PACKETS} packets {direction.way}"
+        )
     expected = _Crossing(path.spi, hop.si, hop.si - 1)
     problems += [
         f"{name} got SPI {found.spi} SI {found.si} and gave SI {found.si_after} {way}; "

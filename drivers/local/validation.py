@@ -6,7 +6,7 @@ from sfcperf.drivers.local.cpus import CpuAssignment, machine_cpus
 from sfcperf.drivers.local.layout import Layout
 from sfcperf.drivers.local.network import MAX_RATE_BPS
 from sfcperf.drivers.local.paths import paths
-from sfcperf.errors import EnvironmentLacks, WorkflowError
+from sfcperf.errors import WorkflowError
 from sfcperf.workflow.model import Scenario
 
 MAX_LOOKUPS = 62
@@ -76,17 +76,8 @@ def _check_cpus(scenario: Scenario) -> None:
     cpus = CpuAssignment(scenario.topology.nodes, machine_cpus())
     for function in scenario.chain.functions:
         where = f"/vnfs/{function.vnf}/resources/vcpus"
-        _assign(cpus, function.name, function.node, function.resources.vcpus, where)
+        cpus.assign(function.name, function.node, function.resources.vcpus, where)
     for endpoint in (scenario.client, scenario.server):
         if endpoint.resources is not None:
             where = f"/endpoints/{endpoint.name}/resources/vcpus"
-            _assign(cpus, endpoint.name, endpoint.node, endpoint.resources.vcpus, where)
-
-
-def _assign(cpus: CpuAssignment, instance: str, node: str, vcpus: int, where: str) -> None:
-    try:
-        cpus.assign(instance, node, vcpus)
-    except EnvironmentLacks as error:
-        raise EnvironmentLacks(
-            error.message, where=where, allowed=error.allowed, hint=error.hint
-        ) from error
+            cpus.assign(endpoint.name, endpoint.node, endpoint.resources.vcpus, where)

@@ -9,34 +9,34 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.drivers.base import DriverContext
-from sfcperf.drivers.openstack.api import Cloud, outcomes
-from sfcperf.drivers.openstack.cleanup import remove_journaled, workdirs
-from sfcperf.drivers.openstack.compute import (
-    Diagnostics,
-    Flavors,
-    Guest,
-    Machine,
-    MachinePool,
-    connect,
-    connect_existing,
-    diagnostics,
-)
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.cleanup import workdirs
+from sfcperf.drivers.openstack.cleanup.journal_cleanup import remove_journaled
+from sfcperf.drivers.openstack.compute import diagnostics
+from sfcperf.drivers.openstack.compute.diagnostics import Diagnostics
+from sfcperf.drivers.openstack.compute.flavors import Flavors
+from sfcperf.drivers.openstack.compute.guest import Guest, connect, connect_existing
+from sfcperf.drivers.openstack.compute.machine_pool import MachinePool
+from sfcperf.drivers.openstack.compute.servers import Machine
 from sfcperf.drivers.openstack.lifecycle import LIFECYCLES
-from sfcperf.drivers.openstack.model import (
+from sfcperf.drivers.openstack.model.config import Config
+from sfcperf.drivers.openstack.model.specs import (
     DATA,
     MANAGEMENT,
     PREFIX_LENGTH,
     ChainPlan,
-    Config,
     ExistingMachine,
     MachinePlan,
     MachineSpec,
     Names,
 )
-from sfcperf.drivers.openstack.network import RunNetworks, ensure_floating_ip, prepare_networks
-from sfcperf.drivers.openstack.planning import addresses, data_prefix, scenario_machines
-from sfcperf.drivers.openstack.resources import Kind, LifecycleContext
+from sfcperf.drivers.openstack.network.networks import RunNetworks, prepare_networks
+from sfcperf.drivers.openstack.network.ports import ensure_floating_ip
+from sfcperf.drivers.openstack.planning.machine_specs import scenario_machines
+from sfcperf.drivers.openstack.planning.validation import addresses, data_prefix
+from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext
 from sfcperf.drivers.openstack.scenario_deployment import ScenarioDeployment
+from sfcperf.drivers.parallel import outcomes
 from sfcperf.errors import SfcperfError
 from sfcperf.hosts.ssh_keys import make_key
 from sfcperf.hosts.ssh_pins import USER_DATA

@@ -6,20 +6,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfcperf import plugins
-from sfcperf.drivers.openstack.compute import Diagnostics, Guest
-from sfcperf.drivers.openstack.model import DATA, EGRESS, INGRESS
+from sfcperf.drivers.openstack.compute.diagnostics import Diagnostics
+from sfcperf.drivers.openstack.compute.guest import Guest
+from sfcperf.drivers.openstack.model.specs import DATA, EGRESS, INGRESS
 from sfcperf.drivers.openstack.scenario_deployment import ScenarioDeployment
 from sfcperf.management.deployment import Deployment, Endpoint, Hop, ServiceFunction
 from sfcperf.vnfs.base import NetworkFunction
-from sfcperf.workflow.model import FunctionSpec
+from sfcperf.workflow.model import EndpointSpec, FunctionSpec
 
 
 def describe(identity: str, deployed: ScenarioDeployment, diagnostics: Diagnostics) -> Deployment:
     """What was built, in the terms of RFC 7665."""
     return Deployment(
         id=identity,
-        client=_endpoint(deployed, "client", deployed.client),
-        server=_endpoint(deployed, "server", deployed.server),
+        client=_endpoint(deployed, deployed.scenario.client, deployed.client),
+        server=_endpoint(deployed, deployed.scenario.server, deployed.server),
         functions=tuple(_function(deployed, spec) for spec in deployed.scenario.chain.functions),
         hops=_hops(deployed),
         meters={name: guest.meter for name, guest in deployed.guests.items()},
@@ -29,12 +30,11 @@ def describe(identity: str, deployed: ScenarioDeployment, diagnostics: Diagnosti
     )
 
 
-def _endpoint(deployed: ScenarioDeployment, name: str, guest: Guest) -> Endpoint:
-    spec = deployed.scenario.client if name == "client" else deployed.scenario.server
-    interface, mtu = guest.interfaces[DATA], deployed.mtu
+def _endpoint(deployed: ScenarioDeployment, spec: EndpointSpec, guest: Guest) -> Endpoint:
+    interface, mtu = guest.interfaces[DATA], deployed.config.mtu
     if not guest.made:
         mtu = int(guest.host.read_text(f"/sys/class/net/{interface}/mtu"))
-    return Endpoint(name, spec.node, guest.host, guest.port(DATA).address, interface, mtu)
+    return Endpoint(spec.name, spec.node, guest.host, guest.port(DATA).address, interface, mtu)
 
 
 def _function(deployed: ScenarioDeployment, spec: FunctionSpec) -> ServiceFunction:
@@ -70,7 +70,7 @@ def _hops(deployed: ScenarioDeployment) -> tuple[Hop, ...]:
 
 def _facts(deployed: ScenarioDeployment) -> Mapping[str, Any]:
     return {
-        "mtu": deployed.mtu,
+        "mtu": deployed.config.mtu,
         "chain": dict(deployed.chain),
         "machines": {name: _machine(guest, deployed) for name, guest in deployed.guests.items()},
         "provided_tools": {name: tools for name, tools in deployed.carried.items() if tools},

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfcperf.drivers.base import Driver, DriverContext, Resource
-from sfcperf.drivers.openstack.model import PARAMETERS, Config
+from sfcperf.drivers.openstack.model.config import PARAMETERS, Config
 from sfcperf.errors import SfcperfError
 from sfcperf.management import health
 from sfcperf.management.deployment import Deployment, TraversalProof
@@ -35,7 +35,7 @@ class OpenStackDriver(Driver):
 
     def __init__(self, context: DriverContext) -> None:
         super().__init__(context)
-        self.config = Config.of(context.config)
+        self.config = Config(**context.config)
         self._deployments: dict[str, ScenarioDeployment] = {}
         self._suspect: set[str] = set()
         """Deployments whose machines may be at fault."""
@@ -44,33 +44,38 @@ class OpenStackDriver(Driver):
     @classmethod
     def requirements(cls, config: Mapping[str, Any]) -> list[Requirement]:
         """See Driver.requirements."""
-        from sfcperf.drivers.openstack import planning, traversal
         from sfcperf.drivers.openstack.compute import diagnostics
+        from sfcperf.drivers.openstack.planning import requirements
+        from sfcperf.drivers.openstack.traversal import proof
 
-        ours = Config.of(config)
+        ours = Config(**config)
         return [
-            *planning.requirements(ours),
+            *requirements.requirements(ours),
             *diagnostics.requirements(ours),
-            *traversal.requirements(),
+            *proof.requirements(),
         ]
 
     @classmethod
     def validate(cls, config: Mapping[str, Any], scenarios: Sequence[Scenario]) -> None:
         """See Driver.validate."""
-        from sfcperf.drivers.openstack.planning import validate
+        from sfcperf.drivers.openstack.planning.validation import validate
 
-        validate(scenarios, Config.of(config))
+        validate(scenarios, Config(**config))
 
     @classmethod
     def check_capacity(cls, config: Mapping[str, Any], scenarios: Sequence[Scenario]) -> None:
         """See Driver.check_capacity."""
-        from sfcperf.drivers.openstack.api import Cloud
+        from sfcperf.drivers.openstack.api.cloud import Cloud
         from sfcperf.drivers.openstack.cleanup import workdirs
         from sfcperf.drivers.openstack.compute import diagnostics
-        from sfcperf.drivers.openstack.network import bound_port
-        from sfcperf.drivers.openstack.planning import check_quota, most_machines, scenario_machines
+        from sfcperf.drivers.openstack.network.ports import bound_port
+        from sfcperf.drivers.openstack.planning.machine_specs import (
+            most_machines,
+            scenario_machines,
+        )
+        from sfcperf.drivers.openstack.planning.quota import check_quota
 
-        ours = Config.of(config)
+        ours = Config(**config)
         needed = [scenario_machines(scenario, ours) for scenario in scenarios]
         existing = {machine for machines in needed for machine in machines.existing}
         with closing(Cloud(ours.cloud, lambda text: None)) as cloud:
@@ -106,14 +111,12 @@ class OpenStackDriver(Driver):
 
     def prove_traversal(self, deployment: Deployment, scenario: Scenario) -> TraversalProof:
         """See Driver.prove_traversal."""
-        from sfcperf.drivers.openstack.model import DATA
-        from sfcperf.drivers.openstack.traversal import prove
+        from sfcperf.drivers.openstack.model.specs import DATA
+        from sfcperf.drivers.openstack.traversal.proof import prove
 
         deployed = self._deployments[deployment.id]
-        macs = {
-            "client": (deployed.client.port(DATA).mac,),
-            "server": (deployed.server.port(DATA).mac,),
-        }
+        ends = {"client": deployed.client, "server": deployed.server}
+        macs = {name: guest.port(DATA).mac for name, guest in ends.items()}
         folder = self.context.raw_dir / f"traversal-{deployment.id}"
         proof = prove(
             deployment.client, deployment.server, deployment.functions, macs, scenario, folder
@@ -150,7 +153,7 @@ class OpenStackDriver(Driver):
     @classmethod
     def undo(cls, resources: Sequence[Resource], *, dry_run: bool) -> list[str]:
         """See Driver.undo."""
-        from sfcperf.drivers.openstack.cleanup import clean_up
+        from sfcperf.drivers.openstack.cleanup.journal_cleanup import clean_up
 
         return clean_up(resources, dry_run=dry_run)
 

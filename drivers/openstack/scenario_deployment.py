@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sfcperf import plugins
-from sfcperf.drivers.openstack.api import each, outcomes
-from sfcperf.drivers.openstack.compute import COMMAND_TIMEOUT_S, Guest
-from sfcperf.drivers.openstack.model import DATA, EGRESS, INGRESS, Config
+from sfcperf.drivers.openstack.compute.guest import COMMAND_TIMEOUT_S, Guest
+from sfcperf.drivers.openstack.model.config import Config
+from sfcperf.drivers.openstack.model.specs import DATA, EGRESS, INGRESS
+from sfcperf.drivers.parallel import each, outcomes
 from sfcperf.errors import DeploymentError, MeasurementError, SfcperfError
 from sfcperf.hosts.carry import equip
 from sfcperf.hosts.provision import install
@@ -31,37 +33,27 @@ done
 """Removes files of an earlier scenario, except copied tools."""
 
 
+@dataclass(eq=False)
 class ScenarioDeployment:
     """Guests and functions of a scenario; after `stop` the guests are free again."""
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        client: Guest,
-        server: Guest,
-        functions: Mapping[str, Guest],
-        config: Config,
-        outputs: Path,
-        prefix_length: int,
-        images: Mapping[str, Mapping[str, str | None]],
-    ) -> None:
-        """`functions`: by instance, in forward order; `prefix_length`: of the data network;
-        `images`: name -> id, and digest of the content if the cloud tells it."""
-        self.scenario = scenario
-        self.client = client
-        self.server = server
-        self.functions = functions
-        self.mtu = config.mtu
-        self._prefix_length = prefix_length
-        self._provision = config.provision
-        self.running: dict[str, RunningFunction] = {}
-        self.chain: Mapping[str, Any] = {}
-        self.images = images
-        self.carried: dict[str, list[str]] = {}
-        """Instance -> tools that it lacked, and got."""
-        self.ready = False
-        """Whether `prepare` has succeeded."""
-        self._outputs = outputs
+    scenario: Scenario
+    client: Guest
+    server: Guest
+    functions: Mapping[str, Guest]
+    """By instance, in forward order."""
+    config: Config
+    outputs: Path
+    prefix_length: int
+    """Of the data network."""
+    images: Mapping[str, Mapping[str, str | None]]
+    """Name -> id, and digest of the content if the cloud tells it."""
+    running: dict[str, RunningFunction] = field(default_factory=dict)
+    chain: Mapping[str, Any] = field(default_factory=dict)
+    carried: dict[str, list[str]] = field(default_factory=dict)
+    """Instance -> tools that it lacked, and got."""
+    ready: bool = False
+    """Whether `prepare` has succeeded."""
 
     @property
     def guests(self) -> dict[str, Guest]:
@@ -105,8 +97,8 @@ class ScenarioDeployment:
             return
         interface, own = guest.interfaces[DATA], guest.port(DATA).address
         lines = (
-            f"link set dev {interface} mtu {self.mtu} up",
-            f"address replace {own}/{self._prefix_length} dev {interface}",
+            f"link set dev {interface} mtu {self.config.mtu} up",
+            f"address replace {own}/{self.prefix_length} dev {interface}",
             # No ARP during measurements.
             f"neighbour replace {other.port(DATA).address} lladdr {other.port(DATA).mac} nud "
             f"permanent dev {interface}",
@@ -120,7 +112,7 @@ class ScenarioDeployment:
         kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
         self._equip(spec.name, guest, kind.tools(spec.knobs))
         client, server = self.client.port(DATA), self.server.port(DATA)
-        outputs = self._outputs / spec.name
+        outputs = self.outputs / spec.name
         outputs.mkdir(parents=True, exist_ok=True)
         attachment = Attachment(
             name=spec.name,
@@ -131,7 +123,7 @@ class ScenarioDeployment:
             client=(client.address, client.mac),
             server=(server.address, server.mac),
             vcpus=tuple(range(min(spec.resources.vcpus, guest.vcpus))),
-            mtu=self.mtu,
+            mtu=self.config.mtu,
             outputs=outputs,
         )
         self.running[spec.name] = kind.start(guest.host, attachment, spec.knobs)
@@ -140,8 +132,8 @@ class ScenarioDeployment:
         empty = ["sh", "-c", _EMPTY, "sh", str(guest.host.workdir)]
         guest.host.run(empty, timeout_s=COMMAND_TIMEOUT_S)
         wanted = tuple(dict.fromkeys((*OWN_TOOLS, *tools, *self._monitor_tools())))
-        if self._provision == "ansible" and guest.made:
-            self.carried[name] = list(install(guest.host, wanted, self._outputs / "ansible" / name))
+        if self.config.provision == "ansible" and guest.made:
+            self.carried[name] = list(install(guest.host, wanted, self.outputs / "ansible" / name))
         else:
             self.carried[name] = list(equip(guest.host, wanted))
 

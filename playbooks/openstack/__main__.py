@@ -9,6 +9,9 @@ from pathlib import Path
 
 from sfcperf.errors import ExitCode, SfcperfError
 from sfcperf.playbooks.openstack.layout import TREE, Layout
+from sfcperf.playbooks.openstack.life import Words, down, up
+from sfcperf.playbooks.openstack.service import act
+from sfcperf.playbooks.openstack.start import Start
 
 FOLDER = "SFCPERF_OPENSTACK"
 """Names another folder for the cloud, and so another cloud."""
@@ -33,45 +36,24 @@ def main() -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="openstack", description=__doc__)
     verbs = parser.add_subparsers(required=True)
-    up = verbs.add_parser("up", help="start the cloud; again: what is missing")
-    up.set_defaults(verb=_up)
-    down = verbs.add_parser("down", help="stop it; nothing stays but files for the next start")
-    down.add_argument("--wipe", action="store_true", help="remove these files too")
-    down.set_defaults(verb=_down)
+    start = verbs.add_parser("up", help="start the cloud, or what is missing of it")
+    start.set_defaults(verb=lambda layout, _: up(layout))
+    stop = verbs.add_parser("down", help="stop it; keep only files for the next start")
+    stop.add_argument("--wipe", action="store_true", help="remove these files too")
+    stop.set_defaults(verb=lambda layout, arguments: down(layout, wipe=arguments.wipe))
     inside = verbs.add_parser("inside", help=argparse.SUPPRESS)
     inside.add_argument("begun", type=float)
     inside.set_defaults(verb=_inside)
-    service = verbs.add_parser("service", help="one service of a cloud that runs")
+    service = verbs.add_parser("service", help="show or control one service of a running cloud")
     service.add_argument("what", choices=("status", "start", "stop", "restart", "kill"))
     service.add_argument("name", nargs="?")
-    service.set_defaults(verb=_service)
+    service.set_defaults(verb=lambda _, arguments: act(arguments.what, arguments.name))
     return parser
 
 
-def _up(layout: Layout, _: argparse.Namespace) -> int:
-    from sfcperf.playbooks.openstack.life import up
-
-    return up(layout)
-
-
-def _down(layout: Layout, arguments: argparse.Namespace) -> int:
-    from sfcperf.playbooks.openstack.life import down
-
-    return down(layout, wipe=arguments.wipe)
-
-
 def _inside(layout: Layout, arguments: argparse.Namespace) -> int:
-    from sfcperf.playbooks.openstack.life import Words
-    from sfcperf.playbooks.openstack.start import Start
-
     Start(layout, Words(arguments.begun)).run()
     return ExitCode.OK
-
-
-def _service(_: Layout, arguments: argparse.Namespace) -> int:
-    from sfcperf.playbooks.openstack.service import act
-
-    return act(arguments.what, arguments.name)
 
 
 if __name__ == "__main__":

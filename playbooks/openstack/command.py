@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 
 from sfcperf.errors import EnvironmentLacks
@@ -11,16 +10,11 @@ from sfcperf.errors import EnvironmentLacks
 LINES_SHOWN = 12
 
 
-def run(argv: list[str], log: Path, environment: Mapping[str, str] | None = None) -> None:
+def run(argv: list[str], log: Path) -> None:
     """Run, with the output appended to `log`; raises `EnvironmentLacks` with its last lines."""
     with log.open("ab") as output:
         done = subprocess.run(
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            env=environment,
-            check=False,
+            argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False
         )
     if done.returncode:
         raise EnvironmentLacks(

@@ -8,15 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from sfcperf.playbooks.openstack.command import run
-from sfcperf.playbooks.openstack.layout import (
-    DATABASE_PORT,
-    DATABASES,
-    PASSWORD,
-    RUN,
-    Layout,
-)
+from sfcperf.playbooks.openstack.layout import DATABASE_PORT, DATABASES, PASSWORD, RUN, Layout
 
-CLIENT = ("--no-defaults", "--user=root", f"--socket={RUN}/mariadb.sock")
+OPTIONS = ("--no-defaults", "--user=root", f"--socket={RUN}/mariadb.sock")
+CLIENT = ("mariadb", *OPTIONS)
 
 
 def create_server(layout: Layout) -> None:
@@ -33,13 +28,13 @@ def create_server(layout: Layout) -> None:
 
 def answers() -> bool:
     """Whether the server takes statements."""
-    asked = subprocess.run(["mariadb", *CLIENT, "-e", "select 1"], capture_output=True, check=False)
+    asked = subprocess.run([*CLIENT, "-e", "select 1"], capture_output=True, check=False)
     return asked.returncode == 0
 
 
 def execute(statements: str) -> None:
     """Statements as the server's administrator."""
-    subprocess.run(["mariadb", *CLIENT], input=statements.encode(), check=True)
+    subprocess.run(CLIENT, input=statements.encode(), check=True)
 
 
 def grant() -> None:
@@ -53,7 +48,7 @@ def grant() -> None:
 def load(dump: Path) -> None:
     """Everything as it was when the dump was made."""
     with dump.open("rb") as file:
-        subprocess.run(["mariadb", *CLIENT], stdin=file, check=True)
+        subprocess.run(CLIENT, stdin=file, check=True)
 
 
 def save(dump: Path) -> None:
@@ -61,7 +56,7 @@ def save(dump: Path) -> None:
     part = dump.with_suffix(".part")
     with part.open("wb") as file:
         subprocess.run(
-            ["mariadb-dump", *CLIENT, "--single-transaction", "--databases", *DATABASES],
+            ["mariadb-dump", *OPTIONS, "--single-transaction", "--databases", *DATABASES],
             stdout=file,
             check=True,
         )
@@ -71,13 +66,9 @@ def save(dump: Path) -> None:
 def migrate(layout: Layout) -> None:
     """Make all databases by the services' own migrations (a minute of processor time)."""
     execute("".join(f"CREATE DATABASE IF NOT EXISTS {n} CHARACTER SET utf8mb3;" for n in DATABASES))
-    jobs = (
-        ("nova", _nova(layout)),
-        ("neutron", _neutron(layout)),
-        ("others", _others(layout)),
-    )
+    jobs = _migrations(layout)
     with ThreadPoolExecutor(len(jobs)) as pool:
-        done = [pool.submit(_all, layout, name, commands) for name, commands in jobs]
+        done = [pool.submit(_all, layout, name, commands) for name, commands in jobs.items()]
     for each in done:
         each.result()
 
@@ -87,33 +78,29 @@ def _all(layout: Layout, name: str, commands: Sequence[list[str]]) -> None:
         run(command, layout.log / f"migrate-{name}.log")
 
 
-def _nova(layout: Layout) -> list[list[str]]:
-    manage = ["nova-manage", "--config-file", f"{layout.etc}/nova.conf"]
-    cell0 = f"mysql+pymysql://sfcperf:{PASSWORD}@127.0.0.1:{DATABASE_PORT}/nova_cell0?charset=utf8"
-    return [
-        [*manage, "api_db", "sync"],
-        [*manage, "cell_v2", "map_cell0", "--database_connection", cell0],
-        [*manage, "cell_v2", "create_cell", "--name", "cell1"],
-        [*manage, "db", "sync"],
-    ]
-
-
-def _neutron(layout: Layout) -> list[list[str]]:
-    manage = ["neutron-db-manage", "--config-file", f"{layout.etc}/neutron.conf"]
-    manage += ["--config-file", f"{layout.etc}/ml2.ini"]
-    return [
-        [*manage, "upgrade", "heads"],
-        [*manage, "--subproject", "networking-sfc", "upgrade", "heads"],
-    ]
-
-
-def _others(layout: Layout) -> list[list[str]]:
-    etc = layout.etc
+def _migrations(layout: Layout) -> dict[str, list[list[str]]]:
+    """Job -> its commands, one after the other."""
+    etc, option = layout.etc, "--config-file"
+    nova = ["nova-manage", option, f"{etc}/nova.conf"]
+    neutron = ["neutron-db-manage", option, f"{etc}/neutron.conf", option, f"{etc}/ml2.ini"]
     tacker = str(layout.tacker / "bin" / "tacker-db-manage")
-    return [
-        ["keystone-manage", "--config-file", f"{etc}/keystone.conf", "db_sync"],
-        ["glance-manage", "--config-file", f"{etc}/glance.conf", "db_sync"],
-        ["placement-manage", "--config-file", f"{etc}/placement/placement.conf", "db", "sync"],
-        ["heat-manage", "--config-file", f"{etc}/heat.conf", "db_sync"],
-        [tacker, "--config-file", f"{etc}/tacker.conf", "upgrade", "head"],
-    ]
+    cell0 = f"mysql+pymysql://sfcperf:{PASSWORD}@127.0.0.1:{DATABASE_PORT}/nova_cell0?charset=utf8"
+    return {
+        "nova": [
+            [*nova, "api_db", "sync"],
+            [*nova, "cell_v2", "map_cell0", "--database_connection", cell0],
+            [*nova, "cell_v2", "create_cell", "--name", "cell1"],
+            [*nova, "db", "sync"],
+        ],
+        "neutron": [
+            [*neutron, "upgrade", "heads"],
+            [*neutron, "--subproject", "networking-sfc", "upgrade", "heads"],
+        ],
+        "others": [
+            ["keystone-manage", option, f"{etc}/keystone.conf", "db_sync"],
+            ["glance-manage", option, f"{etc}/glance.conf", "db_sync"],
+            ["placement-manage", option, f"{etc}/placement/placement.conf", "db", "sync"],
+            ["heat-manage", option, f"{etc}/heat.conf", "db_sync"],
+            [tacker, option, f"{etc}/tacker.conf", "upgrade", "head"],
+        ],
+    }

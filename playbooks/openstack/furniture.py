@@ -93,18 +93,16 @@ def images(cloud: Any, layout: Layout) -> bool:
                 continue
             cloud.image.delete_image(found)
         new = True
-        cloud.image.create_image(
-            name=name,
-            filename=str(files / "blank.raw"),
-            disk_format="raw",
+        _create(
+            cloud,
+            name,
+            files / "blank.raw",
+            "raw",
             container_format="bare",
-            visibility="public",
             min_ram=memory_mib,
             os_command_line=KERNEL_COMMAND_LINE,
             hw_rng_model="virtio",
             hw_video_model="none",
-            validate_checksum=False,
-            wait=True,
             **boots,
         )
     return new
@@ -116,13 +114,17 @@ def _image(cloud: Any, name: str, file: Path, form: str) -> tuple[Any, bool]:
         if found.checksum == digest and found.status == "active":
             return found, False
         cloud.image.delete_image(found)
-    made = cloud.image.create_image(
+    made = _create(cloud, name, file, form, container_format=form)
+    return cloud.image.get_image(made.id), True
+
+
+def _create(cloud: Any, name: str, file: Path, form: str, **fields: Any) -> Any:
+    return cloud.image.create_image(
         name=name,
         filename=str(file),
         disk_format=form,
-        container_format=form,
         visibility="public",
         validate_checksum=False,
         wait=True,
+        **fields,
     )
-    return cloud.image.get_image(made.id), True

@@ -14,7 +14,9 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from sfcperf import retry
 from sfcperf.errors import EnvironmentLacks
+from sfcperf.playbooks.openstack.command import tail
 from sfcperf.playbooks.openstack.layout import SOURCES, Layout
 
 STARTS_WITHIN_S = 20.0
@@ -73,9 +75,8 @@ def start(layout: Layout, services: Path) -> int:
         time.sleep(0.05)
     launcher.kill()
     launcher.wait()
-    said = "\n".join(log.read_text(errors="replace").splitlines()[-8:])
     raise EnvironmentLacks(
-        f"the namespaces of the cloud could not be made:\n{said}",
+        f"the namespaces of the cloud could not be made:\n{tail(log)}",
         hint="it needs root, and a kernel with network, mount and process namespaces",
     )
 
@@ -86,15 +87,12 @@ def stop(layout: Layout) -> bool:
     if pid is not None:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-        deadline = time.monotonic() + ENDS_WITHIN_S
         # The kernel lets the first process of a namespace go when all others are gone.
-        while started_at(pid) is not None:
-            if time.monotonic() > deadline:
-                raise EnvironmentLacks(
-                    f"process {pid}, which holds the cloud's namespaces, does not end",
-                    hint="a process in it may hang in the kernel: ps -eo pid,stat,wchan,args",
-                )
-            time.sleep(0.05)
+        if not retry.until(lambda: started_at(pid) is None, timeout_s=ENDS_WITHIN_S, period_s=0.05):
+            raise EnvironmentLacks(
+                f"process {pid}, which holds the cloud's namespaces, does not end",
+                hint="a process in it may hang in the kernel: ps -eo pid,stat,wchan,args",
+            )
     layout.keeper.unlink(missing_ok=True)
     return pid is not None
 

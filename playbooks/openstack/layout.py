@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 SOURCES = Path(__file__).resolve().parent
@@ -27,48 +26,24 @@ EXTERNAL_SUBNET = "172.31.251.0/24"
 EXTERNAL_GATEWAY = "172.31.251.1"
 
 
-@dataclass(frozen=True)
 class Layout:
-    """The folders of one cloud below `root` (`build/openstack` of the tree)."""
+    """The folders and files of one cloud below `root` (`build/openstack` of the tree)."""
 
-    root: Path
-
-    @property
-    def etc(self) -> Path:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.etc = root / "etc"
         """Configuration, written anew at each start."""
-        return self.root / "etc"
-
-    @property
-    def state(self) -> Path:
+        self.state = root / "state"
         """Databases, images, disks of guests: of this start alone."""
-        return self.root / "state"
-
-    @property
-    def log(self) -> Path:
+        self.log = root / "log"
         """One file per service, of this start alone."""
-        return self.root / "log"
-
-    @property
-    def pristine(self) -> Path:
+        self.pristine = root / "pristine"
         """What a cloud that was just made looks like: later starts begin with it."""
-        return self.root / "pristine"
-
-    @property
-    def images(self) -> Path:
+        self.images = root / "images"
         """Guest images as files."""
-        return self.root / "images"
-
-    @property
-    def tacker(self) -> Path:
+        self.tacker = root / "tacker"
         """Tacker's virtual environment, over the distribution's libraries."""
-        return self.root / "tacker"
-
-    @property
-    def clouds(self) -> Path:
+        self.clouds = root / "clouds.yaml"
         """The clients' `clouds.yaml`."""
-        return self.root / "clouds.yaml"
-
-    @property
-    def keeper(self) -> Path:
+        self.keeper = root / "keeper"
         """Names the process that holds the namespaces: its id and its start time."""
-        return self.root / "keeper"

@@ -46,7 +46,7 @@ def up(layout: Layout) -> int:
     with _alone(layout):
         pid = keeper.running(layout)
         if pid is not None and not (layout.state / "complete").exists():
-            say("a start that was not finished is put away")
+            say("removing a start that did not finish")
             keeper.stop(layout)
             pid = None
         _ingredients(layout, say)
@@ -62,7 +62,7 @@ def up(layout: Layout) -> int:
             check=False,
         )
     if done.returncode == 0:
-        say("is up; a shell in it: make openstack-enter; a command: playbooks/openstack/enter ...")
+        say("is up; to work in it: make openstack-enter, or playbooks/openstack/enter COMMAND")
     return done.returncode
 
 
@@ -106,13 +106,13 @@ def _ingredients(layout: Layout, say: Words) -> None:
     """What is made once: Tacker's environment and the guest images."""
     pip = TREE / ".venv" / "bin" / "pip"
     if not (layout.tacker / ".complete").exists():
-        say("Tacker's virtual environment")
+        say("making Tacker's virtual environment")
     _make([SOURCES / "tacker.sh", layout.tacker, pip])
     kernels = TREE / "build" / "kernels"
     _make(["sh", TREE / "playbooks" / "oldest-kernel.sh", kernels, KERNEL])
     kernel = sorted(kernels.glob(f"linux-{KERNEL}.*"))[-1]
     if not layout.images.exists():
-        say("guest images")
+        say("making guest images")
     _make([SOURCES / "image.sh", layout.images, kernel])
 
 
@@ -136,6 +136,6 @@ def _is_supported() -> None:
     facts = dict(line.partition("=")[::2] for line in told.splitlines())
     if (facts.get("ID"), facts.get("VERSION_ID", "").strip('"')) != ("debian", "12"):
         raise EnvironmentLacks(
-            f"the cloud is made of Debian 12's packages; this is {facts.get('PRETTY_NAME')}",
-            hint="a virtual machine or a privileged container with Debian 12 will do",
+            f"the cloud is made of Debian 12's packages, but this is {facts.get('PRETTY_NAME')}",
+            hint="use a virtual machine or a privileged container with Debian 12",
         )

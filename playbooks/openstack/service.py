@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
+from sfcperf import retry
 from sfcperf.errors import EnvironmentLacks, ExitCode, InputError
-from sfcperf.playbooks.openstack.ready import speaks_http
-from sfcperf.playbooks.openstack.services import HTTP_PORTS
+from sfcperf.playbooks.openstack.services import HTTP_PORTS, speaks_http
 from sfcperf.playbooks.openstack.supervisor import Supervisor
 
 ANSWERS_WITHIN_S = 120.0
@@ -20,7 +18,7 @@ def act(what: str, name: str | None) -> int:
     except OSError as error:
         raise EnvironmentLacks(
             f"the supervisor of the services does not answer: {error}",
-            hint="make openstack-up; it is only seen inside: playbooks/openstack/service",
+            hint="run make openstack-up, and this command inside: playbooks/openstack/service",
         ) from error
     if name is not None and name not in states:
         raise InputError(f"there is no service {name}", allowed=", ".join(states))
@@ -30,21 +28,16 @@ def act(what: str, name: str | None) -> int:
                 print(f"{state.name:20} {state.word:9} {state.said}")
         return ExitCode.OK
     if name is None:
-        raise InputError(f"{what}: which service?", allowed=", ".join(states))
+        raise InputError(f"name the service to {what}", allowed=", ".join(states))
     if what == "kill":
         supervisor.kill(name)
     if what in ("stop", "restart"):
         supervisor.stop(name)
     if what in ("start", "restart"):
         supervisor.start(name)
-        _wait_until_it_answers(name)
-    return ExitCode.OK
-
-
-def _wait_until_it_answers(name: str) -> None:
-    """Services without a port do not say when they are ready."""
-    deadline = time.monotonic() + ANSWERS_WITHIN_S
-    while name in HTTP_PORTS and not speaks_http(HTTP_PORTS[name]):
-        if time.monotonic() > deadline:
+        # Services without a port do not say when they are ready.
+        if (port := HTTP_PORTS.get(name)) is not None and not retry.until(
+            lambda: speaks_http(port), timeout_s=ANSWERS_WITHIN_S, period_s=0.1
+        ):
             raise EnvironmentLacks(f"{name} does not answer after {ANSWERS_WITHIN_S:g} s")
-        time.sleep(0.1)
+    return ExitCode.OK

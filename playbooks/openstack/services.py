@@ -1,7 +1,9 @@
-"""The services of the cloud: the command of each, and the address at which it answers."""
+"""The services of the cloud: the command of each, and whether it answers."""
 
 from __future__ import annotations
 
+import http.client
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -41,12 +43,7 @@ class Service:
 
 def services(layout: Layout) -> tuple[Service, ...]:
     """All of them, in the order in which they are started."""
-    return (
-        *_foundations(layout),
-        *_interfaces(layout),
-        *_openstack(layout),
-        *_tacker(layout),
-    )
+    return (*_foundations(layout), *_openstack(layout), *_tacker(layout))
 
 
 def _foundations(layout: Layout) -> tuple[Service, ...]:
@@ -103,26 +100,15 @@ def _foundations(layout: Layout) -> tuple[Service, ...]:
     )
 
 
-def _interfaces(layout: Layout) -> tuple[Service, ...]:
-    return (
-        _wsgi(
-            "keystone",
-            "/usr/bin/keystone-wsgi-public",
-            {"OS_KEYSTONE_CONFIG_FILES": f"{layout.etc}/keystone.conf"},
-        ),
-        _wsgi(
-            "placement",
-            "/usr/bin/placement-api",
-            {"OS_PLACEMENT_CONFIG_DIR": f"{layout.etc}/placement"},
-        ),
-    )
-
-
 def _openstack(layout: Layout) -> tuple[Service, ...]:
     nova, glance, heat = (layout.etc / f"{name}.conf" for name in ("nova", "glance", "heat"))
     neutron = (layout.etc / "neutron.conf", layout.etc / "ml2.ini")
-    neutron_agents = "neutron.cmd.eventlet.agents"
+    agents = "neutron.cmd.eventlet.agents"
+    keystone = {"OS_KEYSTONE_CONFIG_FILES": f"{layout.etc}/keystone.conf"}
+    placement = {"OS_PLACEMENT_CONFIG_DIR": f"{layout.etc}/placement"}
     return (
+        _wsgi("keystone", "/usr/bin/keystone-wsgi-public", keystone),
+        _wsgi("placement", "/usr/bin/placement-api", placement),
         _python("neutron-server", "neutron.cmd.eventlet.server", *neutron),
         _python("nova-conductor", "nova.cmd.conductor", nova),
         _python("nova-api", "nova.cmd.api", nova),
@@ -130,16 +116,8 @@ def _openstack(layout: Layout) -> tuple[Service, ...]:
         _python("nova-scheduler", "nova.cmd.scheduler", nova),
         _python("nova-compute", "nova.cmd.compute", layout.etc / "nova-compute.conf"),
         _python("neutron-ovs-agent", "neutron.cmd.eventlet.plugins.ovs_neutron_agent", *neutron),
-        _python(
-            "neutron-dhcp-agent",
-            f"{neutron_agents}.dhcp",
-            *(*neutron, layout.etc / "dhcp_agent.ini"),
-        ),
-        _python(
-            "neutron-l3-agent",
-            f"{neutron_agents}.l3",
-            *(*neutron, layout.etc / "l3_agent.ini"),
-        ),
+        _python("neutron-dhcp-agent", f"{agents}.dhcp", *neutron, layout.etc / "dhcp_agent.ini"),
+        _python("neutron-l3-agent", f"{agents}.l3", *neutron, layout.etc / "l3_agent.ini"),
         _python("heat-engine", "heat.cmd.engine", heat),
         _python("heat-api", "heat.cmd.api", heat),
     )
@@ -172,3 +150,24 @@ def _wsgi(name: str, program: str, environment: Mapping[str, str]) -> Service:
         ),
         environment,
     )
+
+
+def listens(port: int) -> bool:
+    """Whether the port takes connections."""
+    try:
+        socket.create_connection(("127.0.0.1", port), 2.0).close()
+    except OSError:
+        return False
+    return True
+
+
+def speaks_http(port: int) -> bool:
+    """Whether a request is answered, by whatever but an error of the server's own."""
+    asked = http.client.HTTPConnection("127.0.0.1", port, timeout=10.0)
+    try:
+        asked.request("GET", "/")
+        return asked.getresponse().status < 500
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        asked.close()

@@ -10,14 +10,9 @@ from typing import TYPE_CHECKING
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.playbooks.openstack import databases, furniture, identity
 from sfcperf.playbooks.openstack.command import run, tail
-from sfcperf.playbooks.openstack.layout import (
-    EXTERNAL_GATEWAY,
-    MANAGEMENT_GATEWAY,
-    Layout,
-)
+from sfcperf.playbooks.openstack.layout import EXTERNAL_GATEWAY, MANAGEMENT_GATEWAY, Layout
 from sfcperf.playbooks.openstack.pristine import Pristine
-from sfcperf.playbooks.openstack.ready import listens, speaks_http
-from sfcperf.playbooks.openstack.services import HTTP_PORTS, RABBITMQ_PORT
+from sfcperf.playbooks.openstack.services import HTTP_PORTS, RABBITMQ_PORT, listens, speaks_http
 from sfcperf.playbooks.openstack.supervisor import Supervisor
 
 if TYPE_CHECKING:
@@ -52,13 +47,11 @@ class Start:
         self._foundations()
         self._databases()
         self._identity()
-        for name in AFTER_IDENTITY:
-            self._supervisor.start(name)
+        self._supervisor.start(*AFTER_IDENTITY)
         self._answers("neutron-server")
         # nova-compute ends at once without it, and says less about why.
         self._wait("libvirtd", _ok("virsh", "--connect", "qemu:///system", "list"))
-        for name in AFTER_NEUTRON:
-            self._supervisor.start(name)
+        self._supervisor.start(*AFTER_NEUTRON)
         for name in APIS:
             self._answers(name)
         self._say("the APIs answer")
@@ -70,12 +63,9 @@ class Start:
         log = layout.log / "openvswitch.log"
         run(["sh", "-c", f"test -e {database} || ovsdb-tool create {database}"], log)
         databases.create_server(layout)
-        for name in ("mariadb", "rabbitmq", "ovsdb-server"):
-            self._supervisor.start(name)
+        self._supervisor.start("mariadb", "rabbitmq", "ovsdb-server")
         self._wait("ovsdb-server", _ok("ovs-vsctl", "--timeout=2", "--no-wait", "init"))
-        self._supervisor.start("ovs-vswitchd")
-        for name in ("taps", "libvirtd"):
-            self._supervisor.start(name)
+        self._supervisor.start("ovs-vswitchd", "taps", "libvirtd")
         self._wait("ovs-vswitchd", _ok("ovs-appctl", "-t", "ovs-vswitchd", "version"))
         for bridge, address in (("br-mgmt", MANAGEMENT_GATEWAY), ("br-ext", EXTERNAL_GATEWAY)):
             netdev = ("--", "set", "bridge", bridge, "datapath_type=netdev")
@@ -90,16 +80,15 @@ class Start:
             return
         if self._pristine.is_there:
             self._pristine.load()
-            self._say("databases as they were when the cloud was made")
+            self._say("restored the databases of a new cloud")
             return
         databases.migrate(self._layout)
-        self._say("databases made by the services' migrations")
+        self._say("made the databases by the services' migrations")
 
     def _identity(self) -> None:
         if not self._pristine.is_loaded:
             identity.keys(self._layout)
-        for name in ("keystone", "placement"):
-            self._supervisor.start(name)
+        self._supervisor.start("keystone", "placement")
         self._wait("rabbitmq", lambda: listens(RABBITMQ_PORT))
         self._answers("keystone")
         self._say("Keystone answers")

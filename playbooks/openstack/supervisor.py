@@ -7,7 +7,8 @@ import os
 import signal
 import socket
 import xmlrpc.client
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -35,11 +36,12 @@ class Supervisor:
 
     def __init__(self) -> None:
         # The address is of no use: the transport goes to the socket.
-        self._rpc = xmlrpc.client.ServerProxy("http://localhost", transport=_Transport()).supervisor
+        proxy = xmlrpc.client.ServerProxy("http://localhost", transport=_Transport())
+        self._rpc: Any = proxy.supervisor
 
     def states(self) -> dict[str, State]:
         """All services."""
-        return {each["name"]: _state(each) for each in self._call("getAllProcessInfo")}
+        return {each["name"]: _state(each) for each in self._rpc.getAllProcessInfo()}
 
     def state(self, name: str) -> State:
         """One service; raises `EnvironmentLacks` for one that this cloud was started without."""
@@ -51,16 +53,17 @@ class Supervisor:
             )
         return states[name]
 
-    def start(self, name: str) -> None:
-        """Start a service that does not run; returns at once."""
-        if self.state(name).word not in ("RUNNING", "STARTING"):
-            with _unless("ALREADY_STARTED"):
-                self._call("startProcess", name, False)
+    def start(self, *names: str) -> None:
+        """Start those services that do not run, in this order; returns at once."""
+        for name in names:
+            if self.state(name).word not in ("RUNNING", "STARTING"):
+                with _unless("ALREADY_STARTED"):
+                    self._rpc.startProcess(name, False)
 
     def stop(self, name: str) -> None:
         """Stop a service, and wait until it is gone."""
         with _unless("NOT_RUNNING"):
-            self._call("stopProcess", name, True)
+            self._rpc.stopProcess(name, True)
 
     def kill(self, name: str) -> None:
         """SIGKILL for the service and its workers, which are of one process group."""
@@ -69,20 +72,15 @@ class Supervisor:
             with suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
 
-    def _call(self, method: str, *arguments: Any) -> Any:
-        return getattr(self._rpc, method)(*arguments)
 
-
-class _unless(suppress):  # noqa: N801 - reads as a sentence where it is used
+@contextmanager
+def _unless(fault: str) -> Iterator[None]:
     """Suppresses the supervisor's fault of that name."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(xmlrpc.client.Fault)
-        self._name = name
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
-        fault = isinstance(error, xmlrpc.client.Fault)
-        return fault and self._name in str(error.faultString)
+    try:
+        yield
+    except xmlrpc.client.Fault as error:
+        if fault not in str(error.faultString):
+            raise
 
 
 class _Connection(http.client.HTTPConnection):

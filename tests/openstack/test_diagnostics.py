@@ -18,11 +18,11 @@ from support.openstack_project import inventory, settled
 from support.scenarios import scenario
 
 from sfcperf.drivers.base import DriverContext
-from sfcperf.drivers.openstack.api import Cloud
+from sfcperf.drivers.openstack.api.cloud import Cloud
 from sfcperf.drivers.openstack.compute import diagnostics
 from sfcperf.drivers.openstack.driver import OpenStackDriver
-from sfcperf.drivers.openstack.model import DATA
-from sfcperf.drivers.openstack.traversal import prove
+from sfcperf.drivers.openstack.model.specs import DATA
+from sfcperf.drivers.openstack.traversal.proof import prove
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.procfs import interface_counters
 from sfcperf.management.deployment import Deployment, TraversalProof
@@ -145,7 +145,7 @@ def test_a_chain_of_none_would_be_another_one(
     driver: OpenStackDriver, deployment: Deployment, tmp_path: Path
 ) -> None:
     proof = proven_at_once(driver, deployment, tmp_path, length=0)
-    assert "the server got it with TTL 63, not 64" in " ".join(proof.problems)
+    assert "the server received it with TTL 63, not 64" in " ".join(proof.problems)
 
 
 def test_without_its_chain_the_function_is_passed_by(
@@ -159,7 +159,7 @@ def test_without_its_chain_the_function_is_passed_by(
         if not proof.proven:
             break
     assert {problem.partition(" (")[0] for problem in proof.problems} == {
-        f"{deployment.functions[0].name} was entered not at all"
+        f"the packet entered {deployment.functions[0].name} 0 times instead of once"
     }
 
 
@@ -168,8 +168,8 @@ def proven_at_once(
 ) -> TraversalProof:
     deployed = driver._deployments[deployment.id]
     macs = {
-        "client": (deployed.client.port(DATA).mac,),
-        "server": (deployed.server.port(DATA).mac,),
+        "client": deployed.client.port(DATA).mac,
+        "server": deployed.server.port(DATA).mac,
     }
     ends = (deployment.client, deployment.server)
     functions = deployment.functions[:length]

@@ -22,11 +22,12 @@ from support.faulty_cloud.rules import Rule
 from support.faulty_cloud.troubles import MAKING, OF_LIFECYCLE, READING, REMOVING
 from support.local import ListJournal
 
-from sfcperf.drivers.openstack.api import Cloud
-from sfcperf.drivers.openstack.cleanup import clean_up
-from sfcperf.drivers.openstack.model import Config, Names
-from sfcperf.drivers.openstack.network import prepare_networks
-from sfcperf.drivers.openstack.resources import LifecycleContext
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.cleanup.journal_cleanup import clean_up
+from sfcperf.drivers.openstack.model.config import Config
+from sfcperf.drivers.openstack.model.specs import Names
+from sfcperf.drivers.openstack.network.networks import prepare_networks
+from sfcperf.drivers.openstack.resources.context import LifecycleContext
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.ssh_keys import make_key
 from sfcperf.plugins import load
@@ -132,7 +133,7 @@ def context() -> LifecycleContext:
         for name, schema in load("driver", "openstack").parameters["properties"].items()
         if "default" in schema
     }
-    config = Config.of({**defaults, **given})
+    config = Config(**{**defaults, **given})
     names = Names(f"f{os.getpid():05d}"[-6:])
     return LifecycleContext(Cloud(NAME, print), config, names, ListJournal())
 

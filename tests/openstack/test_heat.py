@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from support.openstack_context import USER_DATA, endpoint, function, lifecycle_context, public_key
 
-from sfcperf.drivers.openstack.cleanup import clean_up
-from sfcperf.drivers.openstack.lifecycle import HeatLifecycle
-from sfcperf.drivers.openstack.model import ChainPlan
-from sfcperf.drivers.openstack.network import prepare_networks
-from sfcperf.drivers.openstack.resources import LifecycleContext
+from sfcperf.drivers.openstack.cleanup.journal_cleanup import clean_up
+from sfcperf.drivers.openstack.lifecycle.heat import HeatLifecycle
+from sfcperf.drivers.openstack.model.specs import ChainPlan
+from sfcperf.drivers.openstack.network.networks import prepare_networks
+from sfcperf.drivers.openstack.resources.context import LifecycleContext
 from sfcperf.workflow.model import Match
 
 pytestmark = pytest.mark.exhaustive

@@ -10,10 +10,11 @@ import pytest
 from support.cloud_runs import PLANNED, CloudLab, workflow
 from support.openstack_context import USER_DATA, endpoint, lifecycle_context, public_key
 
-from sfcperf.drivers.openstack.cleanup import clean_up
-from sfcperf.drivers.openstack.compute import Machine
+from sfcperf.drivers.openstack.cleanup.journal_cleanup import clean_up
+from sfcperf.drivers.openstack.compute.servers import Machine
 from sfcperf.drivers.openstack.lifecycle.base import machine_resources
-from sfcperf.drivers.openstack.network import ensure_floating_ip, ensure_ports, prepare_networks
+from sfcperf.drivers.openstack.network.networks import prepare_networks
+from sfcperf.drivers.openstack.network.ports import ensure_floating_ip, ensure_ports
 
 EXTERNAL_NETWORK = "external"
 

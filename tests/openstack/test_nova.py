@@ -11,15 +11,18 @@ from typing import Any
 import pytest
 from support.openstack_context import USER_DATA, endpoint, function, lifecycle_context, public_key
 
-from sfcperf.drivers.openstack.api import CloudError
-from sfcperf.drivers.openstack.cleanup import clean_up
-from sfcperf.drivers.openstack.compute import Flavors, console, placement
-from sfcperf.drivers.openstack.lifecycle import NovaLifecycle
+from sfcperf.drivers.openstack.api.errors import CloudError
+from sfcperf.drivers.openstack.cleanup.journal_cleanup import clean_up
+from sfcperf.drivers.openstack.compute.flavors import Flavors, placement
+from sfcperf.drivers.openstack.compute.servers import console
 from sfcperf.drivers.openstack.lifecycle.base import machine_resources
-from sfcperf.drivers.openstack.model import ChainPlan
-from sfcperf.drivers.openstack.network import RunNetworks, ensure_ports, prepare_networks
-from sfcperf.drivers.openstack.planning import check_quota, requirements
-from sfcperf.drivers.openstack.resources import LifecycleContext
+from sfcperf.drivers.openstack.lifecycle.nova import NovaLifecycle
+from sfcperf.drivers.openstack.model.specs import ChainPlan
+from sfcperf.drivers.openstack.network.networks import RunNetworks, prepare_networks
+from sfcperf.drivers.openstack.network.ports import ensure_ports
+from sfcperf.drivers.openstack.planning.quota import check_quota
+from sfcperf.drivers.openstack.planning.requirements import requirements
+from sfcperf.drivers.openstack.resources.context import LifecycleContext
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.workflow.model import Match
 

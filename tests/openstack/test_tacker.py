@@ -15,12 +15,12 @@ from support.openstack_context import endpoint, function, lifecycle_context, pub
 
 from sfcperf import plugins
 from sfcperf.drivers.openstack.api.tacker_server import TackerApi
-from sfcperf.drivers.openstack.cleanup import clean_up
-from sfcperf.drivers.openstack.compute import Machine, console
-from sfcperf.drivers.openstack.lifecycle import TackerLifecycle
-from sfcperf.drivers.openstack.model import ChainPlan, MachinePlan
-from sfcperf.drivers.openstack.network import prepare_networks
-from sfcperf.drivers.openstack.resources import LifecycleContext
+from sfcperf.drivers.openstack.cleanup.journal_cleanup import clean_up
+from sfcperf.drivers.openstack.compute.servers import Machine, console
+from sfcperf.drivers.openstack.lifecycle.tacker import TackerLifecycle
+from sfcperf.drivers.openstack.model.specs import ChainPlan, MachinePlan
+from sfcperf.drivers.openstack.network.networks import prepare_networks
+from sfcperf.drivers.openstack.resources.context import LifecycleContext
 from sfcperf.workflow.model import Match
 
 pytestmark = pytest.mark.exhaustive

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.drivers.journal import FileJournal
-from sfcperf.drivers.openstack.api import Cloud
-from sfcperf.drivers.openstack.model import PARAMETERS, Config, MachinePlan, MachineSpec, Names
-from sfcperf.drivers.openstack.resources import LifecycleContext
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.model.config import PARAMETERS, Config
+from sfcperf.drivers.openstack.model.specs import MachinePlan, MachineSpec, Names
+from sfcperf.drivers.openstack.resources.context import LifecycleContext
 from sfcperf.workflow.defaults import with_defaults
 
 MANAGEMENT_NETWORK = "management"
@@ -22,7 +23,7 @@ def lifecycle_context(folder: Path, settings: Mapping[str, Any] | None = None) -
     """With a tag of its own; the journal is in `folder`. What is said is printed."""
     given = {"image": IMAGE, "management_network": MANAGEMENT_NETWORK, **(settings or {})}
     wanted = {key: value for key, value in given.items() if value is not None}
-    config = Config.of(with_defaults(PARAMETERS, wanted))
+    config = Config(**with_defaults(PARAMETERS, wanted))
     names = Names(secrets.token_hex(3))
     cloud = Cloud(config.cloud, print)
     journal = FileJournal(folder / f"journal-{names.tag}.jsonl").of(0)

@@ -63,9 +63,9 @@ class Steered:
         return client, server
 
     @property
-    def macs(self) -> Mapping[str, tuple[str, ...]]:
+    def macs(self) -> Mapping[str, str]:
         """Of the endpoints' interfaces."""
-        return {end: (self._ports[end].mac,) for end in ADDRESSES}
+        return {end: self._ports[end].mac for end in ADDRESSES}
 
     def steer(self, forward: Sequence[str], reverse: Sequence[str]) -> None:
         """Through functions in this order, each in by its `in` and out by its `out`; the reverse

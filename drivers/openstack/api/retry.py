@@ -56,7 +56,7 @@ class RetryPolicy:
         """Calls its argument until it gives something; raises DeploymentError at the timeout."""
 
         def give_up(_: RetryCallState) -> Any:
-            raise DeploymentError(f"{what}: not within {timeout_s:g} s")
+            raise DeploymentError(f"{what}: not done within {timeout_s:g} s")
 
         return Retrying(
             retry=retry_if_result(lambda found: found is None),
@@ -74,7 +74,7 @@ class RetryPolicy:
 
         def before_sleep(state: RetryCallState) -> None:
             why, pause_s = budget.failure.message, state.upcoming_sleep
-            log(f"openstack: {what}: {why}; again in {pause_s:.1f} s")
+            log(f"openstack: {what}: {why}; retrying in {pause_s:.1f} s")
 
         def give_up(state: RetryCallState) -> Any:
             raise CloudError(what, budget.failure) from _error_of(state)

@@ -69,13 +69,14 @@ class TackerServer:
                 f"the cloud has no Tacker: no endpoint of type {SERVICE} in its catalogue",
                 hint="use the life cycle nova or heat, or another cloud",
             )
-        return self.cloud.call("asking Tacker for its versions", self._versions)
 
-    def _versions(self) -> TackerVersions:
-        vnffg = self._or_absent(lambda client: client.list_vnffgs(fields="id")) is not None
-        vnflcm = self._or_absent(lambda client: client.show_vnf_lcm_versions(None)) or {}
-        versions = {each["version"] for each in vnflcm.get("apiVersions", [])}
-        return TackerVersions(vnffg, tuple(sorted(versions)))
+        def ask() -> TackerVersions:
+            vnffg = self._or_absent(lambda client: client.list_vnffgs(fields="id")) is not None
+            vnflcm = self._or_absent(lambda client: client.show_vnf_lcm_versions(None)) or {}
+            versions = {each["version"] for each in vnflcm.get("apiVersions", [])}
+            return TackerVersions(vnffg, tuple(sorted(versions)))
+
+        return self.cloud.call("asking Tacker for its versions", ask)
 
     def _or_absent(self, action: Callable[[Any], T]) -> T | None:
         """None if the server does not know the path."""

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from sfcperf.drivers.openstack.api import Cloud, CloudError
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.errors import CloudError
 from sfcperf.drivers.openstack.cleanup.removal import FoundResource
-from sfcperf.drivers.openstack.resources import Kind, find_named, id_of
+from sfcperf.drivers.openstack.resources.context import Kind
+from sfcperf.drivers.openstack.resources.operations import find_named
+from sfcperf.drivers.openstack.resources.resource_types import id_of
 
 
 def chain_parts(cloud: Cloud, names: Mapping[Kind, Collection[str]]) -> list[FoundResource]:

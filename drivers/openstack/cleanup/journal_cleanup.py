@@ -12,11 +12,15 @@ from itertools import groupby
 
 from sfcperf import waiting
 from sfcperf.drivers.base import Resource
-from sfcperf.drivers.openstack.api import DEFAULT, Cloud, CloudError, RetryPolicy, each
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.errors import CloudError
+from sfcperf.drivers.openstack.api.retry import DEFAULT, RetryPolicy
 from sfcperf.drivers.openstack.cleanup import workdirs
 from sfcperf.drivers.openstack.cleanup.chain_parts import chain_parts
 from sfcperf.drivers.openstack.cleanup.removal import FoundResource, RemovalFailure, clear, present
-from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, delete
+from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext
+from sfcperf.drivers.openstack.resources.operations import delete
+from sfcperf.drivers.parallel import each
 from sfcperf.errors import DeploymentError, SfcperfError
 
 LATE_LOOKS = 3

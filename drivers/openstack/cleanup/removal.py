@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from sfcperf import waiting
-from sfcperf.drivers.openstack.api import Cloud, CloudError, each
-from sfcperf.drivers.openstack.resources import Kind, delete, find_named, id_of
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.errors import CloudError
+from sfcperf.drivers.openstack.resources.context import Kind
+from sfcperf.drivers.openstack.resources.operations import delete, find_named
+from sfcperf.drivers.openstack.resources.resource_types import id_of
+from sfcperf.drivers.parallel import each
 from sfcperf.errors import SfcperfError
 
 
@@ -103,7 +107,7 @@ class _Removal:
         if error is None:
             timeout_s = self.cloud.retry.removal_timeout_s
             return RemovalFailure(
-                found.line, f"it is still there {timeout_s:g} s after it was deleted"
+                found.line, f"it still exists {timeout_s:g} s after its deletion was requested"
             )
         return RemovalFailure.of(found.line, error)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from sfcperf.drivers.base import Resource
 from sfcperf.drivers.openstack.cleanup.removal import RemovalFailure
-from sfcperf.drivers.openstack.compute import CONNECT_TIMEOUT_S, existing_host
-from sfcperf.drivers.openstack.model import ExistingMachine
-from sfcperf.drivers.openstack.resources import Kind
+from sfcperf.drivers.openstack.compute.guest import CONNECT_TIMEOUT_S, existing_host
+from sfcperf.drivers.openstack.model.specs import ExistingMachine
+from sfcperf.drivers.openstack.resources.context import Kind
 from sfcperf.errors import DeploymentError, EnvironmentLacks, SfcperfError
 
 _TIMEOUT_S = 30.0
@@ -38,14 +39,8 @@ def folder(name: str) -> Path:
 
 def resource(machine: ExistingMachine, workdir: Path) -> Resource:
     """For the journal, before the machine is used."""
-    detail = {
-        "name": machine.name,
-        "address": machine.address,
-        "ssh_port": machine.ssh_port,
-        "ssh_user": machine.ssh_user,
-        "host_key": machine.host_key,
-        "key_file": str(machine.key_file.absolute()),
-    }
+    detail = {**asdict(machine), "key_file": str(machine.key_file.absolute())}
+    del detail["interface"], detail["port"]
     return Resource(Kind.WORKDIR, str(workdir), detail)
 
 
@@ -62,7 +57,7 @@ def clear(
         )
         what = f"folder {each.name} of {machine.address}"
         if dry_run:
-            lines.append(f"{what}, if it is there")
+            lines.append(f"{what}, if it exists")
             continue
         # A connection keeps files in its workdir: this one works in the parent folder.
         host = existing_host(machine, Path(each.name).parent)
@@ -71,7 +66,7 @@ def clear(
             lines.append(what)
         except SfcperfError as error:
             hint = "remove it by hand, or try again when the machine can be reached"
-            failures.append(RemovalFailure(f"{what}, if it is there", error.message, hint))
+            failures.append(RemovalFailure(f"{what}, if it exists", error.message, hint))
         finally:
             host.close()
     return lines

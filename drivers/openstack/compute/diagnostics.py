@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
-from sfcperf.drivers.openstack.api import INTERACTIVE, Cloud, CloudError, cloud_errors, json_of
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.errors import CloudError, cloud_errors, json_of
+from sfcperf.drivers.openstack.api.retry import INTERACTIVE
 from sfcperf.drivers.openstack.compute import gnocchi
 from sfcperf.drivers.openstack.compute.servers import Machine
-from sfcperf.drivers.openstack.model import Config
+from sfcperf.drivers.openstack.model.config import Config
 from sfcperf.errors import EnvironmentLacks, MeasurementError
 from sfcperf.plugins import Requirement
 from sfcperf.workflow.model import Scenario
@@ -76,23 +78,24 @@ def check(cloud: Cloud, config: Config, scenarios: Sequence[Scenario]) -> None:
 def requirement(cloud: Cloud) -> Requirement:
     """Whether the user may read nova's diagnostics, or there is a Gnocchi. If nova looks for the
     server before it checks rights, only the user's roles are known."""
-    name = f"server diagnostics (monitor `{MONITOR}`)"
-    try:
+
+    def look() -> str:
         if cloud.offers(gnocchi.SERVICE):
-            return Requirement(name, True, "measures of Gnocchi")
-    except EnvironmentLacks as error:
-        return Requirement(name, False, error.message, error.hint or "")
-    try:
-        with cloud_errors("asking for diagnostics of no server"):
-            _nova(cloud, _NOBODY)
-    except CloudError as error:
-        if error.status == _FORBIDDEN:
-            return Requirement(name, False, f"not allowed: {error.failure.message}", REMEDY)
-        if error.status != _NOT_FOUND:
-            return Requirement(name, False, error.message, error.hint or "")
-    session: Any = cloud.connection.session
-    roles = ", ".join(sorted(session.auth.get_access(session).role_names))
-    return Requirement(name, True, f"nova, for administrators unless opened; your roles: {roles}")
+            return "measures of Gnocchi"
+        try:
+            with cloud_errors("asking for diagnostics of no server"):
+                _nova(cloud, _NOBODY)
+        except CloudError as error:
+            if error.status == _FORBIDDEN:
+                message = f"not allowed: {error.failure.message}"
+                raise EnvironmentLacks(message, hint=REMEDY) from error
+            if error.status != _NOT_FOUND:
+                raise
+        session: Any = cloud.connection.session
+        roles = ", ".join(sorted(session.auth.get_access(session).role_names))
+        return f"nova, for administrators unless opened; your roles: {roles}"
+
+    return Requirement.found(f"server diagnostics (monitor `{MONITOR}`)", look)
 
 
 class _Source:

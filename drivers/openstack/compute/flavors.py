@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from sfcperf.drivers.openstack.api import Cloud, CloudError
-from sfcperf.drivers.openstack.model import MachineSpec
-from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, create, id_of
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.errors import CloudError
+from sfcperf.drivers.openstack.model.specs import MachineSpec
+from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext
+from sfcperf.drivers.openstack.resources.operations import create, existing
+from sfcperf.drivers.openstack.resources.resource_types import id_of
 from sfcperf.errors import EnvironmentLacks
 
 _GIB = 1 << 30
@@ -57,20 +60,12 @@ class Flavors:
     def image(self, name: str) -> Any:
         """An image by name or id. Raises EnvironmentLacks if there is none."""
         if name not in self._images:
-            image = self.cloud.connection.image
-            found = self.cloud.call(
-                f"looking for image {name}", lambda: image.find_image(name, ignore_missing=True)
-            )
-            if found is None:
-                raise EnvironmentLacks(
-                    f"the cloud has no image {name}, or does not show it to this project",
-                    where="/infrastructure/config/image",
-                    hint="`openstack image list` shows the images",
-                )
+            find, where = self.cloud.connection.image.find_image, "/infrastructure/config/image"
+            found: Any = existing(self.cloud, "image", name, find, where=where)
             if found.status != "active":
                 raise EnvironmentLacks(
                     f"the image {name} cannot be booted: its status is {found.status}",
-                    where="/infrastructure/config/image",
+                    where=where,
                     hint="finish its upload, or activate it",
                 )
             self._images[name] = found

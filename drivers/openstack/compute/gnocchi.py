@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sfcperf.drivers.openstack.api import Cloud, CloudError, cloud_errors, json_of
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.errors import CloudError, cloud_errors, json_of
 
 SERVICE = "metric"
 """Type in the catalogue."""
@@ -43,6 +44,8 @@ _NIC = {
     "network.outgoing.packets.drop": ("tx_drops", 1.0),
     "network.outgoing.packets.error": ("tx_errors", 1.0),
 }
+_BY_TYPE = {"instance_disk": _DISK, "instance_network_interface": _NIC}
+"""Type of a resource that belongs to an instance -> its metrics."""
 
 
 def tap(port_id: str) -> str:
@@ -78,15 +81,9 @@ class Measures:
         """Id of a metric -> what it is. Read each time: disks and interfaces appear one by one."""
         found: dict[str, _Known] = {}
         for resource in self._resources():
-            kind = resource.get("type")
-            part = ""
-            names: Mapping[str, tuple[str, float]] = _INSTANCE
-            if kind == "instance_disk":
-                names = _DISK
-            elif kind == "instance_network_interface":
-                names = _NIC
-                device = str(resource.get("name"))
-                part = f"{self._taps.get(device, device)}/"
+            names = _BY_TYPE.get(resource.get("type", ""), _INSTANCE)
+            device = str(resource.get("name"))
+            part = f"{self._taps.get(device, device)}/" if names is _NIC else ""
             for metric, identity in (resource.get("metrics") or {}).items():
                 if metric in names:
                     found[identity] = (part, *names[metric])
@@ -96,9 +93,10 @@ class Measures:
         instance = self._get(f"/v1/resource/instance/{self._server}")
         if instance is None:
             return []
-        found = [instance]
-        for kind in ("instance_disk", "instance_network_interface"):
-            found += self._search(kind)
+        found, query = [instance], {"=": {"instance_id": self._server}}
+        for kind in _BY_TYPE:
+            with cloud_errors(f"asking Gnocchi for each {kind} of {self._server}"):
+                found += json_of(self._adapter().post(f"/v1/search/resource/{kind}", json=query))
         return found
 
     def _last(self, metric: str) -> tuple[datetime, float] | None:
@@ -110,14 +108,6 @@ class Measures:
         time, _, value = min(reversed(measures), key=lambda measure: float(measure[1]))
         stamp = datetime.fromisoformat(time)
         return (stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)), float(value)
-
-    def _search(self, kind: str) -> list[dict[str, Any]]:
-        query = {"=": {"instance_id": self._server}}
-        with cloud_errors(f"asking Gnocchi for each {kind} of {self._server}"):
-            found: list[dict[str, Any]] = json_of(
-                self._adapter().post(f"/v1/search/resource/{kind}", json=query)
-            )
-        return found
 
     def _get(self, path: str, **parameters: str) -> Any:
         """None if there is no such resource."""

@@ -10,15 +10,15 @@ from pathlib import Path
 
 from sfcperf import waiting
 from sfcperf.drivers.openstack.compute.servers import Machine, console
-from sfcperf.drivers.openstack.model import (
+from sfcperf.drivers.openstack.model.specs import (
     DATA,
     MANAGEMENT,
     ExistingMachine,
     MachinePlan,
     MachineSpec,
 )
-from sfcperf.drivers.openstack.network import Port, bound_port
-from sfcperf.drivers.openstack.resources import LifecycleContext
+from sfcperf.drivers.openstack.network.ports import Port, bound_port
+from sfcperf.drivers.openstack.resources.context import LifecycleContext
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts import ssh_pins
 from sfcperf.hosts.guest_meter import GuestMeter

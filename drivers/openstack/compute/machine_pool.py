@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sfcperf.drivers.openstack.compute.guest import Guest
-from sfcperf.drivers.openstack.model import MachinePlan, MachineSpec, Names
+from sfcperf.drivers.openstack.model.specs import MachinePlan, MachineSpec, Names
 
 Request = tuple[MachineSpec, str | None]
 """A machine that a scenario needs, with the address if it is an endpoint's."""

@@ -8,15 +8,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sfcperf import waiting
-from sfcperf.drivers.openstack import resources
-from sfcperf.drivers.openstack.api import Cloud, each
-from sfcperf.drivers.openstack.model import MachinePlan
-from sfcperf.drivers.openstack.network import Port
-from sfcperf.drivers.openstack.resources import Kind, LifecycleContext
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.model.specs import MachinePlan
+from sfcperf.drivers.openstack.network.ports import Port
+from sfcperf.drivers.openstack.resources import operations
+from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext
+from sfcperf.drivers.parallel import each
 from sfcperf.errors import DeploymentError
 
 REPLACEMENTS = 1
 """How often a server that ends in ERROR is replaced."""
+NO_HOST_HINT = (
+    "no hypervisor has room for it, or the one that `hosts` names is full or unknown: choose "
+    "smaller resources, or another place"
+)
 METADATA = "sfcperf-run"
 """Key in a server's metadata for the run's tag."""
 
@@ -84,7 +89,7 @@ class BootingServers:
         cloud, body = self.context.cloud, self.request(plan)
         self._requested_at.setdefault(plan.name, time.monotonic())
         create = cloud.connection.compute.create_server
-        resources.ensure(cloud, Kind.SERVER, plan.name, lambda: create(**body))
+        operations.ensure(cloud, Kind.SERVER, plan.name, lambda: create(**body))
 
     def _servers(self) -> dict[str, Any]:
         cloud, prefix = self.context.cloud, self.context.names.run
@@ -100,14 +105,15 @@ class BootingServers:
         self._failures[plan.name] = self._failures.get(plan.name, 0) + 1
         if self._failures[plan.name] > REPLACEMENTS:
             raise DeploymentError(
-                f"the cloud could not make the server {plan.name}: {fault}", hint=_hint(fault)
+                f"the cloud could not make the server {plan.name}: {fault}",
+                hint=NO_HOST_HINT if "no valid host" in fault.lower() else None,
             )
         cloud.log(f"openstack: server {plan.name} is in ERROR ({fault}); making a new one")
-        for found in resources.find(cloud, Kind.SERVER, plan.name):
-            resources.delete(cloud, Kind.SERVER, plan.name, found)
+        for found in operations.find(cloud, Kind.SERVER, plan.name):
+            operations.delete(cloud, Kind.SERVER, plan.name, found)
         cloud.wait(
             f"waiting until server {plan.name} is gone",
-            lambda: True if resources.first(cloud, Kind.SERVER, plan.name) is None else None,
+            lambda: True if operations.first(cloud, Kind.SERVER, plan.name) is None else None,
             max(10.0, end - time.monotonic()),
         )
         self._create(plan)
@@ -134,12 +140,3 @@ def _timed_out(
         f"not ACTIVE within {timeout_s:g} s: {', '.join(states)}",
         hint="raise infrastructure.config.boot_timeout_s, or look at the hypervisors",
     )
-
-
-def _hint(fault: str) -> str | None:
-    if "no valid host" in fault.lower():
-        return (
-            "no hypervisor has room for it, or the one that `hosts` names is full or unknown: "
-            "choose smaller resources, or another place"
-        )
-    return None

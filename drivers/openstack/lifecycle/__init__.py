@@ -13,5 +13,3 @@ LIFECYCLES: Mapping[str, type[Lifecycle]] = {
     "tacker": TackerLifecycle,
 }
 """By `infrastructure.config.lifecycle`."""
-
-__all__ = ["LIFECYCLES", "HeatLifecycle", "Lifecycle", "NovaLifecycle", "TackerLifecycle"]

@@ -6,11 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sfcperf.drivers.openstack.api import Cloud
-from sfcperf.drivers.openstack.compute import Machine
-from sfcperf.drivers.openstack.model import ChainPlan, Config, MachinePlan
-from sfcperf.drivers.openstack.network import RunNetworks
-from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, NamedResource
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.cleanup.journal_cleanup import remove_journaled
+from sfcperf.drivers.openstack.compute.flavors import Flavors, Placement, placement
+from sfcperf.drivers.openstack.compute.servers import Machine
+from sfcperf.drivers.openstack.model.config import Config
+from sfcperf.drivers.openstack.model.specs import ChainPlan, MachinePlan
+from sfcperf.drivers.openstack.network.networks import RunNetworks
+from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext, NamedResource
 from sfcperf.plugins import Requirement
 
 
@@ -24,6 +27,7 @@ class Lifecycle(ABC):
 
     def __init__(self, context: LifecycleContext) -> None:
         self.context = context
+        self.flavors = Flavors(context.cloud)
 
     @classmethod
     @abstractmethod
@@ -45,9 +49,21 @@ class Lifecycle(ABC):
     def unchain(self) -> None:
         """Remove the chain; harmless if there is none."""
 
-    @abstractmethod
     def remove(self, machines: Sequence[Machine]) -> None:
         """Remove machines with their ports. Harmless for those that are gone."""
+        gone = [resource for machine in machines for resource in self.resources(machine.plan)]
+        remove_journaled(self.context, self.context.entries(gone))
+
+    def resources(self, plan: MachinePlan) -> list[NamedResource]:
+        """All resources of a machine, as the journal has them."""
+        return machine_resources(plan)
+
+    def prepare(self, plans: Sequence[MachinePlan]) -> dict[str, Placement]:
+        """Name of the machine -> its place. Missing images and flavors are found before anything is
+        made; then all resources of the machines are journaled."""
+        places = {plan.name: placement(self.context, self.flavors, plan.spec) for plan in plans}
+        self.context.intend(resource for plan in plans for resource in self.resources(plan))
+        return places
 
 
 def machine_resources(plan: MachinePlan) -> list[NamedResource]:

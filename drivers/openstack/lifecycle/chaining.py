@@ -14,12 +14,14 @@ from collections.abc import Mapping
 from ipaddress import IPv4Network
 from typing import Any
 
-from sfcperf.drivers.openstack import resources
-from sfcperf.drivers.openstack.api import Cloud, each
-from sfcperf.drivers.openstack.compute import Machine
-from sfcperf.drivers.openstack.model import DATA, EGRESS, INGRESS, PREFIX_LENGTH, ChainPlan
-from sfcperf.drivers.openstack.network import Port
-from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, NamedResource
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.compute.servers import Machine
+from sfcperf.drivers.openstack.model.specs import DATA, EGRESS, INGRESS, PREFIX_LENGTH, ChainPlan
+from sfcperf.drivers.openstack.network.ports import Port
+from sfcperf.drivers.openstack.resources import operations
+from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext, NamedResource
+from sfcperf.drivers.openstack.resources.resource_types import id_of
+from sfcperf.drivers.parallel import each
 from sfcperf.plugins import Requirement
 from sfcperf.workflow.model import Match
 
@@ -33,7 +35,7 @@ def requirements(cloud: Cloud) -> list[Requirement]:
         Requirement(
             f"neutron extension {alias}",
             alias in offered,
-            "is there" if alias in offered else "the cloud's neutron does not offer it",
+            "available" if alias in offered else "the cloud's neutron does not offer it",
             "" if alias in offered else "install networking-sfc beside the cloud's neutron",
         )
         for alias in EXTENSIONS
@@ -48,10 +50,11 @@ def classifier(match: Match, source: Port, destination: Port, *, symmetric: bool
     compares the classifiers of a project's chains by addresses, not by ports, and would allow no
     other run at the same time. The destination may be the virtual address of a load balancer.
     """
+    network = IPv4Network(f"{source.address}/{PREFIX_LENGTH}", strict=False)
     fields: dict[str, Any] = {
         "ethertype": "IPv4",
         "protocol": None if match.ip_proto == "any" else match.ip_proto,
-        "source_ip_prefix": match.source or _network(source),
+        "source_ip_prefix": match.source or str(network),
         "destination_ip_prefix": match.destination,
         "source_port_range_min": match.source_port,
         "source_port_range_max": match.source_port,
@@ -61,10 +64,6 @@ def classifier(match: Match, source: Port, destination: Port, *, symmetric: bool
         "logical_destination_port": destination.id if symmetric else None,
     }
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def _network(port: Port) -> str:
-    return str(IPv4Network(f"{port.address}/{PREFIX_LENGTH}", strict=False))
 
 
 def classifier_of(plan: ChainPlan, machines: Mapping[str, Machine]) -> dict[str, Any]:
@@ -101,10 +100,10 @@ def chain(
     fields = classifier_of(plan, machines)
     unchain(context)
     network, run = cloud.connection.network, context.names.run
-    matching = resources.create(
+    matching = operations.create(
         cloud, Kind.CLASSIFIER, run, network.create_sfc_flow_classifier, **fields
     )
-    made = resources.create(
+    made = operations.create(
         cloud,
         Kind.CHAIN,
         run,
@@ -114,14 +113,14 @@ def chain(
         chain_parameters={"correlation": "mpls", "symmetric": plan.symmetric},
     )
     correlation = dict(made.chain_parameters or {}).get("correlation", "mpls")
-    return facts(resources.id_of(made), "networking-sfc", correlation, plan.symmetric, fields)
+    return facts(id_of(made), "networking-sfc", correlation, plan.symmetric, fields)
 
 
 def unchain(context: LifecycleContext) -> None:
     """Remove chain and classifier; pairs and groups stay with their machines."""
     for kind, name in chain_resources(context):
-        for found in resources.find(context.cloud, kind, name):
-            resources.delete(context.cloud, kind, name, found)
+        for found in operations.find(context.cloud, kind, name):
+            operations.delete(context.cloud, kind, name, found)
 
 
 def _group(cloud: Cloud, machine: Machine) -> str:
@@ -129,6 +128,6 @@ def _group(cloud: Cloud, machine: Machine) -> str:
     network, name = cloud.connection.network, machine.plan.name
     ingress, egress = machine.ports[INGRESS].id, machine.ports[EGRESS].id
     make_pair, make_group = network.create_sfc_port_pair, network.create_sfc_port_pair_group
-    pair = resources.create(cloud, Kind.PAIR, name, make_pair, ingress=ingress, egress=egress)
-    group = resources.create(cloud, Kind.PAIR_GROUP, name, make_group, port_pairs=[pair.id])
-    return resources.id_of(group)
+    pair = operations.create(cloud, Kind.PAIR, name, make_pair, ingress=ingress, egress=egress)
+    group = operations.create(cloud, Kind.PAIR_GROUP, name, make_group, port_pairs=[pair.id])
+    return id_of(group)

@@ -11,15 +11,20 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from sfcperf.drivers.openstack.api import Cloud, each, json_of
-from sfcperf.drivers.openstack.cleanup import remove_journaled
-from sfcperf.drivers.openstack.compute import Flavors, Machine, Placement, placement
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.errors import json_of
+from sfcperf.drivers.openstack.cleanup.journal_cleanup import remove_journaled
+from sfcperf.drivers.openstack.compute.flavors import Placement
+from sfcperf.drivers.openstack.compute.servers import Machine
 from sfcperf.drivers.openstack.lifecycle import chaining, heat_stack, heat_template
-from sfcperf.drivers.openstack.lifecycle.base import Lifecycle, machine_resources
-from sfcperf.drivers.openstack.model import EGRESS, INGRESS, ChainPlan, Config, MachinePlan
-from sfcperf.drivers.openstack.network import Port, RunNetworks
-from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, NamedResource
-from sfcperf.errors import DeploymentError
+from sfcperf.drivers.openstack.lifecycle.base import Lifecycle
+from sfcperf.drivers.openstack.model.config import Config
+from sfcperf.drivers.openstack.model.specs import EGRESS, INGRESS, ChainPlan, MachinePlan
+from sfcperf.drivers.openstack.network.networks import RunNetworks
+from sfcperf.drivers.openstack.network.ports import Port
+from sfcperf.drivers.openstack.resources.context import Kind, NamedResource
+from sfcperf.drivers.parallel import each
+from sfcperf.errors import DeploymentError, EnvironmentLacks
 from sfcperf.plugins import Requirement
 
 SERVICE = "orchestration"
@@ -40,40 +45,11 @@ class HeatLifecycle(Lifecycle):
     @classmethod
     def requirements(cls, cloud: Cloud, config: Config) -> list[Requirement]:
         """See Lifecycle.requirements."""
-        if not cloud.offers(SERVICE):
-            missing = f"no endpoint of type {SERVICE} in the cloud's catalogue"
-            return [_unmet(missing, "use the life cycle nova, which needs no heat")]
-        known = cloud.call(
-            "listing heat's resource types", lambda: _listed(cloud, "resource_types")
-        )
-        versions = cloud.call("listing heat's versions", lambda: _template_versions(cloud))
-        if heat_template.VERSION not in versions:
-            return [
-                _unmet(
-                    f"heat knows templates up to {max(versions, default='none')}, but sfcperf "
-                    f"needs {heat_template.VERSION}",
-                    "a cloud of Rocky (2018) or later, or the life cycle nova",
-                )
-            ]
-        missing = ", ".join(name for name in RESOURCE_TYPES if name not in known)
-        if missing:
-            return [
-                _unmet(
-                    f"heat offers this project no {missing}",
-                    "heat hides the types of services that the cloud lacks: it needs "
-                    "networking-sfc",
-                )
-            ]
-        return [Requirement("heat", True, f"{len(known)} resource types, PortChain too")]
-
-    def __init__(self, context: LifecycleContext) -> None:
-        super().__init__(context)
-        self.flavors = Flavors(context.cloud)
+        return [Requirement.found("heat", lambda: _offer(cloud))]
 
     def make(self, plans: Sequence[MachinePlan], networks: RunNetworks) -> list[Machine]:
         """See Lifecycle.make."""
-        places = {plan.name: placement(self.context, self.flavors, plan.spec) for plan in plans}
-        self.context.intend(resource for plan in plans for resource in _resources(plan))
+        places = self.prepare(plans)
         return each(*(partial(self._make, plan, networks, places[plan.name]) for plan in plans))
 
     def chain(self, plan: ChainPlan, machines: Mapping[str, Machine]) -> Mapping[str, Any]:
@@ -101,8 +77,11 @@ class HeatLifecycle(Lifecycle):
     def remove(self, machines: Sequence[Machine]) -> None:
         """See Lifecycle.remove. A chain goes first, because it holds their ports."""
         self.unchain()
-        gone = [resource for machine in machines for resource in _resources(machine.plan)]
-        remove_journaled(self.context, self.context.entries(gone))
+        super().remove(machines)
+
+    def resources(self, plan: MachinePlan) -> list[NamedResource]:
+        """The stack, and what is in it: a stack that fails leaves resources behind."""
+        return [(Kind.STACK, plan.name), *super().resources(plan)]
 
     @property
     def _chain_stack(self) -> str:
@@ -125,11 +104,6 @@ class HeatLifecycle(Lifecycle):
         return Machine(plan, outputs[heat_template.SERVER], ports, time.monotonic() - started)
 
 
-def _resources(plan: MachinePlan) -> list[NamedResource]:
-    """The stack, and what is in it: a stack that fails leaves resources behind."""
-    return [(Kind.STACK, plan.name), *machine_resources(plan)]
-
-
 def _port(plan: MachinePlan, port: str, output: Sequence[str]) -> Port:
     identity, mac, address, network = output
     if not address:
@@ -140,8 +114,28 @@ def _port(plan: MachinePlan, port: str, output: Sequence[str]) -> Port:
     return Port(identity, mac.lower(), address, network)
 
 
-def _unmet(detail: str, remedy: str) -> Requirement:
-    return Requirement("heat", False, detail, remedy)
+def _offer(cloud: Cloud) -> str:
+    """What heat offers. Raises EnvironmentLacks if that does not suffice."""
+    if not cloud.offers(SERVICE):
+        raise EnvironmentLacks(
+            f"no endpoint of type {SERVICE} in the cloud's catalogue",
+            hint="use the life cycle nova, which needs no heat",
+        )
+    known = cloud.call("listing heat's resource types", lambda: _listed(cloud, "resource_types"))
+    versions = cloud.call("listing heat's versions", lambda: _template_versions(cloud))
+    if heat_template.VERSION not in versions:
+        raise EnvironmentLacks(
+            f"heat knows templates up to {max(versions, default='none')}, but sfcperf needs "
+            f"{heat_template.VERSION}",
+            hint="use a cloud of Rocky (2018) or later, or the life cycle nova",
+        )
+    missing = ", ".join(name for name in RESOURCE_TYPES if name not in known)
+    if missing:
+        raise EnvironmentLacks(
+            f"heat offers this project no {missing}",
+            hint="heat hides the types of services that the cloud lacks: it needs networking-sfc",
+        )
+    return f"{len(known)} resource types, PortChain too"
 
 
 def _template_versions(cloud: Cloud) -> set[str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sfcperf.drivers.openstack.api import Cloud
+from sfcperf.drivers.openstack.api.cloud import Cloud
 from sfcperf.drivers.openstack.lifecycle.heat_template import REVISION, Template, revision_of
-from sfcperf.drivers.openstack.resources import TYPES, Kind, create, first
+from sfcperf.drivers.openstack.resources.context import Kind
+from sfcperf.drivers.openstack.resources.operations import TYPES, create, first
 from sfcperf.errors import DeploymentError
 
 MINUTES = 60
@@ -51,7 +52,7 @@ def remove(cloud: Cloud, name: str) -> None:
         if found is None:
             return True
         if found.status == "DELETE_FAILED":
-            cloud.log(f"openstack: deleting stack {name}: {found.status_reason}; again")
+            cloud.log(f"openstack: deleting stack {name}: {found.status_reason}; trying again")
         if not found.status.startswith("DELETE_IN"):
             TYPES[Kind.STACK].delete(cloud, found)
         return None

@@ -11,9 +11,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from sfcperf.drivers.openstack.compute import METADATA, Placement
-from sfcperf.drivers.openstack.model import MachinePlan, joined
-from sfcperf.drivers.openstack.network import RunNetworks, port_body
+from sfcperf.drivers.openstack.compute.flavors import Placement
+from sfcperf.drivers.openstack.compute.servers import METADATA
+from sfcperf.drivers.openstack.model.specs import MachinePlan
+from sfcperf.drivers.openstack.model.user_data import joined
+from sfcperf.drivers.openstack.network.networks import RunNetworks
+from sfcperf.drivers.openstack.network.ports import port_body
 
 VERSION = "2018-08-31"
 """Of the template language (Rocky, 2018)."""
@@ -30,19 +33,11 @@ def machine(plan: MachinePlan, networks: RunNetworks, place: Placement, run: str
     """A server with its ports. Outputs: the server's id as `server`, and for each port
     `[id, MAC address, IPv4 address, network's id]`. `run` is the run's tag."""
     names = plan.spec.ports
-    properties: Template = {
-        "name": plan.name,
-        "image": place.image_id,
-        "flavor": place.flavor_id,
-        "key_name": networks.key_name,
-        "config_drive": True,
-        "user_data": joined(networks.user_data, plan.spec.user_data),
-        "user_data_format": "RAW",
+    properties = {
+        **server_properties(plan, networks, place),
         "metadata": {METADATA: run},
         "networks": [{"port": {"get_resource": name}} for name in names],
     }
-    if place.zone is not None:
-        properties["availability_zone"] = place.zone
     resources: Template = {
         name: {"type": "OS::Neutron::Port", "properties": _port(port_body(plan, name, networks))}
         for name in names
@@ -51,6 +46,22 @@ def machine(plan: MachinePlan, networks: RunNetworks, place: Placement, run: str
     outputs: Template = {SERVER: {"value": {"get_resource": SERVER}}}
     outputs |= {name: {"value": _port_output(name)} for name in names}
     return _template(resources, outputs)
+
+
+def server_properties(plan: MachinePlan, networks: RunNetworks, place: Placement) -> Template:
+    """Of a machine, by the names of OS::Nova::Server, which are also those of Tacker's VDUs."""
+    properties: Template = {
+        "name": plan.name,
+        "image": place.image_id,
+        "flavor": place.flavor_id,
+        "key_name": networks.key_name,
+        "config_drive": True,
+        "user_data": joined(networks.user_data, plan.spec.user_data),
+        "user_data_format": "RAW",
+    }
+    if place.zone is not None:
+        properties["availability_zone"] = place.zone
+    return properties
 
 
 _HEAT_NAMES = {

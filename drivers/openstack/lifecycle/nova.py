@@ -6,23 +6,20 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sfcperf.drivers.openstack.api import Cloud
-from sfcperf.drivers.openstack.cleanup import remove_journaled
-from sfcperf.drivers.openstack.compute import METADATA, BootingServers, Flavors, Machine, placement
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.compute.servers import METADATA, BootingServers, Machine
 from sfcperf.drivers.openstack.lifecycle import chaining
-from sfcperf.drivers.openstack.lifecycle.base import Lifecycle, machine_resources
-from sfcperf.drivers.openstack.model import ChainPlan, Config, MachinePlan, joined
-from sfcperf.drivers.openstack.network import Port, RunNetworks, ensure_ports
-from sfcperf.drivers.openstack.resources import LifecycleContext
+from sfcperf.drivers.openstack.lifecycle.base import Lifecycle
+from sfcperf.drivers.openstack.model.config import Config
+from sfcperf.drivers.openstack.model.specs import ChainPlan, MachinePlan
+from sfcperf.drivers.openstack.model.user_data import joined
+from sfcperf.drivers.openstack.network.networks import RunNetworks
+from sfcperf.drivers.openstack.network.ports import Port, ensure_ports
 from sfcperf.plugins import Requirement
 
 
 class NovaLifecycle(Lifecycle):
     """Needs only nova, neutron and glance, and no rights beyond those of the project."""
-
-    def __init__(self, context: LifecycleContext) -> None:
-        super().__init__(context)
-        self.flavors = Flavors(context.cloud)
 
     @classmethod
     def requirements(cls, cloud: Cloud, config: Config) -> list[Requirement]:
@@ -31,15 +28,12 @@ class NovaLifecycle(Lifecycle):
 
     def make(self, plans: Sequence[MachinePlan], networks: RunNetworks) -> list[Machine]:
         """See Lifecycle.make."""
-        context = self.context
-        # Missing images and flavors are found before anything is made.
-        placed = {plan.spec: placement(context, self.flavors, plan.spec) for plan in plans}
-        context.intend(resource for plan in plans for resource in machine_resources(plan))
+        context, places = self.context, self.prepare(plans)
         made: dict[str, dict[str, Port]] = {}
 
         def request(plan: MachinePlan) -> dict[str, Any]:
             made[plan.name] = ensure_ports(context, plan, networks)
-            place = placed[plan.spec]
+            place = places[plan.name]
             zone = {} if place.zone is None else {"availability_zone": place.zone}
             user_data = joined(networks.user_data, plan.spec.user_data)
             return {
@@ -68,8 +62,3 @@ class NovaLifecycle(Lifecycle):
     def unchain(self) -> None:
         """See Lifecycle.unchain."""
         chaining.unchain(self.context)
-
-    def remove(self, machines: Sequence[Machine]) -> None:
-        """See Lifecycle.remove."""
-        gone = [resource for machine in machines for resource in machine_resources(machine.plan)]
-        remove_journaled(self.context, self.context.entries(gone))

@@ -10,20 +10,21 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from sfcperf.drivers.openstack.api import Cloud, TackerServer, each
-from sfcperf.drivers.openstack.api.tacker_server import TackerApi, TackerVersions
-from sfcperf.drivers.openstack.cleanup import remove_journaled
-from sfcperf.drivers.openstack.compute import Machine
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.tacker_server import TackerApi, TackerServer, TackerVersions
+from sfcperf.drivers.openstack.cleanup.journal_cleanup import remove_journaled
+from sfcperf.drivers.openstack.compute.servers import Machine
 from sfcperf.drivers.openstack.lifecycle import tacker_vim
 from sfcperf.drivers.openstack.lifecycle.base import Lifecycle
 from sfcperf.drivers.openstack.lifecycle.nova import NovaLifecycle
 from sfcperf.drivers.openstack.lifecycle.tacker_etsi import EtsiVnfs
 from sfcperf.drivers.openstack.lifecycle.tacker_graph import ForwardingGraph
-from sfcperf.drivers.openstack.lifecycle.tacker_legacy import LegacyVnfs
-from sfcperf.drivers.openstack.lifecycle.tacker_vnfs import TackerVnfs
-from sfcperf.drivers.openstack.model import ChainPlan, Config, MachinePlan
-from sfcperf.drivers.openstack.network import RunNetworks
-from sfcperf.drivers.openstack.resources import LifecycleContext
+from sfcperf.drivers.openstack.lifecycle.tacker_vnfs import LegacyVnfs, TackerVnfs
+from sfcperf.drivers.openstack.model.config import Config
+from sfcperf.drivers.openstack.model.specs import ChainPlan, MachinePlan
+from sfcperf.drivers.openstack.network.networks import RunNetworks
+from sfcperf.drivers.openstack.resources.context import LifecycleContext
+from sfcperf.drivers.parallel import each
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.plugins import Requirement
 
@@ -45,17 +46,17 @@ class TackerLifecycle(Lifecycle):
     def requirements(cls, cloud: Cloud, config: Config) -> list[Requirement]:
         """See Lifecycle.requirements."""
         server = TackerServer(cloud)
-        try:
+
+        def look() -> str:
             versions = server.versions()
-        except EnvironmentLacks as error:
-            return [Requirement("tacker", False, error.message, error.hint or "")]
-        if versions.best is None:
-            return [Requirement("tacker", False, str(versions), NEEDED)]
-        return [
-            Requirement("tacker", True, str(versions)),
-            _vim_requirement(server),
-            *NovaLifecycle.requirements(cloud, config),
-        ]
+            if versions.best is None:
+                raise EnvironmentLacks(str(versions), hint=NEEDED)
+            return str(versions)
+
+        need = Requirement.found("tacker", look)
+        if not need.met:
+            return [need]
+        return [need, _vim_requirement(server), *NovaLifecycle.requirements(cloud, config)]
 
     def make(self, plans: Sequence[MachinePlan], networks: RunNetworks) -> list[Machine]:
         """See Lifecycle.make."""
@@ -130,6 +131,6 @@ def _vim_requirement(server: TackerServer) -> Requirement:
     return Requirement(
         "tacker VIM",
         False,
-        f"none for the project {project.project}, and without a password none can be registered",
+        f"none for the project {project.name}, and without a password none can be registered",
         "ask the cloud's operator to register one, or sign in with a password",
     )

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from sfcperf.drivers.openstack import resources
-from sfcperf.drivers.openstack.compute import Placement
+from sfcperf.drivers.openstack.compute.flavors import Placement
 from sfcperf.drivers.openstack.lifecycle import heat_template, tacker_package
-from sfcperf.drivers.openstack.lifecycle.base import machine_resources
 from sfcperf.drivers.openstack.lifecycle.tacker_vnfs import TackerFailed, TackerVnfs
-from sfcperf.drivers.openstack.model import MachinePlan
-from sfcperf.drivers.openstack.network import RunNetworks
-from sfcperf.drivers.openstack.resources import (
+from sfcperf.drivers.openstack.model.specs import MachinePlan
+from sfcperf.drivers.openstack.network.networks import RunNetworks
+from sfcperf.drivers.openstack.resources import operations
+from sfcperf.drivers.openstack.resources.context import Kind, NamedResource
+from sfcperf.drivers.openstack.resources.tacker_objects import (
     INSTANTIATED,
     PACKAGE_NAME,
-    Kind,
-    NamedResource,
     TackerObject,
+    lcm_operations,
 )
 
 ONBOARDING_TIMEOUT_S = 120.0
@@ -30,16 +29,11 @@ VIM_TYPE = "ETSINFV.OPENSTACK_KEYSTONE.V_3"
 class EtsiVnfs(TackerVnfs):
     """VNFs are instances of `vnflcm`."""
 
-    kind = Kind.VNF_INSTANCE
-
-    def resources(self, plan: MachinePlan) -> list[NamedResource]:
-        """See TackerVnfs.resources."""
-        own = ((kind, plan.name) for kind in (Kind.VNF_INSTANCE, Kind.VNF_PACKAGE))
-        return [*own, *machine_resources(plan)]
+    kinds = (Kind.VNF_INSTANCE, Kind.VNF_PACKAGE)
 
     def made_resources(self, plan: MachinePlan) -> list[NamedResource]:
         """See TackerVnfs.made_resources: the names of stacks are Tacker's choice."""
-        instances = resources.find(self.context.cloud, Kind.VNF_INSTANCE, plan.name)
+        instances = operations.find(self.context.cloud, Kind.VNF_INSTANCE, plan.name)
         return [*self.resources(plan), *(_stack(instance.id) for instance in instances)]
 
     def document(self, plan: MachinePlan, networks: RunNetworks, place: Placement) -> bytes:
@@ -57,7 +51,7 @@ class EtsiVnfs(TackerVnfs):
             made = self.server.once(lambda client: client.create_vnf_package(body))
             return TackerObject(made["id"], name, made["onboardingState"])
 
-        made = resources.ensure(cloud, Kind.VNF_PACKAGE, name, make)
+        made = operations.ensure(cloud, Kind.VNF_PACKAGE, name, make)
         if made.status == "CREATED":
             self.server.call(
                 f"uploading VNF package {name}",
@@ -85,7 +79,7 @@ class EtsiVnfs(TackerVnfs):
             made = self.server.once(lambda client: client.create_vnf_instance(body))
             return TackerObject(made["id"], name, made["instantiationState"])
 
-        instance = resources.ensure(cloud, Kind.VNF_INSTANCE, name, make)
+        instance = operations.ensure(cloud, Kind.VNF_INSTANCE, name, make)
         # A Tacker that forgets the instance leaves its stack.
         self.context.intend([_stack(instance.id)])
         what = f"instantiating VNF {name}"
@@ -95,7 +89,7 @@ class EtsiVnfs(TackerVnfs):
         }
 
         def requested() -> bool | None:
-            return True if resources.lcm_operations(cloud, instance.id) else None
+            return True if lcm_operations(cloud, instance.id) else None
 
         def request_it() -> bool:
             self.server.once(lambda client: client.instantiate_vnf_instance(instance.id, request))
@@ -105,7 +99,7 @@ class EtsiVnfs(TackerVnfs):
             shown = self.server.once(lambda client: client.show_vnf_instance(instance.id))
             if shown["instantiationState"] == INSTANTIATED:
                 return True
-            last = next(reversed(resources.lcm_operations(cloud, instance.id)), None)
+            last = next(reversed(lcm_operations(cloud, instance.id)), None)
             if last is None or not last["operationState"].startswith(("FAILED", "ROLLED")):
                 return None
             occurrence = self.server.once(lambda client: client.show_vnf_lcm_op_occs(last["id"]))

@@ -12,14 +12,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfcperf.drivers.base import Resource
-from sfcperf.drivers.openstack import resources
-from sfcperf.drivers.openstack.api import Cloud, TackerServer
-from sfcperf.drivers.openstack.cleanup import remove_journaled
-from sfcperf.drivers.openstack.compute import Machine
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.tacker_server import TackerServer
+from sfcperf.drivers.openstack.cleanup.journal_cleanup import remove_journaled
+from sfcperf.drivers.openstack.compute.servers import Machine
 from sfcperf.drivers.openstack.lifecycle import chaining, tacker_vnffgd
 from sfcperf.drivers.openstack.lifecycle.tacker_vnfs import TackerFailed, await_active
-from sfcperf.drivers.openstack.model import ChainPlan
-from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, NamedResource
+from sfcperf.drivers.openstack.model.specs import ChainPlan
+from sfcperf.drivers.openstack.resources import operations
+from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext, NamedResource
 
 TIMEOUT_S = 120.0
 
@@ -90,9 +91,9 @@ class ForwardingGraph:
         cloud = self.context.cloud
         vnfs = {function: _first(cloud, Kind.VNF, function).id for function in plan.functions}
         template = {"vnffgd": descriptor}
-        vnffgd = resources.create_in_tacker(self.server, Kind.VNFFGD, name, template=template)
+        vnffgd = operations.create_in_tacker(self.server, Kind.VNFFGD, name, template=template)
         fields = {"vnffgd_id": vnffgd.id, "vnf_mapping": vnfs, "symmetrical": plan.symmetric}
-        resources.create_in_tacker(self.server, Kind.VNFFG, name, **fields)
+        operations.create_in_tacker(self.server, Kind.VNFFG, name, **fields)
         no_reason = "Tacker gives no reason; its server's log does"
         await_active(self.server, Kind.VNFFG, name, TIMEOUT_S, no_reason)
 
@@ -116,7 +117,7 @@ class ForwardingGraph:
 
 
 def _first(cloud: Cloud, kind: Kind, name: str) -> Any:
-    found = resources.find(cloud, kind, name)
+    found = operations.find(cloud, kind, name)
     if not found:
         raise TackerFailed(f"there is no {kind} {name}")
     return found[0]

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from sfcperf.drivers.openstack import resources
-from sfcperf.drivers.openstack.api import Cloud, TackerServer
-from sfcperf.drivers.openstack.resources import Kind, LifecycleContext
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.tacker_server import TackerServer
+from sfcperf.drivers.openstack.resources import operations
+from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 
 _UNUSABLE = ("UNREACHABLE", "ERROR")
@@ -19,16 +20,12 @@ _UNUSABLE = ("UNREACHABLE", "ERROR")
 class Project:
     """Project and user of the connection."""
 
-    auth_url: str
-    username: str
-    user_domain: str
-    project_id: str
-    project: str
-    project_domain: str
+    id: str
+    name: str
     password: str | None
     """None with a token or an application credential."""
-    verify: bool
-    """Whether to check keystone's certificate."""
+    vim: Mapping[str, Any]
+    """What registers a VIM for it with Tacker, except the VIM's name."""
 
     @classmethod
     def of(cls, cloud: Cloud) -> Project:
@@ -38,17 +35,26 @@ class Project:
         access = cloud.call(
             "reading the token's project and user", lambda: session.auth.get_access(session)
         )
-        auth = connection.config.config.get("auth", {})
-        return cls(
-            auth_url=str(session.auth.auth_url),
-            username=access.username,
-            user_domain=access.user_domain_name,
-            project_id=access.project_id,
-            project=access.project_name,
-            project_domain=access.project_domain_name,
-            password=auth.get("password"),
-            verify=bool(connection.config.config.get("verify", True)),
-        )
+        config = connection.config.config
+        password = config.get("auth", {}).get("password")
+        vim = {
+            "description": "sfcperf, for one run",
+            "type": "openstack",
+            "is_default": False,
+            "auth_url": str(session.auth.auth_url),
+            "auth_cred": {
+                "username": access.username,
+                "password": password,
+                "user_domain_name": access.user_domain_name,
+                # Whether to check keystone's certificate.
+                "cert_verify": str(bool(config.get("verify", True))),
+            },
+            "vim_project": {
+                "name": access.project_name,
+                "project_domain_name": access.project_domain_name,
+            },
+        }
+        return cls(access.project_id, access.project_name, password, vim)
 
 
 def find_vim(server: TackerServer, project: Project) -> Mapping[str, Any] | None:
@@ -59,16 +65,16 @@ def find_vim(server: TackerServer, project: Project) -> Mapping[str, Any] | None
 
 
 def _is_ours(vim: Mapping[str, Any], project: Project) -> bool:
-    where = vim.get("vim_project") or {}
-    same_project = where.get("id") == project.project_id or (
+    where, domain = vim.get("vim_project") or {}, project.vim["vim_project"]["project_domain_name"]
+    same_project = where.get("id") == project.id or (
         not where.get("id")
-        and where.get("name") == project.project
-        and where.get("project_domain_name") in (None, project.project_domain)
+        and where.get("name") == project.name
+        and where.get("project_domain_name") in (None, domain)
     )
     return (
         vim.get("type") == "openstack"
         and same_project
-        and _keystone(vim.get("auth_url", "")) == _keystone(project.auth_url)
+        and _keystone(vim.get("auth_url", "")) == _keystone(project.vim["auth_url"])
     )
 
 
@@ -91,7 +97,7 @@ def ensure_vim(server: TackerServer, context: LifecycleContext) -> str:
         return str(known["id"])
     if project.password is None:
         raise EnvironmentLacks(
-            f"Tacker has no VIM for the project {project.project}, and one cannot be registered "
+            f"Tacker has no VIM for the project {project.name}, and one cannot be registered "
             "without a password: Tacker signs in with name and password",
             hint="ask the cloud's operator to register a VIM for the project (`openstack vim "
             "register`), or sign in with a password in clouds.yaml",
@@ -99,14 +105,14 @@ def ensure_vim(server: TackerServer, context: LifecycleContext) -> str:
     name = context.names.of("vim")
     context.intend([(Kind.VIM, name)])
     server.cloud.log(f"openstack: registering the VIM {name} with Tacker, which keeps the password")
-    made = resources.create_in_tacker(server, Kind.VIM, name, **_registration(project))
+    made = operations.create_in_tacker(server, Kind.VIM, name, **project.vim)
     _check(server.cloud, name)
     return made.id
 
 
 def _check(cloud: Cloud, name: str) -> None:
     """A VIM may stay PENDING: some servers do not monitor VIMs."""
-    shown = resources.find(cloud, Kind.VIM, name)
+    shown = operations.find(cloud, Kind.VIM, name)
     if not shown:
         raise EnvironmentLacks(
             f"Tacker registered the VIM {name}, but hides it from this user, who can neither use "
@@ -122,19 +128,3 @@ def _check(cloud: Cloud, name: str) -> None:
                 + (f", {vim.reason}" if vim.reason else ""),
                 hint="Tacker's server must reach keystone at the auth_url of clouds.yaml",
             )
-
-
-def _registration(project: Project) -> dict[str, Any]:
-    return {
-        "description": "sfcperf, for one run",
-        "type": "openstack",
-        "is_default": False,
-        "auth_url": project.auth_url,
-        "auth_cred": {
-            "username": project.username,
-            "password": project.password,
-            "user_domain_name": project.user_domain,
-            "cert_verify": str(project.verify),
-        },
-        "vim_project": {"name": project.project, "project_domain_name": project.project_domain},
-    }

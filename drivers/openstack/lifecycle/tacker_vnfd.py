@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sfcperf.drivers.openstack.compute import Placement
-from sfcperf.drivers.openstack.model import MANAGEMENT, MachinePlan, joined
-from sfcperf.drivers.openstack.network import RunNetworks
+from sfcperf.drivers.openstack.compute.flavors import Placement
+from sfcperf.drivers.openstack.lifecycle.heat_template import server_properties
+from sfcperf.drivers.openstack.model.specs import MANAGEMENT, MachinePlan
+from sfcperf.drivers.openstack.network.networks import RunNetworks
 from sfcperf.errors import InputError
 from sfcperf.workflow.vnfd import VDU_TYPES
 
@@ -74,14 +75,14 @@ def _read(path: Path) -> Template:
 
 def _vdu(nodes: Mapping[str, Any], path: Path) -> str:
     """Name of the one VDU."""
-    found = [name for name, node in nodes.items() if _is_vdu(node["type"])]
+    found = [name for name, node in nodes.items() if node["type"] in VDU_TYPES]
     if len(found) != 1:
         raise InputError(
             f"the VNF descriptor {path} has {len(found)} VDUs",
             allowed="one: a function is one virtual machine",
         )
     for name, node in nodes.items():
-        known = _is_vdu(node["type"]) or node["type"].startswith((*_OURS, *_OTHERS, *_KEPT))
+        known = node["type"] in VDU_TYPES or node["type"].startswith((*_OURS, *_OTHERS, *_KEPT))
         if not known:
             raise InputError(
                 f"the VNF descriptor {path} has a node {name} of type {node['type']}, "
@@ -91,28 +92,13 @@ def _vdu(nodes: Mapping[str, Any], path: Path) -> str:
     return found[0]
 
 
-def _is_vdu(node_type: str) -> bool:
-    return node_type in VDU_TYPES
-
-
 def _virtual_machine(
     node: Template, plan: MachinePlan, networks: RunNetworks, place: Placement
 ) -> Template:
     """The VDU. Its capabilities are left out: with a flavor they have no effect, and without one
     Tacker would make a flavor, which only administrators may."""
     properties: Template = dict(node.get("properties", {})) if node["type"] == _VDU else {}
-    properties |= {
-        "name": plan.name,
-        "image": place.image_id,
-        "flavor": place.flavor_id,
-        "mgmt_driver": "noop",
-        "config_drive": True,
-        "key_name": networks.key_name,
-        "user_data": joined(networks.user_data, plan.spec.user_data),
-        "user_data_format": "RAW",
-    }
-    if place.zone is not None:
-        properties["availability_zone"] = place.zone
+    properties |= {**server_properties(plan, networks, place), "mgmt_driver": "noop"}
     return {"type": _VDU, "properties": properties}
 
 

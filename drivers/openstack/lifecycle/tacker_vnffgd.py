@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfcperf.drivers.openstack.lifecycle.tacker_vnfd import PROFILE, connection_point
-from sfcperf.drivers.openstack.model import EGRESS, INGRESS
+from sfcperf.drivers.openstack.model.specs import EGRESS, INGRESS
 
 _PROTOCOLS: Mapping[str, int] = {"icmp": 1, "tcp": 6, "udp": 17}
 """IANA's protocol numbers; Tacker's back-end knows no others."""

@@ -1,4 +1,4 @@
-"""TackerVnfs: functions made as VNFs, by either of Tacker's APIs."""
+"""TackerVnfs: functions made as VNFs, by either of Tacker's APIs; LegacyVnfs, by the legacy one."""
 
 from __future__ import annotations
 
@@ -8,13 +8,19 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-from sfcperf.drivers.openstack import resources
-from sfcperf.drivers.openstack.api import Cloud, TackerServer, each
-from sfcperf.drivers.openstack.compute import Flavors, Machine, Placement, placement
-from sfcperf.drivers.openstack.lifecycle import tacker_vim
-from sfcperf.drivers.openstack.model import MachinePlan
-from sfcperf.drivers.openstack.network import RunNetworks, port_of
-from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, NamedResource, TackerObject
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.tacker_server import TackerServer
+from sfcperf.drivers.openstack.compute.flavors import Flavors, Placement, placement
+from sfcperf.drivers.openstack.compute.servers import Machine
+from sfcperf.drivers.openstack.lifecycle import tacker_vim, tacker_vnfd
+from sfcperf.drivers.openstack.lifecycle.base import machine_resources
+from sfcperf.drivers.openstack.model.specs import MachinePlan
+from sfcperf.drivers.openstack.network.networks import RunNetworks
+from sfcperf.drivers.openstack.network.ports import port_of
+from sfcperf.drivers.openstack.resources import operations
+from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext, NamedResource
+from sfcperf.drivers.openstack.resources.tacker_objects import TackerObject
+from sfcperf.drivers.parallel import each
 from sfcperf.errors import DeploymentError
 
 REPLACEMENTS = 1
@@ -29,8 +35,8 @@ class TackerFailed(DeploymentError):
 class TackerVnfs(ABC):
     """Functions of a run as VNFs; each has the name of its machine."""
 
-    kind: ClassVar[Kind]
-    """Of a VNF."""
+    kinds: ClassVar[tuple[Kind, ...]]
+    """Of the VNF, and of what else has the machine's name because Tacker needs it."""
 
     def __init__(self, context: LifecycleContext, flavors: Flavors) -> None:
         self.context = context
@@ -49,9 +55,9 @@ class TackerVnfs(ABC):
         self.context.intend(resource for plan in plans for resource in self.resources(plan))
         return each(*(partial(self._make, plan, documents[plan.name], vim) for plan in plans))
 
-    @abstractmethod
     def resources(self, plan: MachinePlan) -> list[NamedResource]:
         """All resources of a machine, in Tacker and, through heat, in the cloud."""
+        return [*((kind, plan.name) for kind in self.kinds), *machine_resources(plan)]
 
     def made_resources(self, plan: MachinePlan) -> list[NamedResource]:
         """The same, with those whose names Tacker chose."""
@@ -81,12 +87,38 @@ class TackerVnfs(ABC):
                 if attempt == REPLACEMENTS:
                     raise
                 cloud.log(f"openstack: {error.message}; making a new one")
-                resources.await_removal(cloud, self.kind, name, REMOVAL_TIMEOUT_S)
+                operations.await_removal(cloud, self.kinds[0], name, REMOVAL_TIMEOUT_S)
         made_s = time.monotonic() - started
         ports = {
             port: port_of(_only(cloud, Kind.PORT, plan.port_name(port))) for port in plan.spec.ports
         }
         return Machine(plan, _only(cloud, Kind.SERVER, name).id, ports, made_s)
+
+
+class LegacyVnfs(TackerVnfs):
+    """By Tacker's legacy API: a VNFD and a VNF for each machine, because Tacker maps a VNFD to one
+    VNF of a forwarding graph. The stack of each VNF has the VNF's name, so that it is found even if
+    Tacker forgets it."""
+
+    kinds = (Kind.VNF, Kind.VNFD, Kind.STACK)
+
+    def document(
+        self, plan: MachinePlan, networks: RunNetworks, place: Placement
+    ) -> tacker_vnfd.Template:
+        """See TackerVnfs.document."""
+        return tacker_vnfd.translated(plan, networks, place)
+
+    def onboard(self, name: str, document: tacker_vnfd.Template) -> str:
+        """See TackerVnfs.onboard."""
+        attributes = {"vnfd": document}
+        return operations.create_in_tacker(self.server, Kind.VNFD, name, attributes=attributes).id
+
+    def instantiate(self, name: str, descriptor: str, vim: str) -> None:
+        """See TackerVnfs.instantiate."""
+        fields = {"vnfd_id": descriptor, "vim_id": vim, "attributes": {"stack_name": name}}
+        operations.create_in_tacker(self.server, Kind.VNF, name, **fields)
+        timeout_s = self.context.config.boot_timeout_s
+        await_active(self.server, Kind.VNF, name, timeout_s, "Tacker gives no reason")
 
 
 def await_active(
@@ -96,7 +128,7 @@ def await_active(
     what = f"{kind.upper()} {name}"
 
     def look() -> bool | None:
-        found = resources.first(server.cloud, kind, name)
+        found = operations.first(server.cloud, kind, name)
         if found is None:
             raise TackerFailed(f"{what} disappeared while sfcperf waited for it")
         if found.status in ("ERROR", "DEAD"):
@@ -113,7 +145,7 @@ def await_active(
 
 
 def _only(cloud: Cloud, kind: Kind, name: str) -> Any:
-    found = resources.find(cloud, kind, name)
+    found = operations.find(cloud, kind, name)
     if len(found) != 1:
         raise TackerFailed(
             f"Tacker calls the VNF active, but the cloud has {len(found)} of {kind} {name}",

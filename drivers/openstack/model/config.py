@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 LIFECYCLES = ("nova", "heat", "tacker")
-_MAY_LACK = ("hosts", "dns_servers")
-"""Empty, not None."""
 
 _NAME = {"type": "string", "minLength": 1}
 PARAMETERS: Mapping[str, Any] = {
@@ -21,59 +19,59 @@ PARAMETERS: Mapping[str, Any] = {
             **_NAME,
         },
         "image": {
-            "description": "Image of all VMs, name or id. Absent: that of each VNF's descriptor; "
-            "the endpoints then need one of their own, by their options.",
+            "description": "Image of all VMs, name or id. Absent: each VNF uses the image of its "
+            "descriptor, and each endpoint needs an image in its options.",
             **_NAME,
         },
         "flavor": {
-            "description": "Flavor of all VMs, name or id. Absent: for each VM the smallest that "
-            "has the vCPUs and the memory that the workflow or the VNF's descriptor asks for.",
+            "description": "Flavor of all VMs, name or id. Absent: each VM gets the smallest with "
+            "the vCPUs and the memory that the workflow or the VNF's descriptor asks for.",
             **_NAME,
         },
         "management_network": {
             "description": "Network through which sfcperf reaches the VMs by SSH, name or id. "
-            "Absent: one is made, and `external_network` leads to it.",
+            "Absent: the run creates one, which `external_network` leads to.",
             **_NAME,
         },
         "external_network": {
             "description": "External network, name or id, from which the client's VM gets a "
-            "floating IP; the other VMs are reached through it. Only without `management_network`.",
+            "floating IP; it leads to the other VMs. Only without `management_network`.",
             **_NAME,
         },
         "dns_servers": {
             "description": "IPv4 addresses of name servers for the VMs, in the management network "
-            "that is made behind `external_network`. Absent: the cloud sets none.",
+            "that the run creates behind `external_network`. Absent: the VMs have none.",
             "type": "array",
             "items": {"type": "string", "format": "ipv4"},
             "maxItems": 3,
         },
         "ssh_user": {
-            "description": "SSH user of the VMs; one other than root needs sudo without a "
+            "description": "SSH user of the VMs; a user other than root needs sudo without a "
             "password.",
             "type": "string",
             "pattern": "^[a-z_][a-z0-9_-]{0,31}$",
             "default": "root",
         },
         "lifecycle": {
-            "description": "What makes VNFs and chain: `nova` with neutron, one by one; `heat`, as "
-            "stacks; `tacker`, as VNFs and a VNF forwarding graph.",
+            "description": "What creates VNFs and chain: `nova` with neutron, one by one; `heat`, "
+            "as stacks; `tacker`, as VNFs and a VNF forwarding graph.",
             "enum": list(LIFECYCLES),
             "default": "nova",
         },
         "telemetry_cloud": {
-            "description": "Name in clouds.yaml whose user the monitor `diagnostics` acts as, if "
-            "that of `cloud` may not read diagnostics: nova allows only administrators by default.",
+            "description": "Name in clouds.yaml of the user who reads diagnostics for the monitor "
+            "of that name, if that of `cloud` may not; nova allows only administrators by default.",
             **_NAME,
         },
         "hosts": {
             "description": "Node of the topology -> hypervisor, by availability zone (needs the "
-            "rights of an administrator). Absent: the cloud places VMs.",
+            "rights of an administrator). Absent: the cloud chooses hypervisors.",
             "type": "object",
             "additionalProperties": {"type": "string", "minLength": 1},
         },
         "mtu": {
-            "description": "MTU of the endpoints, bytes of IP packet; that of the cloud's network "
-            "must not be smaller.",
+            "description": "MTU of the endpoints, bytes of IP packet; the cloud's network must "
+            "carry packets of this size.",
             "type": "integer",
             "minimum": 576,
             "maximum": 9000,
@@ -98,24 +96,19 @@ PARAMETERS: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Config:
-    """The validated configuration; None where the workflow does not say."""
+    """The configuration, validated against PARAMETERS, defaults filled in; None where the workflow
+    does not say."""
 
-    cloud: str | None
-    image: str | None
-    flavor: str | None
-    management_network: str | None
-    external_network: str | None
     ssh_user: str
     lifecycle: Literal["nova", "heat", "tacker"]
     mtu: int
     provision: Literal["carry", "ansible"]
     boot_timeout_s: float
+    cloud: str | None = None
+    image: str | None = None
+    flavor: str | None = None
+    management_network: str | None = None
+    external_network: str | None = None
     telemetry_cloud: str | None = None
     hosts: Mapping[str, str] = field(default_factory=dict)
     dns_servers: Sequence[str] = ()
-
-    @classmethod
-    def of(cls, config: Mapping[str, Any]) -> Self:
-        """From what was validated against PARAMETERS, defaults filled in."""
-        absent = {name: None for name in PARAMETERS["properties"] if name not in _MAY_LACK}
-        return cls(**{**absent, **config})

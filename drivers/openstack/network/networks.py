@@ -13,10 +13,13 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Network
 from typing import Any
 
-from sfcperf.drivers.openstack import resources
-from sfcperf.drivers.openstack.api import Cloud, CloudError, each
-from sfcperf.drivers.openstack.model import DATA, MANAGEMENT, PREFIX_LENGTH
-from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, NamedResource
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.errors import CloudError
+from sfcperf.drivers.openstack.model.specs import DATA, MANAGEMENT, PREFIX_LENGTH
+from sfcperf.drivers.openstack.resources import operations
+from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext, NamedResource
+from sfcperf.drivers.openstack.resources.resource_types import id_of
+from sfcperf.drivers.parallel import each
 from sfcperf.errors import DeploymentError, EnvironmentLacks, InputError
 
 SSH_PORT = 22
@@ -82,17 +85,9 @@ def prepare_networks(
 def find_network(cloud: Cloud, key: str, name: str) -> Any:
     """A network by name or id, which the configuration has under `key`. Raises EnvironmentLacks if
     there is none."""
-    network = cloud.connection.network
-    found = cloud.call(
-        f"looking for network {name}", lambda: network.find_network(name, ignore_missing=True)
-    )
-    if found is None:
-        raise EnvironmentLacks(
-            f"the cloud has no network {name}, or does not show it to this project",
-            where=f"/infrastructure/config/{key}",
-            hint="`openstack network list` shows the networks",
-        )
-    return found
+    find = cloud.connection.network.find_network
+    where = f"/infrastructure/config/{key}"
+    return operations.existing(cloud, "network", name, find, where=where)
 
 
 class _NetworkBuilder:
@@ -149,8 +144,8 @@ class _NetworkBuilder:
             lambda: next((pair for pair in compute.keypairs() if pair.name == name), None),
         )
         if found is not None and found.public_key.split()[:2] != public_key.split()[:2]:
-            resources.delete(self.cloud, Kind.KEYPAIR, name, name)
-        resources.create(
+            operations.delete(self.cloud, Kind.KEYPAIR, name, name)
+        operations.create(
             self.cloud, Kind.KEYPAIR, name, compute.create_keypair, public_key=public_key
         )
 
@@ -198,19 +193,20 @@ class _NetworkBuilder:
             body["gateway_ip"] = None
         elif self.config.dns_servers:
             body["dns_nameservers"] = list(self.config.dns_servers)
-        subnet = resources.create(self.cloud, Kind.SUBNET, name, self.network.create_subnet, **body)
-        self.subnets[which] = resources.id_of(subnet)
+        subnet = operations.create(
+            self.cloud, Kind.SUBNET, name, self.network.create_subnet, **body
+        )
+        self.subnets[which] = id_of(subnet)
         return made
 
     def _network(self, name: str) -> Any:
         """Without port security if the project may choose."""
-
         fields = {"description": self.description}
         call = self.network.create_network
         if "port-security" in self.extensions:
             off = {**fields, "is_port_security_enabled": False}
             try:
-                return resources.create(self.cloud, Kind.NETWORK, name, call, **off)
+                return operations.create(self.cloud, Kind.NETWORK, name, call, **off)
             except CloudError as error:
                 if error.status != 403:
                     raise
@@ -218,7 +214,7 @@ class _NetworkBuilder:
                     f"openstack: the project may not switch port security off in {name}; security "
                     "groups may drop packets that come back from a chain"
                 )
-        return resources.create(self.cloud, Kind.NETWORK, name, call, **fields)
+        return operations.create(self.cloud, Kind.NETWORK, name, call, **fields)
 
     def check_apart(self, data: Any, management: Any) -> None:
         """Raises DeploymentError if addresses overlap: a machine in both networks would answer
@@ -247,7 +243,7 @@ class _NetworkBuilder:
 
     def _router(self, outside: str) -> None:
         name = self.names.of(MANAGEMENT)
-        router = resources.create(
+        router = operations.create(
             self.cloud,
             Kind.ROUTER,
             name,
@@ -271,19 +267,14 @@ class _NetworkBuilder:
     def security_group(self, name: str, lets_in: Mapping[str, Any]) -> str:
         """With one rule for incoming IPv4; everything may go out by default."""
         call = self.network.create_security_group
-        group = resources.create(
+        group = operations.create(
             self.cloud, Kind.SECURITY_GROUP, name, call, description=self.description
         )
 
         def rule() -> Any:
             rules = self.network.security_group_rules(security_group_id=group.id)
-            fitting = (
-                r
-                for r in rules
-                if r.direction == "ingress"
-                and r.remote_group_id is None
-                and r.protocol == lets_in.get("protocol")
-            )
+            wanted = ("ingress", None, lets_in.get("protocol"))
+            fitting = (r for r in rules if (r.direction, r.remote_group_id, r.protocol) == wanted)
             return next(fitting, None)
 
         self.cloud.ensure(
@@ -293,7 +284,7 @@ class _NetworkBuilder:
                 security_group_id=group.id, direction="ingress", ether_type="IPv4", **lets_in
             ),
         )
-        return resources.id_of(group)
+        return id_of(group)
 
     def has_port_security(self, network: Any) -> bool:
         """Whether security groups filter its ports, as they do unless it is switched off."""

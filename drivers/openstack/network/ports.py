@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sfcperf.drivers.openstack.api import Cloud
-from sfcperf.drivers.openstack.model import MANAGEMENT, MachinePlan
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.model.specs import MANAGEMENT, MachinePlan
 from sfcperf.drivers.openstack.network.networks import RunNetworks, find_network
-from sfcperf.drivers.openstack.resources import Kind, LifecycleContext, delete, ensure, find_named
+from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext
+from sfcperf.drivers.openstack.resources.operations import delete, ensure, existing, find_named
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 
 
@@ -79,15 +80,11 @@ def port_body(plan: MachinePlan, port: str, networks: RunNetworks) -> dict[str, 
 def bound_port(cloud: Cloud, name: str) -> Port:
     """A port that the run did not make, by name or id. Raises EnvironmentLacks if there is none, or
     it belongs to no machine: networking-sfc takes packets from bound ports only."""
-    network = cloud.connection.network
-    found = cloud.call(
-        f"looking for port {name}", lambda: network.find_port(name, ignore_missing=True)
-    )
-    if found is None or not found.device_id:
+    find = cloud.connection.network.find_port
+    found: Any = existing(cloud, "port", name, find, where="/endpoints")
+    if not found.device_id:
         raise EnvironmentLacks(
-            f"the cloud has no port {name}, or does not show it to this project"
-            if found is None
-            else f"the port {name} belongs to no machine",
+            f"the port {name} belongs to no machine",
             where="/endpoints",
             hint="`openstack port list` shows the ports",
         )

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfcperf.drivers.openstack.model import ExistingMachine
+from sfcperf.drivers.openstack.model.specs import ExistingMachine
 from sfcperf.errors import WorkflowError
 from sfcperf.workflow import pointer
+from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.model import EndpointSpec
 from sfcperf.workflow.validate import misfits
 
@@ -25,7 +26,7 @@ SCHEMA: Mapping[str, Any] = {
         "image": {**_NAME, "description": "Image of the endpoint's VM, name or id."},
         "flavor": {**_NAME, "description": "Flavor of the endpoint's VM, name or id."},
         "machine": {
-            "description": "An existing machine instead of a VM; it is used as it is.",
+            "description": "An existing machine instead of a VM; sfcperf does not change it.",
             "type": "object",
             "additionalProperties": False,
             "required": ["address", "host_key", "key_file", "interface", "port"],
@@ -41,7 +42,7 @@ SCHEMA: Mapping[str, Any] = {
                 "ssh_user": {
                     **_NAME,
                     "default": "root",
-                    "description": "User; one other than root needs sudo without a password.",
+                    "description": "User; a user other than root needs sudo without a password.",
                 },
                 "host_key": {
                     **_NAME,
@@ -104,13 +105,6 @@ def _existing(spec: EndpointSpec, given: Mapping[str, Any]) -> ExistingMachine:
                 where=f"/endpoints/{spec.name}/{name}",
                 hint="leave it out",
             )
-    return ExistingMachine(
-        name=spec.name,
-        address=given["address"],
-        ssh_port=given.get("ssh_port", 22),
-        ssh_user=given.get("ssh_user", "root"),
-        host_key=given["host_key"],
-        key_file=Path(given["key_file"]).expanduser(),
-        interface=given["interface"],
-        port=given["port"],
-    )
+    machine = with_defaults(SCHEMA["properties"]["machine"], given)
+    machine["key_file"] = Path(machine["key_file"]).expanduser()
+    return ExistingMachine(spec.name, **machine)

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfcperf import plugins
-from sfcperf.drivers.openstack.model import Config, ExistingMachine, MachineSpec, mime_subtype
+from sfcperf.drivers.openstack.model.config import Config
+from sfcperf.drivers.openstack.model.specs import ExistingMachine, MachineSpec
+from sfcperf.drivers.openstack.model.user_data import mime_subtype
 from sfcperf.drivers.openstack.planning.endpoint_options import options_of
 from sfcperf.errors import WorkflowError
 from sfcperf.vnfs.base import NetworkFunction

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sfcperf.drivers.openstack.api import Cloud
-from sfcperf.drivers.openstack.compute import Flavors
-from sfcperf.drivers.openstack.model import Config, MachineSpec
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.compute.flavors import Flavors
+from sfcperf.drivers.openstack.model.config import Config
+from sfcperf.drivers.openstack.model.specs import MachineSpec
 from sfcperf.errors import EnvironmentLacks
 
 UNLIMITED = -1
-
-_NEUTRON = {
-    "networks": ("network", "networks"),
-    "subnets": ("subnet", "subnets"),
-    "ports": ("port", "ports"),
-    "routers": ("router", "routers"),
-    "floating IPs": ("floatingip", "ips"),
-    "security groups": ("security_group", "security_groups"),
-    "port pairs": ("port_pair", "sfc_port_pairs"),
-    "port pair groups": ("port_pair_group", "sfc_port_pair_groups"),
-    "port chains": ("port_chain", "sfc_port_chains"),
-    "flow classifiers": ("flow_classifier", "sfc_flow_classifiers"),
-}
-"""For messages -> neutron's name of the quota, and openstacksdk's call that lists them."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +37,7 @@ class QuotaLimit:
 def check_quota(cloud: Cloud, machines: Mapping[MachineSpec, int], config: Config) -> None:
     """For a run with these machines at the same time. Raises EnvironmentLacks that names each limit
     that is too low; CloudError."""
-    limits = [*_compute(cloud, machines), *_network(cloud, _network_resources(machines, config))]
+    limits = [*_compute(cloud, machines), *_network(cloud, _network_needs(machines, config))]
     short = [limit for limit in limits if not limit.suffices]
     if short:
         raise EnvironmentLacks(
@@ -60,23 +47,37 @@ def check_quota(cloud: Cloud, machines: Mapping[MachineSpec, int], config: Confi
         )
 
 
-def _network_resources(machines: Mapping[MachineSpec, int], config: Config) -> dict[str, int]:
-    """By the keys of `_NEUTRON`; the longest chain runs through all functions."""
+@dataclass(frozen=True)
+class _Need:
+    """What a run needs of neutron."""
+
+    what: str
+    """For messages."""
+    quota: str
+    """Neutron's name of the quota."""
+    listing: str
+    """openstacksdk's call that lists them."""
+    count: int
+
+
+def _network_needs(machines: Mapping[MachineSpec, int], config: Config) -> list[_Need]:
+    """The longest chain runs through all functions."""
     functions = sum(n for spec, n in machines.items() if spec.role == "function")
     ports = sum(n * len(spec.ports) for spec, n in machines.items())
-    own_management = config.management_network is None
-    return {
-        "networks": 1 + own_management,
-        "subnets": 1 + own_management,
-        "ports": ports + 2 * own_management,
-        "routers": int(own_management),
-        "floating IPs": int(own_management),
-        "security groups": 2,
-        "port pairs": functions,
-        "port pair groups": functions,
-        "port chains": int(functions > 0),
-        "flow classifiers": int(functions > 0),
-    }
+    own = int(config.management_network is None)
+    chains = int(functions > 0)
+    return [
+        _Need("networks", "network", "networks", 1 + own),
+        _Need("subnets", "subnet", "subnets", 1 + own),
+        _Need("ports", "port", "ports", ports + 2 * own),
+        _Need("routers", "router", "routers", own),
+        _Need("floating IPs", "floatingip", "ips", own),
+        _Need("security groups", "security_group", "security_groups", 2),
+        _Need("port pairs", "port_pair", "sfc_port_pairs", functions),
+        _Need("port pair groups", "port_pair_group", "sfc_port_pair_groups", functions),
+        _Need("port chains", "port_chain", "sfc_port_chains", chains),
+        _Need("flow classifiers", "flow_classifier", "sfc_flow_classifiers", chains),
+    ]
 
 
 def _compute(cloud: Cloud, machines: Mapping[MachineSpec, int]) -> list[QuotaLimit]:
@@ -98,25 +99,25 @@ def _compute(cloud: Cloud, machines: Mapping[MachineSpec, int]) -> list[QuotaLim
     ]
 
 
-def _network(cloud: Cloud, resources: Mapping[str, int]) -> list[QuotaLimit]:
+def _network(cloud: Cloud, needs: Sequence[_Need]) -> list[QuotaLimit]:
     connection = cloud.connection
     quota = cloud.call(
         "reading neutron's quota",
         lambda: connection.network.get_quota(str(connection.current_project_id)).to_dict(),
     )
     found = []
-    for what, needed in resources.items():
-        name, listing = _NEUTRON[what]
-        limit = _limit(quota, name, listing)
-        if needed and limit is not None:
-            used = 0 if limit == UNLIMITED else len(cloud.list_own(listing))
-            found.append(QuotaLimit(what, needed, used, limit))
+    for need in needs:
+        limit = _limit(quota, need)
+        if need.count and limit is not None:
+            used = 0 if limit == UNLIMITED else len(cloud.list_own(need.listing))
+            found.append(QuotaLimit(need.what, need.count, used, limit))
     return found
 
 
-def _limit(quota: Mapping[str, Any], name: str, listing: str) -> int | None:
+def _limit(quota: Mapping[str, Any], need: _Need) -> int | None:
     """openstacksdk renames some quotas; those that it does not know keep neutron's names."""
-    for key in (name, listing, f"{name}s", "floating_ips" if name == "floatingip" else name):
+    names = (need.quota, need.listing, f"{need.quota}s")
+    for key in (*names, "floating_ips") if need.quota == "floatingip" else names:
         if isinstance(quota.get(key), int):
             return int(quota[key])
     return None

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 
-from sfcperf.drivers.openstack.api import HOW_TO_CONFIGURE, INTERACTIVE, Cloud, CloudError
-from sfcperf.drivers.openstack.compute import Flavors
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.errors import CloudError
+from sfcperf.drivers.openstack.api.retry import INTERACTIVE
+from sfcperf.drivers.openstack.compute.flavors import Flavors
 from sfcperf.drivers.openstack.lifecycle import LIFECYCLES
-from sfcperf.drivers.openstack.model import Config
-from sfcperf.drivers.openstack.network import find_network
+from sfcperf.drivers.openstack.model.config import Config
+from sfcperf.drivers.openstack.network.networks import find_network
 from sfcperf.errors import EnvironmentLacks, SfcperfError
 from sfcperf.plugins import Requirement
 
@@ -31,16 +34,14 @@ def requirements(config: Config) -> list[Requirement]:
 
 
 def _credentials(cloud: Cloud, config: Config) -> Requirement:
-    name = "OpenStack credentials"
-    try:
+    def look() -> str:
         connection = cloud.connection
-    except SfcperfError as error:
-        return Requirement(name, False, error.message, error.hint or HOW_TO_CONFIGURE)
-    which = config.cloud or cloud.detail["cloud"] or "of the environment"
-    url = connection.config.get_auth_args().get("auth_url")
-    project = connection.current_project
-    detail = f"cloud {which}, project {project.name or project.id}, {url}"
-    return Requirement(name, True, detail)
+        which = config.cloud or cloud.detail["cloud"] or "of the environment"
+        url = connection.config.get_auth_args().get("auth_url")
+        project = connection.current_project
+        return f"cloud {which}, project {project.name or project.id}, {url}"
+
+    return Requirement.found("OpenStack credentials", look)
 
 
 def _service(cloud: Cloud, type_: str, name: str) -> Requirement:
@@ -63,7 +64,7 @@ def _service(cloud: Cloud, type_: str, name: str) -> Requirement:
         newest = data.max_microversion or data.api_version
         return f"{data.url}, API {'.'.join(map(str, newest))}" if newest else str(data.url)
 
-    return _checked(name, look)
+    return Requirement.found(name, look)
 
 
 def _lifecycle(cloud: Cloud, config: Config) -> list[Requirement]:
@@ -82,15 +83,16 @@ def _named(cloud: Cloud, config: Config) -> Iterator[Requirement]:
         found = flavors.named(name)
         return f"{found.vcpus} vCPU, {found.ram} MiB"
 
-    if config.image is not None:
-        image = config.image
-        yield _checked(f"image {image}", lambda: str(flavors.image(image).status))
-    if config.flavor is not None:
-        name = config.flavor
-        yield _checked(f"flavor {name}", lambda: flavor(name))
-    for key in ("management_network", "external_network"):
-        if getattr(config, key) is not None:
-            yield _network(cloud, key, getattr(config, key))
+    looks: dict[str, Callable[[str], str]] = {
+        "image": lambda name: str(flavors.image(name).status),
+        "flavor": flavor,
+        "management_network": lambda name: str(find_network(cloud, "management_network", name).id),
+        "external_network": lambda name: str(find_network(cloud, "external_network", name).id),
+    }
+    for key, look in looks.items():
+        name = getattr(config, key)
+        if name is not None:
+            yield Requirement.found(f"{key.rpartition('_')[2]} {name}", partial(look, name))
     if config.management_network is None and config.external_network is None:
         yield Requirement(
             "network for SSH to the VMs",
@@ -102,10 +104,6 @@ def _named(cloud: Cloud, config: Config) -> Iterator[Requirement]:
         yield from _hosts(cloud, config)
 
 
-def _network(cloud: Cloud, key: str, name: str) -> Requirement:
-    return _checked(f"network {name}", lambda: str(find_network(cloud, key, name).id))
-
-
 def _hosts(cloud: Cloud, config: Config) -> Iterator[Requirement]:
     """Only administrators see hypervisors, and may choose among them."""
     try:
@@ -114,17 +112,11 @@ def _hosts(cloud: Cloud, config: Config) -> Iterator[Requirement]:
             lambda: list(cloud.connection.compute.services(binary="nova-compute")),
         )
     except CloudError as error:
-        denied = error.status == 403
-        yield Requirement(
-            "placement on hypervisors",
-            False,
-            "`hosts` is configured, but this user may not choose hypervisors"
-            if denied
-            else error.message,
-            "use credentials of an administrator, or leave `hosts` out"
-            if denied
-            else error.hint or "",
-        )
+        detail, remedy = error.message, error.hint or ""
+        if error.status == 403:
+            detail = "`hosts` is configured, but this user may not choose hypervisors"
+            remedy = "use credentials of an administrator, or leave `hosts` out"
+        yield Requirement("placement on hypervisors", False, detail, remedy)
         return
     up = {service.host for service in services if service.state == "up"}
     for host in dict.fromkeys(config.hosts.values()):
@@ -134,10 +126,3 @@ def _hosts(cloud: Cloud, config: Config) -> Iterator[Requirement]:
             "is up" if host in up else f"not among those that are up: {', '.join(sorted(up))}",
             "" if host in up else "name another one in `hosts`",
         )
-
-
-def _checked(name: str, look: Callable[[], str]) -> Requirement:
-    try:
-        return Requirement(name, True, look())
-    except SfcperfError as error:
-        return Requirement(name, False, error.message, error.hint or "")

@@ -7,7 +7,8 @@ import ipaddress
 from collections.abc import Sequence
 
 from sfcperf import plugins
-from sfcperf.drivers.openstack.model import PREFIX_LENGTH, Config
+from sfcperf.drivers.openstack.model.config import Config
+from sfcperf.drivers.openstack.model.specs import PREFIX_LENGTH
 from sfcperf.drivers.openstack.planning.endpoint_options import options_of
 from sfcperf.drivers.openstack.planning.machine_specs import scenario_machines
 from sfcperf.errors import WorkflowError

@@ -1,14 +1,48 @@
-"""LifecycleContext: what all parts of the driver work with during a run."""
+"""LifecycleContext: the cloud and the journal of a run, and the kinds of resources in the journal.
+
+Each resource is found again by its name, which carries the run's tag; `detail` of its journal entry
+says which cloud it is in (`cloud`: name in clouds.yaml, null for that of the environment).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 
 from sfcperf.drivers.base import Journal, Resource
-from sfcperf.drivers.openstack.api import Cloud
-from sfcperf.drivers.openstack.model import Config, Names
-from sfcperf.drivers.openstack.resources.resource_kinds import Kind
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.model.config import Config
+from sfcperf.drivers.openstack.model.specs import Names
+
+
+class Kind(StrEnum):
+    """In the order of removal: what uses a resource goes before it."""
+
+    VNFFG = "vnffg"
+    VNFFGD = "vnffgd"
+    VNF = "vnf"
+    VNFD = "vnfd"
+    VNF_INSTANCE = "vnf-instance"
+    VNF_PACKAGE = "vnf-package"
+    VIM = "vim"
+    STACK = "stack"
+    CHAIN = "port-chain"
+    CLASSIFIER = "flow-classifier"
+    PAIR_GROUP = "port-pair-group"
+    PAIR = "port-pair"
+    SERVER = "server"
+    FLOATING_IP = "floating-ip"
+    ROUTER = "router"
+    PORT = "port"
+    SUBNET = "subnet"
+    NETWORK = "network"
+    SECURITY_GROUP = "security-group"
+    KEYPAIR = "keypair"
+    FLAVOR = "flavor"
+    WORKDIR = "workdir"
+    """A folder on a machine that the run did not make; `detail` says how to reach it."""
+
 
 NamedResource = tuple[Kind, str]
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
-from sfcperf.drivers.openstack.api import Cloud, TackerServer
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.tacker_server import TackerServer
 from sfcperf.drivers.openstack.resources import resource_types, tacker_objects
-from sfcperf.drivers.openstack.resources.resource_kinds import Kind
+from sfcperf.drivers.openstack.resources.context import Kind
 from sfcperf.drivers.openstack.resources.resource_types import ResourceType, id_of
 from sfcperf.drivers.openstack.resources.tacker_objects import TackerObject
+from sfcperf.errors import EnvironmentLacks
 
 T = TypeVar("T")
 
@@ -29,6 +31,19 @@ def find_named(cloud: Cloud, kind: Kind, names: Collection[str]) -> list[tuple[s
     return cloud.call(
         f"looking for {kind}s of the run", lambda: list(TYPES[kind].find(cloud, names))
     )
+
+
+def existing(cloud: Cloud, what: str, name: str, find: Callable[..., T | None], *, where: str) -> T:
+    """What the run did not make, by name or id; `find` is openstacksdk's call. Raises
+    EnvironmentLacks if there is none."""
+    found = cloud.call(f"looking for {what} {name}", lambda: find(name, ignore_missing=True))
+    if found is None:
+        raise EnvironmentLacks(
+            f"the cloud has no {what} {name}, or does not show it to this project",
+            where=where,
+            hint=f"`openstack {what} list` shows the {what}s",
+        )
+    return found
 
 
 def first(cloud: Cloud, kind: Kind, name: str) -> Any | None:

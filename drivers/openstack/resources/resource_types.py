@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from os.path import commonprefix
 from typing import Any
 
-from sfcperf.drivers.openstack.api import Cloud
-from sfcperf.drivers.openstack.resources.resource_kinds import Kind
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.resources.context import Kind
 
 NAMES_AT_ONCE = 40
 """In one request, whose URL has them: servers refuse long ones (HTTP 414)."""
@@ -58,6 +58,16 @@ def _filtered(
     return ResourceType(find, delete)
 
 
+def _deletion(service: str, one: str) -> Callable[[Cloud, Any], object]:
+    """By openstacksdk's call `delete_ONE` of the service (`network`, `compute`)."""
+
+    def delete(cloud: Cloud, found: Any) -> None:
+        calls = getattr(cloud.connection, service)
+        getattr(calls, f"delete_{one}")(id_of(found), ignore_missing=True)
+
+    return delete
+
+
 def _neutron(
     call: str, key: str = "name", delete: Callable[[Cloud, Any], object] | None = None
 ) -> ResourceType:
@@ -71,10 +81,8 @@ def _neutron(
             some = {key: wanted[start : start + NAMES_AT_ONCE]}
             yield from getattr(connection.network, f"{call}s")(**own, **some)
 
-    def default(cloud: Cloud, found: Any) -> None:
-        getattr(cloud.connection.network, f"delete_{call}")(found.id, ignore_missing=True)
-
-    return _filtered(listing, delete or default, lambda found: str(getattr(found, key)))
+    delete = delete or _deletion("network", call)
+    return _filtered(listing, delete, lambda found: str(getattr(found, key)))
 
 
 def _delete_router(cloud: Cloud, found: Any) -> None:
@@ -99,13 +107,6 @@ def _delete_network(cloud: Cloud, found: Any) -> None:
     network.delete_network(found.id, ignore_missing=True)
 
 
-def _nova_deletion(one: str) -> Callable[[Cloud, Any], object]:
-    def delete(cloud: Cloud, found: Any) -> None:
-        getattr(cloud.connection.compute, f"delete_{one}")(id_of(found), ignore_missing=True)
-
-    return delete
-
-
 def _servers(cloud: Cloud, names: Collection[str]) -> Iterable[Any]:
     # The filter is a regular expression, of which some novas (26 too) find nothing by `a|b`.
     pattern = f"^{commonprefix(list(names))}"  # noqa: RUF071 - not of paths
@@ -116,10 +117,6 @@ def _servers(cloud: Cloud, names: Collection[str]) -> Iterable[Any]:
 def _keypairs(cloud: Cloud, _names: Collection[str]) -> Iterable[str]:
     # A key pair is addressed by its name; its id in the database is of no use.
     return (pair.name for pair in cloud.connection.compute.keypairs())
-
-
-def _flavors(cloud: Cloud, _names: Collection[str]) -> Iterable[Any]:
-    return cloud.connection.compute.flavors(details=True)
 
 
 def _stacks(cloud: Cloud, name: str) -> Iterable[Any]:
@@ -146,7 +143,7 @@ TYPES: Mapping[Kind, ResourceType] = {
     Kind.CLASSIFIER: _neutron("sfc_flow_classifier"),
     Kind.PAIR_GROUP: _neutron("sfc_port_pair_group"),
     Kind.PAIR: _neutron("sfc_port_pair"),
-    Kind.SERVER: _filtered(_servers, _nova_deletion("server")),
+    Kind.SERVER: _filtered(_servers, _deletion("compute", "server")),
     # Floating IPs have no name: ours have it as their description.
     Kind.FLOATING_IP: _neutron("ip", key="description"),
     Kind.ROUTER: _neutron("router", delete=_delete_router),
@@ -154,6 +151,9 @@ TYPES: Mapping[Kind, ResourceType] = {
     Kind.SUBNET: _neutron("subnet"),
     Kind.NETWORK: _neutron("network", delete=_delete_network),
     Kind.SECURITY_GROUP: _neutron("security_group"),
-    Kind.KEYPAIR: _filtered(_keypairs, _nova_deletion("keypair"), str),
-    Kind.FLAVOR: _filtered(_flavors, _nova_deletion("flavor")),
+    Kind.KEYPAIR: _filtered(_keypairs, _deletion("compute", "keypair"), str),
+    Kind.FLAVOR: _filtered(
+        lambda cloud, _: cloud.connection.compute.flavors(details=True),
+        _deletion("compute", "flavor"),
+    ),
 }

@@ -13,12 +13,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
-from sfcperf.drivers.openstack.api import Cloud, TackerServer
-from sfcperf.drivers.openstack.resources.resource_kinds import Kind
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.tacker_server import TackerServer
+from sfcperf.drivers.openstack.resources.context import Kind
 from sfcperf.drivers.openstack.resources.resource_types import ResourceType, one_by_one
 
 PENDING_CREATE, PENDING_DELETE = "PENDING_CREATE", "PENDING_DELETE"
-NOT_INSTANTIATED, INSTANTIATED = "NOT_INSTANTIATED", "INSTANTIATED"
+INSTANTIATED = "INSTANTIATED"
 
 PACKAGE_NAME = "sfcperf"
 """Key in a package's user data for its name: packages have no name of their own."""
@@ -74,13 +75,17 @@ def _unless_gone(cloud: Cloud, action: Callable[[Any], object]) -> None:
 
 
 def _delete_vnf(cloud: Cloud, vnf: TackerObject) -> None:
-    if vnf.status == PENDING_CREATE:
-        _delete_stack(cloud, vnf)
-    elif vnf.status == PENDING_DELETE:
-        if not _has_stack(cloud, vnf):
-            _force(cloud, vnf)
-    else:
+    if vnf.status not in (PENDING_CREATE, PENDING_DELETE):
         _unless_gone(cloud, lambda client: client.delete_vnf(vnf.id))
+        return
+    heat = cloud.connection.orchestration
+    # The run's VNFs have stacks of the same name.
+    stack = heat.find_stack(vnf.stack or vnf.name, ignore_missing=True)
+    if vnf.status == PENDING_CREATE:
+        if stack is not None and not stack.status.startswith("DELETE_"):
+            heat.delete_stack(stack, ignore_missing=True)
+    elif stack is None or stack.status == "DELETE_COMPLETE":
+        _force(cloud, vnf)
 
 
 def _force(cloud: Cloud, vnf: TackerObject) -> None:
@@ -90,22 +95,6 @@ def _force(cloud: Cloud, vnf: TackerObject) -> None:
     body = {"vnf": {"attributes": {"force": True}}}
     with suppress(HttpException):
         TackerServer(cloud).once(lambda client: client.delete_vnf(vnf.id, body=body))
-
-
-def _stack(cloud: Cloud, vnf: TackerObject) -> Any | None:
-    """The VNF's stack in heat: the run's VNFs have stacks of the same name."""
-    return cloud.connection.orchestration.find_stack(vnf.stack or vnf.name, ignore_missing=True)
-
-
-def _has_stack(cloud: Cloud, vnf: TackerObject) -> bool:
-    stack = _stack(cloud, vnf)
-    return stack is not None and stack.status != "DELETE_COMPLETE"
-
-
-def _delete_stack(cloud: Cloud, vnf: TackerObject) -> None:
-    stack = _stack(cloud, vnf)
-    if stack is not None and not stack.status.startswith("DELETE_"):
-        cloud.connection.orchestration.delete_stack(stack, ignore_missing=True)
 
 
 def _listed(bodies: Any, key: str) -> list[Mapping[str, Any]]:

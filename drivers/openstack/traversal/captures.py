@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from contextvars import copy_context
 from dataclasses import dataclass
 from pathlib import Path
 
 from sfcperf import waiting
+from sfcperf.drivers.parallel import outcomes
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host, Process
 from sfcperf.packets import tcpdump_output
@@ -96,19 +95,16 @@ def capturing(
     def start(point: CapturePoint) -> None:
         captures.append(_start(point, expression, folder))
 
-    with ThreadPoolExecutor(len(points)) as pool:
-        try:
-            jobs = [pool.submit(copy_context().run, start, point) for point in points]
-            # Even if one fails: all that were started are in `captures` then, and get stopped.
-            wait(jobs)
-            for job in jobs:
-                job.result()
-            captures.sort(key=lambda capture: points.index(capture.point))
-            _await_listening(captures)
-            yield captures
-        finally:
-            for stopped in [pool.submit(capture.process.stop) for capture in captures]:
-                stopped.result()
+    try:
+        # Even if one fails: all that were started are in `captures` then, and get stopped.
+        for job in outcomes(*(lambda p=point: start(p) for point in points)):
+            job.result()
+        captures.sort(key=lambda capture: points.index(capture.point))
+        _await_listening(captures)
+        yield captures
+    finally:
+        for stopped in outcomes(*(capture.process.stop for capture in captures)):
+            stopped.result()
 
 
 def _start(point: CapturePoint, expression: str, folder: Path) -> Capture:

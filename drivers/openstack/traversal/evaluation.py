@@ -93,7 +93,7 @@ def _follow(
     source, interface = path.source
     left = [o for o in seen[source][mark] if o.outgoing and o.interface == interface]
     if len(left) != 1:
-        return [f"the {source} sent the packet {_times(len(left))}"]
+        return [f"the {source} sent the packet {len(left)} times instead of once"]
     problems: list[str] = []
     before, ttl = f"the {source}", TTL
     for step in path.steps:
@@ -108,33 +108,33 @@ def _follow(
     destination, interface = path.destination
     arrived = [o for o in seen[destination][mark] if not o.outgoing and o.interface == interface]
     if len(arrived) != 1:
-        return [*problems, f"the {destination} got the packet {_times(len(arrived))}"]
+        return [
+            *problems,
+            f"the {destination} received the packet {len(arrived)} times instead of once",
+        ]
     return [*problems, *_indirect(f"the {destination}", arrived[0].ttl, ttl, before)]
 
 
 def _cross(step: PathStep, seen: Sequence[Observation]) -> _Crossing | str:
     """How the packet crossed a function, or what is wrong."""
-    entries = [o for o in seen if not o.outgoing]
-    exits = [o for o in seen if o.outgoing]
-    if len(entries) != 1:
-        return f"{step.function} was entered {_times(len(entries))}"
-    if entries[0].interface != step.entry:
-        return f"{step.function} was entered by {entries[0].interface} instead of {step.entry}"
-    if len(exits) != 1:
-        return f"{step.function} was left {_times(len(exits))}"
-    if exits[0].interface != step.exit:
-        return f"{step.function} was left by {exits[0].interface} instead of {step.exit}"
-    return _Crossing(entries[0].ttl, exits[0].ttl)
+    ttls = []
+    for verb, outgoing, expected in (("entered", False, step.entry), ("left", True, step.exit)):
+        found = [o for o in seen if o.outgoing == outgoing]
+        if len(found) != 1:
+            return f"the packet {verb} {step.function} {len(found)} times instead of once"
+        if found[0].interface != expected:
+            there = found[0].interface
+            return f"the packet {verb} {step.function} by {there} instead of {expected}"
+        ttls.append(found[0].ttl)
+    return _Crossing(*ttls)
 
 
 def _indirect(who: str, ttl: int, expected: int, before: str) -> list[str]:
     if ttl == expected:
         return []
-    return [f"{who} got it with TTL {ttl}, not {expected}: it did not come directly from {before}"]
-
-
-def _times(number: int) -> str:
-    return {0: "not at all", 1: "once", 2: "twice"}.get(number, f"{number} times")
+    return [
+        f"{who} received it with TTL {ttl}, not {expected}: it did not come directly from {before}"
+    ]
 
 
 def _hop(name: str, crossings: Sequence[_Crossing]) -> HopObservation:

@@ -66,7 +66,7 @@ def prove(
     client: Endpoint,
     server: Endpoint,
     functions: Sequence[ServiceFunction],
-    macs: Mapping[str, tuple[str, ...]],
+    macs: Mapping[str, str],
     scenario: Scenario,
     folder: Path,
     *,
@@ -75,15 +75,14 @@ def prove(
 ) -> TraversalProof:
     """Send marked packets both ways and evaluate where they were captured.
 
-    `macs`: name of the endpoint -> MAC addresses of its data interface; a frame goes to the first
-    of the other endpoint. Packets are sent again until all took the expected path, or for
-    `settle_s`; the proof is about the last ones. `folder`, below the driver's raw folder, gets a
-    capture of each point and the marks.
+    `macs`: name of the endpoint -> MAC address of its data interface. Packets are sent again until
+    all took the expected path, or for `settle_s`; the proof is about the last ones. `folder`, below
+    the driver's raw folder, gets a capture of each point and the marks.
 
     Raises DeploymentError if packets cannot be sent or captured.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    prover = _Prover(client, server, functions, macs, scenario)
+    prover = _Prover((client, server), functions, macs, scenario)
     try:
         with capturing(prover.points, prover.filter, folder) as running:
             started = time.monotonic()
@@ -110,16 +109,15 @@ class _Prover:
 
     def __init__(
         self,
-        client: Endpoint,
-        server: Endpoint,
+        ends: tuple[Endpoint, Endpoint],
         functions: Sequence[ServiceFunction],
-        macs: Mapping[str, tuple[str, ...]],
+        macs: Mapping[str, str],
         scenario: Scenario,
     ) -> None:
-        self._ends = (client, server)
+        self._ends = ends
         self._functions = tuple(function.name for function in functions)
         self._match: Match = scenario.chain.match
-        here, there = (Side(macs[end.name][0], end.address, 0) for end in self._ends)
+        here, there = (Side(macs[end.name], end.address, 0) for end in self._ends)
         self._sides = sides(self._match, here, there)
         forward = tuple(
             PathStep(function.name, function.interfaces[0], function.interfaces[-1])

@@ -14,7 +14,7 @@ from support.scenarios import scenario
 from support.steered import Flow, Steered
 from support.wires import Lab
 
-from sfcperf.drivers.openstack.traversal import prove, requirements
+from sfcperf.drivers.openstack.traversal.proof import prove, requirements
 from sfcperf.errors import DeploymentError
 from sfcperf.management.deployment import TraversalProof
 from sfcperf.workflow.model import Match
@@ -143,8 +143,9 @@ def test_a_wrong_order_is_found(steered: Steered, proof: Prove) -> None:
     found = proof()
     assert not found.proven
     assert [h.function for h in found.forward] == ["b", "a", "c"]
-    assert "a got it with TTL 63, not 64: it did not come directly from the client" in " ".join(
-        found.problems
+    assert (
+        "a received it with TTL 63, not 64: it did not come directly from the client"
+        in " ".join(found.problems)
     )
     assert all("from client to server" in problem for problem in found.problems)
 
@@ -153,7 +154,9 @@ def test_a_function_that_is_left_out_is_found(steered: Steered, proof: Prove) ->
     steered.steer(["a", "c"], NAMES[::-1])
     found = proof()
     assert not found.proven
-    assert found.problems == ("b was entered not at all (3 of 3 packets from client to server)",)
+    assert found.problems == (
+        "the packet entered b 0 times instead of once (3 of 3 packets from client to server)",
+    )
     assert {h.function: h.packets for h in found.forward}["b"] == 0
 
 
@@ -162,14 +165,18 @@ def test_a_function_that_is_crossed_twice_is_found(steered: Steered, proof: Prov
     steered.add([Flow("server", "a-out", "a-in", only="nw_ttl=63")])
     found = proof()
     assert not found.proven
-    assert found.problems == ("a was entered twice (3 of 3 packets from client to server)",)
+    assert found.problems == (
+        "the packet entered a 2 times instead of once (3 of 3 packets from client to server)",
+    )
 
 
 def test_replies_that_go_around_are_found(steered: Steered, proof: Prove) -> None:
     steered.steer(NAMES, [])
     found = proof()
     assert not found.proven
-    assert found.problems == ("c was entered not at all (3 of 3 packets from server to client)",)
+    assert found.problems == (
+        "the packet entered c 0 times instead of once (3 of 3 packets from server to client)",
+    )
 
 
 def test_replies_in_the_order_of_requests_are_found(steered: Steered, proof: Prove) -> None:
@@ -184,7 +191,7 @@ def test_replies_that_should_bypass_and_do_not_are_found(steered: Steered, proof
     found = proof(reverse="bypass")
     assert not found.proven
     assert found.problems[0] == (
-        "the client got it with TTL 63, not 64: it did not come directly from the server "
+        "the client received it with TTL 63, not 64: it did not come directly from the server "
         "(3 of 3 packets from server to client)"
     )
     assert "b was crossed by a packet that should bypass the chain" in found.problems[1]
@@ -195,13 +202,13 @@ def test_a_function_that_nobody_asked_for_is_found(steered: Steered, proof: Prov
     steered.steer(NAMES, NAMES[::-1])
     found = proof(functions=("a", "c"))
     assert not found.proven
-    assert "c got it with TTL 62, not 63: it did not come directly from a" in found.problems[0]
+    assert "c received it with TTL 62, not 63: it did not come directly from a" in found.problems[0]
 
 
 def test_a_chain_of_none_that_is_one_is_found(steered: Steered, proof: Prove) -> None:
     steered.steer(["a"], [])
     found = proof(functions=())
-    assert "the server got it with TTL 63, not 64" in found.problems[0]
+    assert "the server received it with TTL 63, not 64" in found.problems[0]
 
 
 def test_packets_that_do_not_arrive_are_found(steered: Steered, proof: Prove) -> None:
@@ -209,7 +216,8 @@ def test_packets_that_do_not_arrive_are_found(steered: Steered, proof: Prove) ->
     steered.add([Flow("server", "c-out", "client")])
     found = proof()
     assert found.problems == (
-        "the server got the packet not at all (3 of 3 packets from client to server)",
+        "the server received the packet 0 times instead of once "
+        "(3 of 3 packets from client to server)",
     )
 
 
@@ -218,7 +226,7 @@ def test_a_function_entered_by_the_wrong_side_is_found(steered: Steered, proof: 
     steered.add([Flow("server", "a-out", "b-out"), Flow("server", "b-out", "c-in")])
     found = proof()
     assert found.problems == (
-        "b was entered by eth2 instead of eth1 (3 of 3 packets from client to server)",
+        "the packet entered b by eth2 instead of eth1 (3 of 3 packets from client to server)",
     )
 
 

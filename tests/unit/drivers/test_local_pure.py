@@ -49,12 +49,16 @@ class TestCpus:
 
     def test_nodes_take_cpus_in_turn(self) -> None:
         cpus = CpuAssignment([Node("a", 1), Node("b", 1), Node("c", 2)], [4, 5])
-        assert (cpus.node("a"), cpus.node("b"), cpus.node("c")) == ((4,), (5,), (4, 5))
+        assert (cpus.share("sff@a", "a"), cpus.share("sff@b", "b"), cpus.share("sff@c", "c")) == (
+            (4,),
+            (5,),
+            (4, 5),
+        )
 
     def test_too_many_are_refused_by_name(self) -> None:
-        with pytest.raises(EnvironmentLacks, match="node n wants 3"):
+        with pytest.raises(EnvironmentLacks, match="node n needs 3"):
             CpuAssignment([Node("n", 3)], [0, 1])
-        with pytest.raises(EnvironmentLacks, match="fwd-1 wants 2"):
+        with pytest.raises(EnvironmentLacks, match="fwd-1 needs 2"):
             CpuAssignment([Node("n", 1)], [0, 1]).assign("fwd-1", "n", 2)
 
 

@@ -11,10 +11,12 @@ import pytest
 from support.broken_api import BrokenApi, Fault
 
 from sfcperf.drivers.journal import FileJournal
-from sfcperf.drivers.openstack.api import Cloud, RetryPolicy
-from sfcperf.drivers.openstack.model import PARAMETERS, Config, MachinePlan, MachineSpec, Names
-from sfcperf.drivers.openstack.network import RunNetworks
-from sfcperf.drivers.openstack.resources import LifecycleContext
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.api.retry import RetryPolicy
+from sfcperf.drivers.openstack.model.config import PARAMETERS, Config
+from sfcperf.drivers.openstack.model.specs import MachinePlan, MachineSpec, Names
+from sfcperf.drivers.openstack.network.networks import RunNetworks
+from sfcperf.drivers.openstack.resources.context import LifecycleContext
 from sfcperf.workflow.defaults import with_defaults
 
 FAST = RetryPolicy(
@@ -91,7 +93,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
         monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(api.clouds_yaml(tmp_path)))
         given = {"cloud": "broken", "management_network": "management", **settings}
         wanted = {key: value for key, value in given.items() if value is not None}
-        config = Config.of(with_defaults(PARAMETERS, wanted))
+        config = Config(**with_defaults(PARAMETERS, wanted))
         said: list[str] = []
         cloud = Cloud(config.cloud, said.append, retry=retry)
         journal = FileJournal(tmp_path / "journal.jsonl").of(0)

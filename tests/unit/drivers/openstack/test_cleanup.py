@@ -14,17 +14,17 @@ from support.broken_api import Fault
 
 from sfcperf import waiting
 from sfcperf.drivers.base import Resource
-from sfcperf.drivers.openstack import cleanup
-from sfcperf.drivers.openstack.cleanup import remove, workdirs
-from sfcperf.drivers.openstack.model import ExistingMachine
-from sfcperf.drivers.openstack.resources import Kind
+from sfcperf.drivers.openstack.cleanup import journal_cleanup, workdirs
+from sfcperf.drivers.openstack.cleanup.journal_cleanup import remove
+from sfcperf.drivers.openstack.model.specs import ExistingMachine
+from sfcperf.drivers.openstack.resources.context import Kind
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.ssh_keys import make_key
 
 from .conftest import FAST
 
 Start = Callable[..., Any]
-clean_up = partial(cleanup.clean_up, retry=FAST)
+clean_up = partial(journal_cleanup.clean_up, retry=FAST)
 RUN = "sfcperf-abc123"
 FWD = f"{RUN}-01-fwd"
 

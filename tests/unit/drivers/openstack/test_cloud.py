@@ -14,9 +14,11 @@ import pytest
 from support.broken_api import BrokenApi, Fault
 
 from sfcperf import waiting
-from sfcperf.drivers.openstack.api import Cloud, CloudError, each, outcomes
-from sfcperf.drivers.openstack.api.cloud import AT_ONCE
-from sfcperf.drivers.openstack.resources import Kind, ensure
+from sfcperf.drivers.openstack.api.cloud import AT_ONCE, Cloud
+from sfcperf.drivers.openstack.api.errors import CloudError
+from sfcperf.drivers.openstack.resources.context import Kind
+from sfcperf.drivers.openstack.resources.operations import ensure
+from sfcperf.drivers.parallel import each, outcomes
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 
 from .conftest import FAST
@@ -90,7 +92,7 @@ class TestReading:
         networks(cloud)
         [line] = said
         assert line.startswith("openstack: listing networks: the pool of workers is exhausted")
-        assert "503" in line and "again in" in line
+        assert "503" in line and "retrying in" in line
 
     def test_retry_after_is_kept(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
         paused: list[float] = []
@@ -225,7 +227,7 @@ class TestMaking:
 class TestWaiting:
     def test_time_runs_out(self, start: Start) -> None:
         _, cloud, _ = start()
-        with pytest.raises(DeploymentError, match=r"a miracle: not within 0\.2 s"):
+        with pytest.raises(DeploymentError, match=r"a miracle: not done within 0\.2 s"):
             cloud.wait("a miracle", lambda: None, 0.2)
 
 

@@ -16,18 +16,18 @@ import pytest
 from support.broken_api import BrokenApi, Fault
 from support.scenarios import scenario
 
-from sfcperf.drivers.openstack.api import Cloud
-from sfcperf.drivers.openstack.compute import Machine, diagnostics
-from sfcperf.drivers.openstack.model import (
+from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.compute import diagnostics
+from sfcperf.drivers.openstack.compute.servers import Machine
+from sfcperf.drivers.openstack.model.config import PARAMETERS, Config
+from sfcperf.drivers.openstack.model.specs import (
     EGRESS,
     INGRESS,
     MANAGEMENT,
-    PARAMETERS,
-    Config,
     MachinePlan,
     MachineSpec,
 )
-from sfcperf.drivers.openstack.network import Port
+from sfcperf.drivers.openstack.network.ports import Port
 from sfcperf.errors import EnvironmentLacks, MeasurementError
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.model import MonitorSpec
@@ -245,16 +245,16 @@ class TestRequirement:
 
     def test_a_user_for_it_alone_is_checked_without_a_workflow(self, start: Start) -> None:
         start(metric=True)
-        assert diagnostics.requirements(Config.of(with_defaults(PARAMETERS, {}))) == []
+        assert diagnostics.requirements(Config(**with_defaults(PARAMETERS, {}))) == []
         for name, met in (("broken", True), ("gone", False)):
             given = with_defaults(PARAMETERS, {"telemetry_cloud": name})
-            (need,) = diagnostics.requirements(Config.of(given))
+            (need,) = diagnostics.requirements(Config(**given))
             assert need.met is met
         assert "gone" in need.detail
 
     def test_is_asked_for_only_with_the_monitor(self, start: Start) -> None:
         _, cloud = start(*nova({"forbidden": {}}, status=403))
-        config = Config.of(with_defaults(PARAMETERS, {}))
+        config = Config(**with_defaults(PARAMETERS, {}))
         plain = scenario(["forwarder"])
         diagnostics.check(cloud, config, [plain])
         monitored = type(plain)(

@@ -79,26 +79,34 @@ def test_a_bridge_does_not_lower_the_ttl() -> None:
 @pytest.mark.parametrize(
     ("place", "seen", "words"),
     [
-        ("client", (), "the client sent the packet not at all"),
-        ("server", (), "the server got the packet not at all"),
-        ("server", (Observation("eth1", False, 63),) * 2, "the server got the packet twice"),
-        ("server", (Observation("eth0", False, 63),), "the server got the packet not at all"),
-        ("a", (), "a was entered not at all"),
-        ("a", (Observation("eth1", False, 64),), "a was left not at all"),
+        ("client", (), "the client sent the packet 0 times instead of once"),
+        ("server", (), "the server received the packet 0 times instead of once"),
+        (
+            "server",
+            (Observation("eth1", False, 63),) * 2,
+            "the server received the packet 2 times instead of once",
+        ),
+        (
+            "server",
+            (Observation("eth0", False, 63),),
+            "the server received the packet 0 times instead of once",
+        ),
+        ("a", (), "the packet entered a 0 times instead of once"),
+        ("a", (Observation("eth1", False, 64),), "the packet left a 0 times instead of once"),
         (
             "a",
             (Observation("eth1", False, 64), Observation("eth1", True, 63)),
-            "a was left by eth1 instead of eth2",
+            "the packet left a by eth1 instead of eth2",
         ),
         (
             "a",
             (Observation("eth2", False, 64), Observation("eth1", True, 63)),
-            "a was entered by eth2 instead of eth1",
+            "the packet entered a by eth2 instead of eth1",
         ),
         (
             "a",
             (Observation("eth1", False, 64), *(Observation("eth2", True, 63),) * 3),
-            "a was left 3 times",
+            "the packet left a 3 times instead of once",
         ),
     ],
 )
@@ -115,7 +123,10 @@ def test_packets_are_counted_together() -> None:
         place: {**marks, OTHER: marks[MARK]} for place, marks in walk(["b"]).items()
     }
     evaluation = evaluate(way(["a"], (MARK, OTHER)), NAMES, seen)
-    assert "a was entered not at all (2 of 2 packets from client to server)" in evaluation.problems
+    assert (
+        "the packet entered a 0 times instead of once (2 of 2 packets from client to server)"
+        in evaluation.problems
+    )
 
 
 class TestObservations:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, cast
 
-from sfcperf.drivers.openstack.compute import Guest, Machine, MachinePool
-from sfcperf.drivers.openstack.model import MachinePlan, MachineSpec, Names
+from sfcperf.drivers.openstack.compute.guest import Guest
+from sfcperf.drivers.openstack.compute.machine_pool import MachinePool
+from sfcperf.drivers.openstack.compute.servers import Machine
+from sfcperf.drivers.openstack.model.specs import MachinePlan, MachineSpec, Names
 
 FORWARDER = MachineSpec("function", "fwd", "forwarder", "guest", None, 1, 256, None, None)
 CLIENT = MachineSpec("endpoint", "client", "endpoint", "guest", None, 1, 256, None, None)

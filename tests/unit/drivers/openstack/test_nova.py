@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 from support.broken_api import Fault
 
-from sfcperf.drivers.openstack.compute import Flavors, Machine
-from sfcperf.drivers.openstack.lifecycle import NovaLifecycle, chaining
-from sfcperf.drivers.openstack.model import ChainPlan
-from sfcperf.drivers.openstack.network import Port, prepare_networks
-from sfcperf.drivers.openstack.resources import Kind
+from sfcperf.drivers.openstack.compute.flavors import Flavors
+from sfcperf.drivers.openstack.compute.servers import Machine
+from sfcperf.drivers.openstack.lifecycle import chaining
+from sfcperf.drivers.openstack.lifecycle.nova import NovaLifecycle
+from sfcperf.drivers.openstack.model.specs import ChainPlan
+from sfcperf.drivers.openstack.network.networks import prepare_networks
+from sfcperf.drivers.openstack.network.ports import Port
+from sfcperf.drivers.openstack.resources.context import Kind
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 from sfcperf.workflow.model import Match
 

@@ -22,8 +22,8 @@ from keystoneauth1.exceptions import (
 from openstack.exceptions import ConfigException, SDKException, raise_from_response
 from tenacity import Retrying
 
-from sfcperf.drivers.openstack.api import CloudError, FailureKind, RetryPolicy
-from sfcperf.drivers.openstack.api.errors import diagnose
+from sfcperf.drivers.openstack.api.errors import CloudError, FailureKind, diagnose
+from sfcperf.drivers.openstack.api.retry import RetryPolicy
 
 
 def answered(status: int, text: str = "{}", **headers: str) -> Exception:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from toscaparser.tosca_template import ToscaTemplate
 
 from sfcperf import plugins
-from sfcperf.drivers.openstack.compute import Placement
+from sfcperf.drivers.openstack.compute.flavors import Placement
 from sfcperf.drivers.openstack.lifecycle import (
     chaining,
     heat_template,
@@ -23,8 +23,15 @@ from sfcperf.drivers.openstack.lifecycle import (
     tacker_vnfd,
     tacker_vnffgd,
 )
-from sfcperf.drivers.openstack.model import EGRESS, INGRESS, MANAGEMENT, MachinePlan, MachineSpec
-from sfcperf.drivers.openstack.network import Port, RunNetworks
+from sfcperf.drivers.openstack.model.specs import (
+    EGRESS,
+    INGRESS,
+    MANAGEMENT,
+    MachinePlan,
+    MachineSpec,
+)
+from sfcperf.drivers.openstack.network.networks import RunNetworks
+from sfcperf.drivers.openstack.network.ports import Port
 from sfcperf.errors import InputError
 from sfcperf.hosts.ssh_pins import USER_DATA
 from sfcperf.workflow.model import Match

@@ -7,13 +7,9 @@ from typing import Any
 
 import pytest
 
-from sfcperf.drivers.openstack.model import PARAMETERS, Config
-from sfcperf.drivers.openstack.planning import (
-    data_prefix,
-    most_machines,
-    scenario_machines,
-    validate,
-)
+from sfcperf.drivers.openstack.model.config import PARAMETERS, Config
+from sfcperf.drivers.openstack.planning.machine_specs import most_machines, scenario_machines
+from sfcperf.drivers.openstack.planning.validation import data_prefix, validate
 from sfcperf.errors import WorkflowError
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.load import load_document
@@ -22,7 +18,7 @@ from sfcperf.workflow.model import Scenario, Workflow
 
 def config(**given: Any) -> Config:
     asked = {"management_network": "mgmt", "image": "guest", **given}
-    return Config.of(with_defaults(PARAMETERS, {k: v for k, v in asked.items() if v is not None}))
+    return Config(**with_defaults(PARAMETERS, {k: v for k, v in asked.items() if v is not None}))
 
 
 def workflow(tmp_path: Any, **changes: Any) -> Workflow:

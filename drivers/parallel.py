@@ -1,4 +1,4 @@
-"""Several calls to the cloud at the same time."""
+"""Several actions of a driver at the same time."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sfcperf import waiting
 from sfcperf.errors import DeploymentError
 
 
-def each(*actions: Callable[[], Any]) -> list[Any]:
-    """Run all of them; gives their results in order.
+def each(*actions: Callable[[], Any], at_once: int | None = None) -> list[Any]:
+    """Run all of them, `at_once` at a time (None: all); gives their results in order.
 
-    If one fails, or the caller is interrupted, the waits of the others end, and requests under way
-    are awaited, so that nothing is created during the tear-down that follows. Raises the first
+    If one fails, or the caller is interrupted, the waits of the others end, and what is under way
+    is awaited, so that nothing is created during the tear-down that follows. Raises the first
     error.
     """
-    with _started(actions) as jobs:
+    with _started(actions, at_once or len(actions)) as jobs:
         for job in waiting.as_completed(jobs):
             job.result()
         return [job.result() for job in jobs]
@@ -27,18 +27,18 @@ def each(*actions: Callable[[], Any]) -> list[Any]:
 
 def outcomes(*actions: Callable[[], Any]) -> list[Future[Any]]:
     """The same, but a failure does not end the others: each with its result or its error."""
-    with _started(actions) as jobs:
+    with _started(actions, len(actions)) as jobs:
         list(waiting.as_completed(jobs))
         return jobs
 
 
 @contextmanager
-def _started(actions: Sequence[Callable[[], Any]]) -> Iterator[list[Future[Any]]]:
-    """All of them in threads: `Cloud` limits the number of requests."""
+def _started(actions: Sequence[Callable[[], Any]], at_once: int) -> Iterator[list[Future[Any]]]:
+    """All of them, in threads."""
     given_up = waiting.Cancellation(
-        lambda: DeploymentError("given up, because another part failed or the run was interrupted")
+        lambda: DeploymentError("stopped because another part failed or the run was interrupted")
     )
-    with ThreadPoolExecutor(max(1, len(actions))) as pool:
+    with ThreadPoolExecutor(max(1, at_once)) as pool:
         try:
             with waiting.cancelled_by(given_up):
                 jobs = [pool.submit(copy_context().run, action) for action in actions]
