@@ -12,7 +12,7 @@ from sfcperf.environment.tools import tool
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.procfs import protocol_counters
-from sfcperf.plugins import Requirement
+from sfcperf.plugins import Requirement, flag
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.vnfs.kernel_settings import KernelSettings
 
@@ -28,12 +28,10 @@ DROPS = {
 }
 """Why a packet was not forwarded -> counter of the kernel (names of RFC 4293)."""
 
-CHECK_CHECKSUMS_KNOB: Mapping[str, Any] = {
-    "description": "Whether connection tracking verifies checksums. It then rejects UDP with a "
-    "trailer behind its data and no option checksum, which goes on untranslated.",
-    "type": "boolean",
-    "default": False,
-}
+CHECK_CHECKSUMS_KNOB: Mapping[str, Any] = flag(
+    "Whether connection tracking verifies checksums. It then rejects UDP with a "
+    "trailer behind its data and no option checksum, which goes on untranslated."
+)
 """Schema of the knob `check_checksums`."""
 
 

@@ -30,7 +30,7 @@ from sfcperf.active.web_server import (
 from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Requirement, object_schema
+from sfcperf.plugins import Requirement, array, flag, integer, object_schema, port
 from sfcperf.results.values import Metric
 
 _TYPICAL_REQUESTS_PER_S = 3_000
@@ -67,50 +67,29 @@ class Ab(WebProbe):
     title = "HTTP requests per second, and percentiles of their time (ApacheBench)"
     parameters = object_schema(
         {
-            "requests": {
-                "type": "integer",
-                "minimum": 100,
-                "maximum": 10_000_000,
-                "default": 10_000,
-                "description": "Number of requests.",
-            },
-            "concurrency": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 100,
-                "default": 16,
-                "description": "Requests in flight at a time.",
-            },
-            "keep_alive": {
-                "type": "boolean",
-                "default": False,
-                "description": "Whether a connection serves one request after the other; else each "
-                "request has one of its own.",
-            },
-            "timeout_s": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 60,
-                "default": 5,
-                "description": "When nothing came back for so long, seconds, the test has failed.",
-            },
-            "port": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 65_535,
-                "default": 8080,
-                "description": "TCP port that requests are sent to: the server's, or the virtual "
-                "one of a load balancer.",
-            },
-            "server_ports": {
-                "type": "array",
-                "items": {"type": "integer", "minimum": 1024, "maximum": 65_535},
-                "minItems": 1,
-                "maxItems": 64,
-                "uniqueItems": True,
-                "description": "TCP ports that nginx serves at: the backends of a load balancer. "
-                "Absent: port.",
-            },
+            "requests": integer("Number of requests.", (100, 10_000_000), default=10_000),
+            "concurrency": integer("Requests in flight at a time.", (1, 100), default=16),
+            "keep_alive": flag(
+                "Whether a connection serves one request after the other; else each request has "
+                "one of its own."
+            ),
+            "timeout_s": integer(
+                "When nothing came back for so long, seconds, the test has failed.",
+                (1, 60),
+                default=5,
+            ),
+            "port": port(
+                "TCP port that requests are sent to: the server's, or the virtual one of a load "
+                "balancer.",
+                default=8080,
+            ),
+            "server_ports": array(
+                "TCP ports that nginx serves at: the backends of a load balancer. Absent: port.",
+                {"type": "integer", "minimum": 1024, "maximum": 65_535},
+                minItems=1,
+                maxItems=64,
+                uniqueItems=True,
+            ),
             **PARAMETERS,
         }
     )

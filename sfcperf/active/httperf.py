@@ -36,7 +36,7 @@ from sfcperf.active.web_server import (
 from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Requirement, object_schema
+from sfcperf.plugins import Requirement, integer, number, object_schema, port
 from sfcperf.results.values import Metric
 
 MAXIMUM = "maximum"
@@ -82,29 +82,23 @@ class Httperf(WebProbe):
     title = "Rate of HTTP requests, response time and errors"
     parameters = object_schema(
         {
-            "connections": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 1_000_000,
-                "default": 16,
-                "description": "Number of TCP connections. With rate_per_s "
+            "connections": integer(
+                "Number of TCP connections. With rate_per_s "
                 f'"{MAXIMUM}" all are open at once and may be at most 1000.',
-            },
-            "calls_per_connection": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 1_000_000,
-                "description": "HTTP requests on each connection, one after the other; absent: as "
+                (1, 1_000_000),
+                default=16,
+            ),
+            "calls_per_connection": integer(
+                "HTTP requests on each connection, one after the other; absent: as "
                 f'many as take duration_s with rate_per_s "{MAXIMUM}", 1 with a number.',
-            },
-            "duration_s": {
-                "type": "number",
-                "minimum": 0.2,
-                "maximum": 3600,
-                "default": 2,
-                "description": "How long the test should take, seconds, when calls_per_connection "
+                (1, 1_000_000),
+            ),
+            "duration_s": number(
+                "How long the test should take, seconds, when calls_per_connection "
                 f'is absent and rate_per_s is "{MAXIMUM}"; else it follows from them.',
-            },
+                (0.2, 3600),
+                default=2,
+            ),
             "rate_per_s": {
                 "oneOf": [{"type": "number", "exclusiveMinimum": 0}, {"const": MAXIMUM}],
                 "default": MAXIMUM,
@@ -112,21 +106,13 @@ class Httperf(WebProbe):
                 f'"{MAXIMUM}": all connections at once, each sending its next request when it has '
                 "the reply to the last.",
             },
-            "timeout_s": {
-                "type": "number",
-                "minimum": 0.1,
-                "maximum": 60,
-                "default": 5,
-                "description": "A connection or call without progress for so long has failed.",
-            },
+            "timeout_s": number(
+                "A connection or call without progress for so long has failed.",
+                (0.1, 60),
+                default=5,
+            ),
             **PARAMETERS,
-            "port": {
-                "type": "integer",
-                "minimum": 1024,
-                "maximum": 65_535,
-                "default": 8080,
-                "description": "TCP port of the server.",
-            },
+            "port": port("TCP port of the server.", 1024, default=8080),
         },
         **{"if": {"properties": {"rate_per_s": {"const": MAXIMUM}}}},
         then={"properties": {"connections": {"maximum": 1000}}},

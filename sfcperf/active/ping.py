@@ -15,7 +15,7 @@ from sfcperf.active.tool_run import ToolOutput, last_lines, run_tool
 from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Requirement, object_schema
+from sfcperf.plugins import Requirement, integer, number, object_schema
 from sfcperf.results.values import Metric
 
 _TIMEOUT_MARGIN_S = 15.0
@@ -48,36 +48,22 @@ class Ping(Probe):
     title = "Round-trip time, jitter and loss of ICMP echo"
     parameters = object_schema(
         {
-            "count": {
-                "type": "integer",
-                "minimum": 2,
-                "maximum": 100_000,
-                "default": 20,
-                "description": "Number of echo requests.",
-            },
-            "interval_s": {
-                "type": "number",
-                "minimum": 0.002,
-                "maximum": 60,
-                "default": 0.05,
-                "description": "Time between two requests, seconds. The kernel's timer rounds it "
-                "up by some milliseconds; the time that it took is recorded.",
-            },
-            "payload_bytes": {
-                "type": "integer",
-                "minimum": 16,
-                "maximum": 65_507,
-                "default": 56,
-                "description": "ICMP payload of a request, bytes; the IPv4 packet is 28 longer. "
-                "Must fit the client's MTU.",
-            },
-            "timeout_s": {
-                "type": "number",
-                "minimum": 0.01,
-                "maximum": 60,
-                "default": 1,
-                "description": "How long the last replies are waited for, seconds.",
-            },
+            "count": integer("Number of echo requests.", (2, 100_000), default=20),
+            "interval_s": number(
+                "Time between two requests, seconds. The kernel's timer rounds it up by some "
+                "milliseconds; the time that it took is recorded.",
+                (0.002, 60),
+                default=0.05,
+            ),
+            "payload_bytes": integer(
+                "ICMP payload of a request, bytes; the IPv4 packet is 28 longer. Must fit the "
+                "client's MTU.",
+                (16, 65_507),
+                default=56,
+            ),
+            "timeout_s": number(
+                "How long the last replies are waited for, seconds.", (0.01, 60), default=1
+            ),
         }
     )
 

@@ -17,7 +17,7 @@ from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.procfs import process_cpu_s
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Requirement
+from sfcperf.plugins import Requirement, integer, number
 
 OBJECT_URI = "/object"
 SATURATED = 0.95
@@ -28,20 +28,14 @@ _STEP_S = 0.001
 _MAKE_TIMEOUT_S = 30.0
 
 PARAMETERS: Final[Mapping[str, Any]] = {
-    "object_bytes": {
-        "type": "integer",
-        "minimum": 1,
-        "maximum": 100_000_000,
-        "default": 1024,
-        "description": "Size of the object that is fetched, bytes.",
-    },
-    "max_duration_s": {
-        "type": "number",
-        "minimum": 1,
-        "maximum": 86_400,
-        "default": 120,
-        "description": "A test that takes longer than this, seconds, is stopped and has failed.",
-    },
+    "object_bytes": integer(
+        "Size of the object that is fetched, bytes.", (1, 100_000_000), default=1024
+    ),
+    "max_duration_s": number(
+        "A test that takes longer than this, seconds, is stopped and has failed.",
+        (1, 86_400),
+        default=120,
+    ),
 }
 """Schemas of the parameters that every WebProbe has."""
 

@@ -14,16 +14,12 @@ from typing import Any, Final
 
 from sfcperf.management.deployment import Deployment, Meter
 from sfcperf.passive.base import Monitor
-from sfcperf.plugins import Requirement, object_schema
+from sfcperf.plugins import Requirement, number, object_schema
 from sfcperf.results.values import Observation
 
-INTERVAL: Final[Mapping[str, Any]] = {
-    "type": "number",
-    "minimum": 0.01,
-    "maximum": 3600,
-    "default": 0.5,
-    "description": "Time between two samples, seconds.",
-}
+INTERVAL: Final[Mapping[str, Any]] = number(
+    "Time between two samples, seconds.", (0.01, 3600), default=0.5
+)
 """JSON Schema of the parameter `interval_s`."""
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.procfs import interface_counters
-from sfcperf.plugins import Requirement, object_schema
+from sfcperf.plugins import Requirement, integer, object_schema
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.kernel_forwarding import COMMAND_TIMEOUT_S, KernelForwarding, KernelFunction
@@ -127,29 +127,23 @@ class Delay(KernelFunction):
     running = RunningDelay
     parameters = object_schema(
         {
-            "delay_us": {
-                "description": "How long each packet is kept, both ways, microseconds.",
-                "type": "integer",
-                "minimum": 0,
-                "maximum": 10_000_000,
-                "default": 1000,
-            },
-            "spin_us": {
-                "description": "How long before a packet is due the clock is watched instead of "
-                "sleeping, microseconds: more is more exact and takes more CPU.",
-                "type": "integer",
-                "minimum": 0,
-                "maximum": 10_000_000,
-                "default": 200,
-            },
-            "buffer_mib": {
-                "description": "Room for packets that are being kept, MiB; what does not fit is "
-                "dropped. It holds rate times delay.",
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 4096,
-                "default": 32,
-            },
+            "delay_us": integer(
+                "How long each packet is kept, both ways, microseconds.",
+                (0, 10_000_000),
+                default=1000,
+            ),
+            "spin_us": integer(
+                "How long before a packet is due the clock is watched instead of sleeping, "
+                "microseconds: more is more exact and takes more CPU.",
+                (0, 10_000_000),
+                default=200,
+            ),
+            "buffer_mib": integer(
+                "Room for packets that are being kept, MiB; what does not fit is dropped. It holds"
+                " rate times delay.",
+                (1, 4096),
+                default=32,
+            ),
         }
     )
 

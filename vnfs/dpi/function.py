@@ -14,7 +14,7 @@ from sfcperf.environment.tools import tool
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.procfs import used_cpu_s
-from sfcperf.plugins import Requirement, object_schema
+from sfcperf.plugins import Requirement, choice, integer, object_schema
 from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.dpi import ndpi_output
 from sfcperf.vnfs.dpi.line_buffered import COMMAND, line_buffered
@@ -104,19 +104,17 @@ class Dpi(KernelFunction):
     running = RunningDpi
     parameters = object_schema(
         {
-            "engine": {
-                "description": "What inspects: nDPI's ndpiReader, on the ingress interface.",
-                "enum": ["ndpireader"],
-                "default": "ndpireader",
-            },
-            "report_s": {
-                "description": "Period of ndpiReader's reports, seconds: counters of what it "
-                "found grow when a period ends, and flows are detected anew.",
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 3600,
-                "default": 10,
-            },
+            "engine": choice(
+                "What inspects: nDPI's ndpiReader, on the ingress interface.",
+                ["ndpireader"],
+                default="ndpireader",
+            ),
+            "report_s": integer(
+                "Period of ndpiReader's reports, seconds: counters of what it found grow when a "
+                "period ends, and flows are detected anew.",
+                (1, 3600),
+                default=10,
+            ),
         }
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfcperf.hosts.base import Host
-from sfcperf.plugins import Requirement, object_schema
+from sfcperf.plugins import Requirement, choice, integer, object_schema
 from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.firewall.engines import ENGINES
 from sfcperf.vnfs.kernel_forwarding import KernelForwarding, KernelFunction
@@ -61,25 +61,22 @@ class Firewall(KernelFunction):
     running = RunningFirewall
     parameters = object_schema(
         {
-            "rules": {
-                "description": "Rules that match nothing; every packet is compared with all.",
-                "type": "integer",
-                "minimum": 0,
-                "maximum": MAX_RULES,
-                "default": 20,
-            },
-            "engine": {
-                "description": "`iptables` is iptables-nft, Debian's iptables; `iptables-legacy` "
-                "the xtables that iptables was before, and in the paper.",
-                "enum": list(ENGINES),
-                "default": "nftables",
-            },
-            "default": {
-                "description": "What happens to packets that no rule matches: `drop` lets nothing "
-                "through.",
-                "enum": ["accept", "drop"],
-                "default": "accept",
-            },
+            "rules": integer(
+                "Rules that match nothing; every packet is compared with all.",
+                (0, MAX_RULES),
+                default=20,
+            ),
+            "engine": choice(
+                "`iptables` is iptables-nft, Debian's iptables; `iptables-legacy` the xtables that"
+                " iptables was before, and in the paper.",
+                ENGINES,
+                default="nftables",
+            ),
+            "default": choice(
+                "What happens to packets that no rule matches: `drop` lets nothing through.",
+                ["accept", "drop"],
+                default="accept",
+            ),
         }
     )
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Host
-from sfcperf.plugins import Requirement, commands, object_schema
+from sfcperf.plugins import Requirement, choice, commands, object_schema
 from sfcperf.vnfs import binaries, kernel_forwarding
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.vnfs.kernel_forwarding import KernelForwarding
@@ -85,13 +85,13 @@ class Forwarder(NetworkFunction):
     kernel_path = False
     parameters = object_schema(
         {
-            "engine": {
-                "description": "`xdp` works in the driver's receive path: fastest, but in softirq, "
-                "where the VNF's vCPUs do not bound it. `userspace` runs one thread pinned to each "
-                "of the VNF's vCPUs. In plain IP the kernel forwards, whichever is asked for.",
-                "enum": ["xdp", "userspace"],
-                "default": "xdp",
-            }
+            "engine": choice(
+                "`xdp` works in the driver's receive path: fastest, but in softirq, where the "
+                "VNF's vCPUs do not bound it. `userspace` runs one thread pinned to each of the "
+                "VNF's vCPUs. In plain IP the kernel forwards, whichever is asked for.",
+                ["xdp", "userspace"],
+                default="xdp",
+            )
         }
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 from sfcperf.environment.tools import tool
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.hosts.base import Host
-from sfcperf.plugins import Requirement, object_schema
+from sfcperf.plugins import Requirement, array, choice, integer, object_schema
 from sfcperf.vnfs.ips import rules, suricata
 from sfcperf.vnfs.ips.suricata import Suricata
 from sfcperf.vnfs.kernel_forwarding import COMMAND_TIMEOUT_S, KernelForwarding, KernelFunction
@@ -157,29 +157,25 @@ class Ips(KernelFunction):
     running = RunningIps
     parameters = object_schema(
         {
-            "engine": {
-                "description": "`suricata` inspects by NFQUEUE; `nftables` are rules of the "
-                "kernel's filter (strings, flags, rates), which follow no streams; `auto`: "
-                "Suricata where it is installed.",
-                "enum": ["auto", "suricata", "nftables"],
-                "default": "auto",
-            },
-            "patterns": {
-                "description": "Strings that no packet may have.",
-                "type": "array",
-                "items": {"type": "string", "minLength": 1, "maxLength": MAX_PATTERN_BYTES},
-                "maxItems": 1000,
-                "uniqueItems": True,
-                "default": list(PATTERNS),
-            },
-            "new_connections_per_s": {
-                "description": "Engine `nftables`: new TCP connections that one address may open "
-                "in a second.",
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 1_000_000,
-                "default": 100_000,
-            },
+            "engine": choice(
+                "`suricata` inspects by NFQUEUE; `nftables` are rules of the kernel's filter "
+                "(strings, flags, rates), which follow no streams; `auto`: Suricata where it is "
+                "installed.",
+                ["auto", "suricata", "nftables"],
+                default="auto",
+            ),
+            "patterns": array(
+                "Strings that no packet may have.",
+                {"type": "string", "minLength": 1, "maxLength": MAX_PATTERN_BYTES},
+                maxItems=1000,
+                uniqueItems=True,
+                default=list(PATTERNS),
+            ),
+            "new_connections_per_s": integer(
+                "Engine `nftables`: new TCP connections that one address may open in a second.",
+                (1, 1_000_000),
+                default=100_000,
+            ),
             "config": {
                 "description": "Engine `suricata`: its configuration on the host.",
                 "type": "string",

@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfcperf.hosts.base import Host
-from sfcperf.plugins import Requirement, object_schema
+from sfcperf.plugins import Requirement, array, choice, object_schema, port
 from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.kernel_forwarding import CHECK_CHECKSUMS_KNOB, KernelForwarding, KernelFunction
 from sfcperf.vnfs.load_balancer.engines import ENGINES, Service, choose
-
-_PORT = {"type": "integer", "minimum": 1, "maximum": 65535}
 
 
 class RunningLoadBalancer(KernelForwarding):
@@ -59,33 +57,30 @@ class LoadBalancer(KernelFunction):
     running = RunningLoadBalancer
     parameters = object_schema(
         {
-            "port": {
-                "description": "TCP and UDP port of the server that the client addresses; "
-                "packets to others are forwarded unchanged.",
-                **_PORT,
-                "default": 80,
-            },
-            "backends": {
-                "description": "Ports of the server that connections go to.",
-                "type": "array",
-                "items": _PORT,
-                "minItems": 1,
-                "maxItems": 64,
-                "uniqueItems": True,
-                "default": [8081, 8082],
-            },
-            "scheduler": {
-                "description": "How a backend is chosen: each in turn, or by a hash of the "
-                "client's address and port.",
-                "enum": ["round-robin", "hash"],
-                "default": "round-robin",
-            },
-            "engine": {
-                "description": "`auto` is IPVS where the kernel has it and ipvsadm is installed, "
-                "else nftables.",
-                "enum": ["auto", *ENGINES],
-                "default": "auto",
-            },
+            "port": port(
+                "TCP and UDP port of the server that the client addresses; packets to others are "
+                "forwarded unchanged.",
+                default=80,
+            ),
+            "backends": array(
+                "Ports of the server that connections go to.",
+                {"type": "integer", "minimum": 1, "maximum": 65535},
+                minItems=1,
+                maxItems=64,
+                uniqueItems=True,
+                default=[8081, 8082],
+            ),
+            "scheduler": choice(
+                "How a backend is chosen: each in turn, or by a hash of the client's address and "
+                "port.",
+                ["round-robin", "hash"],
+                default="round-robin",
+            ),
+            "engine": choice(
+                "`auto` is IPVS where the kernel has it and ipvsadm is installed, else nftables.",
+                ["auto", *ENGINES],
+                default="auto",
+            ),
             "check_checksums": CHECK_CHECKSUMS_KNOB,
         }
     )

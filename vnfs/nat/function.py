@@ -7,7 +7,7 @@ from typing import Any
 
 from sfcperf.errors import InputError
 from sfcperf.hosts.base import Host
-from sfcperf.plugins import Requirement, object_schema
+from sfcperf.plugins import Requirement, object_schema, port
 from sfcperf.vnfs import nftables
 from sfcperf.vnfs.kernel_forwarding import CHECK_CHECKSUMS_KNOB, KernelForwarding, KernelFunction
 from sfcperf.vnfs.nat import rules
@@ -17,7 +17,6 @@ STATISTICS = "/proc/net/stat/nf_conntrack"
 """A line of names, and one of hexadecimal numbers for each CPU."""
 PORTS_OF_SERVER = ("virtual_port", "server_port")
 """Knobs: the port that the client addresses, and the one where the server listens."""
-_PORT = {"minimum": 1, "maximum": 65535}
 
 
 class RunningNat(KernelForwarding):
@@ -67,6 +66,10 @@ def _dropped(host: Host) -> int:
     return sum(int(row[names.index("drop")], 16) for row in rows)
 
 
+def _optional_port(description: str) -> dict[str, Any]:
+    return port(description, default=None) | {"type": ["integer", "null"]}
+
+
 class Nat(KernelFunction):
     """Translates each connection's source port, and one destination port when asked to."""
 
@@ -75,32 +78,20 @@ class Nat(KernelFunction):
     running = RunningNat
     parameters = object_schema(
         {
-            "first_port": {
-                "description": "Source ports are translated to a random one from here ...",
-                "type": "integer",
-                **_PORT,
-                "default": 1024,
-            },
-            "last_port": {
-                "description": "... to here. The default range lies below the ports that Linux "
-                "clients use, so that every connection's port is translated.",
-                "type": "integer",
-                **_PORT,
-                "default": 32767,
-            },
-            "virtual_port": {
-                "description": "TCP and UDP port that the client addresses; null: destinations "
-                "stay as they are.",
-                "type": ["integer", "null"],
-                **_PORT,
-                "default": None,
-            },
-            "server_port": {
-                "description": "What `virtual_port` is translated to: where the server listens.",
-                "type": ["integer", "null"],
-                **_PORT,
-                "default": None,
-            },
+            "first_port": port(
+                "Source ports are translated to a random one from here ...", default=1024
+            ),
+            "last_port": port(
+                "... to here. The default range lies below the ports that Linux clients use, so that "
+                "every connection's port is translated.",
+                default=32767,
+            ),
+            "virtual_port": _optional_port(
+                "TCP and UDP port that the client addresses; null: destinations stay as they are."
+            ),
+            "server_port": _optional_port(
+                "What `virtual_port` is translated to: where the server listens."
+            ),
             "check_checksums": CHECK_CHECKSUMS_KNOB,
         }
     )
