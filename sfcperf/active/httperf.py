@@ -24,15 +24,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sfcperf.active.base import ProbeResult, samples
 from sfcperf.active.httperf_output import HttperfOutput, parse
-from sfcperf.active.web_server import (
-    OBJECT_URI,
-    PARAMETERS,
-    SHORTEST_S,
-    WebProbe,
-    saturation_doubts,
-)
+from sfcperf.active.web_server import OBJECT_URI, PARAMETERS, Load, WebProbe
 from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
@@ -79,6 +72,8 @@ class Httperf(WebProbe):
     """HTTP requests from httperf to an nginx that the probe starts on the server endpoint."""
 
     name = "httperf"
+    reported = _METRICS
+    longer_test = "raise calls_per_connection or leave it out"
     title = "Rate of HTTP requests, response time and errors"
     parameters = object_schema(
         {
@@ -123,11 +118,6 @@ class Httperf(WebProbe):
         self._calls: int = parameters.get("calls_per_connection", 1)
 
     @classmethod
-    def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
-        """The same with all parameters."""
-        return _METRICS
-
-    @classmethod
     def requirements(cls) -> list[Requirement]:
         """httperf at the client, nginx at the server."""
         return [tool("httperf", "httperf", ["httperf", "--version"]), *super().requirements()]
@@ -157,46 +147,43 @@ class Httperf(WebProbe):
         if asked["rate_per_s"] == MAXIMUM and "calls_per_connection" not in asked:
             self._calls = self._calls_that_take(asked["duration_s"], deployment, raw_dir)
 
-    def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
-        """Load the chain. Raises MeasurementError when there was not one good reply."""
-        before = self.endpoint_use(deployment)
-        seen = self._load(deployment, raw_dir, "httperf", self._calls)
-        use = self.endpoint_use(deployment).since(before)
-        server_cpu_ratio = use.server_cpu_ratio(seen.duration_s)
-        values = {
-            "replies_per_s": seen.replies_per_s,
-            "response_time_us": seen.response_us,
-            "transfer_time_us": seen.transfer_us,
-            "connection_time_us": seen.connect_us,
-            "errors": seen.errors.total,
-        }
-        doubts = self._doubts(seen, server_cpu_ratio)
-        doubts += use.losses.of_interface(deployment.client)
-        notes = {
-            "connections": seen.connections,
-            "calls_per_connection": self._calls,
-            "requests": seen.requests,
-            "replies": seen.replies,
-            "duration_s": seen.duration_s,
-            "most_concurrent_connections": seen.most_concurrent,
-            "client_cpu_ratio": seen.client_cpu_ratio,
-            "server_cpu_ratio": round(server_cpu_ratio, 3),
-            "timeouts": seen.errors.client_timeout,
-            "sender_interface_drops": use.losses.tx_drops,
-        }
-        return ProbeResult(samples(_METRICS, values), tuple(doubts), notes)
+    def load(self, deployment: Deployment, raw_dir: Path) -> Load:
+        """See WebProbe.load."""
+        seen = self._httperf(deployment, raw_dir, "httperf", self._calls)
+        return Load(
+            seen.duration_s,
+            {
+                "replies_per_s": seen.replies_per_s,
+                "response_time_us": seen.response_us,
+                "transfer_time_us": seen.transfer_us,
+                "connection_time_us": seen.connect_us,
+                "errors": seen.errors.total,
+            },
+            self._doubts(seen),
+            {
+                "connections": seen.connections,
+                "calls_per_connection": self._calls,
+                "requests": seen.requests,
+                "replies": seen.replies,
+                "most_concurrent_connections": seen.most_concurrent,
+                "client_cpu_ratio": seen.client_cpu_ratio,
+                "timeouts": seen.errors.client_timeout,
+            },
+        )
 
     def _calls_that_take(self, duration_s: float, deployment: Deployment, raw_dir: Path) -> int:
         """Calls on each connection that take about duration_s at the rate seen now."""
         calls = _FIRST_CALLS
-        seen = self._load(deployment, raw_dir, "httperf-warmup", calls)
+        seen = self._httperf(deployment, raw_dir, "httperf-warmup", calls)
         while seen.duration_s < _TELLING_S:
             calls *= _CALLS_FACTOR
-            seen = self._load(deployment, raw_dir, "httperf-warmup", calls)
+            seen = self._httperf(deployment, raw_dir, "httperf-warmup", calls)
         connections: int = self.parameters["connections"]
         return max(1, round(seen.replies_per_s * duration_s / connections))
 
-    def _load(self, deployment: Deployment, raw_dir: Path, name: str, calls: int) -> HttperfOutput:
+    def _httperf(
+        self, deployment: Deployment, raw_dir: Path, name: str, calls: int
+    ) -> HttperfOutput:
         """Run httperf. Raises MeasurementError when it fails or has not one good reply."""
         asked = self.parameters
         rate = asked["rate_per_s"]
@@ -215,7 +202,7 @@ class Httperf(WebProbe):
             )
         return seen
 
-    def _doubts(self, seen: HttperfOutput, server_cpu_ratio: float) -> list[str]:
+    def _doubts(self, seen: HttperfOutput) -> list[str]:
         asked, errors = self.parameters, seen.errors
         doubts = []
         if errors.of_client:
@@ -233,12 +220,6 @@ class Httperf(WebProbe):
             doubts.append(f"the server did not serve the object: status {dict(seen.status)}")
         if errors.connection_refused:
             doubts.append(f"the server refused {errors.connection_refused} connections")
-        doubts += saturation_doubts("server", "nginx", server_cpu_ratio)
-        if seen.duration_s < SHORTEST_S:
-            doubts.append(
-                f"the test took {seen.duration_s:g} s, too short to be timed: raise "
-                "calls_per_connection or leave it out"
-            )
         return doubts
 
     def _rate_doubts(self, seen: HttperfOutput) -> list[str]:

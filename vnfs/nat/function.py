@@ -82,8 +82,8 @@ class Nat(KernelFunction):
                 "Source ports are translated to a random one from here ...", default=1024
             ),
             "last_port": port(
-                "... to here. The default range lies below the ports that Linux clients use, so that "
-                "every connection's port is translated.",
+                "... to here. The default range lies below the ports that Linux clients use, so "
+                "that every connection's port is translated.",
                 default=32767,
             ),
             "virtual_port": _optional_port(
