@@ -14,6 +14,7 @@ from sfcperf.hosts.base import Host
 from sfcperf.hosts.procfs import protocol_counters
 from sfcperf.plugins import Requirement, flag
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
+from sfcperf.vnfs.engine import Engine
 from sfcperf.vnfs.kernel_settings import KernelSettings
 
 COMMAND_TIMEOUT_S = 30.0
@@ -66,7 +67,9 @@ class KernelForwarding(RunningFunction):
     more_interfaces: ClassVar[tuple[str, ...]] = ()
     """The function's own, between which and its interfaces packets are forwarded too."""
     rules_gone: ClassVar[str] = ""
-    """The problem when `check_rules` fails, where the error alone does not say it."""
+    """The problem when these cannot be counted, where the error alone does not say it."""
+    _engine = Engine()
+    """The function's rules."""
 
     def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
         """Changes nothing in the kernel yet. Raises MeasurementError."""
@@ -113,8 +116,9 @@ class KernelForwarding(RunningFunction):
         self._ip(lines)
 
     def set_up(self) -> None:
-        """What the function needs before packets may pass. Raises MeasurementError,
-        DeploymentError."""
+        """What the function needs before packets may pass, here its rules. Raises
+        MeasurementError, DeploymentError."""
+        self._engine.load()
 
     def forward(self) -> None:
         """Turn forwarding on. Raises MeasurementError."""
@@ -130,9 +134,6 @@ class KernelForwarding(RunningFunction):
         """
         check = str(int(self._knobs["check_checksums"]))
         self._settings.set({"net/netfilter/nf_conntrack_checksum": check})
-
-    def check_rules(self) -> None:
-        """Raise MeasurementError when the function's own rules are gone."""
 
     def counters(self) -> Mapping[str, int]:
         """IPv4 packets since the start, from the kernel's IP statistics (RFC 4293 names).
@@ -166,7 +167,7 @@ class KernelForwarding(RunningFunction):
             if (interface, address) not in routes:
                 return f"the route to {address} by {interface} is gone"
         try:
-            self.check_rules()
+            self._engine.counters()
         except MeasurementError as error:
             return f"{self.rules_gone}: {error.message}" if self.rules_gone else error.message
         return None
@@ -191,6 +192,7 @@ class KernelForwarding(RunningFunction):
     def take_away(self) -> None:
         """Remove what the function set up beside routes; nothing is forwarded any more. Harmless
         when it is gone, or its host."""
+        self._engine.remove()
 
     def _ip(self, lines: Sequence[str], *options: str) -> None:
         """Lines of `ip -batch`."""

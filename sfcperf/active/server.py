@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from sfcperf import retry
 from sfcperf.active.base import Probe
 from sfcperf.active.tool_run import last_lines
 from sfcperf.errors import MeasurementError
@@ -61,20 +60,16 @@ def _await_listening(
     host: Host, process: Process, port: int, timeout_s: float, stderr: Path
 ) -> None:
     def listens() -> bool:
-        if port in _listening(host):
-            return True
-        status = process.poll()
-        if status is not None:
-            said = last_lines(stderr.read_text(errors="replace")) or "nothing on stderr"
-            raise MeasurementError(
-                f"{process.argv[0]} on {host.name} ended with {status} instead of serving: {said}"
-            )
-        return False
+        return port in _listening(host)
 
-    if not retry.until(listens, timeout_s=timeout_s, period_s=_POLL_S):
-        raise MeasurementError(
-            f"{process.argv[0]} on {host.name} does not listen on port {port} after {timeout_s:g} s"
-        )
+    if process.becomes(listens, timeout_s=timeout_s, period_s=_POLL_S):
+        return
+    where = f"{process.argv[0]} on {host.name}"
+    status = process.poll()
+    if status is not None:
+        said = last_lines(stderr.read_text(errors="replace")) or "nothing on stderr"
+        raise MeasurementError(f"{where} ended with {status} instead of serving: {said}")
+    raise MeasurementError(f"{where} does not listen on port {port} after {timeout_s:g} s")
 
 
 def _listening(host: Host) -> frozenset[int]:

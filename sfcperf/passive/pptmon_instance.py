@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfcperf import retry
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
 from sfcperf.hosts.base import Process
@@ -69,11 +68,7 @@ class Instance:
         def ready() -> bool:
             return any(isinstance(event, Ready) for event in self._events())
 
-        def decided() -> bool:
-            return self.process.poll() is not None or ready()
-
-        retry.until(decided, timeout_s=_START_TIMEOUT_S, period_s=_POLL_S)
-        if not ready():
+        if not self.process.becomes(ready, timeout_s=_START_TIMEOUT_S, period_s=_POLL_S):
             why = self._why(self._events())
             raise MeasurementError(
                 f"pptmon does not start at {self.placement.function.name}: {why}",

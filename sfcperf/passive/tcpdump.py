@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfcperf import retry, waiting
+from sfcperf import waiting
 from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
@@ -247,11 +247,7 @@ def _await_listening(capture: _Capture) -> None:
     def listening() -> bool:
         return tcpdump_output.listening(capture.said.read_text(errors="replace"))
 
-    def decided() -> bool:
-        return capture.process.poll() is not None or listening()
-
-    retry.until(decided, timeout_s=_START_TIMEOUT_S, period_s=_POLL_S)
-    if not listening():
+    if not capture.process.becomes(listening, timeout_s=_START_TIMEOUT_S, period_s=_POLL_S):
         status = capture.process.poll()
         silent = "it is silent" if status is None else f"it ended with {status}, silent"
         said = capture.said.read_text(errors="replace").strip()

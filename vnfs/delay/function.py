@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -24,7 +23,6 @@ TUN_PACKETS = 10_000
 """Room in the device, in front of the buffer: for packets that arrive while others are sent."""
 TABLE = "1533"
 _TUN_DEVICE = Path("/dev/net/tun")
-_starts = itertools.count()
 
 
 class _Process(StatsProcess):
@@ -48,12 +46,11 @@ class RunningDelay(KernelForwarding):
 
     def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
         super().__init__(host, attachment, knobs)
-        stats = host.workdir / f"{attachment.name}-{next(_starts)}.stats"
-        argv = [host.program(binaries.find(BINARY)), "--tun", TUN, "--stats", str(stats)]
+        options = ["--tun", TUN]
         for knob in ("delay_us", "spin_us", "buffer_mib"):
-            argv += [f"--{knob.replace('_', '-')}", str(int(knobs[knob]))]
+            options += [f"--{knob.replace('_', '-')}", str(int(knobs[knob]))]
         _await_tun(host)
-        self._process = _Process(attachment.name, host, stats, host.spawn(argv))
+        self._process = _Process.spawn(attachment.name, host, options)
 
     def set_up(self) -> None:
         """Lead what arrives at the interfaces into the TUN device."""

@@ -9,7 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sfcperf import retry
 from sfcperf.environment.tools import tool
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Host
@@ -45,12 +44,11 @@ class RunningDpi(KernelForwarding):
     def set_up(self) -> None:
         """Return when packets are inspected. Raises DeploymentError when they never will be."""
 
-        def decided() -> bool:
-            return self._inspector.poll() is not None or ndpi_output.READY in self._printed()
+        def captures() -> bool:
+            return ndpi_output.READY in self._printed()
 
-        retry.until(decided, timeout_s=START_TIMEOUT_S, period_s=_POLL_S)
-        if ndpi_output.READY not in (printed := self._printed()):
-            said = printed.strip().splitlines() or ["nothing"]
+        if not self._inspector.becomes(captures, timeout_s=START_TIMEOUT_S, period_s=_POLL_S):
+            said = self._printed().strip().splitlines() or ["nothing"]
             raise DeploymentError(
                 f"{self._attachment.name}: ndpiReader does not capture; it said: {said[-1]}",
                 where=self._host.name,

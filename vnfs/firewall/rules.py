@@ -17,8 +17,8 @@ END = "sfcperf-end"
 """Of iptables, behind all rules: it can be counted without listing these."""
 FORWARD = "forward"
 """Chain of the nftables table."""
-PASSED, DROPPED = "passed", "dropped"
-"""Named counters of nftables."""
+LAST = "last"
+"""Named counter of nftables: packets that met the last rule."""
 
 _FIRST = int(ipaddress.IPv4Address("240.0.0.1"))
 
@@ -31,9 +31,7 @@ def addresses(count: int) -> Iterator[ipaddress.IPv4Address]:
 def nftables() -> str:
     """Body of an nftables table whose chain has no rules yet."""
     return f"""
-counter {PASSED} {{
-}}
-counter {DROPPED} {{
+counter {LAST} {{
 }}
 chain {FORWARD} {{
 type filter hook forward priority filter; policy accept;
@@ -42,9 +40,8 @@ type filter hook forward priority filter; policy accept;
 
 def nftables_rules(count: int, default: str) -> list[str]:
     """What goes into that chain. `default` is `accept` or `drop`."""
-    counter = PASSED if default == "accept" else DROPPED
     rules = [f"ip daddr {address} counter drop" for address in addresses(count)]
-    return [*rules, f"counter name {counter} {default}"]
+    return [*rules, f"counter name {LAST} {default}"]
 
 
 def iptables(count: int, default: str) -> str:

@@ -6,7 +6,6 @@ interfaces instead, as it does for a router.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,7 +19,6 @@ from sfcperf.vnfs.stats_process import StatsProcess
 
 BINARY = "sfc-forwarder"
 ATTACH_TIMEOUT_S = 10.0
-_starts = itertools.count()
 
 
 def attach_pass(host: Host, interfaces: list[str]) -> None:
@@ -117,13 +115,10 @@ class Forwarder(NetworkFunction):
         if attachment.encapsulation == "none":
             return PlainForwarder.launch(host, attachment, knobs)
         engine = str(knobs["engine"])
-        # A new file each time: an old one would say that the function is ready.
-        stats = host.workdir / f"{attachment.name}-{next(_starts)}.stats"
-        argv = [host.program(binaries.find(BINARY)), "--engine", engine]
-        argv += ["--interface", attachment.interfaces[0], "--stats", str(stats)]
+        options = ["--engine", engine, "--interface", attachment.interfaces[0]]
         if engine == "userspace" and attachment.vcpus:
-            argv += ["--cpus", ",".join(map(str, attachment.vcpus))]
-        running = RunningForwarder(attachment.name, host, stats, host.spawn(argv))
+            options += ["--cpus", ",".join(map(str, attachment.vcpus))]
+        running = RunningForwarder.spawn(attachment.name, host, options)
         with kernel_forwarding.all_or_nothing(running):
             running.wait_ready()
         return running

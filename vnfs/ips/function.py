@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 from sfcperf.environment.tools import tool
@@ -47,19 +46,8 @@ class RunningIps(KernelForwarding):
             body = rules.to_queue()
         else:
             body = rules.netfilter(patterns, int(knobs["new_connections_per_s"]))
-        self._load(rules.tables(body, self._interfaces))
-
-    def _load(self, text: str) -> None:
-        """Put the rules there in one transaction. Raises MeasurementError."""
-        self._remove()
-        try:
-            self._restore(text)
-        except MeasurementError as error:
-            raise MeasurementError(
-                error.message,
-                hint="does its kernel have what the rules are made of? nft_compat, xt_string, "
-                "ts_bm, xt_hashlimit and xt_NFQUEUE are modules of their own",
-            ) from error
+        self._engine = rules.Rules(self._host, body, self._interfaces)
+        super().set_up()
 
     def facts(self) -> Mapping[str, Any]:
         """The engine that inspects."""
@@ -74,7 +62,7 @@ class RunningIps(KernelForwarding):
         Raises MeasurementError.
         """
         kernel = super().counters()
-        own = self._counted()
+        own = self._engine.counters()
         forwarded = own[rules.PASSED]
         if self._inspector is None:
             mine = {f"dropped_{name}": own[chain] for name, chain in rules.DROPS.items()}
@@ -96,36 +84,15 @@ class RunningIps(KernelForwarding):
         """Also when Suricata has ended."""
         return super().problem() or (self._inspector.problem() if self._inspector else None)
 
-    def check_rules(self) -> None:
-        """See KernelForwarding.check_rules."""
-        self._counted()
-
     def pids(self) -> tuple[int, ...]:
         """Suricata's."""
         return () if self._inspector is None else (self._inspector.pid,)
 
     def take_away(self) -> None:
         """Remove the rules, then end Suricata."""
-        self._remove()
+        super().take_away()
         if self._inspector is not None:
             self._inspector.stop()
-
-    def _counted(self) -> dict[str, int]:
-        argv = ["iptables-nft-save", "--counters"]
-        found = rules.counters(
-            self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S).text, self._interfaces
-        )
-        if len(found) != 1 + len(rules.DROPS):
-            raise MeasurementError("the IPS's rules are gone", where=self._host.name)
-        return found
-
-    def _remove(self) -> None:
-        with suppress(MeasurementError):
-            self._restore(rules.removal(self._interfaces))
-
-    def _restore(self, text: str) -> None:
-        argv = ["iptables-nft-restore", "--wait", "--noflush"]
-        self._host.run(argv, stdin=text.encode(), timeout_s=COMMAND_TIMEOUT_S)
 
 
 def _suricata() -> Requirement:

@@ -20,14 +20,12 @@ class RunningLoadBalancer(KernelForwarding):
     def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
         super().__init__(host, attachment, knobs)
         self._name = choose(host, str(knobs["engine"]))
-        self._engine = ENGINES[self._name]
-        self._service = Service(
-            int(knobs["port"]), tuple(knobs["backends"]), str(knobs["scheduler"])
-        )
+        service = Service(int(knobs["port"]), tuple(knobs["backends"]), str(knobs["scheduler"]))
+        self._engine = ENGINES[self._name](host, attachment, service)
 
     def set_up(self) -> None:
         """Balance the service."""
-        self._engine.load(self._host, self._attachment, self._service)
+        super().set_up()
         if self._name == "nftables":
             self.check_checksums()
 
@@ -38,15 +36,7 @@ class RunningLoadBalancer(KernelForwarding):
     def counters(self) -> Mapping[str, int]:
         """Those of kernel forwarding; `balanced`, packets both ways of balanced connections; and
         `connections_portN`, connections that each backend was given. Raises MeasurementError."""
-        return {**super().counters(), **self._engine.counters(self._host, self._service)}
-
-    def check_rules(self) -> None:
-        """See KernelForwarding.check_rules."""
-        self._engine.counters(self._host, self._service)
-
-    def take_away(self) -> None:
-        """Balance no more."""
-        self._engine.remove(self._host, self._attachment, self._service)
+        return {**super().counters(), **self._engine.counters()}
 
 
 class LoadBalancer(KernelFunction):

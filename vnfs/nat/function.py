@@ -9,6 +9,7 @@ from sfcperf.errors import InputError
 from sfcperf.hosts.base import Host
 from sfcperf.plugins import Requirement, object_schema, port
 from sfcperf.vnfs import nftables
+from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.kernel_forwarding import CHECK_CHECKSUMS_KNOB, KernelForwarding, KernelFunction
 from sfcperf.vnfs.nat import rules
 
@@ -25,12 +26,16 @@ class RunningNat(KernelForwarding):
     rules_gone = "the NAT's rules are gone"
     _dropped_before = 0
 
+    def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
+        super().__init__(host, attachment, knobs)
+        ports = int(knobs["first_port"]), int(knobs["last_port"])
+        virtual, real = (knobs[name] for name in PORTS_OF_SERVER)
+        destination = None if virtual is None else (int(virtual), int(real))
+        self._engine = nftables.Table(host, TABLE, rules.nftables(attachment, ports, destination))
+
     def set_up(self) -> None:
         """Load the rules."""
-        ports = int(self._knobs["first_port"]), int(self._knobs["last_port"])
-        virtual, real = (self._knobs[name] for name in PORTS_OF_SERVER)
-        destination = None if virtual is None else (int(virtual), int(real))
-        nftables.load(self._host, TABLE, rules.nftables(self._attachment, ports, destination))
+        super().set_up()
         # The host may have tracked connections before.
         self._dropped_before = _dropped(self._host)
         self.check_checksums()
@@ -45,19 +50,11 @@ class RunningNat(KernelForwarding):
         lost = _dropped(self._host) - self._dropped_before
         return {
             **kernel,
-            **nftables.packets(self._host, TABLE),
+            **self._engine.counters(),
             "forwarded": kernel["forwarded"] - lost,
             "dropped": kernel["dropped"] + lost,
             "dropped_untranslated": lost,
         }
-
-    def check_rules(self) -> None:
-        """See KernelForwarding.check_rules."""
-        nftables.packets(self._host, TABLE)
-
-    def take_away(self) -> None:
-        """Remove the rules."""
-        nftables.remove(self._host, TABLE)
 
 
 def _dropped(host: Host) -> int:
@@ -99,7 +96,7 @@ class Nat(KernelFunction):
     @classmethod
     def own_requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
         """`nft`."""
-        return [nftables.requirement()]
+        return nftables.Table.requirements()
 
     @classmethod
     def check(cls, knobs: Mapping[str, Any]) -> None:
