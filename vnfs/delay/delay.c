@@ -140,14 +140,13 @@ cleanup:
 
 int main(int argc, char **argv)
 {
-	struct options options;
+	const struct options *options = parse_options(argc, argv);
 	sigset_t signals;
 
-	parse_options(argc, argv, &options);
 	signals_block(&signals);
-	if (stats_open(options.stats))
+	if (stats_open(options->stats))
 		return 1;
-	if (delay(&options, &signals)) {
+	if (delay(options, &signals)) {
 		json_failed(stats_begin());
 		stats_end(true);
 		return 1;

@@ -74,13 +74,12 @@ static int forward(const struct options *options, const sigset_t *signals)
 
 int main(int argc, char **argv)
 {
-	struct options options;
+	const struct options *options = parse_options(argc, argv);
 	sigset_t signals;
 
-	parse_options(argc, argv, &options);
 	libbpf_log_keep();
-	if (options.attach_pass)
-		return attach_pass(options.names, options.name_count) ? 1 : 0;
+	if (options->attach_pass)
+		return attach_pass(options->names, options->name_count) ? 1 : 0;
 	signals_block(&signals);
-	return forward(&options, &signals);
+	return forward(options, &signals);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <string.h>
+#include <stddef.h>
 
 #include "names.h"
 
@@ -31,11 +31,3 @@ const char *const metric_names[] = {
 	[PPT_METRIC_DELAY] = "delay",
 	NULL,
 };
-
-int find_name(const char *const *names, const char *word, unsigned long bytes)
-{
-	for (int i = 0; names[i]; i++)
-		if (strlen(names[i]) == bytes && memcmp(names[i], word, bytes) == 0)
-			return i;
-	return -1;
-}

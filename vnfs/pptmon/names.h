@@ -8,6 +8,3 @@ extern const char *const mode_names[]; /* by enum ppt_mode; NULL ends each */
 extern const char *const format_names[]; /* by enum ppt_format */
 extern const char *const carrier_names[]; /* by enum ppt_carrier */
 extern const char *const metric_names[]; /* by enum ppt_metric */
-
-/* Index of a word, or -1. `bytes` of it are looked at. */
-int find_name(const char *const *names, const char *word, unsigned long bytes);

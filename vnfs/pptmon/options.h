@@ -21,4 +21,4 @@ struct options {
 };
 
 /* Parse the command line; ends the program with status 2 and a message when it is wrong. */
-void parse_options(int argc, char **argv, struct options *options);
+const struct options *parse_options(int argc, char **argv);

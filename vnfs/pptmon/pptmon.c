@@ -151,19 +151,19 @@ static enum status run(const struct options *options, const sigset_t *signals)
 
 int main(int argc, char **argv)
 {
-	struct options options;
+	const struct options *options;
 	sigset_t signals;
 
 	/* write() reports a reader that has gone. */
 	signal(SIGPIPE, SIG_IGN);
-	parse_options(argc, argv, &options);
+	options = parse_options(argc, argv);
 	libbpf_log_keep();
-	if (options.check)
-		return check(&options);
+	if (options->check)
+		return check(options);
 
 	/* Before anything is attached: they are taken when it can be undone in order. */
 	signals_block(&signals);
 	sigaddset(&signals, SIGHUP);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
-	return run(&options, &signals);
+	return run(options, &signals);
 }

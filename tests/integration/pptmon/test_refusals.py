@@ -57,9 +57,9 @@ def binary() -> str:
     ("arguments", "complaint"),
     [
         (["--mode", "middle"], "--mode: source, transit, sink or source-sink, not 'middle'"),
-        (["--vnf-id", "256"], "--vnf-id: 0 to 255, not '256'"),
-        (["--vnf-id", " 1"], "--vnf-id: 0 to 255, not ' 1'"),
-        (["--vnf-id", ""], "--vnf-id: 0 to 255, not ''"),
+        (["--vnf-id", "256"], "--vnf-id: a whole number from 0 to 255, not '256'"),
+        (["--vnf-id", " 1"], "--vnf-id: a whole number from 0 to 255, not ' 1'"),
+        (["--vnf-id", ""], "--vnf-id: a whole number from 0 to 255, not ''"),
         (["--period-ms", "-1"], "--period-ms: milliseconds, 0 (every packet) to 1e9, not '-1'"),
         (["--period-ms", "nan"], "--period-ms: milliseconds"),
         (["--rate", "0"], "--rate: samples per second, 1e-6 to 1e6, not '0'"),
@@ -80,7 +80,7 @@ def binary() -> str:
         (["--filter", "src=10.0.0.1,dst=::1"], "src and dst are of different IP versions"),
         (["--filter", "sport=1,sport=2"], "--filter: sport is there twice"),
         (["--filter", "sport=" + "1" * 99], "--filter: the value of sport is too long"),
-        (["more"], "'more': what is this for?"),
+        (["more"], "'more' is not an option"),
         (["--frobnicate"], "wrong options; stderr says which"),
     ],
 )  # fmt: skip
