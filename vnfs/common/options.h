@@ -40,6 +40,11 @@ int find_word(const char *const *words, const char *word, unsigned long bytes);
 
 void options_parse(int argc, char **argv, const struct command *command);
 
+/* Decimal numbers. The number is the whole text: strtol() and strtod() accept blanks, signs,
+ * hexadecimal and nan too. 0, or -1 when it is none or out of range. */
+int parse_integer(const char *text, long least, long most, long *number);
+int parse_decimal(const char *text, double least, double most, double *number);
+
 /* Refuse a command line that lacks a required option. */
 void require_options(const struct tool_option *options);
 

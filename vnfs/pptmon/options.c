@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/numbers.h"
 #include "../common/options.h"
 #include "events.h"
 #include "filter.h"
@@ -59,16 +58,6 @@ static void take_metrics(const struct tool_option *option, const char *argument)
 			return;
 		next += bytes + 1;
 	}
-}
-
-static void take_filter(const struct tool_option *option, const char *argument)
-{
-	struct ppt_settings *settings = option->value;
-	char error[160];
-
-	if (parse_filter(argument, &settings->filter, error, sizeof(error)))
-		refuse("--filter: %s", error);
-	settings->filtered = 1;
 }
 
 static struct tool_option descriptions[] = {

@@ -79,8 +79,9 @@ static enum status measure(const struct options *options, const struct hook *hoo
 	enum outcome outcome;
 
 	/* The programs check when this process was last alive. */
-	gauges_refresh(program_gauges());
-	if (attach_both(program_enter(), program_leave()))
+	gauges_refresh(&program->bss->gauges);
+	if (attach_both(bpf_program__fd(program->progs.enter),
+			bpf_program__fd(program->progs.leave)))
 		return STATUS_FAILED;
 	report_ready(options, hook->name);
 	outcome = serve();
