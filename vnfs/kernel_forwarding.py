@@ -1,5 +1,4 @@
-"""The Linux kernel's IPv4 forwarding between two interfaces: what router, firewall, NAT and the
-like have in common."""
+"""The Linux kernel's IPv4 forwarding between two interfaces, which most VNF types share."""
 
 from __future__ import annotations
 

@@ -1,15 +1,4 @@
-"""ab (ApacheBench): HTTP requests per second (PPTMon paper, Fig. 9), nginx serving.
-
-ab keeps a number of requests in flight, the next one starting when one has ended, until all are
-done: a closed loop. So the rate is the chain's own at this concurrency, and the mean time of a
-request is concurrency / rate (Little's law). By default each request has a connection of its own,
-as in the paper: what per-connection work of VNFs costs (connection tracking, NAT, load balancing)
-is in the figure. `keep_alive` shows the chain without it.
-
-ab is a single thread that sleeps while it has nothing to do: when it used a whole CPU, the rate may
-be its own. A request that failed ended early and made room for the next, so that the rate is not
-what was asked for: such a trial is untrusted.
-"""
+"""ab (ApacheBench): HTTP requests per second (PPTMon paper, Fig. 9), nginx serving."""
 
 from __future__ import annotations
 
@@ -60,7 +49,13 @@ _METRICS = (
 
 
 class Ab(WebProbe):
-    """HTTP requests from ab to an nginx that the probe starts on the server endpoint."""
+    """HTTP requests from ab to an nginx that the probe starts on the server endpoint.
+
+    A closed loop: ab keeps `concurrency` requests in flight until all are done, so that the rate
+    is the chain's own, and the mean time of a request concurrency / rate (Little's law). By default
+    each request has its own connection, as in the paper: the figure includes what VNFs do for each
+    connection; `keep_alive` shows the chain without it.
+    """
 
     name = "ab"
     reported = _METRICS

@@ -1,22 +1,4 @@
-"""httperf: rate of HTTP requests that the chain supports (SFCPerf paper, Fig. 8a), nginx serving.
-
-Two ways to load the chain:
-
-- `rate_per_s` "maximum", closed loop: all connections are opened at once and each sends its next
-  request when the reply to the last has come. The load follows what the chain carries, so that
-  the rate of replies is the chain's own at this concurrency; without overload, its timeouts and
-  its arbitrary choice of an offered rate. The figure depends on the concurrency (`connections`),
-  which is therefore part of the workflow. A connection that times out or is reset carries no load
-  from then on: such a trial is untrusted. httperf is told a number of calls, not a time: unless
-  `calls_per_connection` is given, short tests beforehand find the number that takes about
-  `duration_s`, so that short and long chains are measured for equally long.
-- a number, open loop: new connections are opened at this rate whether or not the chain follows.
-  A chain that cannot follow shows it by errors (timeouts) and by fewer replies.
-
-httperf polls its sockets without sleeping, so its CPU use says nothing about its own saturation;
-that it kept its rate does, in the open loop. In the closed loop the endpoints' own limit is what
-a chain of length 0 shows.
-"""
+"""httperf: rate of HTTP requests that the chain supports (SFCPerf paper, Fig. 8a) by nginx."""
 
 from __future__ import annotations
 
@@ -69,7 +51,19 @@ _METRICS = (
 
 
 class Httperf(WebProbe):
-    """HTTP requests from httperf to an nginx that the probe starts on the server endpoint."""
+    """HTTP requests from httperf to an nginx that the probe starts on the server endpoint.
+
+    `rate_per_s` "maximum" is a closed loop: each of the connections sends its next request when
+    the reply to the last has come, so that the rate is the chain's own at this concurrency. A
+    connection that times out carries no load from then on. httperf is told a number of calls, not a
+    time: short tests beforehand find the number that takes about `duration_s`.
+
+    A number is an open loop: connections are opened at this rate whether or not the chain follows;
+    one that cannot follow shows it by timeouts and by fewer replies.
+
+    httperf polls its sockets without sleeping, so its CPU use does not tell whether it is
+    saturated; in the open loop its rate does, in the closed one a chain of length 0.
+    """
 
     name = "httperf"
     reported = _METRICS

@@ -1,7 +1,4 @@
-"""nginx as the far end of httperf and ab, and what these two probes share.
-
-nginx runs as one process that serves one object, with nothing of the system's configuration.
-"""
+"""nginx as the far end of httperf and ab, and what these two probes share."""
 
 from __future__ import annotations
 

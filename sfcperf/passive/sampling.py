@@ -1,5 +1,4 @@
-"""Monitors that take a sample every interval_s, and the one thread behind each: periodic, without
-drift, and not ended by a sample that fails."""
+"""Monitors that take a sample every interval_s, and the one thread behind each."""
 
 from __future__ import annotations
 

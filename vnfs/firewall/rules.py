@@ -1,10 +1,4 @@
-"""The firewall's rules as text for nft and for iptables-restore.
-
-Each rule asks for one destination address of 240.0.0.0/4, which no packet has: the block is
-reserved (RFC 1112, section 4) and Linux forwards nothing to it. So every packet is compared with
-every rule, in order, as with the non-matching rules of the paper (Van Tu et al., CNSM 2020,
-section IV-B), and meets the last one, which counts it and gives the default verdict.
-"""
+"""The firewall's rules as text for nft and for iptables-restore."""
 
 from __future__ import annotations
 
@@ -24,7 +18,9 @@ _FIRST = int(ipaddress.IPv4Address("240.0.0.1"))
 
 
 def addresses(count: int) -> Iterator[ipaddress.IPv4Address]:
-    """`count` different addresses that no packet has."""
+    """`count` different addresses that no packet has: 240.0.0.0/4 is reserved (RFC 1112, section
+    4), and Linux forwards nothing to it. A rule for each makes the kernel compare every packet with
+    every rule, as with the paper's non-matching rules (Van Tu et al., CNSM 2020, section IV-B)."""
     return (ipaddress.IPv4Address(_FIRST + number) for number in range(count))
 
 

@@ -1,8 +1,4 @@
-"""The forwarder as a VNF type: decrements the SI and returns the packet (paper, section IV).
-
-Where an infrastructure chains without NSH, the host's kernel forwards plain IP between two
-interfaces instead, as it does for a router.
-"""
+"""The forwarder as a VNF type: decrements the SI and returns the packet (paper, section IV)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The IPS's rules as text for iptables-restore and for Suricata.
-
-iptables, though the kernel's part is nf_tables: nft has no match for a string anywhere in a packet.
-"""
+"""The IPS's rules for iptables (nft cannot find a string anywhere in a packet) and Suricata."""
 
 from __future__ import annotations
 
