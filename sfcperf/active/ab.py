@@ -70,7 +70,7 @@ class Ab(WebProbe):
                 "one of its own."
             ),
             "timeout_s": integer(
-                "When nothing came back for so long, seconds, the test has failed.",
+                "The test fails if nothing comes back for this long, seconds.",
                 (1, 60),
                 default=5,
             ),

@@ -96,7 +96,7 @@ class Httperf(WebProbe):
                 "the reply to the last.",
             },
             "timeout_s": number(
-                "A connection or call without progress for so long has failed.",
+                "A connection or call fails if it makes no progress for this long, seconds.",
                 (0.1, 60),
                 default=5,
             ),

@@ -262,7 +262,7 @@ class Iperf3(ServerProbe):
         if unseen > asked["rate_tolerance"] * sent:
             doubts.append(
                 f"{unseen} datagrams ({unseen / sent:.0%} of those sent) came after the last one "
-                "received: lost at the end or never read, loss_ratio is without them"
+                "received: lost at the end or never read; loss_ratio does not count them"
             )
         # At a fixed rate the loss ratio counts, and must be the chain's alone. At "maximum" the
         # received rate counts, which a small loss at an end falsifies by no more than itself.

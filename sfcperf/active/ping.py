@@ -62,7 +62,7 @@ class Ping(Probe):
                 default=56,
             ),
             "timeout_s": number(
-                "How long the last replies are waited for, seconds.", (0.01, 60), default=1
+                "How long to wait for the last replies, seconds.", (0.01, 60), default=1
             ),
         }
     )

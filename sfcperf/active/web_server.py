@@ -32,7 +32,7 @@ PARAMETERS: Final[Mapping[str, Any]] = {
         "Size of the object that is fetched, bytes.", (1, 100_000_000), default=1024
     ),
     "max_duration_s": number(
-        "A test that takes longer than this, seconds, is stopped and has failed.",
+        "A test that takes longer than this, seconds, is stopped and fails.",
         (1, 86_400),
         default=120,
     ),

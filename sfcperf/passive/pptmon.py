@@ -52,8 +52,8 @@ class PptmonMonitor(Monitor):
                 "description": "Samples per second, at most; absent: 1, or what period_ms says.",
             },
             "period_ms": number(
-                "The same as time between two samples, ms; 0 samples every packet that has room: "
-                "for slow traffic.",
+                "Instead of rate_hz: time between two samples, ms; 0 samples every packet that has "
+                "room: for slow traffic.",
                 (0, 3_600_000),
             ),
             "format": choice(
@@ -66,7 +66,7 @@ class PptmonMonitor(Monitor):
             ),
             "carrier": choice(
                 "Where a sample travels: in NSH metadata where the packet has MD type 2, else in "
-                "TCP or UDP options (`auto`); or only in one of both.",
+                "TCP or UDP options (`auto`); or only in one of the two.",
                 ["auto", "l4", "nsh"],
                 default="auto",
             ),
@@ -106,8 +106,8 @@ class PptmonMonitor(Monitor):
                 default="vnf",
             ),
             "drain_s": number(
-                "At the end, time between the last sample that is taken and the end of the VNFs "
-                "behind, seconds: longer than a packet is on its way.",
+                "How long the last VNFs keep measuring after the first one stops sampling, "
+                "seconds: longer than a packet takes through the chain.",
                 (0, 60),
                 default=0.2,
             ),

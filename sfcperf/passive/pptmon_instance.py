@@ -88,7 +88,7 @@ class Instance:
         if died is not None:
             problem = f"it ended by itself, with {_status(died)}: {self._why(events)}"
         elif status != 0:
-            problem = f"it did not end well, with {_status(status)}: {self._why(events)}"
+            problem = f"it failed as it ended, with {_status(status)}: {self._why(events)}"
         return Ended(self.placement, events, cpu_s, problem, self.clock_offset_ns)
 
     def _events(self, *, strict: bool = False) -> tuple[Event, ...]:
@@ -103,7 +103,7 @@ class Instance:
         except EventError as error:
             raise MeasurementError(str(error), where=str(self.said)) from error
         if strict and len(whole) != len(lines):
-            raise MeasurementError("its last line is not whole", where=str(self.said))
+            raise MeasurementError("its last line is incomplete", where=str(self.said))
         return events
 
     def _why(self, events: tuple[Event, ...]) -> str:

@@ -249,6 +249,10 @@ def _await_listening(capture: _Capture) -> None:
 
     if not capture.process.becomes(listening, timeout_s=_START_TIMEOUT_S, period_s=_POLL_S):
         status = capture.process.poll()
-        silent = "it is silent" if status is None else f"it ended with {status}, silent"
+        silent = (
+            "it printed nothing"
+            if status is None
+            else f"it ended with {status} and printed nothing"
+        )
         said = capture.said.read_text(errors="replace").strip()
         raise MeasurementError(f"tcpdump does not capture at {capture.hop.name}: {said or silent}")

@@ -95,7 +95,7 @@ class TransitTimeMonitor(Monitor):
                 default=[],
             ),
             "most_packets": integer(
-                "Each capture ends after so many packets.", (10, 10_000_000), default=200_000
+                "Each capture ends after this many packets.", (10, 10_000_000), default=200_000
             ),
             "most_observations": integer(
                 "Single packets per VNF that are kept in the telemetry.",

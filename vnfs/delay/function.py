@@ -130,14 +130,14 @@ class Delay(KernelFunction):
                 default=1000,
             ),
             "spin_us": integer(
-                "How long before a packet is due the clock is watched instead of sleeping, "
+                "How long before a packet is due to stop sleeping and watch the clock, "
                 "microseconds: more is more exact and takes more CPU.",
                 (0, 10_000_000),
                 default=200,
             ),
             "buffer_mib": integer(
-                "Room for packets that are being kept, MiB; what does not fit is dropped. It holds"
-                " rate times delay.",
+                "Room for delayed packets, MiB: at least rate times delay. Packets that do not fit "
+                "are dropped.",
                 (1, 4096),
                 default=32,
             ),

@@ -52,7 +52,7 @@ class Firewall(KernelFunction):
     parameters = object_schema(
         {
             "rules": integer(
-                "Rules that match nothing; every packet is compared with all.",
+                "Number of rules that match nothing; every packet is compared with all of them.",
                 (0, MAX_RULES),
                 default=20,
             ),

@@ -132,7 +132,7 @@ class Ips(KernelFunction):
                 default="auto",
             ),
             "patterns": array(
-                "Strings that no packet may have.",
+                "Strings that no packet may contain.",
                 {"type": "string", "minLength": 1, "maxLength": MAX_PATTERN_BYTES},
                 maxItems=1000,
                 uniqueItems=True,
@@ -144,7 +144,7 @@ class Ips(KernelFunction):
                 default=100_000,
             ),
             "config": {
-                "description": "Engine `suricata`: its configuration on the host.",
+                "description": "Engine `suricata`: path of its configuration on the host.",
                 "type": "string",
                 "default": suricata.CONFIG,
             },

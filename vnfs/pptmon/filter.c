@@ -94,7 +94,7 @@ void take_filter(const struct tool_option *option, const char *argument)
 			       "with commas",
 			       part);
 		if (seen & 1U << key)
-			refuse("--filter: %s is there twice", keys[key]);
+			refuse("--filter: %s is given twice", keys[key]);
 		seen |= 1U << key;
 		parsers[key](&settings->filter, keys[key], value);
 	} while (*rest || !rest[-1]); /* in place of a comma is a 0 now */

@@ -52,7 +52,7 @@ static void take_metrics(const struct tool_option *option, const char *argument)
 			       argument);
 		for (int i = 0; i < settings->metric_count; i++)
 			if (settings->metrics[i] == metric)
-				refuse("--metrics: %s is there twice", metric_names[metric]);
+				refuse("--metrics: %s is given twice", metric_names[metric]);
 		settings->metrics[settings->metric_count++] = (__u8)metric;
 		if (!next[bytes])
 			return;

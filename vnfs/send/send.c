@@ -65,17 +65,17 @@ static enum reading read_frame(uint8_t *frame, size_t *length, unsigned long lon
 		return DAMAGED;
 	}
 	if (got < sizeof(header)) {
-		complain("frame %llu has no whole length before the input ends", number);
+		complain("the input ends within the length of frame %llu", number);
 		return DAMAGED;
 	}
 	*length = ntohl(header);
 	if (*length < ETH_HLEN || *length > LONGEST) {
-		complain("frame %llu of %zu bytes; allowed: %d to %d", number, *length, ETH_HLEN,
+		complain("frame %llu has %zu bytes; allowed: %d to %d", number, *length, ETH_HLEN,
 			 LONGEST);
 		return DAMAGED;
 	}
 	if (fread(frame, 1, *length, stdin) < *length) {
-		complain("frame %llu is not whole before the input ends", number);
+		complain("the input ends within frame %llu", number);
 		return DAMAGED;
 	}
 	return FRAME;
@@ -103,8 +103,8 @@ static bool send_all(int fd, struct sent *sent)
 
 	while ((reading = read_frame(frame, &length, sent->frames + 1)) == FRAME) {
 		if (!send_frame(fd, frame, length)) {
-			complain("frame %llu of %zu bytes does not leave by %s: %s",
-				 sent->frames + 1, length, interface, strerror(errno));
+			complain("cannot send frame %llu (%zu bytes) on %s: %s", sent->frames + 1,
+				 length, interface, strerror(errno));
 			return false;
 		}
 		sent->frames++;

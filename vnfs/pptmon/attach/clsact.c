@@ -207,7 +207,7 @@ static int prepare(const struct place places[PROGRAMS])
 	memcpy(state->places, places, sizeof(state->places));
 	state->slot = owner_take_slot(&slot_fd);
 	if (state->slot < 0) {
-		complain("there are %d pptmons here already", OWNER_SLOTS);
+		complain("%d instances of pptmon run here already", OWNER_SLOTS);
 		return -1;
 	}
 	if (guard_start(slot_fd, remove_all))
