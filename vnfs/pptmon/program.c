@@ -1,28 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "../common/libbpf_log.h"
+#include "../common/percpu.h"
 #include "program.h"
 
 struct pptmon_bpf *program;
-static __u64 *per_cpu;
-static int cpus;
 
 int program_load(const struct ppt_settings *settings)
 {
 	int error;
 
-	cpus = libbpf_num_possible_cpus();
-	per_cpu = calloc(cpus > 0 ? (size_t)cpus : 1, sizeof(*per_cpu));
 	program = pptmon_bpf__open();
-	if (cpus < 0 || !per_cpu || !program) {
-		libbpf_complain_of_load("the BPF programs", cpus < 0 ? -cpus : errno);
+	if (!program) {
+		libbpf_complain_of_load("the BPF programs", errno);
 		return -1;
 	}
 	memcpy((void *)&program->rodata->settings, settings, sizeof(*settings));
@@ -37,9 +33,7 @@ int program_load(const struct ppt_settings *settings)
 void program_unload(void)
 {
 	pptmon_bpf__destroy(program);
-	free(per_cpu);
 	program = NULL;
-	per_cpu = NULL;
 }
 
 __u64 program_period_ns(void)
@@ -59,11 +53,6 @@ void program_counters(__u64 *values)
 {
 	int map = bpf_map__fd(program->maps.counters);
 
-	memset(values, 0, PPT_COUNTERS * sizeof(*values));
-	for (__u32 i = 0; i < PPT_COUNTERS; i++) {
-		if (bpf_map_lookup_elem(map, &i, per_cpu))
-			continue;
-		for (int cpu = 0; cpu < cpus; cpu++)
-			values[i] += per_cpu[cpu];
-	}
+	for (__u32 i = 0; i < PPT_COUNTERS; i++)
+		percpu_sum(map, &i, &values[i], 1);
 }
