@@ -6,7 +6,6 @@
 #include "../common/options.h"
 #include "events.h"
 #include "filter.h"
-#include "names.h"
 #include "options.h"
 
 #define NS_PER_S 1e9
@@ -25,6 +24,35 @@ static const char documentation[] =
 	"something). Other modes ignore the options of a source, so that all VNFs of a chain can "
 	"be given the same.\n\n"
 	"Example: pptmon --mode source-sink --vnf-id 1 --ingress eth0 --egress eth1 --rate 10";
+
+const char *const mode_names[] = {
+	[PPT_MODE_SOURCE] = "source",
+	[PPT_MODE_TRANSIT] = "transit",
+	[PPT_MODE_SINK] = "sink",
+	[PPT_MODE_SOURCE_SINK] = "source-sink",
+	NULL,
+};
+
+const char *const format_names[] = {
+	[PPT_FORMAT_PAPER] = "paper",
+	[PPT_FORMAT_RFC] = "rfc",
+	NULL,
+};
+
+const char *const carrier_names[] = {
+	[PPT_CARRIER_AUTO] = "auto",
+	[PPT_CARRIER_L4] = "l4",
+	[PPT_CARRIER_NSH] = "nsh",
+	NULL,
+};
+
+const char *const metric_names[] = {
+	[PPT_METRIC_TIME] = "time",
+	[PPT_METRIC_BACKLOG] = "backlog",
+	[PPT_METRIC_CPU] = "cpu",
+	[PPT_METRIC_DELAY] = "delay",
+	NULL,
+};
 
 static const char *const choice_names[] = { "random", "first", NULL };
 static const char *const attach_names[] = { "auto", "tcx", "clsact", NULL };

@@ -17,7 +17,7 @@
 #include "../qdisc.h"
 #include "filters.h"
 #include "guard.h"
-#include "hooks.h"
+#include "attach.h"
 #include "owners.h"
 
 #define PRIORITIES 64 /* tried, from the slot's own on */

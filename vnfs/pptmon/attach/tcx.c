@@ -8,7 +8,7 @@
 #include <bpf/bpf.h>
 
 #include "../../common/report.h"
-#include "hooks.h"
+#include "attach.h"
 
 /* enum bpf_attach_type of Linux 6.6, newer than the headers of Debian 12. */
 #define TCX_INGRESS ((enum bpf_attach_type)46)
