@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
-from sfcperf.passive.counts import Counts, unit
+from sfcperf.passive.counts import unit
 from sfcperf.passive.sampling import INTERVAL, Look, SamplingMonitor
 from sfcperf.plugins import object_schema
 from sfcperf.results.values import Observation
@@ -46,6 +46,7 @@ class DiagnosticsMonitor(SamplingMonitor):
     """
 
     name = "diagnostics"
+    prefix = PREFIX
     title = "CPU, memory, disk and network of each VM as the cloud counts them, without an agent"
     cost = (
         "one or two requests to the cloud's API per VM and interval, which its hypervisor answers: "
@@ -63,7 +64,6 @@ class DiagnosticsMonitor(SamplingMonitor):
             )
         self._sources = deployment.diagnostics
         self._pool = ThreadPoolExecutor(min(_MOST_AT_ONCE, len(self._sources)), "diagnostics")
-        self._counts = Counts(self.shortest_s, PREFIX)
 
     def sample(self, time_ns: int) -> Iterator[Observation]:
         """Amounts of all instances; additions and rates from the second call on. Raises the first
@@ -78,10 +78,6 @@ class DiagnosticsMonitor(SamplingMonitor):
             yield from self._told(answer)
         if problems:
             raise problems[0]
-
-    def totals(self, time_ns: int) -> list[Observation]:
-        """Counts since the start."""
-        return self._counts.totals(time_ns)
 
     def stop(self) -> Sequence[Observation]:
         """See Monitor.stop."""

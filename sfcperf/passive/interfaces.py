@@ -9,7 +9,6 @@ from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.procfs import InterfaceCounters, interface_counters
 from sfcperf.management.deployment import Deployment, Hop
-from sfcperf.passive.counts import Counts
 from sfcperf.passive.sampling import Look, SamplingMonitor
 from sfcperf.results.values import Observation
 
@@ -34,17 +33,12 @@ class InterfaceMonitor(SamplingMonitor):
     def begin(self, deployment: Deployment) -> None:
         """See SamplingMonitor.begin."""
         self._hops: tuple[Hop, ...] = deployment.hops
-        self._counts = Counts(self.shortest_s)
 
     def sample(self, time_ns: int) -> Iterator[Observation]:
         """Deltas and rates of each hop; none at the first call."""
         for hop, (now_s, counters) in self._read().items():
             for name, value in asdict(counters).items():
                 yield from self._counts.see(time_ns, hop, name, value, now_s)
-
-    def totals(self, time_ns: int) -> list[Observation]:
-        """Counts since the start."""
-        return self._counts.totals(time_ns)
 
     def _read(self) -> dict[str, tuple[float, InterfaceCounters]]:
         """By hop, when and what. Each host is read once, however many of the hops are on it."""

@@ -9,10 +9,11 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from sfcperf.management.deployment import Deployment, Meter
 from sfcperf.passive.base import Monitor
+from sfcperf.passive.counts import Counts
 from sfcperf.plugins import Requirement, number, object_schema
 from sfcperf.results.values import Observation
 
@@ -121,11 +122,14 @@ class Look:
 class SamplingMonitor(Monitor):
     """A monitor that says what it sees at one moment; the rest is here."""
 
+    prefix: ClassVar[str] = ""
+    """Of the metrics that are told of counters."""
     parameters = object_schema({"interval_s": INTERVAL})
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         super().__init__(parameters)
         self._sampler: Sampler | None = None
+        self._counts = Counts(self.shortest_s, self.prefix)
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
@@ -147,9 +151,9 @@ class SamplingMonitor(Monitor):
         before, and counters that move in ticks would give nonsense."""
         return float(self.parameters["interval_s"]) / 2
 
-    def totals(self, time_ns: int) -> Iterable[Observation]:
-        """What is said once, after the last sample."""
-        return ()
+    def totals(self, time_ns: int) -> list[Observation]:
+        """What is said once, after the last sample: counts since the start."""
+        return self._counts.totals(time_ns)
 
     def start(self, deployment: Deployment, raw_dir: Path) -> None:
         """See Monitor.start."""
