@@ -49,27 +49,16 @@ def start_server(
         path.unlink(missing_ok=True)
     process = host.spawn(argv, stdout=stdout, stderr=stderr)
     try:
-        _await_listening(host, process, port, timeout_s, stderr)
+        if process.becomes(lambda: port in _listening(host), timeout_s=timeout_s, period_s=_POLL_S):
+            return process
+        where, status = f"{argv[0]} on {host.name}", process.poll()
+        if status is None:
+            raise MeasurementError(f"{where} does not listen on port {port} after {timeout_s:g} s")
+        said = last_lines(stderr.read_text(errors="replace")) or "nothing on stderr"
+        raise MeasurementError(f"{where} ended with {status} instead of serving: {said}")
     except BaseException:
         process.stop()
         raise
-    return process
-
-
-def _await_listening(
-    host: Host, process: Process, port: int, timeout_s: float, stderr: Path
-) -> None:
-    def listens() -> bool:
-        return port in _listening(host)
-
-    if process.becomes(listens, timeout_s=timeout_s, period_s=_POLL_S):
-        return
-    where = f"{process.argv[0]} on {host.name}"
-    status = process.poll()
-    if status is not None:
-        said = last_lines(stderr.read_text(errors="replace")) or "nothing on stderr"
-        raise MeasurementError(f"{where} ended with {status} instead of serving: {said}")
-    raise MeasurementError(f"{where} does not listen on port {port} after {timeout_s:g} s")
 
 
 def _listening(host: Host) -> frozenset[int]:

@@ -15,10 +15,13 @@ from sfcperf.plugins import Requirement
 from sfcperf.vnfs import nftables
 from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.engine import Engine
-from sfcperf.vnfs.load_balancer import ipvs, rules
+from sfcperf.vnfs.load_balancer import ipvs
 
 TABLE = "sfcperf-load-balancer"
 COMMAND_TIMEOUT_S = 30.0
+SEED = 0x5FC
+"""Of the hash: the same connection goes to the same backend in every run."""
+_MARK = 0x5FC
 
 
 @dataclass(frozen=True)
@@ -33,12 +36,46 @@ class Service:
     """`round-robin` or `hash` (of the client's address and port)."""
 
 
+def table_body(attachment: Attachment, service: Service) -> str:
+    """What balances, for nftables.Table: connections to the port go to one of the backends.
+
+    The choice falls once for a connection; then connection tracking keeps it. `hash` is Jenkins'
+    hash of the client's address and port. Connections are counted in a chain of type nat, which
+    sees their first packets alone: to `ct state new` all of UDP is new until a reply comes.
+    """
+    server, inside = attachment.server[0], attachment.interfaces[0]
+    backends = service.backends
+    names = {backend: f"connections_port{backend}" for backend in backends}
+    choices = ", ".join(f"{index} : {backend}" for index, backend in enumerate(backends))
+    number = {
+        "round-robin": f"numgen inc mod {len(backends)}",
+        "hash": f"jhash ip saddr . th sport mod {len(backends)} seed {SEED:#x}",
+    }[service.scheduler]
+    counters = "\n".join(f"counter {name} {{\n}}" for name in ("balanced", *names.values()))
+    by_port = ", ".join(f'{backend} : "{name}"' for backend, name in names.items())
+    ours = "meta l4proto { tcp, udp }"
+    return f"""
+{counters}
+chain choose {{
+type nat hook prerouting priority dstnat; policy accept;
+iifname "{inside}" ip daddr {server} {ours} th dport {service.port} \\
+ct mark set {_MARK:#x} dnat to {server}:{number} map {{ {choices} }}
+}}
+chain seen {{
+type filter hook forward priority filter; policy accept;
+ct mark {_MARK:#x} counter name balanced
+}}
+chain given {{
+type nat hook postrouting priority srcnat; policy accept;
+ct mark {_MARK:#x} {ours} counter name th dport map {{ {by_port} }}
+}}"""
+
+
 class Nftables(nftables.Table):
     """Destination NAT to an element of a map."""
 
     def __init__(self, host: Host, attachment: Attachment, service: Service) -> None:
-        body = rules.nftables(attachment, service.port, service.backends, service.scheduler)
-        super().__init__(host, TABLE, body)
+        super().__init__(host, TABLE, table_body(attachment, service))
 
 
 class Ipvs(Engine):

@@ -11,13 +11,54 @@ from sfcperf.plugins import Requirement, object_schema, port
 from sfcperf.vnfs import nftables
 from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.kernel_forwarding import CHECK_CHECKSUMS_KNOB, KernelForwarding, KernelFunction
-from sfcperf.vnfs.nat import rules
 
 TABLE = "sfcperf-nat"
 STATISTICS = "/proc/net/stat/nf_conntrack"
 """A line of names, and one of hexadecimal numbers for each CPU."""
 PORTS_OF_SERVER = ("virtual_port", "server_port")
 """Knobs: the port that the client addresses, and the one where the server listens."""
+
+
+def table_body(
+    attachment: Attachment, ports: tuple[int, int], destination: tuple[int, int] | None
+) -> str:
+    """What translates, for nftables.Table.
+
+    `ports`, first and last: what source ports (of ICMP: identifiers) are translated to, at random.
+    `destination`: port of the server that the client addresses, and the one it is translated to.
+    """
+    client, server = attachment.client[0], attachment.server[0]
+    inside, outside = attachment.interfaces
+    onto = f"{client}:{ports[0]}-{ports[1]} fully-random"
+    before = ""
+    if destination is not None:
+        virtual, real = destination
+        before = (
+            f'iifname "{inside}" ip daddr {server} meta l4proto {{ tcp, udp }} th dport {virtual} '
+            f"dnat to {server}:{real}"
+        )
+    return f"""
+counter translated_source {{
+}}
+counter translated_destination {{
+}}
+counter untracked {{
+}}
+chain destination {{
+type nat hook prerouting priority dstnat; policy accept;
+{before}
+}}
+chain source {{
+type nat hook postrouting priority srcnat; policy accept;
+oifname "{outside}" ip saddr {client} meta l4proto {{ tcp, udp }} snat to {onto}
+oifname "{outside}" ip saddr {client} meta l4proto icmp snat to {onto}
+}}
+chain seen {{
+type filter hook postrouting priority 300; policy accept;
+ct status snat counter name translated_source
+ct status dnat counter name translated_destination
+oifname {{ "{inside}", "{outside}" }} ct state invalid counter name untracked
+}}"""
 
 
 class RunningNat(KernelForwarding):
@@ -31,7 +72,7 @@ class RunningNat(KernelForwarding):
         ports = int(knobs["first_port"]), int(knobs["last_port"])
         virtual, real = (knobs[name] for name in PORTS_OF_SERVER)
         destination = None if virtual is None else (int(virtual), int(real))
-        self._engine = nftables.Table(host, TABLE, rules.nftables(attachment, ports, destination))
+        self._engine = nftables.Table(host, TABLE, table_body(attachment, ports, destination))
 
     def set_up(self) -> None:
         """Load the rules."""

@@ -20,8 +20,7 @@ enum program {
 
 /* Where a program goes. */
 struct place {
-	int ifindex;
-	char interface[16];
+	const struct interface *interface;
 	enum direction direction;
 };
 
