@@ -9,16 +9,16 @@ from typing import Any
 from sfcperf.active.ab_output import AbOutput, parse, parse_percentiles
 from sfcperf.active.tool_run import ToolOutput
 from sfcperf.active.web_server import (
+    NGINX,
     OBJECT_URI,
     PARAMETERS,
     Load,
     WebProbe,
     saturation_doubts,
 )
-from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Requirement, array, flag, integer, object_schema, port
+from sfcperf.plugins import array, flag, integer, object_schema, port
 from sfcperf.results.values import Metric
 
 _TYPICAL_REQUESTS_PER_S = 3_000
@@ -59,6 +59,7 @@ class Ab(WebProbe):
 
     name = "ab"
     reported = _METRICS
+    needs = (("ab", "apache2-utils", "-V"), NGINX)
     longer_test = "raise requests"
     title = "HTTP requests per second, and percentiles of their time (ApacheBench)"
     parameters = object_schema(
@@ -89,11 +90,6 @@ class Ab(WebProbe):
             **PARAMETERS,
         }
     )
-
-    @classmethod
-    def requirements(cls) -> list[Requirement]:
-        """ab at the client, nginx at the server."""
-        return [tool("ab", "apache2-utils", ["ab", "-V"]), *super().requirements()]
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.active.httperf_output import HttperfOutput, parse
-from sfcperf.active.web_server import OBJECT_URI, PARAMETERS, Load, WebProbe
-from sfcperf.environment.tools import tool
+from sfcperf.active.web_server import NGINX, OBJECT_URI, PARAMETERS, Load, WebProbe
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Requirement, integer, number, object_schema, port
+from sfcperf.plugins import integer, number, object_schema, port
 from sfcperf.results.values import Metric
 
 MAXIMUM = "maximum"
@@ -67,6 +66,7 @@ class Httperf(WebProbe):
 
     name = "httperf"
     reported = _METRICS
+    needs = (("httperf", "httperf", "--version"), NGINX)
     longer_test = "raise calls_per_connection or leave it out"
     title = "Rate of HTTP requests, response time and errors"
     parameters = object_schema(
@@ -110,11 +110,6 @@ class Httperf(WebProbe):
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         super().__init__(parameters)
         self._calls: int = parameters.get("calls_per_connection", 1)
-
-    @classmethod
-    def requirements(cls) -> list[Requirement]:
-        """httperf at the client, nginx at the server."""
-        return [tool("httperf", "httperf", ["httperf", "--version"]), *super().requirements()]
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:

@@ -12,10 +12,9 @@ from sfcperf.active.losses import EndpointLosses
 from sfcperf.active.mtu import UDP_HEADER_BYTES, check_payload, largest_payload_bytes
 from sfcperf.active.server import ServerProbe, start_server
 from sfcperf.active.tool_run import ToolOutput, run_tool
-from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Requirement, choice, integer, object_schema, port
+from sfcperf.plugins import choice, integer, object_schema, port
 from sfcperf.results.values import Metric
 
 MAXIMUM = "maximum"
@@ -64,6 +63,7 @@ class Iperf3(ServerProbe):
     chain's throughput."""
 
     name = "iperf3"
+    needs = (("iperf3", "iperf3", "--version"),)
     title = "Goodput of TCP or UDP, with loss, jitter and retransmissions"
     parameters = object_schema(
         {
@@ -134,11 +134,6 @@ class Iperf3(ServerProbe):
     def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
         """Of the protocol."""
         return _UDP if parameters["protocol"] == "udp" else _TCP
-
-    @classmethod
-    def requirements(cls) -> list[Requirement]:
-        """iperf3, at both endpoints."""
-        return [tool("iperf3", "iperf3", ["iperf3", "--version"])]
 
     @classmethod
     def label(cls, parameters: Mapping[str, Any]) -> str:

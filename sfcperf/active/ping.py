@@ -12,10 +12,9 @@ from sfcperf.active.losses import EndpointLosses
 from sfcperf.active.mtu import ICMP_HEADER_BYTES, check_payload
 from sfcperf.active.ping_output import PingOutput, parse
 from sfcperf.active.tool_run import ToolOutput, last_lines, run_tool
-from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Requirement, integer, number, object_schema
+from sfcperf.plugins import integer, number, object_schema
 from sfcperf.results.values import Metric
 
 _TIMEOUT_MARGIN_S = 15.0
@@ -45,6 +44,10 @@ class Ping(Probe):
     forward and reverse path together."""
 
     name = "ping"
+    reported = _METRICS
+    # Other pings than that of iputils print other texts.
+    needs = (("ping", "iputils-ping", "-V"),)
+    protocols = frozenset({"icmp"})
     title = "Round-trip time, jitter and loss of ICMP echo"
     parameters = object_schema(
         {
@@ -68,16 +71,6 @@ class Ping(Probe):
     )
 
     @classmethod
-    def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
-        """RTT statistics, jitter, loss; no jitter when no two successive requests were answered."""
-        return _METRICS
-
-    @classmethod
-    def requirements(cls) -> list[Requirement]:
-        """Ping of iputils; other pings print other texts."""
-        return [tool("ping", "iputils-ping", ["ping", "-V"])]
-
-    @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
         """The requests; replies to the last one come at once in a healthy chain."""
         return float((parameters["count"] - 1) * parameters["interval_s"])
@@ -86,11 +79,6 @@ class Ping(Probe):
     def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
         """Half of the requests: a chain that loses some is still measured."""
         return int(parameters["count"] // 2)
-
-    @classmethod
-    def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
-        """ICMP echo."""
-        return frozenset({"icmp"})
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
         """One request beforehand, so that no measured one waits for ARP."""

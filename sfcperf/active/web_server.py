@@ -12,14 +12,14 @@ from sfcperf.active.base import ProbeResult, samples
 from sfcperf.active.losses import EndpointLosses
 from sfcperf.active.server import ServerProbe, start_server
 from sfcperf.active.tool_run import ToolOutput, run_tool
-from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.procfs import process_cpu_s
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Requirement, integer, number
-from sfcperf.results.values import Metric
+from sfcperf.plugins import integer, number
 
 OBJECT_URI = "/object"
+NGINX = ("nginx", "nginx", "-v")
+"""Of `needs`."""
 _SATURATED = 0.95
 """Share of one CPU from which a single thread, such as nginx, counts as the bottleneck."""
 _SHORTEST_S = 0.1
@@ -86,8 +86,7 @@ class Load:
 class WebProbe(ServerProbe):
     """HTTP requests from a tool on the client to an nginx that the probe starts on the server."""
 
-    reported: ClassVar[tuple[Metric, ...]]
-    """What is measured, whatever the parameters."""
+    protocols = frozenset({"tcp"})
     longer_test: ClassVar[str]
     """What to do when a test is too short."""
 
@@ -115,21 +114,6 @@ class WebProbe(ServerProbe):
             (*doubts, *losses.of_interface(deployment.client)),
             notes,
         )
-
-    @classmethod
-    def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
-        """The same with all parameters."""
-        return cls.reported
-
-    @classmethod
-    def requirements(cls) -> list[Requirement]:
-        """nginx at the server."""
-        return [tool("nginx", "nginx", ["nginx", "-v"])]
-
-    @classmethod
-    def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
-        """HTTP over TCP."""
-        return frozenset({"tcp"})
 
     def serve(self, deployment: Deployment, raw_dir: Path, ports: Sequence[int]) -> None:
         """Serve an object (zeros) at OBJECT_URI on these ports of the server's address alone.
