@@ -49,6 +49,49 @@ def object_schema(properties: Mapping[str, Any], **more: Any) -> Mapping[str, An
     }
 
 
+def integer(description: str, limits: tuple[int, int], **more: Any) -> dict[str, Any]:
+    """JSON Schema of a whole number within limits, both allowed; `more` are further keywords."""
+    return _bounded("integer", description, limits, more)
+
+
+def number(description: str, limits: tuple[float, float], **more: Any) -> dict[str, Any]:
+    """The same of a number that may have a fraction."""
+    return _bounded("number", description, limits, more)
+
+
+def port(description: str, lowest: int = 1, **more: Any) -> dict[str, Any]:
+    """The same of a TCP or UDP port."""
+    return integer(description, (lowest, 65_535), **more)
+
+
+def choice(description: str, words: Iterable[str], **more: Any) -> dict[str, Any]:
+    """JSON Schema of one of these words."""
+    return {"enum": list(words), "description": description, **more}
+
+
+def flag(description: str, *, default: bool = False) -> dict[str, Any]:
+    """JSON Schema of true or false."""
+    return {"type": "boolean", "default": default, "description": description}
+
+
+def array(description: str, items: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    """JSON Schema of a list of such items."""
+    return {"type": "array", "items": items, "description": description, **more}
+
+
+def _bounded(
+    kind: str, description: str, limits: tuple[float, float], more: Mapping[str, Any]
+) -> dict[str, Any]:
+    minimum, maximum = limits
+    return {
+        "type": kind,
+        "minimum": minimum,
+        "maximum": maximum,
+        "description": description,
+        **more,
+    }
+
+
 class Plugin:
     """What every plug-in class declares, whatever its kind."""
 

@@ -1,5 +1,4 @@
-"""The Linux kernel's IPv4 forwarding between two interfaces: what router, firewall, NAT and the
-like have in common."""
+"""The Linux kernel's IPv4 forwarding between two interfaces, which most VNF types share."""
 
 from __future__ import annotations
 
@@ -12,8 +11,9 @@ from sfcperf.environment.tools import tool
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.procfs import protocol_counters
-from sfcperf.plugins import Requirement
+from sfcperf.plugins import Requirement, flag
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
+from sfcperf.vnfs.engine import Engine
 from sfcperf.vnfs.kernel_settings import KernelSettings
 
 COMMAND_TIMEOUT_S = 30.0
@@ -28,12 +28,10 @@ DROPS = {
 }
 """Why a packet was not forwarded -> counter of the kernel (names of RFC 4293)."""
 
-CHECK_CHECKSUMS_KNOB: Mapping[str, Any] = {
-    "description": "Whether connection tracking verifies checksums. It then rejects UDP with a "
-    "trailer behind its data and no option checksum, which goes on untranslated.",
-    "type": "boolean",
-    "default": False,
-}
+CHECK_CHECKSUMS_KNOB: Mapping[str, Any] = flag(
+    "Whether connection tracking verifies checksums. If so, UDP with a trailer "
+    "behind its data and no option checksum counts as invalid and is forwarded untranslated."
+)
 """Schema of the knob `check_checksums`."""
 
 
@@ -68,7 +66,9 @@ class KernelForwarding(RunningFunction):
     more_interfaces: ClassVar[tuple[str, ...]] = ()
     """The function's own, between which and its interfaces packets are forwarded too."""
     rules_gone: ClassVar[str] = ""
-    """The problem when `check_rules` fails, where the error alone does not say it."""
+    """The problem when these cannot be counted, where the error alone does not say it."""
+    _engine = Engine()
+    """The function's rules."""
 
     def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
         """Changes nothing in the kernel yet. Raises MeasurementError."""
@@ -115,8 +115,9 @@ class KernelForwarding(RunningFunction):
         self._ip(lines)
 
     def set_up(self) -> None:
-        """What the function needs before packets may pass. Raises MeasurementError,
-        DeploymentError."""
+        """What the function needs before packets may pass, here its rules. Raises
+        MeasurementError, DeploymentError."""
+        self._engine.load()
 
     def forward(self) -> None:
         """Turn forwarding on. Raises MeasurementError."""
@@ -132,9 +133,6 @@ class KernelForwarding(RunningFunction):
         """
         check = str(int(self._knobs["check_checksums"]))
         self._settings.set({"net/netfilter/nf_conntrack_checksum": check})
-
-    def check_rules(self) -> None:
-        """Raise MeasurementError when the function's own rules are gone."""
 
     def counters(self) -> Mapping[str, int]:
         """IPv4 packets since the start, from the kernel's IP statistics (RFC 4293 names).
@@ -168,7 +166,7 @@ class KernelForwarding(RunningFunction):
             if (interface, address) not in routes:
                 return f"the route to {address} by {interface} is gone"
         try:
-            self.check_rules()
+            self._engine.counters()
         except MeasurementError as error:
             return f"{self.rules_gone}: {error.message}" if self.rules_gone else error.message
         return None
@@ -193,6 +191,7 @@ class KernelForwarding(RunningFunction):
     def take_away(self) -> None:
         """Remove what the function set up beside routes; nothing is forwarded any more. Harmless
         when it is gone, or its host."""
+        self._engine.remove()
 
     def _ip(self, lines: Sequence[str], *options: str) -> None:
         """Lines of `ip -batch`."""

@@ -10,6 +10,7 @@ from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.plugins import Requirement
+from sfcperf.vnfs.engine import Engine
 
 LOAD_TIMEOUT_S = 120.0
 COMMAND_TIMEOUT_S = 30.0
@@ -17,47 +18,52 @@ RULES_AT_ONCE = 10_000
 """nft takes 3 KiB of the function's memory for each rule."""
 
 
-def requirement() -> Requirement:
-    """The command `nft`."""
-    return tool("nft", "nftables", ["nft", "--version"])
+class Table(Engine):
+    """A table of family `ip` with named counters."""
 
+    def __init__(
+        self, host: Host, name: str, body: str, more: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
+        """`body` is what stands between the braces: chains, counters. A closing brace must start
+        its line (nft 1.0.6 takes no other). `more`: chain -> rules for its end, perhaps many."""
+        self._host = host
+        self._name = name
+        self._body = body
+        self._more = more or {}
 
-def load(host: Host, table: str, body: str) -> None:
-    """Put a table of family `ip` there in one transaction; one of the same name is replaced.
+    @classmethod
+    def requirements(cls) -> list[Requirement]:
+        """The command `nft`."""
+        return [tool("nft", "nftables", ["nft", "--version"])]
 
-    `body` is what stands between the braces: chains, counters. A closing brace must start its
-    line (nft 1.0.6 takes no other). Raises MeasurementError with what nft said.
-    """
-    text = f"table ip {table}\ndelete table ip {table}\ntable ip {table} {{\n{body}\n}}\n"
-    _nft(host, text)
+    def load(self) -> None:
+        """See Engine.load: one transaction, then `more` in portions. Raises MeasurementError with
+        what nft said."""
+        name = f"table ip {self._name}"
+        _nft(self._host, f"{name}\ndelete {name}\n{name} {{\n{self._body}\n}}\n")
+        for chain, rules in self._more.items():
+            for start in range(0, len(rules), RULES_AT_ONCE):
+                portion = rules[start : start + RULES_AT_ONCE]
+                add = f"add rule ip {self._name} {chain}"
+                _nft(self._host, "".join(f"{add} {rule}\n" for rule in portion))
 
+    def counters(self) -> Mapping[str, int]:
+        """Named counter -> packets: read without the rules, which may be many."""
+        argv = ["nft", "--json", "list", "counters", "table", "ip", self._name]
+        listing = json.loads(self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S).stdout)
+        objects = [entry["counter"] for entry in listing["nftables"] if "counter" in entry]
+        counted = {str(each["name"]): int(each["packets"]) for each in objects}
+        if not counted:
+            raise MeasurementError(
+                f"the nftables table {self._name} is gone", where=self._host.name
+            )
+        return counted
 
-def append(host: Host, table: str, chain: str, rules: Sequence[str]) -> None:
-    """Put rules at the end of a chain, in portions. Raises MeasurementError with what nft said."""
-    for start in range(0, len(rules), RULES_AT_ONCE):
-        portion = rules[start : start + RULES_AT_ONCE]
-        text = "".join(f"add rule ip {table} {chain} {rule}\n" for rule in portion)
-        _nft(host, text)
-
-
-def packets(host: Host, table: str) -> Mapping[str, int]:
-    """Named counter -> packets, since the table was loaded. Raises MeasurementError.
-
-    Named counters are read without the rules, which may be many.
-    """
-    argv = ["nft", "--json", "list", "counters", "table", "ip", table]
-    listing = json.loads(host.run(argv, timeout_s=COMMAND_TIMEOUT_S).stdout)
-    objects = [entry["counter"] for entry in listing["nftables"] if "counter" in entry]
-    counted = {str(each["name"]): int(each["packets"]) for each in objects}
-    if not counted:
-        raise MeasurementError(f"the nftables table {table} is gone", where=host.name)
-    return counted
-
-
-def remove(host: Host, table: str) -> None:
-    """Harmless when it is gone, or its host."""
-    with suppress(MeasurementError):
-        host.run(["nft", "delete", "table", "ip", table], timeout_s=COMMAND_TIMEOUT_S, check=False)
+    def remove(self) -> None:
+        """See Engine.remove."""
+        argv = ["nft", "delete", "table", "ip", self._name]
+        with suppress(MeasurementError):
+            self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S, check=False)
 
 
 _LACKING = ("Operation not supported", "Protocol not supported", "No such file or directory")

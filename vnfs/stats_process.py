@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shlex
 import signal
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from sfcperf import retry
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Host, Process
+from sfcperf.vnfs import binaries
 from sfcperf.vnfs.base import RunningFunction
 
 START_TIMEOUT_S = 30.0
 COUNTERS_TIMEOUT_S = 5.0
 _POLL_S = 0.002
 _COUNTERS_POLL_S = 0.0002
+_starts = itertools.count()
 
 
 class StatsProcess(RunningFunction):
@@ -34,6 +38,14 @@ class StatsProcess(RunningFunction):
         self._host = host
         self._stats = stats
         self._process = process
+
+    @classmethod
+    def spawn(cls, name: str, host: Host, options: Sequence[str]) -> Self:
+        """Start the tool; `wait_ready` says when it works. Raises EnvironmentLacks."""
+        # A new file each time: an old one would say that the function is ready.
+        stats = host.workdir / f"{name}-{next(_starts)}.stats"
+        program = host.program(binaries.find(cls.binary))
+        return cls(name, host, stats, host.spawn([program, *options, "--stats", str(stats)]))
 
     def wait_ready(self) -> None:
         """Return when packets are forwarded. Raises DeploymentError when they never will be."""

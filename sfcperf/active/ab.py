@@ -1,15 +1,4 @@
-"""ab (ApacheBench): HTTP requests per second (PPTMon paper, Fig. 9), nginx serving.
-
-ab keeps a number of requests in flight, the next one starting when one has ended, until all are
-done: a closed loop. So the rate is the chain's own at this concurrency, and the mean time of a
-request is concurrency / rate (Little's law). By default each request has a connection of its own,
-as in the paper: what per-connection work of VNFs costs (connection tracking, NAT, load balancing)
-is in the figure. `keep_alive` shows the chain without it.
-
-ab is a single thread that sleeps while it has nothing to do: when it used a whole CPU, the rate may
-be its own. A request that failed ended early and made room for the next, so that the rate is not
-what was asked for: such a trial is untrusted.
-"""
+"""ab (ApacheBench): HTTP requests per second (PPTMon paper, Fig. 9), nginx serving."""
 
 from __future__ import annotations
 
@@ -18,19 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.active.ab_output import AbOutput, parse, parse_percentiles
-from sfcperf.active.base import ProbeResult, samples
 from sfcperf.active.tool_run import ToolOutput
 from sfcperf.active.web_server import (
+    NGINX,
     OBJECT_URI,
     PARAMETERS,
-    SHORTEST_S,
+    Load,
     WebProbe,
     saturation_doubts,
 )
-from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Requirement, object_schema
+from sfcperf.plugins import array, flag, integer, object_schema, port
 from sfcperf.results.values import Metric
 
 _TYPICAL_REQUESTS_PER_S = 3_000
@@ -61,69 +49,47 @@ _METRICS = (
 
 
 class Ab(WebProbe):
-    """HTTP requests from ab to an nginx that the probe starts on the server endpoint."""
+    """HTTP requests from ab to an nginx that the probe starts on the server endpoint.
+
+    A closed loop: ab keeps `concurrency` requests in flight until all are done, so that the rate
+    is the chain's own, and the mean time of a request concurrency / rate (Little's law). By default
+    each request has its own connection, as in the paper: the figure includes what VNFs do for each
+    connection; `keep_alive` shows the chain without it.
+    """
 
     name = "ab"
+    reported = _METRICS
+    needs = (("ab", "apache2-utils", "-V"), NGINX)
+    longer_test = "raise requests"
     title = "HTTP requests per second, and percentiles of their time (ApacheBench)"
     parameters = object_schema(
         {
-            "requests": {
-                "type": "integer",
-                "minimum": 100,
-                "maximum": 10_000_000,
-                "default": 10_000,
-                "description": "Number of requests.",
-            },
-            "concurrency": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 100,
-                "default": 16,
-                "description": "Requests in flight at a time.",
-            },
-            "keep_alive": {
-                "type": "boolean",
-                "default": False,
-                "description": "Whether a connection serves one request after the other; else each "
-                "request has one of its own.",
-            },
-            "timeout_s": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 60,
-                "default": 5,
-                "description": "When nothing came back for so long, seconds, the test has failed.",
-            },
-            "port": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 65_535,
-                "default": 8080,
-                "description": "TCP port that requests are sent to: the server's, or the virtual "
-                "one of a load balancer.",
-            },
-            "server_ports": {
-                "type": "array",
-                "items": {"type": "integer", "minimum": 1024, "maximum": 65_535},
-                "minItems": 1,
-                "maxItems": 64,
-                "uniqueItems": True,
-                "description": "TCP ports that nginx serves at: the backends of a load balancer. "
-                "Absent: port.",
-            },
+            "requests": integer("Number of requests.", (100, 10_000_000), default=10_000),
+            "concurrency": integer("Requests in flight at a time.", (1, 100), default=16),
+            "keep_alive": flag(
+                "Whether a connection serves one request after the other; else each request has "
+                "one of its own."
+            ),
+            "timeout_s": integer(
+                "The test fails if nothing comes back for this long, seconds.",
+                (1, 60),
+                default=5,
+            ),
+            "port": port(
+                "TCP port that requests are sent to: the server's, or the virtual one of a load "
+                "balancer.",
+                default=8080,
+            ),
+            "server_ports": array(
+                "TCP ports that nginx serves at: the backends of a load balancer. Absent: port.",
+                {"type": "integer", "minimum": 1024, "maximum": 65_535},
+                minItems=1,
+                maxItems=64,
+                uniqueItems=True,
+            ),
             **PARAMETERS,
         }
     )
-
-    @classmethod
-    def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
-        """The same with all parameters."""
-        return _METRICS
-
-    @classmethod
-    def requirements(cls) -> list[Requirement]:
-        """ab at the client, nginx at the server."""
-        return [tool("ab", "apache2-utils", ["ab", "-V"]), *super().requirements()]
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
@@ -142,30 +108,39 @@ class Ab(WebProbe):
         self.serve(deployment, raw_dir, asked.get("server_ports", [asked["port"]]))
         self._ab(deployment, raw_dir, "ab-warmup", asked["concurrency"])
 
-    def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
-        """Load the chain. Raises MeasurementError when there was not one good reply."""
+    def load(self, deployment: Deployment, raw_dir: Path) -> Load:
+        """See WebProbe.load."""
         table = self._table(deployment)
-        before = self.endpoint_use(deployment)
         output = self._ab(deployment, raw_dir, "ab", self.parameters["requests"], table)
-        use = self.endpoint_use(deployment).since(before)
-        seen = _read(output)
-        server_cpu_ratio = use.server_cpu_ratio(seen.duration_s)
+        seen = parse(output.stdout)
+        if seen.good == 0:
+            raise MeasurementError(
+                f"no good reply to {seen.requests} requests ({seen.failed} failed, {seen.not_2xx} "
+                f"with another status than 2xx; causes {dict(seen.failures)})"
+            )
         deployment.client.host.get(table, raw_dir / table.name)
-        notes = {
-            "requests": seen.requests,
-            "concurrency": seen.concurrency,
-            "duration_s": seen.duration_s,
-            "kept_connections": seen.kept,
-            "failures": dict(seen.failures),
-            "client_cpu_ratio": None if output.cpu_ratio is None else round(output.cpu_ratio, 3),
-            "server_cpu_ratio": round(server_cpu_ratio, 3),
-            "sender_interface_drops": use.losses.tx_drops,
-        }
-        reasons = doubts(seen, self.parameters, output.cpu_ratio, server_cpu_ratio)
-        return ProbeResult(
-            samples(_METRICS, _values(seen, raw_dir / table.name)),
-            (*reasons, *use.losses.of_interface(deployment.client)),
-            notes,
+        times_us = parse_percentiles((raw_dir / table.name).read_text(errors="replace"))
+        return Load(
+            seen.duration_s,
+            {
+                "requests_per_s": seen.requests_per_s,
+                "request_time_us": seen.time_per_request_us,
+                "request_time_median_us": times_us[50],
+                "request_time_p95_us": times_us[95],
+                "request_time_p99_us": times_us[99],
+                "request_time_max_us": times_us[100],
+                "errors": seen.requests - seen.good,
+            },
+            doubts(seen, self.parameters, output.cpu_ratio),
+            {
+                "requests": seen.requests,
+                "concurrency": seen.concurrency,
+                "kept_connections": seen.kept,
+                "failures": dict(seen.failures),
+                "client_cpu_ratio": None
+                if output.cpu_ratio is None
+                else round(output.cpu_ratio, 3),
+            },
         )
 
     def _ab(
@@ -193,39 +168,9 @@ class Ab(WebProbe):
         return table
 
 
-def _read(output: ToolOutput) -> AbOutput:
-    """Raises MeasurementError when there is not one good reply."""
-    seen = parse(output.stdout)
-    if seen.good == 0:
-        raise MeasurementError(
-            f"no good reply to {seen.requests} requests ({seen.failed} failed, {seen.not_2xx} "
-            f"with another status than 2xx; causes {dict(seen.failures)})"
-        )
-    return seen
-
-
-def _values(seen: AbOutput, table: Path) -> dict[str, float | None]:
-    """Metric -> its number."""
-    times_us = parse_percentiles(table.read_text(errors="replace"))
-    return {
-        "requests_per_s": seen.requests_per_s,
-        "request_time_us": seen.time_per_request_us,
-        "request_time_median_us": times_us[50],
-        "request_time_p95_us": times_us[95],
-        "request_time_p99_us": times_us[99],
-        "request_time_max_us": times_us[100],
-        "errors": seen.requests - seen.good,
-    }
-
-
-def doubts(
-    seen: AbOutput,
-    asked: Mapping[str, Any],
-    client_cpu_ratio: float | None,
-    server_cpu_ratio: float,
-) -> list[str]:
-    """Why the numbers of a test should not be believed. `asked` are the probe's parameters, CPU
-    ratios are of one CPU each (None: ab ended before it was looked at)."""
+def doubts(seen: AbOutput, asked: Mapping[str, Any], cpu_ratio: float | None) -> list[str]:
+    """Why the numbers of a test should not be believed. `asked` are the probe's parameters, the
+    CPU ratio is of one CPU (None: ab ended before it was looked at)."""
     reasons = []
     if seen.requests < asked["requests"]:
         reasons.append(f"ab made {seen.requests} of the {asked['requests']} requests asked for")
@@ -240,10 +185,4 @@ def doubts(
             f"the server did not serve the object: {seen.not_2xx} other replies, "
             f"first reply of {seen.document_bytes} bytes"
         )
-    reasons += saturation_doubts("sender", "ab", client_cpu_ratio)
-    reasons += saturation_doubts("server", "nginx", server_cpu_ratio)
-    if seen.duration_s < SHORTEST_S:
-        reasons.append(
-            f"the test took {seen.duration_s:g} s, too short to be timed: raise requests"
-        )
-    return reasons
+    return reasons + saturation_doubts("sender", "ab", cpu_ratio)

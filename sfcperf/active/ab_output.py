@@ -4,38 +4,34 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from io import StringIO
 
+from sfcperf.active.tool_report import INTEGER, MOST_DIGITS, NUMBER, read_lines
 from sfcperf.errors import MeasurementError
 
-_NUMBER = r"(\d+(?:\.\d+)?)"
-_INTEGER = r"(\d+)"
 _LINES = {
-    "document length": rf"Document Length: +{_INTEGER} bytes",
-    "concurrency": rf"Concurrency Level: +{_INTEGER}",
-    "time": rf"Time taken for tests: +{_NUMBER} seconds",
-    "complete requests": rf"Complete requests: +{_INTEGER}",
-    "failed requests": rf"Failed requests: +{_INTEGER}",
-    "requests per second": rf"Requests per second: +{_NUMBER} \[#/sec\] \(mean\)",
-    "time per request": rf"Time per request: +{_NUMBER} \[ms\] \(mean\)",
+    "document length": rf"Document Length: +{INTEGER} bytes",
+    "concurrency": rf"Concurrency Level: +{INTEGER}",
+    "time": rf"Time taken for tests: +{NUMBER} seconds",
+    "complete requests": rf"Complete requests: +{INTEGER}",
+    "failed requests": rf"Failed requests: +{INTEGER}",
+    "requests per second": rf"Requests per second: +{NUMBER} \[#/sec\] \(mean\)",
+    "time per request": rf"Time per request: +{NUMBER} \[ms\] \(mean\)",
 }
 _OPTIONAL = {
-    "causes of failures": rf" +\(Connect: {_INTEGER}, Receive: {_INTEGER}, Length: {_INTEGER}, "
-    rf"Exceptions: {_INTEGER}\)",
-    "write errors": rf"Write errors: +{_INTEGER}",
-    "other responses": rf"Non-2xx responses: +{_INTEGER}",
-    "kept connections": rf"Keep-Alive requests: +{_INTEGER}",
+    "causes of failures": rf" +\(Connect: {INTEGER}, Receive: {INTEGER}, Length: {INTEGER}, "
+    rf"Exceptions: {INTEGER}\)",
+    "write errors": rf"Write errors: +{INTEGER}",
+    "other responses": rf"Non-2xx responses: +{INTEGER}",
+    "kept connections": rf"Keep-Alive requests: +{INTEGER}",
 }
 """Printed only when there were any."""
-_PATTERNS = {name: re.compile(pattern, re.ASCII) for name, pattern in (_LINES | _OPTIONAL).items()}
 _HEADER = ["Percentage served", "Time in ms"]
 _PERCENTS = [str(percent) for percent in range(101)]
-_TIME = re.compile(_NUMBER, re.ASCII)
+_TIME = re.compile(NUMBER, re.ASCII)
 _US_PER_MS = 1e3
-_MOST_DIGITS = 15
-"""More than any true figure has, few enough for a float to hold exactly."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +73,7 @@ class AbOutput:
 
 def parse(text: str) -> AbOutput:
     """Read ab's report. Raises MeasurementError for anything else."""
-    lines = text.splitlines()
-    found = {name: _only(name, lines) for name in _LINES}
-    more = {name: _at_most_one(name, lines) for name in _OPTIONAL}
+    found = read_lines(text, "ab's report", _LINES, _OPTIONAL)
     causes = ("connect", "receive", "length", "exceptions")
     return AbOutput(
         requests=int(found["complete requests"][0]),
@@ -91,11 +85,11 @@ def parse(text: str) -> AbOutput:
         failed=int(found["failed requests"][0]),
         failures={
             cause: int(count)
-            for cause, count in zip(causes, more["causes of failures"], strict=False)
+            for cause, count in zip(causes, found["causes of failures"], strict=False)
         },
-        write_errors=_count(more["write errors"]),
-        not_2xx=_count(more["other responses"]),
-        kept=_count(more["kept connections"]),
+        write_errors=int(sum(found["write errors"])),
+        not_2xx=int(sum(found["other responses"])),
+        kept=int(sum(found["kept connections"])),
     )
 
 
@@ -112,35 +106,9 @@ def parse_percentiles(table: str) -> Mapping[int, float]:
     if rows[:1] != [_HEADER] or [row[:1] for row in rows[1:]] != [[p] for p in _PERCENTS]:
         raise MeasurementError("ab's table of percentiles has not one row for each of 0 to 100 %")
     times = [row[1] if len(row) == 2 else "" for row in rows[1:]]
-    if not all(_TIME.fullmatch(text) and len(text) <= _MOST_DIGITS for text in times):
+    if not all(_TIME.fullmatch(text) and len(text) <= MOST_DIGITS for text in times):
         raise MeasurementError("ab's table of percentiles has a time that is not a number")
     values = [float(text) * _US_PER_MS for text in times]
     if values != sorted(values):
         raise MeasurementError("ab's table of percentiles does not rise")
     return dict(enumerate(values))
-
-
-def _only(name: str, lines: Sequence[str]) -> list[float]:
-    """The numbers of the one line that this pattern describes."""
-    found = _matches(name, lines)
-    if len(found) != 1:
-        raise MeasurementError(f"ab's report has the line of {name} {len(found)} times")
-    return found[0]
-
-
-def _at_most_one(name: str, lines: Sequence[str]) -> list[float]:
-    found = _matches(name, lines)
-    if len(found) > 1:
-        raise MeasurementError(f"ab's report has the line of {name} {len(found)} times")
-    return found[0] if found else []
-
-
-def _matches(name: str, lines: Sequence[str]) -> list[list[float]]:
-    found = [match for line in lines if (match := _PATTERNS[name].fullmatch(line))]
-    if any(len(digits) > _MOST_DIGITS for match in found for digits in match.groups()):
-        raise MeasurementError(f"ab's report has an impossible number in the line of {name}")
-    return [[float(digits) for digits in match.groups()] for match in found]
-
-
-def _count(numbers: Sequence[float]) -> int:
-    return int(numbers[0]) if numbers else 0

@@ -6,10 +6,11 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+from sfcperf.environment.tools import tool
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Instrument
+from sfcperf.plugins import Instrument, Requirement
 from sfcperf.results.values import Metric, Sample
 
 
@@ -57,10 +58,22 @@ class Probe(Instrument):
     why.
     """
 
+    reported: ClassVar[tuple[Metric, ...]]
+    """What `metrics` gives, where parameters change nothing about it."""
+    needs: ClassVar[tuple[tuple[str, str, str], ...]] = ()
+    """Tools of the endpoints: command, its Debian package, and its option that prints a version."""
+    protocols: ClassVar[frozenset[str]] = frozenset()
+    """What `ip_protocols` gives, where parameters change nothing about it."""
+
     @classmethod
-    @abstractmethod
     def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
         """What `measure` reports with these parameters. A trial may lack a sample of one."""
+        return cls.reported
+
+    @classmethod
+    def requirements(cls) -> list[Requirement]:
+        """See Instrument.requirements."""
+        return [tool(command, package, [command, option]) for command, package, option in cls.needs]
 
     @classmethod
     def label(cls, parameters: Mapping[str, Any]) -> str:
@@ -85,7 +98,7 @@ class Probe(Instrument):
         The loader refuses a probe whose packets the classifier would not send into the chain. For
         one that returns protocols, a parameter `port` is their destination port.
         """
-        return frozenset()
+        return cls.protocols
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
         """Start what must be there before the measurement; not part of the measured time."""

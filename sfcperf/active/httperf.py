@@ -1,22 +1,4 @@
-"""httperf: rate of HTTP requests that the chain supports (SFCPerf paper, Fig. 8a), nginx serving.
-
-Two ways to load the chain:
-
-- `rate_per_s` "maximum", closed loop: all connections are opened at once and each sends its next
-  request when the reply to the last has come. The load follows what the chain carries, so that
-  the rate of replies is the chain's own at this concurrency; without overload, its timeouts and
-  its arbitrary choice of an offered rate. The figure depends on the concurrency (`connections`),
-  which is therefore part of the workflow. A connection that times out or is reset carries no load
-  from then on: such a trial is untrusted. httperf is told a number of calls, not a time: unless
-  `calls_per_connection` is given, short tests beforehand find the number that takes about
-  `duration_s`, so that short and long chains are measured for equally long.
-- a number, open loop: new connections are opened at this rate whether or not the chain follows.
-  A chain that cannot follow shows it by errors (timeouts) and by fewer replies.
-
-httperf polls its sockets without sleeping, so its CPU use says nothing about its own saturation;
-that it kept its rate does, in the open loop. In the closed loop the endpoints' own limit is what
-a chain of length 0 shows.
-"""
+"""httperf: rate of HTTP requests that the chain supports (SFCPerf paper, Fig. 8a) by nginx."""
 
 from __future__ import annotations
 
@@ -24,19 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sfcperf.active.base import ProbeResult, samples
 from sfcperf.active.httperf_output import HttperfOutput, parse
-from sfcperf.active.web_server import (
-    OBJECT_URI,
-    PARAMETERS,
-    SHORTEST_S,
-    WebProbe,
-    saturation_doubts,
-)
-from sfcperf.environment.tools import tool
+from sfcperf.active.web_server import NGINX, OBJECT_URI, PARAMETERS, Load, WebProbe
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Requirement, object_schema
+from sfcperf.plugins import integer, number, object_schema, port
 from sfcperf.results.values import Metric
 
 MAXIMUM = "maximum"
@@ -76,35 +50,44 @@ _METRICS = (
 
 
 class Httperf(WebProbe):
-    """HTTP requests from httperf to an nginx that the probe starts on the server endpoint."""
+    """HTTP requests from httperf to an nginx that the probe starts on the server endpoint.
+
+    `rate_per_s` "maximum" is a closed loop: each of the connections sends its next request when
+    the reply to the last has come, so that the rate is the chain's own at this concurrency. A
+    connection that times out carries no load from then on. httperf is told a number of calls, not a
+    time: short tests beforehand find the number that takes about `duration_s`.
+
+    A number is an open loop: connections are opened at this rate whether or not the chain follows;
+    one that cannot follow shows it by timeouts and by fewer replies.
+
+    httperf polls its sockets without sleeping, so its CPU use does not tell whether it is
+    saturated; in the open loop its rate does, in the closed one a chain of length 0.
+    """
 
     name = "httperf"
+    reported = _METRICS
+    needs = (("httperf", "httperf", "--version"), NGINX)
+    longer_test = "raise calls_per_connection or leave it out"
     title = "Rate of HTTP requests, response time and errors"
     parameters = object_schema(
         {
-            "connections": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 1_000_000,
-                "default": 16,
-                "description": "Number of TCP connections. With rate_per_s "
+            "connections": integer(
+                "Number of TCP connections. With rate_per_s "
                 f'"{MAXIMUM}" all are open at once and may be at most 1000.',
-            },
-            "calls_per_connection": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 1_000_000,
-                "description": "HTTP requests on each connection, one after the other; absent: as "
+                (1, 1_000_000),
+                default=16,
+            ),
+            "calls_per_connection": integer(
+                "HTTP requests on each connection, one after the other; absent: as "
                 f'many as take duration_s with rate_per_s "{MAXIMUM}", 1 with a number.',
-            },
-            "duration_s": {
-                "type": "number",
-                "minimum": 0.2,
-                "maximum": 3600,
-                "default": 2,
-                "description": "How long the test should take, seconds, when calls_per_connection "
+                (1, 1_000_000),
+            ),
+            "duration_s": number(
+                "How long the test should take, seconds, when calls_per_connection "
                 f'is absent and rate_per_s is "{MAXIMUM}"; else it follows from them.',
-            },
+                (0.2, 3600),
+                default=2,
+            ),
             "rate_per_s": {
                 "oneOf": [{"type": "number", "exclusiveMinimum": 0}, {"const": MAXIMUM}],
                 "default": MAXIMUM,
@@ -112,21 +95,13 @@ class Httperf(WebProbe):
                 f'"{MAXIMUM}": all connections at once, each sending its next request when it has '
                 "the reply to the last.",
             },
-            "timeout_s": {
-                "type": "number",
-                "minimum": 0.1,
-                "maximum": 60,
-                "default": 5,
-                "description": "A connection or call without progress for so long has failed.",
-            },
+            "timeout_s": number(
+                "A connection or call fails if it makes no progress for this long, seconds.",
+                (0.1, 60),
+                default=5,
+            ),
             **PARAMETERS,
-            "port": {
-                "type": "integer",
-                "minimum": 1024,
-                "maximum": 65_535,
-                "default": 8080,
-                "description": "TCP port of the server.",
-            },
+            "port": port("TCP port of the server.", 1024, default=8080),
         },
         **{"if": {"properties": {"rate_per_s": {"const": MAXIMUM}}}},
         then={"properties": {"connections": {"maximum": 1000}}},
@@ -135,16 +110,6 @@ class Httperf(WebProbe):
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         super().__init__(parameters)
         self._calls: int = parameters.get("calls_per_connection", 1)
-
-    @classmethod
-    def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
-        """The same with all parameters."""
-        return _METRICS
-
-    @classmethod
-    def requirements(cls) -> list[Requirement]:
-        """httperf at the client, nginx at the server."""
-        return [tool("httperf", "httperf", ["httperf", "--version"]), *super().requirements()]
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
@@ -171,46 +136,43 @@ class Httperf(WebProbe):
         if asked["rate_per_s"] == MAXIMUM and "calls_per_connection" not in asked:
             self._calls = self._calls_that_take(asked["duration_s"], deployment, raw_dir)
 
-    def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
-        """Load the chain. Raises MeasurementError when there was not one good reply."""
-        before = self.endpoint_use(deployment)
-        seen = self._load(deployment, raw_dir, "httperf", self._calls)
-        use = self.endpoint_use(deployment).since(before)
-        server_cpu_ratio = use.server_cpu_ratio(seen.duration_s)
-        values = {
-            "replies_per_s": seen.replies_per_s,
-            "response_time_us": seen.response_us,
-            "transfer_time_us": seen.transfer_us,
-            "connection_time_us": seen.connect_us,
-            "errors": seen.errors.total,
-        }
-        doubts = self._doubts(seen, server_cpu_ratio)
-        doubts += use.losses.of_interface(deployment.client)
-        notes = {
-            "connections": seen.connections,
-            "calls_per_connection": self._calls,
-            "requests": seen.requests,
-            "replies": seen.replies,
-            "duration_s": seen.duration_s,
-            "most_concurrent_connections": seen.most_concurrent,
-            "client_cpu_ratio": seen.client_cpu_ratio,
-            "server_cpu_ratio": round(server_cpu_ratio, 3),
-            "timeouts": seen.errors.client_timeout,
-            "sender_interface_drops": use.losses.tx_drops,
-        }
-        return ProbeResult(samples(_METRICS, values), tuple(doubts), notes)
+    def load(self, deployment: Deployment, raw_dir: Path) -> Load:
+        """See WebProbe.load."""
+        seen = self._httperf(deployment, raw_dir, "httperf", self._calls)
+        return Load(
+            seen.duration_s,
+            {
+                "replies_per_s": seen.replies_per_s,
+                "response_time_us": seen.response_us,
+                "transfer_time_us": seen.transfer_us,
+                "connection_time_us": seen.connect_us,
+                "errors": seen.errors.total,
+            },
+            self._doubts(seen),
+            {
+                "connections": seen.connections,
+                "calls_per_connection": self._calls,
+                "requests": seen.requests,
+                "replies": seen.replies,
+                "most_concurrent_connections": seen.most_concurrent,
+                "client_cpu_ratio": seen.client_cpu_ratio,
+                "timeouts": seen.errors.client_timeout,
+            },
+        )
 
     def _calls_that_take(self, duration_s: float, deployment: Deployment, raw_dir: Path) -> int:
         """Calls on each connection that take about duration_s at the rate seen now."""
         calls = _FIRST_CALLS
-        seen = self._load(deployment, raw_dir, "httperf-warmup", calls)
+        seen = self._httperf(deployment, raw_dir, "httperf-warmup", calls)
         while seen.duration_s < _TELLING_S:
             calls *= _CALLS_FACTOR
-            seen = self._load(deployment, raw_dir, "httperf-warmup", calls)
+            seen = self._httperf(deployment, raw_dir, "httperf-warmup", calls)
         connections: int = self.parameters["connections"]
         return max(1, round(seen.replies_per_s * duration_s / connections))
 
-    def _load(self, deployment: Deployment, raw_dir: Path, name: str, calls: int) -> HttperfOutput:
+    def _httperf(
+        self, deployment: Deployment, raw_dir: Path, name: str, calls: int
+    ) -> HttperfOutput:
         """Run httperf. Raises MeasurementError when it fails or has not one good reply."""
         asked = self.parameters
         rate = asked["rate_per_s"]
@@ -229,7 +191,7 @@ class Httperf(WebProbe):
             )
         return seen
 
-    def _doubts(self, seen: HttperfOutput, server_cpu_ratio: float) -> list[str]:
+    def _doubts(self, seen: HttperfOutput) -> list[str]:
         asked, errors = self.parameters, seen.errors
         doubts = []
         if errors.of_client:
@@ -247,12 +209,6 @@ class Httperf(WebProbe):
             doubts.append(f"the server did not serve the object: status {dict(seen.status)}")
         if errors.connection_refused:
             doubts.append(f"the server refused {errors.connection_refused} connections")
-        doubts += saturation_doubts("server", "nginx", server_cpu_ratio)
-        if seen.duration_s < SHORTEST_S:
-            doubts.append(
-                f"the test took {seen.duration_s:g} s, too short to be timed: raise "
-                "calls_per_connection or leave it out"
-            )
         return doubts
 
     def _rate_doubts(self, seen: HttperfOutput) -> list[str]:

@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sfcperf.errors import MeasurementError
+from sfcperf.active.tool_report import INTEGER, NUMBER, read_lines
 
-_NUMBER = r"(\d+(?:\.\d+)?)"
-_INTEGER = r"(\d+)"
 _LINES = {
-    "total": rf"Total: connections {_INTEGER} requests {_INTEGER} replies {_INTEGER} "
-    rf"test-duration {_NUMBER} s",
-    "connection rate": rf"Connection rate: {_NUMBER} conn/s \({_NUMBER} ms/conn, "
-    rf"<={_INTEGER} concurrent connections\)",
-    "connection lifetime": rf"Connection time \[ms\]: min {_NUMBER} avg {_NUMBER} max {_NUMBER} "
-    rf"median {_NUMBER} stddev {_NUMBER}",
-    "connect time": rf"Connection time \[ms\]: connect {_NUMBER}",
-    "reply time": rf"Reply time \[ms\]: response {_NUMBER} transfer {_NUMBER}",
-    "reply size": rf"Reply size \[B\]: header {_NUMBER} content {_NUMBER} footer {_NUMBER} "
-    rf"\(total {_NUMBER}\)",
-    "reply status": rf"Reply status: 1xx={_INTEGER} 2xx={_INTEGER} 3xx={_INTEGER} "
-    rf"4xx={_INTEGER} 5xx={_INTEGER}",
-    "CPU time": rf"CPU time \[s\]: user {_NUMBER} system {_NUMBER} "
-    rf"\(user {_NUMBER}% system {_NUMBER}% total {_NUMBER}%\)",
-    "errors": rf"Errors: total {_INTEGER} client-timo {_INTEGER} socket-timo {_INTEGER} "
-    rf"connrefused {_INTEGER} connreset {_INTEGER}",
-    "own errors": rf"Errors: fd-unavail {_INTEGER} addrunavail {_INTEGER} ftab-full {_INTEGER} "
-    rf"other {_INTEGER}",
+    "total": rf"Total: connections {INTEGER} requests {INTEGER} replies {INTEGER} "
+    rf"test-duration {NUMBER} s",
+    "connection rate": rf"Connection rate: {NUMBER} conn/s \({NUMBER} ms/conn, "
+    rf"<={INTEGER} concurrent connections\)",
+    "connection lifetime": rf"Connection time \[ms\]: min {NUMBER} avg {NUMBER} max {NUMBER} "
+    rf"median {NUMBER} stddev {NUMBER}",
+    "connect time": rf"Connection time \[ms\]: connect {NUMBER}",
+    "reply time": rf"Reply time \[ms\]: response {NUMBER} transfer {NUMBER}",
+    "reply size": rf"Reply size \[B\]: header {NUMBER} content {NUMBER} footer {NUMBER} "
+    rf"\(total {NUMBER}\)",
+    "reply status": rf"Reply status: 1xx={INTEGER} 2xx={INTEGER} 3xx={INTEGER} "
+    rf"4xx={INTEGER} 5xx={INTEGER}",
+    "CPU time": rf"CPU time \[s\]: user {NUMBER} system {NUMBER} "
+    rf"\(user {NUMBER}% system {NUMBER}% total {NUMBER}%\)",
+    "errors": rf"Errors: total {INTEGER} client-timo {INTEGER} socket-timo {INTEGER} "
+    rf"connrefused {INTEGER} connreset {INTEGER}",
+    "own errors": rf"Errors: fd-unavail {INTEGER} addrunavail {INTEGER} ftab-full {INTEGER} "
+    rf"other {INTEGER}",
 }
-_PATTERNS = {name: re.compile(pattern, re.ASCII) for name, pattern in _LINES.items()}
 _US_PER_MS = 1e3
 _DURATION_STEP_S = 1e-3
-_MOST_DIGITS = 15
-"""More than any true figure has, few enough for a float to hold exactly."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +89,7 @@ class HttperfOutput:
 
 def parse(text: str) -> HttperfOutput:
     """Read httperf's output. Raises MeasurementError for anything else."""
-    found = {name: _only(name, text.splitlines()) for name in _PATTERNS}
+    found = read_lines(text, "httperf's output", _LINES)
     total, status = found["total"], found["reply status"]
     counts = [int(value) for value in (*found["errors"], *found["own errors"])]
     return HttperfOutput(
@@ -113,13 +107,3 @@ def parse(text: str) -> HttperfOutput:
         client_cpu_ratio=found["CPU time"][4] / 100,
         errors=HttperfErrors(*counts),
     )
-
-
-def _only(name: str, lines: list[str]) -> list[float]:
-    """The numbers of the one line that this pattern describes."""
-    found = [match for line in lines if (match := _PATTERNS[name].fullmatch(line))]
-    if len(found) != 1:
-        raise MeasurementError(f"httperf's output has the line of {name} {len(found)} times")
-    if any(len(digits) > _MOST_DIGITS for digits in found[0].groups()):
-        raise MeasurementError(f"httperf's output has an impossible number in the line of {name}")
-    return [float(digits) for digits in found[0].groups()]

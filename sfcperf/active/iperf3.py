@@ -12,10 +12,9 @@ from sfcperf.active.losses import EndpointLosses
 from sfcperf.active.mtu import UDP_HEADER_BYTES, check_payload, largest_payload_bytes
 from sfcperf.active.server import ServerProbe, start_server
 from sfcperf.active.tool_run import ToolOutput, run_tool
-from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Requirement, object_schema
+from sfcperf.plugins import choice, integer, object_schema, port
 from sfcperf.results.values import Metric
 
 MAXIMUM = "maximum"
@@ -64,28 +63,17 @@ class Iperf3(ServerProbe):
     chain's throughput."""
 
     name = "iperf3"
+    needs = (("iperf3", "iperf3", "--version"),)
     title = "Goodput of TCP or UDP, with loss, jitter and retransmissions"
     parameters = object_schema(
         {
-            "protocol": {
-                "enum": ["tcp", "udp"],
-                "default": "tcp",
-                "description": "Transport protocol.",
-            },
-            "duration_s": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 86_400,
-                "default": 5,
-                "description": "Measured time, seconds (iperf3 takes whole ones).",
-            },
-            "omit_s": {
-                "type": "integer",
-                "minimum": 0,
-                "maximum": 60,
-                "default": 0,
-                "description": "Seconds at the start that do not count (TCP slow start).",
-            },
+            "protocol": choice("Transport protocol.", ["tcp", "udp"], default="tcp"),
+            "duration_s": integer(
+                "Measured time, seconds (iperf3 takes whole ones).", (1, 86_400), default=5
+            ),
+            "omit_s": integer(
+                "Seconds at the start that do not count (TCP slow start).", (0, 60), default=0
+            ),
             "rate_bps": {
                 "oneOf": [{"type": "integer", "minimum": 1000}, {"const": MAXIMUM}],
                 "default": MAXIMUM,
@@ -101,51 +89,33 @@ class Iperf3(ServerProbe):
                 "this ratio of the datagrams (at a fixed rate they must lose none), or when more "
                 "than this ratio of them came after the last one received.",
             },
-            "payload_bytes": {
-                "type": "integer",
-                "minimum": 16,
-                "maximum": 65_507,
-                "description": "UDP: payload of a datagram, bytes; the IPv4 packet is 28 longer "
+            "payload_bytes": integer(
+                "UDP: payload of a datagram, bytes; the IPv4 packet is 28 longer "
                 "and must fit the client's MTU; absent: the largest that fits. TCP: the maximum "
                 f"segment size to ask for, at least {_LEAST_SEGMENT_BYTES}, at most 9216; absent: "
                 "the system's.",
-            },
-            "write_bytes": {
-                "type": "integer",
-                "minimum": 16,
-                "maximum": 1_048_576,
-                "description": "TCP: bytes that the client hands over at a time; absent: iperf3's "
-                "own, 131072. At a low rate_bps these are bursts with long pauses; with as many as "
-                "a segment holds, packets are evenly spread.",
-            },
-            "streams": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 128,
-                "default": 1,
-                "description": "Parallel connections or UDP flows.",
-            },
-            "socket_buffer_bytes": {
-                "type": "integer",
-                "minimum": 4096,
-                "maximum": 536_870_912,
-                "description": "Socket buffers for sending and receiving at both ends, bytes, at "
+                (16, 65_507),
+            ),
+            "write_bytes": integer(
+                "TCP: bytes that the client hands over at a time; absent: iperf3's own, 131072. At"
+                " a low rate_bps these are bursts with long pauses; with as many as a segment "
+                "holds, packets are evenly spread.",
+                (16, 1_048_576),
+            ),
+            "streams": integer("Parallel connections or UDP flows.", (1, 128), default=1),
+            "socket_buffer_bytes": integer(
+                "Socket buffers for sending and receiving at both ends, bytes, at "
                 "most net.core.wmem_max and rmem_max. Absent: for TCP the system's; for UDP as "
                 f"much as the hosts allow, up to {UDP_BUFFER_BYTES}, so that a receiver that waits "
                 "for its CPU loses nothing.",
-            },
+                (4096, 536_870_912),
+            ),
             "congestion": {
                 "type": "string",
                 "pattern": "^[a-z0-9_]{1,15}$",
                 "description": "TCP congestion control; absent: the client's default.",
             },
-            "port": {
-                "type": "integer",
-                "minimum": 1024,
-                "maximum": 65_535,
-                "default": 5201,
-                "description": "TCP and UDP port of the server.",
-            },
+            "port": port("TCP and UDP port of the server.", 1024, default=5201),
         },
         allOf=[
             {
@@ -164,11 +134,6 @@ class Iperf3(ServerProbe):
     def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
         """Of the protocol."""
         return _UDP if parameters["protocol"] == "udp" else _TCP
-
-    @classmethod
-    def requirements(cls) -> list[Requirement]:
-        """iperf3, at both endpoints."""
-        return [tool("iperf3", "iperf3", ["iperf3", "--version"])]
 
     @classmethod
     def label(cls, parameters: Mapping[str, Any]) -> str:
@@ -292,7 +257,7 @@ class Iperf3(ServerProbe):
         if unseen > asked["rate_tolerance"] * sent:
             doubts.append(
                 f"{unseen} datagrams ({unseen / sent:.0%} of those sent) came after the last one "
-                "received: lost at the end or never read, loss_ratio is without them"
+                "received: lost at the end or never read; loss_ratio does not count them"
             )
         # At a fixed rate the loss ratio counts, and must be the chain's alone. At "maximum" the
         # received rate counts, which a small loss at an end falsifies by no more than itself.

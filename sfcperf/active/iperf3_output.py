@@ -1,8 +1,4 @@
-"""The JSON report of iperf3, read strictly.
-
-Only per-interval figures that are not omitted, and byte counts, are used: in iperf 3.12 (Debian 12)
-the totals of UDP loss also count datagrams of the omitted seconds.
-"""
+"""The JSON report of iperf3, read strictly."""
 
 from __future__ import annotations
 
@@ -141,7 +137,8 @@ def _total(report: _Report, side: str) -> tuple[float, float]:
 
 
 def _counted(report: _Report) -> list[_Report]:
-    """The server's sums over all streams, per interval that is not omitted."""
+    """The server's sums over all streams, per interval that is not omitted. (In iperf 3.12 the
+    totals of UDP loss also count datagrams of the omitted seconds.)"""
     intervals = report.rows("server_output_json", "intervals")
     sums = [_Report(interval.get("sum")) for interval in intervals]
     return [row for row in sums if row.get("omitted") is False]

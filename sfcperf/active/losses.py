@@ -1,10 +1,4 @@
-"""What the endpoints themselves lost during a measurement: loss that is not the chain's.
-
-On the sender, UDP datagrams that the kernel gave up before the wire are counted as SndbufErrors
-(a qdisc or a device that refuses a packet counts there as well, net/ipv4/udp.c), packets that
-the interface refused as its tx drops. On the receiver, datagrams that arrived and that the tool
-was too slow to read are RcvbufErrors.
-"""
+"""What the endpoints themselves lost during a measurement: loss that is not the chain's."""
 
 from __future__ import annotations
 
@@ -21,7 +15,8 @@ class EndpointLosses:
     """Counters of both endpoints that tell of losses in them; cumulated, or a difference."""
 
     sndbuf_errors: int
-    """Datagrams that the client's kernel gave up before the wire."""
+    """Datagrams that the client's kernel gave up before the wire; those that a qdisc or a device
+    refused count here as well (net/ipv4/udp.c)."""
     tx_drops: int
     """Packets that the client's interface refused."""
     rcvbuf_errors: int

@@ -13,11 +13,10 @@ from sfcperf.active.losses import EndpointLosses
 from sfcperf.active.mtu import ICMP_HEADER_BYTES, check_payload
 from sfcperf.active.ping_output import PingOutput, parse
 from sfcperf.active.tool_run import ToolOutput, last_lines, run_tool
-from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.procfs import protocol_counters
 from sfcperf.management.deployment import Deployment, Endpoint
-from sfcperf.plugins import Requirement, object_schema
+from sfcperf.plugins import integer, number, object_schema
 from sfcperf.results.values import Metric
 from sfcperf.waiting import sleep
 
@@ -49,51 +48,31 @@ class Ping(Probe):
     forward and reverse path together."""
 
     name = "ping"
+    reported = _METRICS
+    # Other pings than that of iputils print other texts.
+    needs = (("ping", "iputils-ping", "-V"),)
+    protocols = frozenset({"icmp"})
     title = "Round-trip time, jitter and loss of ICMP echo"
     parameters = object_schema(
         {
-            "count": {
-                "type": "integer",
-                "minimum": 2,
-                "maximum": 100_000,
-                "default": 20,
-                "description": "Number of echo requests.",
-            },
-            "interval_s": {
-                "type": "number",
-                "minimum": 0.002,
-                "maximum": 60,
-                "default": 0.05,
-                "description": "Time between two requests, seconds. The kernel's timer rounds it "
-                "up by some milliseconds; the time that it took is recorded.",
-            },
-            "payload_bytes": {
-                "type": "integer",
-                "minimum": 16,
-                "maximum": 65_507,
-                "default": 56,
-                "description": "ICMP payload of a request, bytes; the IPv4 packet is 28 longer. "
-                "Must fit the client's MTU.",
-            },
-            "timeout_s": {
-                "type": "number",
-                "minimum": 0.01,
-                "maximum": 60,
-                "default": 1,
-                "description": "How long the last replies are waited for, seconds.",
-            },
+            "count": integer("Number of echo requests.", (2, 100_000), default=20),
+            "interval_s": number(
+                "Time between two requests, seconds. The kernel's timer rounds it up by some "
+                "milliseconds; the time that it took is recorded.",
+                (0.002, 60),
+                default=0.05,
+            ),
+            "payload_bytes": integer(
+                "ICMP payload of a request, bytes; the IPv4 packet is 28 longer. Must fit the "
+                "client's MTU.",
+                (16, 65_507),
+                default=56,
+            ),
+            "timeout_s": number(
+                "How long to wait for the last replies, seconds.", (0.01, 60), default=1
+            ),
         }
     )
-
-    @classmethod
-    def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
-        """RTT statistics, jitter, loss; no jitter when no two successive requests were answered."""
-        return _METRICS
-
-    @classmethod
-    def requirements(cls) -> list[Requirement]:
-        """Ping of iputils; other pings print other texts."""
-        return [tool("ping", "iputils-ping", ["ping", "-V"])]
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
@@ -104,11 +83,6 @@ class Ping(Probe):
     def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
         """Half of the requests: a chain that loses some is still measured."""
         return int(parameters["count"] // 2)
-
-    @classmethod
-    def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
-        """ICMP echo."""
-        return frozenset({"icmp"})
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
         """One request beforehand, so that no measured one waits for ARP."""

@@ -7,16 +7,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from sfcperf.active.tool_report import INTEGER, NUMBER, read_lines
 from sfcperf.errors import MeasurementError
 
 _REPLY = re.compile(
     r"^\d+ bytes from .*?: icmp_seq=(\d+) ttl=\d+ time=(\d+(?:\.\d+)?) ms(?P<remark> .*)?$"
 )
-_SENT = re.compile(
-    r"^(\d+) packets transmitted, (\d+) received,(?P<extra>.*)% packet loss, time (?P<ms>\d+)ms$"
-)
-_EXTRA = re.compile(r"\+(\d+) (duplicates|corrupted|errors)")
-_RTT = re.compile(r"^rtt min/avg/max/mdev = ([\d.]+)/([\d.]+)/([\d.]+)/([\d.]+) ms")
+_SENT = {
+    "requests": rf"{INTEGER} packets transmitted, {INTEGER} received,.*% packet loss, "
+    rf"time {INTEGER}ms"
+}
+_MORE = {
+    "round-trip times": rf"rtt min/avg/max/mdev = {NUMBER}/{NUMBER}/{NUMBER}/{NUMBER} ms.*",
+    **{
+        kind: rf"\d+ packets transmitted,.* \+{INTEGER} {kind},.*"
+        for kind in ("duplicates", "corrupted", "errors")
+    },
+}
+"""Printed only when there are any."""
 _US_PER_MS = 1e3
 _MS_PER_S = 1e3
 
@@ -61,30 +69,27 @@ class PingOutput:
 
 def parse(text: str) -> PingOutput:
     """Read the output of `ping -n`. Raises MeasurementError for anything else."""
-    lines = text.splitlines()
-    sent = _only(_SENT, lines, "the line `packets transmitted`")
-    transmitted, received = int(sent[1]), int(sent[2])
-    extras = {kind: int(count) for count, kind in _EXTRA.findall(sent["extra"])}
+    found = read_lines(text, "ping's output", _SENT, _MORE)
+    transmitted, received, elapsed_ms = (int(number) for number in found["requests"])
     if transmitted == 0 or received > transmitted:
         raise MeasurementError(f"ping counts {received} replies to {transmitted} requests")
-    rtt_us = _replies(lines)
+    rtt_us = _replies(text.splitlines())
     if len(rtt_us) != received:
         raise MeasurementError(f"ping counts {received} replies and prints {len(rtt_us)}")
-    low, mean, high = 0.0, 0.0, 0.0
-    if received:
-        rtt = _only(_RTT, lines, "the line `rtt min/avg/max/mdev`")
-        low, mean, high = (_number(rtt[place]) * _US_PER_MS for place in (1, 2, 3))
+    rtt_ms = found["round-trip times"] if received else [0.0, 0.0, 0.0]
+    if not rtt_ms:
+        raise MeasurementError("ping's output has no line of round-trip times")
     return PingOutput(
         transmitted,
         received,
-        extras.get("duplicates", 0),
-        extras.get("corrupted", 0),
-        extras.get("errors", 0),
-        int(sent["ms"]) / _MS_PER_S,
+        int(sum(found["duplicates"])),
+        int(sum(found["corrupted"])),
+        int(sum(found["errors"])),
+        elapsed_ms / _MS_PER_S,
         rtt_us,
-        low,
-        mean,
-        high,
+        rtt_min_us=rtt_ms[0] * _US_PER_MS,
+        rtt_mean_us=rtt_ms[1] * _US_PER_MS,
+        rtt_max_us=rtt_ms[2] * _US_PER_MS,
     )
 
 
@@ -92,19 +97,5 @@ def _replies(lines: list[str]) -> dict[int, float]:
     rtt_us: dict[int, float] = {}
     for line in lines:
         if reply := _REPLY.match(line):
-            rtt_us.setdefault(int(reply[1]), _number(reply[2]) * _US_PER_MS)
+            rtt_us.setdefault(int(reply[1]), float(reply[2]) * _US_PER_MS)
     return rtt_us
-
-
-def _only(pattern: re.Pattern[str], lines: list[str], what: str) -> re.Match[str]:
-    found = [match for line in lines if (match := pattern.match(line))]
-    if len(found) != 1:
-        raise MeasurementError(f"ping's output has {what} {len(found)} times, not once")
-    return found[0]
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError as error:
-        raise MeasurementError(f"ping printed {text!r} where a number belongs") from error

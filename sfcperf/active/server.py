@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from sfcperf import retry
 from sfcperf.active.base import Probe
 from sfcperf.active.tool_run import last_lines
 from sfcperf.errors import MeasurementError
@@ -50,31 +49,16 @@ def start_server(
         path.unlink(missing_ok=True)
     process = host.spawn(argv, stdout=stdout, stderr=stderr)
     try:
-        _await_listening(host, process, port, timeout_s, stderr)
+        if process.becomes(lambda: port in _listening(host), timeout_s=timeout_s, period_s=_POLL_S):
+            return process
+        where, status = f"{argv[0]} on {host.name}", process.poll()
+        if status is None:
+            raise MeasurementError(f"{where} does not listen on port {port} after {timeout_s:g} s")
+        said = last_lines(stderr.read_text(errors="replace")) or "nothing on stderr"
+        raise MeasurementError(f"{where} ended with {status} instead of serving: {said}")
     except BaseException:
         process.stop()
         raise
-    return process
-
-
-def _await_listening(
-    host: Host, process: Process, port: int, timeout_s: float, stderr: Path
-) -> None:
-    def listens() -> bool:
-        if port in _listening(host):
-            return True
-        status = process.poll()
-        if status is not None:
-            said = last_lines(stderr.read_text(errors="replace")) or "nothing on stderr"
-            raise MeasurementError(
-                f"{process.argv[0]} on {host.name} ended with {status} instead of serving: {said}"
-            )
-        return False
-
-    if not retry.until(listens, timeout_s=timeout_s, period_s=_POLL_S):
-        raise MeasurementError(
-            f"{process.argv[0]} on {host.name} does not listen on port {port} after {timeout_s:g} s"
-        )
 
 
 def _listening(host: Host) -> frozenset[int]:

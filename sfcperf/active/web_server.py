@@ -1,47 +1,41 @@
-"""nginx as the far end of httperf and ab, and what these two probes share.
-
-nginx runs as one process that serves one object, with nothing of the system's configuration.
-"""
+"""nginx as the far end of httperf and ab, and what these two probes share."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
+from sfcperf.active.base import ProbeResult, samples
 from sfcperf.active.losses import EndpointLosses
 from sfcperf.active.server import ServerProbe, start_server
 from sfcperf.active.tool_run import ToolOutput, run_tool
-from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.procfs import process_cpu_s
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Requirement
+from sfcperf.plugins import integer, number
 
 OBJECT_URI = "/object"
-SATURATED = 0.95
+NGINX = ("nginx", "nginx", "-v")
+"""Of `needs`."""
+_SATURATED = 0.95
 """Share of one CPU from which a single thread, such as nginx, counts as the bottleneck."""
-SHORTEST_S = 0.1
+_SHORTEST_S = 0.1
 """The tools print the duration in steps of 1 ms: a shorter test is known to 1 % at best."""
 _STEP_S = 0.001
 _MAKE_TIMEOUT_S = 30.0
 
 PARAMETERS: Final[Mapping[str, Any]] = {
-    "object_bytes": {
-        "type": "integer",
-        "minimum": 1,
-        "maximum": 100_000_000,
-        "default": 1024,
-        "description": "Size of the object that is fetched, bytes.",
-    },
-    "max_duration_s": {
-        "type": "number",
-        "minimum": 1,
-        "maximum": 86_400,
-        "default": 120,
-        "description": "A test that takes longer than this, seconds, is stopped and has failed.",
-    },
+    "object_bytes": integer(
+        "Size of the object that is fetched, bytes.", (1, 100_000_000), default=1024
+    ),
+    "max_duration_s": number(
+        "A test that takes longer than this, seconds, is stopped and fails.",
+        (1, 86_400),
+        default=120,
+    ),
 }
 """Schemas of the parameters that every WebProbe has."""
 
@@ -77,37 +71,49 @@ http {{
 
 
 @dataclass(frozen=True)
-class EndpointUse:
-    """What the endpoints lost and used; cumulated, or a difference."""
+class Load:
+    """One test, as the tool tells of it."""
 
-    losses: EndpointLosses
-    server_cpu_s: float
-    """CPU time of nginx."""
-
-    def since(self, earlier: EndpointUse) -> EndpointUse:
-        """What was added since `earlier`."""
-        return EndpointUse(
-            self.losses.since(earlier.losses), self.server_cpu_s - earlier.server_cpu_s
-        )
-
-    def server_cpu_ratio(self, duration_s: float) -> float:
-        """CPU time of nginx over the test alone: starting a tool on another machine takes a
-        while."""
-        return self.server_cpu_s / max(duration_s, _STEP_S)
+    duration_s: float
+    """In steps of 1 ms."""
+    values: Mapping[str, float | None]
+    """Metric -> its number."""
+    doubts: Sequence[str]
+    """Why the numbers should not be believed, by what the tool itself says."""
+    notes: Mapping[str, Any]
 
 
 class WebProbe(ServerProbe):
     """HTTP requests from a tool on the client to an nginx that the probe starts on the server."""
 
-    @classmethod
-    def requirements(cls) -> list[Requirement]:
-        """nginx at the server."""
-        return [tool("nginx", "nginx", ["nginx", "-v"])]
+    protocols = frozenset({"tcp"})
+    longer_test: ClassVar[str]
+    """What to do when a test is too short."""
 
-    @classmethod
-    def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
-        """HTTP over TCP."""
-        return frozenset({"tcp"})
+    @abstractmethod
+    def load(self, deployment: Deployment, raw_dir: Path) -> Load:
+        """Load the chain. Raises MeasurementError when there was not one good reply."""
+
+    def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
+        """Load the chain, and look at what nginx and the interfaces have to do meanwhile."""
+        cpu_s, losses = self._server_cpu_s(deployment), EndpointLosses.read(deployment)
+        seen = self.load(deployment, raw_dir)
+        cpu_s = self._server_cpu_s(deployment) - cpu_s
+        losses = EndpointLosses.read(deployment).since(losses)
+        # Over the test alone: starting a tool on another machine takes a while.
+        cpu_ratio = cpu_s / max(seen.duration_s, _STEP_S)
+        doubts = [*seen.doubts, *server_doubts(seen.duration_s, cpu_ratio, self.longer_test)]
+        notes = {
+            **seen.notes,
+            "duration_s": seen.duration_s,
+            "server_cpu_ratio": round(cpu_ratio, 3),
+            "sender_interface_drops": losses.tx_drops,
+        }
+        return ProbeResult(
+            samples(self.reported, seen.values),
+            (*doubts, *losses.of_interface(deployment.client)),
+            notes,
+        )
 
     def serve(self, deployment: Deployment, raw_dir: Path, ports: Sequence[int]) -> None:
         """Serve an object (zeros) at OBJECT_URI on these ports of the server's address alone.
@@ -157,17 +163,24 @@ class WebProbe(ServerProbe):
             raise MeasurementError(f"{argv[0]} failed: {output.complaint()}")
         return output
 
-    def endpoint_use(self, deployment: Deployment) -> EndpointUse:
-        """As of now. Raises MeasurementError when nginx does not run."""
+    def _server_cpu_s(self, deployment: Deployment) -> float:
+        """CPU time of nginx so far. Raises MeasurementError when it does not run."""
         if self._server is None or self._server.poll() is not None:
             raise MeasurementError("nginx does not run", hint="see nginx.stderr.txt of the trial")
-        stat = deployment.server.host.read_text(f"/proc/{self._server.pid}/stat")
-        return EndpointUse(EndpointLosses.read(deployment), process_cpu_s(stat))
+        return process_cpu_s(deployment.server.host.read_text(f"/proc/{self._server.pid}/stat"))
+
+
+def server_doubts(duration_s: float, cpu_ratio: float, longer_test: str) -> list[str]:
+    """Why no test of this duration should be believed, or none that kept nginx so busy."""
+    doubts = saturation_doubts("server", "nginx", cpu_ratio)
+    if duration_s < _SHORTEST_S:
+        doubts.append(f"the test took {duration_s:g} s, too short to be timed: {longer_test}")
+    return doubts
 
 
 def saturation_doubts(who: str, tool_name: str, cpu_ratio: float | None) -> list[str]:
     """Why the rate may be that of an endpoint; `cpu_ratio` None: it ended before it was seen."""
-    if cpu_ratio is None or cpu_ratio < SATURATED:
+    if cpu_ratio is None or cpu_ratio < _SATURATED:
         return []
     return [
         f"the {who} was saturated ({tool_name} used {cpu_ratio:.0%} of a CPU): the rate is its "

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from sfcperf import retry
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,13 @@ class Process(ABC):
     @abstractmethod
     def wait(self, timeout_s: float) -> int:
         """Wait for the end and give the exit status; raises MeasurementError after timeout_s."""
+
+    def becomes(self, ready: Callable[[], bool], *, timeout_s: float, period_s: float) -> bool:
+        """Wait until it is ready, it has ended, or timeout_s is over; gives whether it is ready."""
+        retry.until(
+            lambda: self.poll() is not None or ready(), timeout_s=timeout_s, period_s=period_s
+        )
+        return ready()
 
     @abstractmethod
     def send_signal(self, number: int) -> None:

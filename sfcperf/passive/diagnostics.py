@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
+from sfcperf.passive.counts import unit
 from sfcperf.passive.sampling import INTERVAL, Look, SamplingMonitor
 from sfcperf.plugins import object_schema
 from sfcperf.results.values import Observation
 
 PREFIX = "outside_"
 _MOST_AT_ONCE = 8
-_BITS_PER_BYTE = 8
 _NS_PER_S = 1_000_000_000
 
 
@@ -46,6 +46,7 @@ class DiagnosticsMonitor(SamplingMonitor):
     """
 
     name = "diagnostics"
+    prefix = PREFIX
     title = "CPU, memory, disk and network of each VM as the cloud counts them, without an agent"
     cost = (
         "one or two requests to the cloud's API per VM and interval, which its hypervisor answers: "
@@ -63,8 +64,6 @@ class DiagnosticsMonitor(SamplingMonitor):
             )
         self._sources = deployment.diagnostics
         self._pool = ThreadPoolExecutor(min(_MOST_AT_ONCE, len(self._sources)), "diagnostics")
-        self._last: dict[tuple[str, str], tuple[float, float]] = {}
-        self._totals: dict[tuple[str, str], float] = {}
 
     def sample(self, time_ns: int) -> Iterator[Observation]:
         """Amounts of all instances; additions and rates from the second call on. Raises the first
@@ -80,13 +79,6 @@ class DiagnosticsMonitor(SamplingMonitor):
         if problems:
             raise problems[0]
 
-    def totals(self, time_ns: int) -> list[Observation]:
-        """Counts since the start."""
-        return [
-            Observation(time_ns, source, f"{PREFIX}{name}_total", _unit(name), total)
-            for (source, name), total in self._totals.items()
-        ]
-
     def stop(self) -> Sequence[Observation]:
         """See Monitor.stop."""
         try:
@@ -100,26 +92,9 @@ class DiagnosticsMonitor(SamplingMonitor):
             part, _, name = key.rpartition("/")
             source = f"{answer.instance}/{part}" if part else answer.instance
             if _is_amount(name):
-                yield Observation(answer.time_ns, source, PREFIX + name, _unit(name), value)
+                yield Observation(answer.time_ns, source, PREFIX + name, unit(name), value)
             else:
-                yield from self._counted(answer, source, name, value)
-
-    def _counted(
-        self, answer: _Answer, source: str, name: str, value: float
-    ) -> Iterator[Observation]:
-        key, now = (source, name), answer.monotonic_s
-        then, before = self._last.get(key, (now, value))
-        self._last[key] = (now, value)
-        if then == now:
-            self._totals[key] = 0.0
-            return
-        # A count that went back began anew, with its instance.
-        added = value - before if value >= before else value
-        self._totals[key] += added
-        yield Observation(answer.time_ns, source, PREFIX + name, _unit(name), added)
-        if now - then >= self.shortest_s and (rate := _rate(name, added / (now - then))):
-            metric, unit, per_second = rate
-            yield Observation(answer.time_ns, source, PREFIX + metric, unit, per_second)
+                yield from self._counts.see(answer.time_ns, source, name, value, answer.monotonic_s)
 
 
 def _ask(instance: str, ask: Callable[[], Mapping[str, float]]) -> _Answer:
@@ -137,18 +112,3 @@ def _ask(instance: str, ask: Callable[[], Mapping[str, float]]) -> _Answer:
 
 def _is_amount(name: str) -> bool:
     return name.startswith("memory_") or name.endswith("_age_s")
-
-
-def _rate(name: str, per_second: float) -> tuple[str, str, float] | None:
-    """Metric, unit and value of what is told as a rate too."""
-    if name == "cpu_s":
-        return "cpu_cores", "1", per_second
-    if name in ("rx_bytes", "tx_bytes"):
-        return name.replace("bytes", "bps"), "bit/s", per_second * _BITS_PER_BYTE
-    if name in ("rx_packets", "tx_packets"):
-        return name.replace("packets", "pps"), "1/s", per_second
-    return None
-
-
-def _unit(name: str) -> str:
-    return "B" if name.endswith("_bytes") else "s" if name.endswith("_s") else "1"

@@ -16,12 +16,11 @@ from sfcperf.passive.base import Monitor
 from sfcperf.passive.pptmon_instance import Ended, Instance, end_all
 from sfcperf.passive.pptmon_observations import VISIBLE, lost_on_the_way, observations
 from sfcperf.passive.pptmon_placement import Placement, place, visible
-from sfcperf.plugins import Requirement, object_schema
+from sfcperf.plugins import Requirement, array, choice, number, object_schema, port
 from sfcperf.results.values import Observation
 from sfcperf.vnfs import binaries
 
 BINARY = "pptmon"
-_PORT = {"type": "integer", "minimum": 1, "maximum": 65_535}
 _NETWORK = {"type": "string", "pattern": "^[0-9A-Fa-f.:]+(/[0-9]{1,3})?$"}
 
 log = logging.getLogger(__name__)
@@ -52,72 +51,66 @@ class PptmonMonitor(Monitor):
                 "maximum": 1_000_000,
                 "description": "Samples per second, at most; absent: 1, or what period_ms says.",
             },
-            "period_ms": {
-                "type": "number",
-                "minimum": 0,
-                "maximum": 3_600_000,
-                "description": "The same as time between two samples, ms; 0 samples every packet "
-                "that has room: for slow traffic.",
-            },
-            "format": {
-                "enum": ["rfc", "paper"],
-                "default": "rfc",
-                "description": "How a sample looks in the packet: by RFC 6994 and RFC 9868, or as "
-                "the paper has it. The paper's trailer behind UDP makes the checksum wrong for "
-                "Linux's connection tracking, so that stateful VNFs (NAT, firewall, load balancer) "
-                "may drop sampled datagrams.",
-            },
-            "carrier": {
-                "enum": ["auto", "l4", "nsh"],
-                "default": "auto",
-                "description": "Where a sample travels: in NSH metadata where the packet has MD "
-                "type 2, else in TCP or UDP options (`auto`); or only in one of both.",
-            },
-            "metrics": {
-                "type": "array",
-                "items": {"enum": ["time", "delay", "backlog", "cpu"]},
-                "minItems": 1,
-                "uniqueItems": True,
-                "default": ["time"],
-                "description": "What VNFs write; several take turns from sample to sample. `time`: "
-                "their processing time. `delay`: time since the first VNF got the packet, which "
-                "also gives the end-to-end time (clocks must be shared: VNFs that are VMs of their "
-                "own are refused). `backlog`: "
-                "bytes queued at the egress interface. `cpu`: use of the VNF's CPUs.",
-            },
+            "period_ms": number(
+                "Instead of rate_hz: time between two samples, ms; 0 samples every packet that has "
+                "room: for slow traffic.",
+                (0, 3_600_000),
+            ),
+            "format": choice(
+                "How a sample looks in the packet: by RFC 6994 and RFC 9868, or as the paper has "
+                "it. The paper's trailer behind UDP makes the checksum wrong for Linux's "
+                "connection tracking, so that stateful VNFs (NAT, firewall, load balancer) may "
+                "drop sampled datagrams.",
+                ["rfc", "paper"],
+                default="rfc",
+            ),
+            "carrier": choice(
+                "Where a sample travels: in NSH metadata where the packet has MD type 2, else in "
+                "TCP or UDP options (`auto`); or only in one of the two.",
+                ["auto", "l4", "nsh"],
+                default="auto",
+            ),
+            "metrics": array(
+                "What VNFs write; several take turns from sample to sample. `time`: their "
+                "processing time. `delay`: time since the first VNF got the packet, which also "
+                "gives the end-to-end time (clocks must be shared: VNFs that are VMs of their own "
+                "are refused). `backlog`: bytes queued at the egress interface. `cpu`: use of the "
+                "VNF's CPUs.",
+                {"enum": ["time", "delay", "backlog", "cpu"]},
+                minItems=1,
+                uniqueItems=True,
+                default=["time"],
+            ),
             "filter": object_schema(
                 {
-                    "protocol": {"enum": ["tcp", "udp"], "description": "Transport protocol."},
+                    "protocol": choice("Transport protocol.", ["tcp", "udp"]),
                     "source": {**_NETWORK, "description": "Address or prefix, IPv4 or IPv6."},
                     "destination": {**_NETWORK, "description": "The same of the destination."},
-                    "source_port": {**_PORT, "description": "TCP or UDP port."},
-                    "destination_port": {**_PORT, "description": "TCP or UDP port."},
+                    "source_port": port("TCP or UDP port."),
+                    "destination_port": port("TCP or UDP port."),
                 },
                 default={},
                 description="Packets to sample, as they look on their way from client to server "
                 "where they reach the first VNF; mirrored for the other direction.",
             ),
-            "direction": {
-                "enum": ["forward", "reverse", "both"],
-                "default": "forward",
-                "description": "Packets from client to server, replies, or both (two instances "
-                "per VNF).",
-            },
-            "side": {
-                "enum": ["vnf", "host"],
-                "default": "vnf",
-                "description": "Where it is attached: in the VNF, or at the outer ends of its "
-                "links, so that nothing is installed in it; not where the SFF takes packets before "
-                "tc does, as that of the local driver.",
-            },
-            "drain_s": {
-                "type": "number",
-                "minimum": 0,
-                "maximum": 60,
-                "default": 0.2,
-                "description": "At the end, time between the last sample that is taken and the end "
-                "of the VNFs behind, seconds: longer than a packet is on its way.",
-            },
+            "direction": choice(
+                "Packets from client to server, replies, or both (two instances per VNF).",
+                ["forward", "reverse", "both"],
+                default="forward",
+            ),
+            "side": choice(
+                "Where it is attached: in the VNF, or at the outer ends of its links, so that "
+                "nothing is installed in it; not where the SFF takes packets before tc does, as "
+                "that of the local driver.",
+                ["vnf", "host"],
+                default="vnf",
+            ),
+            "drain_s": number(
+                "How long the last VNFs keep measuring after the first one stops sampling, "
+                "seconds: longer than a packet takes through the chain.",
+                (0, 60),
+                default=0.2,
+            ),
         },
         dependentSchemas={
             "rate_hz": {

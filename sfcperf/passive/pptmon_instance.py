@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfcperf import retry
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
 from sfcperf.hosts.base import Process
@@ -69,11 +68,7 @@ class Instance:
         def ready() -> bool:
             return any(isinstance(event, Ready) for event in self._events())
 
-        def decided() -> bool:
-            return self.process.poll() is not None or ready()
-
-        retry.until(decided, timeout_s=_START_TIMEOUT_S, period_s=_POLL_S)
-        if not ready():
+        if not self.process.becomes(ready, timeout_s=_START_TIMEOUT_S, period_s=_POLL_S):
             why = self._why(self._events())
             raise MeasurementError(
                 f"pptmon does not start at {self.placement.function.name}: {why}",
@@ -93,7 +88,7 @@ class Instance:
         if died is not None:
             problem = f"it ended by itself, with {_status(died)}: {self._why(events)}"
         elif status != 0:
-            problem = f"it did not end well, with {_status(status)}: {self._why(events)}"
+            problem = f"it failed as it ended, with {_status(status)}: {self._why(events)}"
         return Ended(self.placement, events, cpu_s, problem, self.clock_offset_ns)
 
     def _events(self, *, strict: bool = False) -> tuple[Event, ...]:
@@ -108,7 +103,7 @@ class Instance:
         except EventError as error:
             raise MeasurementError(str(error), where=str(self.said)) from error
         if strict and len(whole) != len(lines):
-            raise MeasurementError("its last line is not whole", where=str(self.said))
+            raise MeasurementError("its last line is incomplete", where=str(self.said))
         return events
 
     def _why(self, events: tuple[Event, ...]) -> str:

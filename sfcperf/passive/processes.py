@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from sfcperf.hosts.procfs import ProcessStat, process_stat
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.sampling import INTERVAL, Look, SamplingMonitor
-from sfcperf.plugins import object_schema
+from sfcperf.plugins import integer, object_schema
 from sfcperf.results.values import Observation
 
 
@@ -27,14 +27,12 @@ class ProcessMonitor(SamplingMonitor):
     parameters = object_schema(
         {
             "interval_s": INTERVAL,
-            "top": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 100,
-                "default": 5,
-                "description": "How many processes of each instance are kept at each sample: those "
-                "that used most CPU time.",
-            },
+            "top": integer(
+                "How many processes of each instance are kept at each sample: those that used most"
+                " CPU time.",
+                (1, 100),
+                default=5,
+            ),
         }
     )
 

@@ -1,5 +1,4 @@
-"""Monitors that take a sample every interval_s, and the one thread behind each: periodic, without
-drift, and not ended by a sample that fails."""
+"""Monitors that take a sample every interval_s, and the one thread behind each."""
 
 from __future__ import annotations
 
@@ -10,20 +9,17 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from sfcperf.management.deployment import Deployment, Meter
 from sfcperf.passive.base import Monitor
-from sfcperf.plugins import Requirement, object_schema
+from sfcperf.passive.counts import Counts
+from sfcperf.plugins import Requirement, number, object_schema
 from sfcperf.results.values import Observation
 
-INTERVAL: Final[Mapping[str, Any]] = {
-    "type": "number",
-    "minimum": 0.01,
-    "maximum": 3600,
-    "default": 0.5,
-    "description": "Time between two samples, seconds.",
-}
+INTERVAL: Final[Mapping[str, Any]] = number(
+    "Time between two samples, seconds.", (0.01, 3600), default=0.5
+)
 """JSON Schema of the parameter `interval_s`."""
 
 
@@ -126,11 +122,14 @@ class Look:
 class SamplingMonitor(Monitor):
     """A monitor that says what it sees at one moment; the rest is here."""
 
+    prefix: ClassVar[str] = ""
+    """Of the metrics that are told of counters."""
     parameters = object_schema({"interval_s": INTERVAL})
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         super().__init__(parameters)
         self._sampler: Sampler | None = None
+        self._counts = Counts(self.shortest_s, self.prefix)
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
@@ -152,9 +151,9 @@ class SamplingMonitor(Monitor):
         before, and counters that move in ticks would give nonsense."""
         return float(self.parameters["interval_s"]) / 2
 
-    def totals(self, time_ns: int) -> Iterable[Observation]:
-        """What is said once, after the last sample."""
-        return ()
+    def totals(self, time_ns: int) -> list[Observation]:
+        """What is said once, after the last sample: counts since the start."""
+        return self._counts.totals(time_ns)
 
     def start(self, deployment: Deployment, raw_dir: Path) -> None:
         """See Monitor.start."""

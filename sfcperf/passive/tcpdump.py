@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfcperf import retry, waiting
+from sfcperf import waiting
 from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
@@ -18,7 +18,7 @@ from sfcperf.hosts.procfs import memory_bytes, used_cpu_s
 from sfcperf.management.deployment import Deployment, Hop
 from sfcperf.packets import tcpdump_output
 from sfcperf.passive.base import Monitor
-from sfcperf.plugins import Requirement, object_schema
+from sfcperf.plugins import Requirement, array, integer, object_schema
 from sfcperf.results.values import Observation
 
 FILE_HEADER_BYTES = 24
@@ -67,37 +67,30 @@ class TcpdumpMonitor(Monitor):
     )
     parameters = object_schema(
         {
-            "hops": {
-                "type": "array",
-                "items": {"type": "string"},
-                "minItems": 1,
-                "uniqueItems": True,
-                "description": "Names of the hops to capture at (`client`, `fwd-1`, `server`, "
-                "...); absent: all.",
-            },
-            "filter": {
-                "type": "array",
-                "items": {"type": "string", "minLength": 1},
-                "default": [],
-                "description": "Filter in the words of pcap-filter(7), e.g. "
-                '["ether", "proto", "0x894f"]; empty: every packet.',
-            },
-            "snaplen": {
-                "type": "integer",
-                "minimum": 14,
-                "maximum": 65_535,
-                "default": 128,
-                "description": "Bytes kept of each packet at least, from its Ethernet header on "
-                "(the kernel's rounding may keep up to 16 more).",
-            },
-            "max_bytes": {
-                "type": "integer",
-                "minimum": 1_000,
-                "maximum": 100_000_000_000,
-                "default": 10_000_000,
-                "description": "Bound of the file of each hop, bytes. The capture ends after as "
-                "many packets as are sure to fit with snaplen bytes each.",
-            },
+            "hops": array(
+                "Names of the hops to capture at (`client`, `fwd-1`, `server`, ...); absent: all.",
+                {"type": "string"},
+                minItems=1,
+                uniqueItems=True,
+            ),
+            "filter": array(
+                'Filter in the words of pcap-filter(7), e.g. ["ether", "proto", "0x894f"]; empty: '
+                "every packet.",
+                {"type": "string", "minLength": 1},
+                default=[],
+            ),
+            "snaplen": integer(
+                "Bytes kept of each packet at least, from its Ethernet header on (the kernel's "
+                "rounding may keep up to 16 more).",
+                (14, 65_535),
+                default=128,
+            ),
+            "max_bytes": integer(
+                "Bound of the file of each hop, bytes. The capture ends after as many packets as "
+                "are sure to fit with snaplen bytes each.",
+                (1_000, 100_000_000_000),
+                default=10_000_000,
+            ),
         }
     )
 
@@ -254,12 +247,12 @@ def _await_listening(capture: _Capture) -> None:
     def listening() -> bool:
         return tcpdump_output.listening(capture.said.read_text(errors="replace"))
 
-    def decided() -> bool:
-        return capture.process.poll() is not None or listening()
-
-    retry.until(decided, timeout_s=_START_TIMEOUT_S, period_s=_POLL_S)
-    if not listening():
+    if not capture.process.becomes(listening, timeout_s=_START_TIMEOUT_S, period_s=_POLL_S):
         status = capture.process.poll()
-        silent = "it is silent" if status is None else f"it ended with {status}, silent"
+        silent = (
+            "it printed nothing"
+            if status is None
+            else f"it ended with {status} and printed nothing"
+        )
         said = capture.said.read_text(errors="replace").strip()
         raise MeasurementError(f"tcpdump does not capture at {capture.hop.name}: {said or silent}")

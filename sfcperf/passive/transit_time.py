@@ -28,7 +28,7 @@ from sfcperf.passive.tcpdump import (
     TcpdumpMonitor,
     buffer_kib,
 )
-from sfcperf.plugins import Requirement, object_schema
+from sfcperf.plugins import Requirement, array, choice, flag, integer, object_schema
 from sfcperf.results.percentiles import percentiles
 from sfcperf.results.values import Observation
 from sfcperf.workflow.defaults import with_defaults
@@ -77,46 +77,34 @@ class TransitTimeMonitor(Monitor):
     )
     parameters = object_schema(
         {
-            "functions": {
-                "type": "array",
-                "items": {"type": "string"},
-                "minItems": 1,
-                "uniqueItems": True,
-                "description": "Names of the VNFs (`router-1`); absent: all whose packets pass the "
-                "kernel.",
-            },
-            "direction": {
-                "enum": ["forward", "reverse", "both"],
-                "default": "forward",
-                "description": "Packets from client to server, replies, or both.",
-            },
-            "filter": {
-                "type": "array",
-                "items": {"type": "string", "minLength": 1},
-                "default": [],
-                "description": "Filter in the words of pcap-filter(7), true on both sides of the "
-                'VNFs, e.g. ["udp"]; empty: every packet.',
-            },
-            "most_packets": {
-                "type": "integer",
-                "minimum": 10,
-                "maximum": 10_000_000,
-                "default": 200_000,
-                "description": "Each capture ends after so many packets.",
-            },
-            "most_observations": {
-                "type": "integer",
-                "minimum": 10,
-                "maximum": 1_000_000,
-                "default": 2000,
-                "description": "Single packets per VNF that are kept in the telemetry.",
-            },
-            "keep_captures": {
-                "type": "boolean",
-                "default": False,
-                "description": "Keep the captures (some 200 bytes per packet) in the trial's raw "
-                "folder.",
-            },
+            "functions": array(
+                "Names of the VNFs (`router-1`); absent: all whose packets pass the kernel.",
+                {"type": "string"},
+                minItems=1,
+                uniqueItems=True,
+            ),
+            "direction": choice(
+                "Packets from client to server, replies, or both.",
+                ["forward", "reverse", "both"],
+                default="forward",
+            ),
+            "filter": array(
+                "Filter in the words of pcap-filter(7), true on both sides of the VNFs, e.g. "
+                '["udp"]; empty: every packet.',
+                {"type": "string", "minLength": 1},
+                default=[],
+            ),
+            "most_packets": integer(
+                "Each capture ends after this many packets.", (10, 10_000_000), default=200_000
+            ),
+            "most_observations": integer(
+                "Single packets per VNF that are kept in the telemetry.",
+                (10, 1_000_000),
+                default=2000,
+            ),
+            "keep_captures": flag(
+                "Keep the captures (some 200 bytes per packet) in the trial's raw folder."
+            ),
         }
     )
 

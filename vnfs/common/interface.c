@@ -61,7 +61,7 @@ void complain_of_interface(const char *name, const char *why)
 			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
 						 used ? ", " : "", next->if_name);
 	if_freenameindex(all);
-	complain("interface %.64s: %s; here are: %s", name, why, used ? names : "none but lo");
+	complain("interface %.64s: %s; available: %s", name, why, used ? names : "none but lo");
 }
 
 int find_interface(const char *name, struct interface *interface)

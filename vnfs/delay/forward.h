@@ -4,8 +4,17 @@
 
 #include <stdatomic.h>
 
-#include "options.h"
 #include "queue.h"
+
+#define NS_PER_US 1000ULL
+
+struct options {
+	const char *tun;
+	const char *stats; /* NULL: counters on stdout only */
+	uint64_t delay_ns;
+	uint64_t spin_ns; /* before a packet is due, the clock is polled instead of sleeping */
+	size_t buffer_bytes;
+};
 
 /* Written by the thread that forwards packets, read by the one that reports. */
 struct statistics {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.procfs import interface_counters
-from sfcperf.plugins import Requirement, object_schema
+from sfcperf.plugins import Requirement, integer, object_schema
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.kernel_forwarding import COMMAND_TIMEOUT_S, KernelForwarding, KernelFunction
@@ -24,7 +23,6 @@ TUN_PACKETS = 10_000
 """Room in the device, in front of the buffer: for packets that arrive while others are sent."""
 TABLE = "1533"
 _TUN_DEVICE = Path("/dev/net/tun")
-_starts = itertools.count()
 
 
 class _Process(StatsProcess):
@@ -48,12 +46,11 @@ class RunningDelay(KernelForwarding):
 
     def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
         super().__init__(host, attachment, knobs)
-        stats = host.workdir / f"{attachment.name}-{next(_starts)}.stats"
-        argv = [host.program(binaries.find(BINARY)), "--tun", TUN, "--stats", str(stats)]
+        options = ["--tun", TUN]
         for knob in ("delay_us", "spin_us", "buffer_mib"):
-            argv += [f"--{knob.replace('_', '-')}", str(int(knobs[knob]))]
+            options += [f"--{knob.replace('_', '-')}", str(int(knobs[knob]))]
         _await_tun(host)
-        self._process = _Process(attachment.name, host, stats, host.spawn(argv))
+        self._process = _Process.spawn(attachment.name, host, options)
 
     def set_up(self) -> None:
         """Lead what arrives at the interfaces into the TUN device."""
@@ -127,29 +124,23 @@ class Delay(KernelFunction):
     running = RunningDelay
     parameters = object_schema(
         {
-            "delay_us": {
-                "description": "How long each packet is kept, both ways, microseconds.",
-                "type": "integer",
-                "minimum": 0,
-                "maximum": 10_000_000,
-                "default": 1000,
-            },
-            "spin_us": {
-                "description": "How long before a packet is due the clock is watched instead of "
-                "sleeping, microseconds: more is more exact and takes more CPU.",
-                "type": "integer",
-                "minimum": 0,
-                "maximum": 10_000_000,
-                "default": 200,
-            },
-            "buffer_mib": {
-                "description": "Room for packets that are being kept, MiB; what does not fit is "
-                "dropped. It holds rate times delay.",
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 4096,
-                "default": 32,
-            },
+            "delay_us": integer(
+                "How long each packet is kept, both ways, microseconds.",
+                (0, 10_000_000),
+                default=1000,
+            ),
+            "spin_us": integer(
+                "How long before a packet is due to stop sleeping and watch the clock, "
+                "microseconds: more is more exact and takes more CPU.",
+                (0, 10_000_000),
+                default=200,
+            ),
+            "buffer_mib": integer(
+                "Room for delayed packets, MiB: at least rate times delay. Packets that do not fit "
+                "are dropped.",
+                (1, 4096),
+                default=32,
+            ),
         }
     )
 

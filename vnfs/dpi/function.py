@@ -9,12 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sfcperf import retry
 from sfcperf.environment.tools import tool
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.procfs import used_cpu_s
-from sfcperf.plugins import Requirement, object_schema
+from sfcperf.plugins import Requirement, choice, integer, object_schema
 from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.dpi import ndpi_output
 from sfcperf.vnfs.dpi.line_buffered import COMMAND, line_buffered
@@ -45,12 +44,11 @@ class RunningDpi(KernelForwarding):
     def set_up(self) -> None:
         """Return when packets are inspected. Raises DeploymentError when they never will be."""
 
-        def decided() -> bool:
-            return self._inspector.poll() is not None or ndpi_output.READY in self._printed()
+        def captures() -> bool:
+            return ndpi_output.READY in self._printed()
 
-        retry.until(decided, timeout_s=START_TIMEOUT_S, period_s=_POLL_S)
-        if ndpi_output.READY not in (printed := self._printed()):
-            said = printed.strip().splitlines() or ["nothing"]
+        if not self._inspector.becomes(captures, timeout_s=START_TIMEOUT_S, period_s=_POLL_S):
+            said = self._printed().strip().splitlines() or ["nothing"]
             raise DeploymentError(
                 f"{self._attachment.name}: ndpiReader does not capture; it said: {said[-1]}",
                 where=self._host.name,
@@ -104,19 +102,17 @@ class Dpi(KernelFunction):
     running = RunningDpi
     parameters = object_schema(
         {
-            "engine": {
-                "description": "What inspects: nDPI's ndpiReader, on the ingress interface.",
-                "enum": ["ndpireader"],
-                "default": "ndpireader",
-            },
-            "report_s": {
-                "description": "Period of ndpiReader's reports, seconds: counters of what it "
-                "found grow when a period ends, and flows are detected anew.",
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 3600,
-                "default": 10,
-            },
+            "engine": choice(
+                "What inspects: nDPI's ndpiReader, on the ingress interface.",
+                ["ndpireader"],
+                default="ndpireader",
+            ),
+            "report_s": integer(
+                "Period of ndpiReader's reports, seconds: counters of what it found grow when a "
+                "period ends, and flows are detected anew.",
+                (1, 3600),
+                default=10,
+            ),
         }
     )
 

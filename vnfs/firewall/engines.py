@@ -2,103 +2,58 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from contextlib import suppress
+from collections.abc import Mapping
 
 from sfcperf.environment.tools import tool
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.plugins import Requirement
-from sfcperf.vnfs import nftables
+from sfcperf.vnfs import iptables, nftables
 from sfcperf.vnfs.firewall import rules
 
 TABLE = "sfcperf-firewall"
-COMMAND_TIMEOUT_S = 60.0
 
 
-class Engine(ABC):
-    """A packet filter of the kernel."""
-
-    @abstractmethod
-    def requirements(self) -> list[Requirement]:
-        """Its commands."""
-
-    @abstractmethod
-    def load(self, host: Host, count: int, default: str) -> None:
-        """All rules. Raises MeasurementError."""
-
-    @abstractmethod
-    def last_rule_packets(self, host: Host, default: str) -> int:
-        """Packets that met the last rule. Raises MeasurementError."""
-
-    @abstractmethod
-    def remove(self, host: Host) -> None:
-        """Harmless when they are gone, or the host."""
-
-
-class Nftables(Engine):
+class Nftables(nftables.Table):
     """A table of its own."""
 
-    def requirements(self) -> list[Requirement]:
-        """`nft`."""
-        return [nftables.requirement()]
-
-    def load(self, host: Host, count: int, default: str) -> None:
-        """See Engine.load."""
-        nftables.load(host, TABLE, rules.nftables())
-        nftables.append(host, TABLE, rules.FORWARD, rules.nftables_rules(count, default))
-
-    def last_rule_packets(self, host: Host, default: str) -> int:
-        """From the named counter."""
-        name = rules.PASSED if default == "accept" else rules.DROPPED
-        return nftables.packets(host, TABLE)[name]
-
-    def remove(self, host: Host) -> None:
-        """See Engine.remove."""
-        nftables.remove(host, TABLE)
+    def __init__(self, host: Host, count: int, default: str) -> None:
+        """`default` is `accept` or `drop`."""
+        filters = rules.nftables_rules(count, default)
+        super().__init__(host, TABLE, rules.nftables(), {rules.FORWARD: filters})
 
 
-class Iptables(Engine):
-    """Chains of its own in table `filter`; `variant` is `nft` or `legacy`."""
+class Iptables(iptables.Chains):
+    """Chains of its own in table `filter`, by iptables-nft."""
 
-    def __init__(self, variant: str) -> None:
-        self._command = f"iptables-{variant}"
+    def __init__(self, host: Host, count: int, default: str) -> None:
+        """`default` is `accept` or `drop`."""
+        super().__init__(host, rules.iptables(count, default), rules.iptables_removal())
 
-    def requirements(self) -> list[Requirement]:
+    @classmethod
+    def requirements(cls) -> list[Requirement]:
         """`iptables-VARIANT` and its `-restore`."""
-        version = [self._command, "--version"]
-        return [
-            tool(self._command, "iptables", version),
-            tool(f"{self._command}-restore", "iptables"),
-        ]
+        return [tool(cls.command, "iptables", [cls.command, "--version"]), *super().requirements()]
 
-    def load(self, host: Host, count: int, default: str) -> None:
-        """See Engine.load. What an earlier firewall left is taken away first."""
-        self.remove(host)
-        self._restore(host, rules.iptables(count, default))
-
-    def last_rule_packets(self, host: Host, default: str) -> int:
-        """From the chain behind all rules, which has one."""
-        argv = [self._command, "--wait", "--numeric", "--verbose", "--exact", "--list", rules.END]
-        lines = host.run(argv, timeout_s=COMMAND_TIMEOUT_S).text.splitlines()
+    def counters(self) -> Mapping[str, int]:
+        """Of the chain behind all rules, which has one."""
+        argv = [self.command, "--wait", "--numeric", "--verbose", "--exact", "--list", rules.END]
+        lines = self._host.run(argv, timeout_s=iptables.COMMAND_TIMEOUT_S).text.splitlines()
         counted = [line.split() for line in lines[2:]]
         if len(counted) != 1:
-            raise MeasurementError(f"the chain {rules.END} is not as it was", where=host.name)
-        return int(counted[0][0])
-
-    def remove(self, host: Host) -> None:
-        """See Engine.remove."""
-        with suppress(MeasurementError):
-            self._restore(host, rules.iptables_removal())
-
-    def _restore(self, host: Host, text: str) -> None:
-        argv = [f"{self._command}-restore", "--wait", "--noflush"]
-        host.run(argv, stdin=text.encode(), timeout_s=COMMAND_TIMEOUT_S)
+            raise MeasurementError(f"the chain {rules.END} is not as it was", where=self._host.name)
+        return {rules.LAST: int(counted[0][0])}
 
 
-ENGINES: dict[str, Engine] = {
-    "nftables": Nftables(),
-    "iptables": Iptables("nft"),
-    "iptables-legacy": Iptables("legacy"),
+class LegacyIptables(Iptables):
+    """The same by the xtables that iptables was before."""
+
+    command = "iptables-legacy"
+
+
+ENGINES: dict[str, type[Nftables | Iptables]] = {
+    "nftables": Nftables,
+    "iptables": Iptables,
+    "iptables-legacy": LegacyIptables,
 }
-"""By the knob `engine`."""
+"""By the knob `engine`. Each counts, as `rules.LAST`, the packets that met the last rule."""

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfcperf.hosts.base import Host
-from sfcperf.plugins import Requirement, object_schema
+from sfcperf.plugins import Requirement, choice, integer, object_schema
 from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.firewall.engines import ENGINES
+from sfcperf.vnfs.firewall.rules import LAST
 from sfcperf.vnfs.kernel_forwarding import KernelForwarding, KernelFunction
 
 MAX_RULES = 100_000
@@ -21,12 +22,9 @@ class RunningFirewall(KernelForwarding):
 
     def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
         super().__init__(host, attachment, knobs)
-        self._engine = ENGINES[str(knobs["engine"])]
         self._default = str(knobs["default"])
-
-    def set_up(self) -> None:
-        """Load the rules."""
-        self._engine.load(self._host, int(self._knobs["rules"]), self._default)
+        engine = ENGINES[str(knobs["engine"])]
+        self._engine = engine(host, int(knobs["rules"]), self._default)
 
     def counters(self) -> Mapping[str, int]:
         """Those of kernel forwarding, and `passed_all_rules`: packets that reached the last rule.
@@ -35,7 +33,7 @@ class RunningFirewall(KernelForwarding):
         kernel's statistics say: some versions count before the rules. Raises MeasurementError.
         """
         counters = dict(super().counters())
-        last = self._engine.last_rule_packets(self._host, self._default)
+        last = self._engine.counters()[LAST]
         dropped = last if self._default == "drop" else 0
         return counters | {
             "forwarded": 0 if self._default == "drop" else counters["forwarded"],
@@ -43,14 +41,6 @@ class RunningFirewall(KernelForwarding):
             "dropped_by_rules": dropped,
             "passed_all_rules": last - dropped,
         }
-
-    def check_rules(self) -> None:
-        """See KernelForwarding.check_rules."""
-        self._engine.last_rule_packets(self._host, self._default)
-
-    def take_away(self) -> None:
-        """Remove the rules."""
-        self._engine.remove(self._host)
 
 
 class Firewall(KernelFunction):
@@ -61,25 +51,22 @@ class Firewall(KernelFunction):
     running = RunningFirewall
     parameters = object_schema(
         {
-            "rules": {
-                "description": "Rules that match nothing; every packet is compared with all.",
-                "type": "integer",
-                "minimum": 0,
-                "maximum": MAX_RULES,
-                "default": 20,
-            },
-            "engine": {
-                "description": "`iptables` is iptables-nft, Debian's iptables; `iptables-legacy` "
-                "the xtables that iptables was before, and in the paper.",
-                "enum": list(ENGINES),
-                "default": "nftables",
-            },
-            "default": {
-                "description": "What happens to packets that no rule matches: `drop` lets nothing "
-                "through.",
-                "enum": ["accept", "drop"],
-                "default": "accept",
-            },
+            "rules": integer(
+                "Number of rules that match nothing; every packet is compared with all of them.",
+                (0, MAX_RULES),
+                default=20,
+            ),
+            "engine": choice(
+                "`iptables` is iptables-nft, Debian's iptables; `iptables-legacy` the xtables that"
+                " iptables was before, and in the paper.",
+                ENGINES,
+                default="nftables",
+            ),
+            "default": choice(
+                "What happens to packets that no rule matches: `drop` lets nothing through.",
+                ["accept", "drop"],
+                default="accept",
+            ),
         }
     )
 

@@ -1,10 +1,4 @@
-"""The firewall's rules as text for nft and for iptables-restore.
-
-Each rule asks for one destination address of 240.0.0.0/4, which no packet has: the block is
-reserved (RFC 1112, section 4) and Linux forwards nothing to it. So every packet is compared with
-every rule, in order, as with the non-matching rules of the paper (Van Tu et al., CNSM 2020,
-section IV-B), and meets the last one, which counts it and gives the default verdict.
-"""
+"""The firewall's rules as text for nft and for iptables-restore."""
 
 from __future__ import annotations
 
@@ -17,23 +11,23 @@ END = "sfcperf-end"
 """Of iptables, behind all rules: it can be counted without listing these."""
 FORWARD = "forward"
 """Chain of the nftables table."""
-PASSED, DROPPED = "passed", "dropped"
-"""Named counters of nftables."""
+LAST = "last"
+"""Named counter of nftables: packets that met the last rule."""
 
 _FIRST = int(ipaddress.IPv4Address("240.0.0.1"))
 
 
 def addresses(count: int) -> Iterator[ipaddress.IPv4Address]:
-    """`count` different addresses that no packet has."""
+    """`count` different addresses that no packet has: 240.0.0.0/4 is reserved (RFC 1112, section
+    4), and Linux forwards nothing to it. A rule for each makes the kernel compare every packet with
+    every rule, as with the paper's non-matching rules (Van Tu et al., CNSM 2020, section IV-B)."""
     return (ipaddress.IPv4Address(_FIRST + number) for number in range(count))
 
 
 def nftables() -> str:
     """Body of an nftables table whose chain has no rules yet."""
     return f"""
-counter {PASSED} {{
-}}
-counter {DROPPED} {{
+counter {LAST} {{
 }}
 chain {FORWARD} {{
 type filter hook forward priority filter; policy accept;
@@ -42,9 +36,8 @@ type filter hook forward priority filter; policy accept;
 
 def nftables_rules(count: int, default: str) -> list[str]:
     """What goes into that chain. `default` is `accept` or `drop`."""
-    counter = PASSED if default == "accept" else DROPPED
     rules = [f"ip daddr {address} counter drop" for address in addresses(count)]
-    return [*rules, f"counter name {counter} {default}"]
+    return [*rules, f"counter name {LAST} {default}"]
 
 
 def iptables(count: int, default: str) -> str:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Engine `xdp`: loads forwarder.bpf.c and reads its maps. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <bpf/bpf.h>
@@ -9,15 +8,13 @@
 #include <linux/if_link.h>
 
 #include "../common/libbpf_log.h"
+#include "../common/percpu.h"
 #include "../common/report.h"
 #include "engine.h"
 #include "forwarder.skel.h"
 
 static struct forwarder_bpf *skeleton;
 static int link_fd = -1;
-static int possible_cpus;
-static struct fwd_counters *counters_per_cpu;
-static __u64 *packets_per_cpu;
 
 static const char *attach_error(int error)
 {
@@ -55,15 +52,8 @@ static int start(const struct interface *interface, const struct cpu_list *cpus)
 		complain("--cpus is for the userspace engine: XDP runs where frames arrive");
 		return -1;
 	}
-	possible_cpus = libbpf_num_possible_cpus();
-	if (possible_cpus < 0) {
-		complain("cannot count the CPUs: %s", strerror(-possible_cpus));
-		return -1;
-	}
-	counters_per_cpu = calloc((size_t)possible_cpus, sizeof(*counters_per_cpu));
-	packets_per_cpu = calloc((size_t)possible_cpus, sizeof(*packets_per_cpu));
 	skeleton = forwarder_bpf__open();
-	if (!counters_per_cpu || !packets_per_cpu || !skeleton) {
+	if (!skeleton) {
 		complain("cannot open the XDP program: %s", strerror(errno));
 		return -1;
 	}
@@ -75,36 +65,23 @@ static int start(const struct interface *interface, const struct cpu_list *cpus)
 	return attach(interface);
 }
 
-static void read_totals(struct fwd_counters *totals)
-{
-	__u32 only = 0;
-
-	if (bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.counters), &only, counters_per_cpu))
-		return;
-	for (int cpu = 0; cpu < possible_cpus; cpu++) {
-		for (int i = 0; i < FWD_VERDICTS; i++)
-			totals->verdicts[i] += counters_per_cpu[cpu].verdicts[i];
-		totals->paths_untracked += counters_per_cpu[cpu].paths_untracked;
-	}
-}
-
 static void read_counters(struct snapshot *snapshot)
 {
 	int map = bpf_map__fd(skeleton->maps.paths);
 	fwd_path path, *previous = NULL;
+	__u32 only = 0;
 
 	memset(snapshot, 0, sizeof(*snapshot));
-	read_totals(&snapshot->totals);
+	percpu_sum(bpf_map__fd(skeleton->maps.counters), &only, (__u64 *)&snapshot->totals,
+		   sizeof(snapshot->totals) / sizeof(__u64));
 	while (snapshot->path_count < FWD_MAX_PATHS &&
 	       bpf_map_get_next_key(map, previous, &path) == 0) {
 		struct path_count *count = &snapshot->paths[snapshot->path_count];
 
 		previous = &path;
-		if (bpf_map_lookup_elem(map, &path, packets_per_cpu))
+		if (percpu_sum(map, &path, &count->packets, 1))
 			continue;
 		count->path = path;
-		for (int cpu = 0; cpu < possible_cpus; cpu++)
-			count->packets += packets_per_cpu[cpu];
 		snapshot->path_count++;
 	}
 }

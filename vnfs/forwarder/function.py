@@ -1,18 +1,13 @@
-"""The forwarder as a VNF type: decrements the SI and returns the packet (paper, section IV).
-
-Where an infrastructure chains without NSH, the host's kernel forwards plain IP between two
-interfaces instead, as it does for a router.
-"""
+"""The forwarder as a VNF type: decrements the SI and returns the packet (paper, section IV)."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from typing import Any
 
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Host
-from sfcperf.plugins import Requirement, commands, object_schema
+from sfcperf.plugins import Requirement, choice, commands, object_schema
 from sfcperf.vnfs import binaries, kernel_forwarding
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.vnfs.kernel_forwarding import KernelForwarding
@@ -20,7 +15,6 @@ from sfcperf.vnfs.stats_process import StatsProcess
 
 BINARY = "sfc-forwarder"
 ATTACH_TIMEOUT_S = 10.0
-_starts = itertools.count()
 
 
 def attach_pass(host: Host, interfaces: list[str]) -> None:
@@ -85,13 +79,13 @@ class Forwarder(NetworkFunction):
     kernel_path = False
     parameters = object_schema(
         {
-            "engine": {
-                "description": "`xdp` works in the driver's receive path: fastest, but in softirq, "
-                "where the VNF's vCPUs do not bound it. `userspace` runs one thread pinned to each "
-                "of the VNF's vCPUs. In plain IP the kernel forwards, whichever is asked for.",
-                "enum": ["xdp", "userspace"],
-                "default": "xdp",
-            }
+            "engine": choice(
+                "`xdp` works in the driver's receive path: fastest, but in softirq, where the "
+                "VNF's vCPUs do not bound it. `userspace` runs one thread pinned to each of the "
+                "VNF's vCPUs. In plain IP the kernel forwards, whichever is asked for.",
+                ["xdp", "userspace"],
+                default="xdp",
+            )
         }
     )
 
@@ -117,13 +111,10 @@ class Forwarder(NetworkFunction):
         if attachment.encapsulation == "none":
             return PlainForwarder.launch(host, attachment, knobs)
         engine = str(knobs["engine"])
-        # A new file each time: an old one would say that the function is ready.
-        stats = host.workdir / f"{attachment.name}-{next(_starts)}.stats"
-        argv = [host.program(binaries.find(BINARY)), "--engine", engine]
-        argv += ["--interface", attachment.interfaces[0], "--stats", str(stats)]
+        options = ["--engine", engine, "--interface", attachment.interfaces[0]]
         if engine == "userspace" and attachment.vcpus:
-            argv += ["--cpus", ",".join(map(str, attachment.vcpus))]
-        running = RunningForwarder(attachment.name, host, stats, host.spawn(argv))
+            options += ["--cpus", ",".join(map(str, attachment.vcpus))]
+        running = RunningForwarder.spawn(attachment.name, host, options)
         with kernel_forwarding.all_or_nothing(running):
             running.wait_ready()
         return running

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 from sfcperf.environment.tools import tool
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.hosts.base import Host
-from sfcperf.plugins import Requirement, object_schema
+from sfcperf.plugins import Requirement, array, choice, integer, object_schema
 from sfcperf.vnfs.ips import rules, suricata
 from sfcperf.vnfs.ips.suricata import Suricata
 from sfcperf.vnfs.kernel_forwarding import COMMAND_TIMEOUT_S, KernelForwarding, KernelFunction
@@ -47,19 +46,8 @@ class RunningIps(KernelForwarding):
             body = rules.to_queue()
         else:
             body = rules.netfilter(patterns, int(knobs["new_connections_per_s"]))
-        self._load(rules.tables(body, self._interfaces))
-
-    def _load(self, text: str) -> None:
-        """Put the rules there in one transaction. Raises MeasurementError."""
-        self._remove()
-        try:
-            self._restore(text)
-        except MeasurementError as error:
-            raise MeasurementError(
-                error.message,
-                hint="does its kernel have what the rules are made of? nft_compat, xt_string, "
-                "ts_bm, xt_hashlimit and xt_NFQUEUE are modules of their own",
-            ) from error
+        self._engine = rules.Rules(self._host, body, self._interfaces)
+        super().set_up()
 
     def facts(self) -> Mapping[str, Any]:
         """The engine that inspects."""
@@ -74,7 +62,7 @@ class RunningIps(KernelForwarding):
         Raises MeasurementError.
         """
         kernel = super().counters()
-        own = self._counted()
+        own = self._engine.counters()
         forwarded = own[rules.PASSED]
         if self._inspector is None:
             mine = {f"dropped_{name}": own[chain] for name, chain in rules.DROPS.items()}
@@ -96,36 +84,15 @@ class RunningIps(KernelForwarding):
         """Also when Suricata has ended."""
         return super().problem() or (self._inspector.problem() if self._inspector else None)
 
-    def check_rules(self) -> None:
-        """See KernelForwarding.check_rules."""
-        self._counted()
-
     def pids(self) -> tuple[int, ...]:
         """Suricata's."""
         return () if self._inspector is None else (self._inspector.pid,)
 
     def take_away(self) -> None:
         """Remove the rules, then end Suricata."""
-        self._remove()
+        super().take_away()
         if self._inspector is not None:
             self._inspector.stop()
-
-    def _counted(self) -> dict[str, int]:
-        argv = ["iptables-nft-save", "--counters"]
-        found = rules.counters(
-            self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S).text, self._interfaces
-        )
-        if len(found) != 1 + len(rules.DROPS):
-            raise MeasurementError("the IPS's rules are gone", where=self._host.name)
-        return found
-
-    def _remove(self) -> None:
-        with suppress(MeasurementError):
-            self._restore(rules.removal(self._interfaces))
-
-    def _restore(self, text: str) -> None:
-        argv = ["iptables-nft-restore", "--wait", "--noflush"]
-        self._host.run(argv, stdin=text.encode(), timeout_s=COMMAND_TIMEOUT_S)
 
 
 def _suricata() -> Requirement:
@@ -157,31 +124,27 @@ class Ips(KernelFunction):
     running = RunningIps
     parameters = object_schema(
         {
-            "engine": {
-                "description": "`suricata` inspects by NFQUEUE; `nftables` are rules of the "
-                "kernel's filter (strings, flags, rates), which follow no streams; `auto`: "
-                "Suricata where it is installed.",
-                "enum": ["auto", "suricata", "nftables"],
-                "default": "auto",
-            },
-            "patterns": {
-                "description": "Strings that no packet may have.",
-                "type": "array",
-                "items": {"type": "string", "minLength": 1, "maxLength": MAX_PATTERN_BYTES},
-                "maxItems": 1000,
-                "uniqueItems": True,
-                "default": list(PATTERNS),
-            },
-            "new_connections_per_s": {
-                "description": "Engine `nftables`: new TCP connections that one address may open "
-                "in a second.",
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 1_000_000,
-                "default": 100_000,
-            },
+            "engine": choice(
+                "`suricata` inspects by NFQUEUE; `nftables` are rules of the kernel's filter "
+                "(strings, flags, rates), which follow no streams; `auto`: Suricata where it is "
+                "installed.",
+                ["auto", "suricata", "nftables"],
+                default="auto",
+            ),
+            "patterns": array(
+                "Strings that no packet may contain.",
+                {"type": "string", "minLength": 1, "maxLength": MAX_PATTERN_BYTES},
+                maxItems=1000,
+                uniqueItems=True,
+                default=list(PATTERNS),
+            ),
+            "new_connections_per_s": integer(
+                "Engine `nftables`: new TCP connections that one address may open in a second.",
+                (1, 1_000_000),
+                default=100_000,
+            ),
             "config": {
-                "description": "Engine `suricata`: its configuration on the host.",
+                "description": "Engine `suricata`: path of its configuration on the host.",
                 "type": "string",
                 "default": suricata.CONFIG,
             },

@@ -1,11 +1,12 @@
-"""The IPS's rules as text for iptables-restore and for Suricata.
-
-iptables, though the kernel's part is nf_tables: nft has no match for a string anywhere in a packet.
-"""
+"""The IPS's rules for iptables (nft cannot find a string anywhere in a packet) and Suricata."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.base import Host
+from sfcperf.vnfs import iptables
 
 CHAIN = "sfcperf-ips"
 PASSED = "sfcperf-ips-ok"
@@ -109,3 +110,31 @@ def counters(saved: str, interfaces: Sequence[str]) -> dict[str, int]:
         if len(words) > 3 and words[1] == "-A" and words[2] in (PASSED, *DROPS.values()):
             found[words[2]] = int(words[0].strip("[]").partition(":")[0])
     return found
+
+
+class Rules(iptables.Chains):
+    """The rules on a host, for packets between these interfaces."""
+
+    def __init__(self, host: Host, rules: Sequence[str], interfaces: Sequence[str]) -> None:
+        super().__init__(host, tables(rules, interfaces), removal(interfaces))
+        self._interfaces = interfaces
+
+    def load(self) -> None:
+        """See Engine.load."""
+        try:
+            super().load()
+        except MeasurementError as error:
+            raise MeasurementError(
+                error.message,
+                hint="does its kernel have what the rules are made of? nft_compat, xt_string, "
+                "ts_bm, xt_hashlimit and xt_NFQUEUE are modules of their own",
+            ) from error
+
+    def counters(self) -> Mapping[str, int]:
+        """See `counters`."""
+        argv = [f"{self.command}-save", "--counters"]
+        saved = self._host.run(argv, timeout_s=iptables.COMMAND_TIMEOUT_S).text
+        found = counters(saved, self._interfaces)
+        if len(found) != 1 + len(DROPS):
+            raise MeasurementError("the IPS's rules are gone", where=self._host.name)
+        return found

@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
-from sfcperf import retry
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Host, Process
 from sfcperf.vnfs.base import Attachment
@@ -58,11 +57,10 @@ class Suricata:
         return running
 
     def _wait_ready(self) -> None:
-        def decided() -> bool:
-            return self._process.poll() is not None or self.queue() is not None
+        def listens() -> bool:
+            return self.queue() is not None
 
-        retry.until(decided, timeout_s=START_TIMEOUT_S, period_s=_POLL_S)
-        if self.queue() is None:
+        if not self._process.becomes(listens, timeout_s=START_TIMEOUT_S, period_s=_POLL_S):
             said = self._log.read_text(errors="replace").strip().splitlines() or ["nothing"]
             raise DeploymentError(
                 f"{self._name}: Suricata takes no packets; it said: {said[-1]}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,10 +14,14 @@ from sfcperf.hosts.base import Host
 from sfcperf.plugins import Requirement
 from sfcperf.vnfs import nftables
 from sfcperf.vnfs.base import Attachment
-from sfcperf.vnfs.load_balancer import ipvs, rules
+from sfcperf.vnfs.engine import Engine
+from sfcperf.vnfs.load_balancer import ipvs
 
 TABLE = "sfcperf-load-balancer"
 COMMAND_TIMEOUT_S = 30.0
+SEED = 0x5FC
+"""Of the hash: the same connection goes to the same backend in every run."""
+_MARK = 0x5FC
 
 
 @dataclass(frozen=True)
@@ -33,52 +36,59 @@ class Service:
     """`round-robin` or `hash` (of the client's address and port)."""
 
 
-class Engine(ABC):
-    """A load balancer of the kernel."""
+def table_body(attachment: Attachment, service: Service) -> str:
+    """What balances, for nftables.Table: connections to the port go to one of the backends.
 
-    @abstractmethod
-    def requirements(self) -> list[Requirement]:
-        """Its command, and the kernel's part."""
+    The choice falls once for a connection; then connection tracking keeps it. `hash` is Jenkins'
+    hash of the client's address and port. Connections are counted in a chain of type nat, which
+    sees their first packets alone: to `ct state new` all of UDP is new until a reply comes.
+    """
+    server, inside = attachment.server[0], attachment.interfaces[0]
+    backends = service.backends
+    names = {backend: f"connections_port{backend}" for backend in backends}
+    choices = ", ".join(f"{index} : {backend}" for index, backend in enumerate(backends))
+    number = {
+        "round-robin": f"numgen inc mod {len(backends)}",
+        "hash": f"jhash ip saddr . th sport mod {len(backends)} seed {SEED:#x}",
+    }[service.scheduler]
+    counters = "\n".join(f"counter {name} {{\n}}" for name in ("balanced", *names.values()))
+    by_port = ", ".join(f'{backend} : "{name}"' for backend, name in names.items())
+    ours = "meta l4proto { tcp, udp }"
+    return f"""
+{counters}
+chain choose {{
+type nat hook prerouting priority dstnat; policy accept;
+iifname "{inside}" ip daddr {server} {ours} th dport {service.port} \\
+ct mark set {_MARK:#x} dnat to {server}:{number} map {{ {choices} }}
+}}
+chain seen {{
+type filter hook forward priority filter; policy accept;
+ct mark {_MARK:#x} counter name balanced
+}}
+chain given {{
+type nat hook postrouting priority srcnat; policy accept;
+ct mark {_MARK:#x} {ours} counter name th dport map {{ {by_port} }}
+}}"""
 
-    @abstractmethod
-    def load(self, host: Host, attachment: Attachment, service: Service) -> None:
-        """Balance. Raises MeasurementError."""
 
-    @abstractmethod
-    def counters(self, host: Host, service: Service) -> Mapping[str, int]:
-        """`balanced`: packets of balanced connections; `connections_portN` per backend. Raises
-        MeasurementError."""
-
-    @abstractmethod
-    def remove(self, host: Host, attachment: Attachment, service: Service) -> None:
-        """Harmless when it is gone, or its host."""
-
-
-class Nftables(Engine):
+class Nftables(nftables.Table):
     """Destination NAT to an element of a map."""
 
-    def requirements(self) -> list[Requirement]:
-        """`nft`."""
-        return [nftables.requirement()]
-
-    def load(self, host: Host, attachment: Attachment, service: Service) -> None:
-        """See Engine.load."""
-        body = rules.nftables(attachment, service.port, service.backends, service.scheduler)
-        nftables.load(host, TABLE, body)
-
-    def counters(self, host: Host, service: Service) -> Mapping[str, int]:
-        """From the named counters."""
-        return nftables.packets(host, TABLE)
-
-    def remove(self, host: Host, attachment: Attachment, service: Service) -> None:
-        """See Engine.remove."""
-        nftables.remove(host, TABLE)
+    def __init__(self, host: Host, attachment: Attachment, service: Service) -> None:
+        super().__init__(host, TABLE, table_body(attachment, service))
 
 
 class Ipvs(Engine):
     """IPVS in destination NAT mode (masquerading)."""
 
-    def requirements(self) -> list[Requirement]:
+    def __init__(self, host: Host, attachment: Attachment, service: Service) -> None:
+        self._host = host
+        self._ingress = attachment.interfaces[0]
+        self._server = attachment.server[0]
+        self._service = service
+
+    @classmethod
+    def requirements(cls) -> list[Requirement]:
         """`ipvsadm` and the module."""
         there = Path(ipvs.SERVICES).exists() or ipvs.module(uname().release) is not None
         kernel = Requirement(
@@ -90,50 +100,42 @@ class Ipvs(Engine):
         )
         return [kernel, tool("ipvsadm", "ipvsadm", ["ipvsadm", "--version"])]
 
-    def load(self, host: Host, attachment: Attachment, service: Service) -> None:
+    def load(self) -> None:
         """See Engine.load."""
-        self.remove(host, attachment, service)
-        try:
-            self._load(host, attachment, service)
-        except MeasurementError:
-            self.remove(host, attachment, service)
-            raise
+        asked = self._service
+        routes = ipvs.routes(self._ingress, self._server, asked.port)
+        services = ipvs.services(self._server, asked.port, asked.backends, asked.scheduler)
+        self.remove()
+        self._run(["ip", "-batch", "-"], routes)
+        self._run(["ipvsadm", "--restore"], services)
 
-    def _load(self, host: Host, attachment: Attachment, service: Service) -> None:
-        server = attachment.server[0]
-        host.run(
-            ["ip", "-batch", "-"],
-            stdin=ipvs.routes(attachment.interfaces[0], server, service.port).encode(),
-            timeout_s=COMMAND_TIMEOUT_S,
-        )
-        services = ipvs.services(server, service.port, service.backends, service.scheduler)
-        host.run(["ipvsadm", "--restore"], stdin=services.encode(), timeout_s=COMMAND_TIMEOUT_S)
-
-    def counters(self, host: Host, service: Service) -> Mapping[str, int]:
+    def counters(self) -> Mapping[str, int]:
         """From `ipvsadm --list --stats`."""
-        argv = ["ipvsadm", "--list", "--numeric", "--stats", "--exact"]
-        return ipvs.counters(host.run(argv, timeout_s=COMMAND_TIMEOUT_S).text, service.backends)
+        listing = self._run(["ipvsadm", "--list", "--numeric", "--stats", "--exact"])
+        return ipvs.counters(listing, self._service.backends)
 
-    def remove(self, host: Host, attachment: Attachment, service: Service) -> None:
+    def remove(self) -> None:
         """See Engine.remove."""
-        server = attachment.server[0]
+        port = self._service.port
         commands = [
             *(
-                ["ipvsadm", "--delete-service", flag, f"{server}:{service.port}"]
+                ["ipvsadm", "--delete-service", flag, f"{self._server}:{port}"]
                 for flag in ipvs.FLAGS
             ),
-            *(
-                ["ip", "rule", "delete", *rule]
-                for rule in ipvs.route_rules(attachment.interfaces[0], service.port)
-            ),
+            *(["ip", "rule", "delete", *rule] for rule in ipvs.route_rules(self._ingress, port)),
             ["ip", "route", "flush", "table", ipvs.ROUTE_TABLE],
         ]
         with suppress(MeasurementError):
             for argv in commands:
-                host.run(argv, timeout_s=COMMAND_TIMEOUT_S, check=False)
+                self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S, check=False)
+
+    def _run(self, argv: list[str], stdin: str = "") -> str:
+        return self._host.run(argv, stdin=stdin.encode(), timeout_s=COMMAND_TIMEOUT_S).text
 
 
-ENGINES: dict[str, Engine] = {"ipvs": Ipvs(), "nftables": Nftables()}
+ENGINES: dict[str, type[Ipvs | Nftables]] = {"ipvs": Ipvs, "nftables": Nftables}
+"""By the knob `engine`. Each counts `balanced`, packets of balanced connections, and for each
+backend `connections_portN`."""
 
 
 def choose(host: Host, wanted: str) -> str:

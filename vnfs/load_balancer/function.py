@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfcperf.hosts.base import Host
-from sfcperf.plugins import Requirement, object_schema
+from sfcperf.plugins import Requirement, array, choice, object_schema, port
 from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.kernel_forwarding import CHECK_CHECKSUMS_KNOB, KernelForwarding, KernelFunction
 from sfcperf.vnfs.load_balancer.engines import ENGINES, Service, choose
-
-_PORT = {"type": "integer", "minimum": 1, "maximum": 65535}
 
 
 class RunningLoadBalancer(KernelForwarding):
@@ -22,14 +20,12 @@ class RunningLoadBalancer(KernelForwarding):
     def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
         super().__init__(host, attachment, knobs)
         self._name = choose(host, str(knobs["engine"]))
-        self._engine = ENGINES[self._name]
-        self._service = Service(
-            int(knobs["port"]), tuple(knobs["backends"]), str(knobs["scheduler"])
-        )
+        service = Service(int(knobs["port"]), tuple(knobs["backends"]), str(knobs["scheduler"]))
+        self._engine = ENGINES[self._name](host, attachment, service)
 
     def set_up(self) -> None:
         """Balance the service."""
-        self._engine.load(self._host, self._attachment, self._service)
+        super().set_up()
         if self._name == "nftables":
             self.check_checksums()
 
@@ -40,15 +36,7 @@ class RunningLoadBalancer(KernelForwarding):
     def counters(self) -> Mapping[str, int]:
         """Those of kernel forwarding; `balanced`, packets both ways of balanced connections; and
         `connections_portN`, connections that each backend was given. Raises MeasurementError."""
-        return {**super().counters(), **self._engine.counters(self._host, self._service)}
-
-    def check_rules(self) -> None:
-        """See KernelForwarding.check_rules."""
-        self._engine.counters(self._host, self._service)
-
-    def take_away(self) -> None:
-        """Balance no more."""
-        self._engine.remove(self._host, self._attachment, self._service)
+        return {**super().counters(), **self._engine.counters()}
 
 
 class LoadBalancer(KernelFunction):
@@ -59,33 +47,30 @@ class LoadBalancer(KernelFunction):
     running = RunningLoadBalancer
     parameters = object_schema(
         {
-            "port": {
-                "description": "TCP and UDP port of the server that the client addresses; "
-                "packets to others are forwarded unchanged.",
-                **_PORT,
-                "default": 80,
-            },
-            "backends": {
-                "description": "Ports of the server that connections go to.",
-                "type": "array",
-                "items": _PORT,
-                "minItems": 1,
-                "maxItems": 64,
-                "uniqueItems": True,
-                "default": [8081, 8082],
-            },
-            "scheduler": {
-                "description": "How a backend is chosen: each in turn, or by a hash of the "
-                "client's address and port.",
-                "enum": ["round-robin", "hash"],
-                "default": "round-robin",
-            },
-            "engine": {
-                "description": "`auto` is IPVS where the kernel has it and ipvsadm is installed, "
-                "else nftables.",
-                "enum": ["auto", *ENGINES],
-                "default": "auto",
-            },
+            "port": port(
+                "TCP and UDP port of the server that the client addresses; packets to others are "
+                "forwarded unchanged.",
+                default=80,
+            ),
+            "backends": array(
+                "Ports of the server that connections go to.",
+                {"type": "integer", "minimum": 1, "maximum": 65535},
+                minItems=1,
+                maxItems=64,
+                uniqueItems=True,
+                default=[8081, 8082],
+            ),
+            "scheduler": choice(
+                "How a backend is chosen: each in turn, or by a hash of the client's address and "
+                "port.",
+                ["round-robin", "hash"],
+                default="round-robin",
+            ),
+            "engine": choice(
+                "`auto` is IPVS where the kernel has it and ipvsadm is installed, else nftables.",
+                ["auto", *ENGINES],
+                default="auto",
+            ),
             "check_checksums": CHECK_CHECKSUMS_KNOB,
         }
     )

@@ -1,8 +1,4 @@
-"""IPVS as text: what `ipvsadm --restore` and `ip -batch` read, and what `ipvsadm --list` prints.
-
-IPVS takes packets that are for this host. So the server's address is local to packets that come in
-by the ingress for the balanced port; for what IPVS sends on it is the server's, behind the egress.
-"""
+"""IPVS as text: what `ipvsadm --restore` and `ip -batch` read, and what `ipvsadm --list` prints."""
 
 from __future__ import annotations
 
@@ -33,7 +29,8 @@ def route_rules(ingress: str, port: int) -> list[list[str]]:
 
 
 def routes(ingress: str, server: str, port: int) -> str:
-    """Lines for `ip -batch`."""
+    """Lines for `ip -batch`. IPVS takes packets that are for this host: for those that come in for
+    the balanced port, the server's address is local; what IPVS sends on goes by the egress."""
     lines = [f"route replace local {server}/32 dev lo table {ROUTE_TABLE}"]
     # Rule 0, the table `local`, comes first; the server's address is not in it.
     lines += [f"rule add {' '.join(rule)} priority 100" for rule in route_rules(ingress, port)]

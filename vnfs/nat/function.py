@@ -7,17 +7,58 @@ from typing import Any
 
 from sfcperf.errors import InputError
 from sfcperf.hosts.base import Host
-from sfcperf.plugins import Requirement, object_schema
+from sfcperf.plugins import Requirement, object_schema, port
 from sfcperf.vnfs import nftables
+from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.kernel_forwarding import CHECK_CHECKSUMS_KNOB, KernelForwarding, KernelFunction
-from sfcperf.vnfs.nat import rules
 
 TABLE = "sfcperf-nat"
 STATISTICS = "/proc/net/stat/nf_conntrack"
 """A line of names, and one of hexadecimal numbers for each CPU."""
 PORTS_OF_SERVER = ("virtual_port", "server_port")
 """Knobs: the port that the client addresses, and the one where the server listens."""
-_PORT = {"minimum": 1, "maximum": 65535}
+
+
+def table_body(
+    attachment: Attachment, ports: tuple[int, int], destination: tuple[int, int] | None
+) -> str:
+    """What translates, for nftables.Table.
+
+    `ports`, first and last: what source ports (of ICMP: identifiers) are translated to, at random.
+    `destination`: port of the server that the client addresses, and the one it is translated to.
+    """
+    client, server = attachment.client[0], attachment.server[0]
+    inside, outside = attachment.interfaces
+    onto = f"{client}:{ports[0]}-{ports[1]} fully-random"
+    before = ""
+    if destination is not None:
+        virtual, real = destination
+        before = (
+            f'iifname "{inside}" ip daddr {server} meta l4proto {{ tcp, udp }} th dport {virtual} '
+            f"dnat to {server}:{real}"
+        )
+    return f"""
+counter translated_source {{
+}}
+counter translated_destination {{
+}}
+counter untracked {{
+}}
+chain destination {{
+type nat hook prerouting priority dstnat; policy accept;
+{before}
+}}
+chain source {{
+type nat hook postrouting priority srcnat; policy accept;
+oifname "{outside}" ip saddr {client} meta l4proto {{ tcp, udp }} snat to {onto}
+oifname "{outside}" ip saddr {client} meta l4proto icmp snat to {onto}
+}}
+chain seen {{
+type filter hook postrouting priority 300; policy accept;
+ct status snat counter name translated_source
+ct status dnat counter name translated_destination
+oifname {{ "{inside}", "{outside}" }} ct state invalid counter name untracked
+}}"""
 
 
 class RunningNat(KernelForwarding):
@@ -26,12 +67,16 @@ class RunningNat(KernelForwarding):
     rules_gone = "the NAT's rules are gone"
     _dropped_before = 0
 
+    def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
+        super().__init__(host, attachment, knobs)
+        ports = int(knobs["first_port"]), int(knobs["last_port"])
+        virtual, real = (knobs[name] for name in PORTS_OF_SERVER)
+        destination = None if virtual is None else (int(virtual), int(real))
+        self._engine = nftables.Table(host, TABLE, table_body(attachment, ports, destination))
+
     def set_up(self) -> None:
         """Load the rules."""
-        ports = int(self._knobs["first_port"]), int(self._knobs["last_port"])
-        virtual, real = (self._knobs[name] for name in PORTS_OF_SERVER)
-        destination = None if virtual is None else (int(virtual), int(real))
-        nftables.load(self._host, TABLE, rules.nftables(self._attachment, ports, destination))
+        super().set_up()
         # The host may have tracked connections before.
         self._dropped_before = _dropped(self._host)
         self.check_checksums()
@@ -46,25 +91,21 @@ class RunningNat(KernelForwarding):
         lost = _dropped(self._host) - self._dropped_before
         return {
             **kernel,
-            **nftables.packets(self._host, TABLE),
+            **self._engine.counters(),
             "forwarded": kernel["forwarded"] - lost,
             "dropped": kernel["dropped"] + lost,
             "dropped_untranslated": lost,
         }
-
-    def check_rules(self) -> None:
-        """See KernelForwarding.check_rules."""
-        nftables.packets(self._host, TABLE)
-
-    def take_away(self) -> None:
-        """Remove the rules."""
-        nftables.remove(self._host, TABLE)
 
 
 def _dropped(host: Host) -> int:
     """Packets that connection tracking has dropped since the network namespace was created."""
     names, *rows = (line.split() for line in host.read_text(STATISTICS).splitlines())
     return sum(int(row[names.index("drop")], 16) for row in rows)
+
+
+def _optional_port(description: str) -> dict[str, Any]:
+    return port(description, default=None) | {"type": ["integer", "null"]}
 
 
 class Nat(KernelFunction):
@@ -75,32 +116,20 @@ class Nat(KernelFunction):
     running = RunningNat
     parameters = object_schema(
         {
-            "first_port": {
-                "description": "Source ports are translated to a random one from here ...",
-                "type": "integer",
-                **_PORT,
-                "default": 1024,
-            },
-            "last_port": {
-                "description": "... to here. The default range lies below the ports that Linux "
-                "clients use, so that every connection's port is translated.",
-                "type": "integer",
-                **_PORT,
-                "default": 32767,
-            },
-            "virtual_port": {
-                "description": "TCP and UDP port that the client addresses; null: destinations "
-                "stay as they are.",
-                "type": ["integer", "null"],
-                **_PORT,
-                "default": None,
-            },
-            "server_port": {
-                "description": "What `virtual_port` is translated to: where the server listens.",
-                "type": ["integer", "null"],
-                **_PORT,
-                "default": None,
-            },
+            "first_port": port(
+                "Source ports are translated to a random one from here ...", default=1024
+            ),
+            "last_port": port(
+                "... to here. The default range lies below the ports that Linux clients use, so "
+                "that every connection's port is translated.",
+                default=32767,
+            ),
+            "virtual_port": _optional_port(
+                "TCP and UDP port that the client addresses; null: destinations stay as they are."
+            ),
+            "server_port": _optional_port(
+                "What `virtual_port` is translated to: where the server listens."
+            ),
             "check_checksums": CHECK_CHECKSUMS_KNOB,
         }
     )
@@ -108,7 +137,7 @@ class Nat(KernelFunction):
     @classmethod
     def own_requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
         """`nft`."""
-        return [nftables.requirement()]
+        return nftables.Table.requirements()
 
     @classmethod
     def check(cls, knobs: Mapping[str, Any]) -> None:

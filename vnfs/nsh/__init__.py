@@ -1,7 +1,4 @@
-"""NSH codec (RFC 8300) that all data planes share: `nsh.h` in C, this package in Python.
-
-Tests check both against the golden vectors in `vectors.json`.
-"""
+"""NSH codec (RFC 8300) of all data planes: `nsh.h` in C, this in Python, both by `vectors.json`."""
 
 from sfcperf.vnfs.nsh.header import (
     DEFAULT_TTL,

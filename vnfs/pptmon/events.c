@@ -7,7 +7,6 @@
 
 #include "../common/report.h"
 #include "events.h"
-#include "names.h"
 #include "output.h"
 
 #define FAILED_TIMEOUT_MS 1000

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import MISSING, dataclass, fields
+from functools import partial
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 VALUE_FIELDS = {
     "time": "time_us",
@@ -113,44 +116,31 @@ def parse(line: str) -> Event:
         raise EventError(f"not a line of pptmon: {line.strip()[:200]!r} ({error!r})") from error
 
 
-def _ready(said: dict[str, Any]) -> Ready:
-    return Ready(
-        mode=str(said["mode"]),
-        vnf_id=int(said["vnf_id"]),
-        ingress=str(said["ingress"]),
-        egress=str(said["egress"]),
-        attach=str(said["attach"]),
-        format=str(said["format"]),
-    )
+def _value(kind: type[T], said: Mapping[str, Any], **given: Any) -> T:
+    """A dataclass from what is said under the names of its fields, but for those `given`; null, or
+    nothing, is the default."""
+    values = {
+        field.name: _CONVERT[str(field.type)](said[field.name])
+        for field in fields(kind)  # type: ignore[arg-type]
+        if field.name not in given
+        and (field.default is MISSING or said.get(field.name) is not None)
+    }
+    return kind(**values, **given)
 
 
 def _sample(said: dict[str, Any]) -> Sample:
     metric = str(said["metric"])
     field = VALUE_FIELDS[metric]
     flow = said.get("flow")
-    return Sample(
-        ts_ns=int(said["ts_ns"]),
-        flow=None if flow is None else _flow(flow),
-        metric=metric,
+    return _value(
+        Sample,
+        said,
+        flow=None if flow is None else _value(Flow, flow),
         hops=tuple(HopValue(int(hop["vnf_id"]), hop[field] + 0) for hop in said["hops"]),
-        own_time_ns=_number(said, "own_time_ns"),
-        end_to_end_us=_number(said, "end_to_end_us"),
         flags=frozenset(map(str, said["flags"])),
         sample=int(said["sample"]),
         carrier=str(said["carrier"]),
         format=str(said["format"]),
-        spi=_number(said, "spi"),
-        si=_number(said, "si"),
-    )
-
-
-def _flow(said: dict[str, Any]) -> Flow:
-    return Flow(
-        proto=str(said["proto"]),
-        src=str(said["src"]),
-        dst=str(said["dst"]),
-        sport=_number(said, "sport"),
-        dport=_number(said, "dport"),
     )
 
 
@@ -158,18 +148,11 @@ def _counters(said: dict[str, Any]) -> Counters:
     return Counters({name: int(value) for name, value in said.items() if name != "event"})
 
 
-def _failed(said: dict[str, Any]) -> Failed:
-    return Failed(str(said["error"]))
-
-
-def _number(said: dict[str, Any], name: str) -> int | None:
-    value = said.get(name)
-    return None if value is None else int(value)
-
-
-_READERS: dict[str, Callable[[dict[str, Any]], Event]] = {
-    "ready": _ready,
+_CONVERT: Mapping[str, Callable[[Any], Any]] = {"str": str, "int": int, "int | None": int}
+"""By the type of a field."""
+_READERS: Mapping[str, Callable[[dict[str, Any]], Event]] = {
+    "ready": partial(_value, Ready),
     "sample": _sample,
     "counters": _counters,
-    "failed": _failed,
+    "failed": partial(_value, Failed),
 }

@@ -120,7 +120,7 @@ static void find_helpers(bool used[MAX_HELPERS])
 {
 	Elf_Scn *section = NULL;
 	size_t bytes;
-	const void *elf = program_elf(&bytes);
+	const void *elf = pptmon_bpf__elf_bytes(&bytes);
 	Elf *file;
 
 	memset(used, 0, MAX_HELPERS * sizeof(*used));

@@ -2,7 +2,7 @@
 /* What pptmon needs of the kernel. */
 #pragma once
 
-#include "attach/hooks.h"
+#include "attach/attach.h"
 #include "options.h"
 
 #define MAX_LACKS 12

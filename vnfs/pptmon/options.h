@@ -5,6 +5,12 @@
 
 #include "pptmon.h"
 
+/* Words of the command line and of the output for the numbers of pptmon.h; NULL ends each. */
+extern const char *const mode_names[]; /* by enum ppt_mode */
+extern const char *const format_names[]; /* by enum ppt_format */
+extern const char *const carrier_names[]; /* by enum ppt_carrier */
+extern const char *const metric_names[]; /* by enum ppt_metric */
+
 enum attach_kind {
 	ATTACH_AUTO,
 	ATTACH_TCX,
@@ -21,4 +27,4 @@ struct options {
 };
 
 /* Parse the command line; ends the program with status 2 and a message when it is wrong. */
-void parse_options(int argc, char **argv, struct options *options);
+const struct options *parse_options(int argc, char **argv);

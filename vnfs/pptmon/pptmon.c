@@ -79,8 +79,9 @@ static enum status measure(const struct options *options, const struct hook *hoo
 	enum outcome outcome;
 
 	/* The programs check when this process was last alive. */
-	gauges_refresh(program_gauges());
-	if (attach_both(program_enter(), program_leave()))
+	gauges_refresh(&program->bss->gauges);
+	if (attach_both(bpf_program__fd(program->progs.enter),
+			bpf_program__fd(program->progs.leave)))
 		return STATUS_FAILED;
 	report_ready(options, hook->name);
 	outcome = serve();
@@ -151,19 +152,19 @@ static enum status run(const struct options *options, const sigset_t *signals)
 
 int main(int argc, char **argv)
 {
-	struct options options;
+	const struct options *options;
 	sigset_t signals;
 
 	/* write() reports a reader that has gone. */
 	signal(SIGPIPE, SIG_IGN);
-	parse_options(argc, argv, &options);
+	options = parse_options(argc, argv);
 	libbpf_log_keep();
-	if (options.check)
-		return check(&options);
+	if (options->check)
+		return check(options);
 
 	/* Before anything is attached: they are taken when it can be undone in order. */
 	signals_block(&signals);
 	sigaddset(&signals, SIGHUP);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
-	return run(&options, &signals);
+	return run(options, &signals);
 }

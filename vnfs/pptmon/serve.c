@@ -56,7 +56,7 @@ int serve_open(const sigset_t *signals, const struct interface *ingress,
 
 	interfaces[0] = ingress;
 	interfaces[1] = egress;
-	ring = ring_buffer__new(program_events(), on_event, &to_unix_ns, NULL);
+	ring = ring_buffer__new(bpf_map__fd(program->maps.events), on_event, &to_unix_ns, NULL);
 	signal_fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (!ring || signal_fd < 0 || timer_fd < 0 || timerfd_settime(timer_fd, 0, &period, NULL)) {
@@ -134,7 +134,7 @@ static int take_tick(void)
 		program_set_pick(pick_probability(counters, program_period_ns(),
 						  ticks * GAUGES_PERIOD_MS * 1000000));
 	}
-	gauges_refresh(program_gauges());
+	gauges_refresh(&program->bss->gauges);
 	return check_interfaces();
 }
 

@@ -3,7 +3,6 @@
  *
  * It is copied to endpoints that may have nothing but a shell. What it sends are marked packets,
  * by which sfcperf proves that a chain is crossed. */
-#include <argp.h>
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_packet.h>
@@ -16,15 +15,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../common/report.h"
+#include "../common/options.h"
 
-const char *argp_program_version = "sfc-send 1";
 const char tool_name[] = "sfc-send";
-
-struct options {
-	const char *interface;
-	unsigned int index;
-};
 
 static const char documentation[] =
 	"Sends the Ethernet frames that it reads from standard input.\v"
@@ -32,46 +25,23 @@ static const char documentation[] =
 	"address on, without checksum. Prints a line of JSON on standard output: how many frames "
 	"left. Exit status 1: a frame could not be sent, or the input is damaged.";
 
-static const struct argp_option descriptions[] = {
-	{ "interface", 'i', "NAME", 0, "Interface to send them out of", 0 },
+static const char *interface;
+static unsigned int ifindex;
+
+static struct tool_option descriptions[] = {
+	{ "interface", 'i', "NAME", "Interface to send them out of", take_interface, &interface,
+	  .required = true },
 	{ 0 },
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static void check(char **words, unsigned int count)
 {
-	struct options *options = state->input;
-
-	switch (key) {
-	case 'i':
-		options->interface = argument;
-		if (!*argument || strlen(argument) >= IF_NAMESIZE)
-			argp_error(state, "--interface: '%s' is not the name of an interface",
-				   argument);
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "'%s' is not an option", argument);
-		return 0;
-	case ARGP_KEY_END:
-		if (!options->interface)
-			argp_error(state, "--interface is missing");
-		options->index = if_nametoindex(options->interface);
-		if (!options->index)
-			argp_error(state, "--interface: there is no interface %s here",
-				   options->interface);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-/* Ends the program with status 2 and a message when an option is wrong. */
-static void parse_options(int argc, char **argv, struct options *options)
-{
-	const struct argp argp = { descriptions, parse, NULL, documentation, NULL, NULL, NULL };
-
-	argp_err_exit_status = 2;
-	*options = (struct options){ 0 };
-	argp_parse(&argp, argc, argv, 0, NULL, options);
+	(void)words;
+	(void)count;
+	require_options(descriptions);
+	ifindex = if_nametoindex(interface);
+	if (!ifindex)
+		refuse("--interface: there is no interface %s here", interface);
 }
 
 #define LONGEST (65535 + ETH_HLEN)
@@ -95,26 +65,26 @@ static enum reading read_frame(uint8_t *frame, size_t *length, unsigned long lon
 		return DAMAGED;
 	}
 	if (got < sizeof(header)) {
-		complain("frame %llu has no whole length before the input ends", number);
+		complain("the input ends within the length of frame %llu", number);
 		return DAMAGED;
 	}
 	*length = ntohl(header);
 	if (*length < ETH_HLEN || *length > LONGEST) {
-		complain("frame %llu of %zu bytes; allowed: %d to %d", number, *length, ETH_HLEN,
+		complain("frame %llu has %zu bytes; allowed: %d to %d", number, *length, ETH_HLEN,
 			 LONGEST);
 		return DAMAGED;
 	}
 	if (fread(frame, 1, *length, stdin) < *length) {
-		complain("frame %llu is not whole before the input ends", number);
+		complain("the input ends within frame %llu", number);
 		return DAMAGED;
 	}
 	return FRAME;
 }
 
 /* The socket blocks until there is room; a signal may interrupt that. */
-static bool send_frame(int fd, unsigned int index, const uint8_t *frame, size_t length)
+static bool send_frame(int fd, const uint8_t *frame, size_t length)
 {
-	struct sockaddr_ll to = { .sll_family = AF_PACKET, .sll_ifindex = (int)index };
+	struct sockaddr_ll to = { .sll_family = AF_PACKET, .sll_ifindex = (int)ifindex };
 	ssize_t status;
 
 	/* Without it, filters of captures that ask for the protocol do not see the packet. */
@@ -125,16 +95,16 @@ static bool send_frame(int fd, unsigned int index, const uint8_t *frame, size_t 
 	return status >= 0;
 }
 
-static bool send_all(int fd, const struct options *options, struct sent *sent)
+static bool send_all(int fd, struct sent *sent)
 {
 	static uint8_t frame[LONGEST];
 	enum reading reading;
 	size_t length;
 
 	while ((reading = read_frame(frame, &length, sent->frames + 1)) == FRAME) {
-		if (!send_frame(fd, options->index, frame, length)) {
-			complain("frame %llu of %zu bytes does not leave by %s: %s",
-				 sent->frames + 1, length, options->interface, strerror(errno));
+		if (!send_frame(fd, frame, length)) {
+			complain("cannot send frame %llu (%zu bytes) on %s: %s", sent->frames + 1,
+				 length, interface, strerror(errno));
 			return false;
 		}
 		sent->frames++;
@@ -145,12 +115,16 @@ static bool send_all(int fd, const struct options *options, struct sent *sent)
 
 int main(int argc, char **argv)
 {
-	struct options options;
+	const struct command command = {
+		.documentation = documentation,
+		.options = descriptions,
+		.check = check,
+	};
 	struct sent sent = { 0 };
 	bool good;
 	int fd;
 
-	parse_options(argc, argv, &options);
+	options_parse(argc, argv, &command);
 	/* Protocol 0: it receives nothing. */
 	fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 	if (fd < 0) {
@@ -158,7 +132,7 @@ int main(int argc, char **argv)
 			 errno == EPERM ? " (it needs root, or CAP_NET_RAW)" : "");
 		return 1;
 	}
-	good = send_all(fd, &options, &sent);
+	good = send_all(fd, &sent);
 	close(fd);
 	printf("{\"event\": \"sent\", \"frames\": %llu, \"bytes\": %llu}\n", sent.frames,
 	       sent.bytes);

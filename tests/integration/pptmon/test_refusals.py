@@ -57,9 +57,9 @@ def binary() -> str:
     ("arguments", "complaint"),
     [
         (["--mode", "middle"], "--mode: source, transit, sink or source-sink, not 'middle'"),
-        (["--vnf-id", "256"], "--vnf-id: 0 to 255, not '256'"),
-        (["--vnf-id", " 1"], "--vnf-id: 0 to 255, not ' 1'"),
-        (["--vnf-id", ""], "--vnf-id: 0 to 255, not ''"),
+        (["--vnf-id", "256"], "--vnf-id: a whole number from 0 to 255, not '256'"),
+        (["--vnf-id", " 1"], "--vnf-id: a whole number from 0 to 255, not ' 1'"),
+        (["--vnf-id", ""], "--vnf-id: a whole number from 0 to 255, not ''"),
         (["--period-ms", "-1"], "--period-ms: milliseconds, 0 (every packet) to 1e9, not '-1'"),
         (["--period-ms", "nan"], "--period-ms: milliseconds"),
         (["--rate", "0"], "--rate: samples per second, 1e-6 to 1e6, not '0'"),
@@ -68,7 +68,7 @@ def binary() -> str:
         (["--format", "json"], "--format: paper or rfc, not 'json'"),
         (["--carrier", "pigeon"], "--carrier: auto, l4 or nsh, not 'pigeon'"),
         (["--metrics", "time,luck"], "--metrics: time, backlog, cpu, delay"),
-        (["--metrics", "cpu,cpu"], "--metrics: cpu is there twice"),
+        (["--metrics", "cpu,cpu"], "--metrics: cpu is given twice"),
         (["--attach", "xdp"], "--attach: auto, tcx or clsact, not 'xdp'"),
         (["--filter", ""], "--filter: '': parts are proto=, src=, dst=, sport=, dport="),
         (["--filter", "proto=icmp"], "--filter: proto=icmp: tcp or udp"),
@@ -78,9 +78,12 @@ def binary() -> str:
         (["--filter", "src=10.0.0.0/33"], "src=10.0.0.0/33: the prefix length is 0 to 32"),
         (["--filter", "dst=fd00::1/64"], "--filter: dst=fd00::1/64: address bits are set behind"),
         (["--filter", "src=10.0.0.1,dst=::1"], "src and dst are of different IP versions"),
-        (["--filter", "sport=1,sport=2"], "--filter: sport is there twice"),
-        (["--filter", "sport=" + "1" * 99], "--filter: the value of sport is too long"),
-        (["more"], "'more': what is this for?"),
+        (["--filter", "sport=1,sport=2"], "--filter: sport is given twice"),
+        (["--filter", "sport=1,"], "--filter: '': parts are proto=, src=, dst=, sport=, dport="),
+        (["--filter", "sport"], "--filter: 'sport': parts are proto=, src=, dst=, sport=, dport="),
+        (["--filter", "port=1,dst=::"], "--filter: 'port=1': parts are proto=, src=, dst="),
+        (["--filter", "sport=" + "1" * 99], "--filter: sport=1111"),
+        (["more"], "'more' is not an option"),
         (["--frobnicate"], "wrong options; stderr says which"),
     ],
 )  # fmt: skip
@@ -111,7 +114,7 @@ def test_right_options(binary: str, arguments: list[str]) -> None:
     """They get as far as the interfaces, which are not there."""
     ended = _run([binary, *NOWHERE, *arguments])
     assert ended.status == 1
-    assert ended.error.startswith("interface nowhere0: No such device; here are: ")
+    assert ended.error.startswith("interface nowhere0: No such device; available: ")
 
 
 _WORD = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40)
@@ -148,8 +151,8 @@ def spare(lab: Lab) -> tuple[Path, list[str]]:
 @pytest.mark.parametrize(
     ("egress", "complaint"),
     [
-        ("eth2", "interface eth2: No such device; here are: eth0, eth1"),
-        ("lo", "interface lo: is not an Ethernet interface; here are: eth0, eth1"),
+        ("eth2", "interface eth2: No such device; available: eth0, eth1"),
+        ("lo", "interface lo: is not an Ethernet interface; available: eth0, eth1"),
         ("a-name-that-is-too-long", "interface a-name-that-is-too-long: No such device"),
     ],
 )

@@ -70,7 +70,7 @@ def test_other_ports_are_forwarded_as_they_are(lab: Lab) -> None:
 
 def test_auto_is_ipvs_where_it_is_there(lab: Lab) -> None:
     """What is not there is asked for in vain: refused with the kernel's words."""
-    has_ipvs = all(need.met for need in Ipvs().requirements())
+    has_ipvs = all(need.met for need in Ipvs.requirements())
     knobs: dict[str, Any] = {"backends": PORTS}
     between = Between(lab, LoadBalancer, {**knobs, "engine": "auto"})
     out = between.there(*_syns(6))

@@ -88,11 +88,11 @@ def test_captures_know_its_protocol(ports: list[Port]) -> None:
     ("stdin", "words", "sent"),
     [
         (b"", b"", 0),
-        (framed([LAST])[:-1], b"frame 1 is not whole before the input ends", 0),
-        (framed([LAST]) + b"\0\0", b"frame 2 has no whole length before the input ends", 1),
-        (struct.pack(">I", 13) + b"x" * 13, b"frame 1 of 13 bytes; allowed: 14 to 65549", 0),
-        (struct.pack(">I", 1 << 31), b"frame 1 of 2147483648 bytes", 0),
-        (framed([LAST, LAST[:14] + bytes(1501)]), b"frame 2 of 1515 bytes does not leave", 1),
+        (framed([LAST])[:-1], b"the input ends within frame 1", 0),
+        (framed([LAST]) + b"\0\0", b"the input ends within the length of frame 2", 1),
+        (struct.pack(">I", 13) + b"x" * 13, b"frame 1 has 13 bytes; allowed: 14 to 65549", 0),
+        (struct.pack(">I", 1 << 31), b"frame 1 has 2147483648 bytes", 0),
+        (framed([LAST, LAST[:14] + bytes(1501)]), b"cannot send frame 2 (1515 bytes)", 1),
     ],
 )
 def test_damaged_input_is_told(ports: list[Port], stdin: bytes, words: bytes, sent: int) -> None:
@@ -107,7 +107,7 @@ def test_an_interface_that_is_down_is_told(ports: list[Port]) -> None:
     ip("-n", space(source.host), "link", "set", "lo", "down")
     done = send(source, framed([LAST]), "lo")
     assert done.returncode == 1
-    assert b"does not leave by lo: Network is down" in done.stderr
+    assert b"(18 bytes) on lo: Network is down" in done.stderr
 
 
 @pytest.mark.parametrize(

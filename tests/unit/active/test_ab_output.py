@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from sfcperf.active.ab import doubts
 from sfcperf.active.ab_output import parse, parse_percentiles
+from sfcperf.active.web_server import server_doubts
 from sfcperf.errors import MeasurementError
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -34,7 +35,8 @@ def test_reads_a_connection_for_each_request() -> None:
     # The two numbers are one: 16 requests are in flight all the time (Little's law).
     assert seen.requests_per_s * seen.time_per_request_us / 1e6 == pytest.approx(16, rel=0.01)
     assert seen.requests / seen.duration_s == pytest.approx(seen.requests_per_s, rel=0.01)
-    assert doubts(seen, ASKED, 0.5, 0.5) == []
+    assert doubts(seen, ASKED, 0.5) == []
+    assert server_doubts(seen.duration_s, 0.5, "") == []
 
 
 def test_reads_kept_connections() -> None:
@@ -44,7 +46,7 @@ def test_reads_kept_connections() -> None:
 def test_other_replies_are_not_good_ones() -> None:
     seen = parse(golden("not-found"))
     assert (seen.not_2xx, seen.failed, seen.good, seen.requests_per_s) == (50, 0, 0, 0)
-    (_, reason, _) = doubts(seen, ASKED, None, 0)
+    (_, reason) = doubts(seen, ASKED, None)
     assert "50 other replies, first reply of 153 bytes" in reason
 
 
@@ -53,20 +55,23 @@ def test_failures_by_cause_and_counted_more_than_once() -> None:
     seen = parse(golden("failures"))
     assert (seen.failed, seen.good) == (256, 0)
     assert seen.failures == {"connect": 0, "receive": 40, "length": 176, "exceptions": 40}
-    assert any("receive 40, length 176" in reason for reason in doubts(seen, ASKED, 0, 0))
+    assert any("receive 40, length 176" in reason for reason in doubts(seen, ASKED, 0))
 
 
 @pytest.mark.parametrize(("client", "server"), [(0.97, 0.1), (0.1, 0.97)])
 def test_a_saturated_end_is_told(client: float, server: float) -> None:
-    (reason,) = doubts(parse(golden("connections")), ASKED, client, server)
+    seen = parse(golden("connections"))
+    (reason,) = doubts(seen, ASKED, client) + server_doubts(seen.duration_s, server, "")
     assert "97%" in reason
     assert ("ab used" in reason) is (client > server)
 
 
 def test_too_short_or_too_few_is_told() -> None:
     seen = parse(golden("keep-alive"))
-    reasons = doubts(seen, ASKED | {"requests": 6000}, None, 0)
-    assert [reason.split()[:2] for reason in reasons] == [["ab", "made"], ["the", "test"]]
+    (reason,) = doubts(seen, ASKED | {"requests": 6000}, None)
+    assert reason.startswith("ab made 5000 of the 6000")
+    (reason,) = server_doubts(seen.duration_s, 0, "raise requests")
+    assert reason.endswith("too short to be timed: raise requests")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -99,7 +104,7 @@ def test_damaged_output_raises_nothing_else(kind: str, noise: str, start: int, l
         return
     assert math.isfinite(seen.requests_per_s)
     assert 0 <= seen.good <= seen.requests
-    assert all(isinstance(reason, str) for reason in doubts(seen, ASKED, 0, 0))
+    assert all(isinstance(reason, str) for reason in doubts(seen, ASKED, 0))
 
 
 def test_percentiles_are_microseconds() -> None:

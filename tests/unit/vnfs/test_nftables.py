@@ -37,7 +37,7 @@ class Kernel:
 def test_a_kernel_that_lacks_something_is_said_to(words: str, lacks: str) -> None:
     host = cast(Host, Kernel(words, lists="module" in lacks))
     with pytest.raises(MeasurementError, match=f"the kernel lacks {lacks}") as raised:
-        nftables.load(host, "t", "")
+        nftables.Table(host, "t", "").load()
     assert words in raised.value.message
     assert "nft_ct" in str(raised.value.hint)
 
@@ -45,4 +45,4 @@ def test_a_kernel_that_lacks_something_is_said_to(words: str, lacks: str) -> Non
 def test_other_complaints_stay_as_they_are() -> None:
     host = cast(Host, Kernel("Error: syntax error, unexpected string", lists=True))
     with pytest.raises(MeasurementError, match=r"^nft -f - ended with 1: Error: syntax"):
-        nftables.append(host, "t", "c", ["nonsense"])
+        nftables.Table(host, "t", "", {"c": ["nonsense"]}).load()

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "attach.h"
@@ -13,21 +11,13 @@ static const struct hook *hook;
 static struct place places[PROGRAMS];
 static bool attached[PROGRAMS];
 
-static struct place place_of(const struct interface *interface, enum direction direction)
-{
-	struct place place = { .ifindex = interface->index, .direction = direction };
-
-	snprintf(place.interface, sizeof(place.interface), "%s", interface->name);
-	return place;
-}
-
 int attach_prepare(const struct hook *chosen, const struct interface *ingress,
 		   const struct interface *egress, bool host_side)
 {
 	hook = chosen;
 	/* What leaves an outer end enters the VNF. */
-	places[PROGRAM_ENTER] = place_of(ingress, host_side ? AT_EGRESS : AT_INGRESS);
-	places[PROGRAM_LEAVE] = place_of(egress, host_side ? AT_INGRESS : AT_EGRESS);
+	places[PROGRAM_ENTER] = (struct place){ ingress, host_side ? AT_EGRESS : AT_INGRESS };
+	places[PROGRAM_LEAVE] = (struct place){ egress, host_side ? AT_INGRESS : AT_EGRESS };
 	return hook->prepare ? hook->prepare(places) : 0;
 }
 

@@ -17,7 +17,7 @@
 #include "../qdisc.h"
 #include "filters.h"
 #include "guard.h"
-#include "hooks.h"
+#include "attach.h"
 #include "owners.h"
 
 #define PRIORITIES 64 /* tried, from the slot's own on */
@@ -54,7 +54,7 @@ static void end_session(struct session session)
 
 static int attach_filter(const struct place *place, __u32 handle, __u32 priority, int program_fd)
 {
-	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = place->ifindex,
+	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = place->interface->index,
 		    .attach_point =
 			    place->direction == AT_INGRESS ? BPF_TC_INGRESS : BPF_TC_EGRESS);
 	LIBBPF_OPTS(bpf_tc_opts, options, .prog_fd = program_fd, .handle = handle,
@@ -73,7 +73,8 @@ static int create_qdisc(int ifindex)
 /* In a network namespace of its own, which ends with the process. */
 static int try_it(void)
 {
-	const struct place place = { .ifindex = LOOPBACK_IFINDEX, .direction = AT_EGRESS };
+	const struct interface loopback = { .index = LOOPBACK_IFINDEX };
+	const struct place place = { &loopback, AT_EGRESS };
 	int program;
 
 	if (unshare(CLONE_NEWNET))
@@ -123,7 +124,7 @@ static bool remove_program(enum program program)
 	bool any = false;
 
 	for (int i = 0; session.netlink >= 0 && i < PROGRAMS; i++)
-		any |= remove_from(session.netlink, state->places[i].ifindex, program);
+		any |= remove_from(session.netlink, state->places[i].interface->index, program);
 	end_session(session);
 	return any;
 }
@@ -148,7 +149,7 @@ static void remove_qdiscs(void)
 
 	for (int i = 0; session.netlink >= 0 && i < PROGRAMS; i++)
 		if (state->qdisc_is_ours[i])
-			remove_qdisc(session.netlink, state->places[i].ifindex);
+			remove_qdisc(session.netlink, state->places[i].interface->index);
 	end_session(session);
 }
 
@@ -167,7 +168,7 @@ static void remove_all(void)
 static void note_ours(int ifindex, bool ours)
 {
 	for (int i = 0; i < PROGRAMS; i++)
-		if (state->places[i].ifindex == ifindex)
+		if (state->places[i].interface->index == ifindex)
 			state->qdisc_is_ours[i] |= ours;
 }
 
@@ -207,14 +208,14 @@ static int prepare(const struct place places[PROGRAMS])
 	memcpy(state->places, places, sizeof(state->places));
 	state->slot = owner_take_slot(&slot_fd);
 	if (state->slot < 0) {
-		complain("there are %d pptmons here already", OWNER_SLOTS);
+		complain("%d instances of pptmon run here already", OWNER_SLOTS);
 		return -1;
 	}
 	if (guard_start(slot_fd, remove_all))
 		return -1;
 	session = begin_session();
 	for (int i = 0; session.netlink >= 0 && i < PROGRAMS; i++)
-		remove_leftovers(session.netlink, places[i].ifindex);
+		remove_leftovers(session.netlink, places[i].interface->index);
 	end_session(session);
 	return 0;
 }
@@ -224,19 +225,19 @@ static int ensure_qdisc(int netlink, const struct place *place)
 {
 	struct filters filters;
 	struct qdisc qdisc;
-	int error = qdisc_at(netlink, place->ifindex, TC_H_CLSACT, &qdisc);
+	int error = qdisc_at(netlink, place->interface->index, TC_H_CLSACT, &qdisc);
 
 	if (error)
 		return error;
 	if (!*qdisc.kind) {
-		note_ours(place->ifindex, true);
-		return create_qdisc(place->ifindex);
+		note_ours(place->interface->index, true);
+		return create_qdisc(place->interface->index);
 	}
 	if (strcmp(qdisc.kind, "clsact") != 0)
 		return -EEXIST;
-	error = filters_list(netlink, place->ifindex, &filters);
+	error = filters_list(netlink, place->interface->index, &filters);
 	if (!error)
-		note_ours(place->ifindex, any_says_ours(&filters));
+		note_ours(place->interface->index, any_says_ours(&filters));
 	return error;
 }
 
@@ -260,11 +261,12 @@ static int attach(enum program program, const struct place *place, int program_f
 	if (error == -EEXIST)
 		complain("cannot attach to %s by clsact: its qdisc `ingress` is in the way (tc "
 			 "qdisc del dev %s ingress)",
-			 place->interface, place->interface);
+			 place->interface->name, place->interface->name);
 	else if (!error)
 		error = attach_early(program, place, program_fd);
 	if (error && error != -EEXIST)
-		complain("cannot attach to %s by clsact: %s", place->interface, strerror(-error));
+		complain("cannot attach to %s by clsact: %s", place->interface->name,
+			 strerror(-error));
 	end_session(session);
 	return error ? -1 : 0;
 }

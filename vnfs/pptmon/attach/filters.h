@@ -9,7 +9,7 @@
 
 #include <linux/types.h>
 
-#include "hooks.h"
+#include "attach.h"
 
 struct filter {
 	__u32 handle; /* 0: none */

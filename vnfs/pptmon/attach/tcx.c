@@ -8,7 +8,7 @@
 #include <bpf/bpf.h>
 
 #include "../../common/report.h"
-#include "hooks.h"
+#include "attach.h"
 
 /* enum bpf_attach_type of Linux 6.6, newer than the headers of Debian 12. */
 #define TCX_INGRESS ((enum bpf_attach_type)46)
@@ -44,11 +44,11 @@ static bool works(void)
 
 static int attach(enum program program, const struct place *place, int program_fd)
 {
-	int link = bpf_link_create(program_fd, place->ifindex,
+	int link = bpf_link_create(program_fd, place->interface->index,
 				   place->direction == AT_INGRESS ? TCX_INGRESS : TCX_EGRESS, NULL);
 
 	if (link < 0) {
-		complain("cannot attach to %s by tcx: %s", place->interface, strerror(-link));
+		complain("cannot attach to %s by tcx: %s", place->interface->name, strerror(-link));
 		return -1;
 	}
 	links[program] = link;

@@ -93,24 +93,38 @@ static __always_inline int finish_udp(struct __sk_buff *skb, struct work *work)
 	return discount_surplus(skb, work, 0);
 }
 
+/* Where a source's header begins, and its length with one hop. */
+static __always_inline __u32 sample_at(const struct packet *packet)
+{
+	if (packet->carrier == PPT_CARRIER_NSH)
+		return packet->nsh + (__u32)sizeof(struct nsh_hdr);
+	if (packet->protocol == IPPROTO_TCP)
+		return packet->l4 + (__u32)sizeof(struct tcphdr);
+	return packet->l4 + packet->l4_bytes;
+}
+
+static __always_inline __u32 sample_bytes(const struct packet *packet)
+{
+	if (packet->carrier == PPT_CARRIER_NSH)
+		return 16;
+	if (settings.format == PPT_FORMAT_PAPER)
+		return PPT_PAPER_HEADER + PPT_HOP_BYTES;
+	if (packet->protocol == IPPROTO_TCP)
+		return PPT_RFC_HEADER + PPT_HOP_BYTES;
+	return (packet->l4_bytes & 1) + PPT_OCS_BYTES + PPT_RFC_HEADER + PPT_HOP_BYTES;
+}
+
 /* Insert a header with the first hop into TCP or UDP. */
 static __noinline int sample_l4(struct __sk_buff *skb, struct work *work, __u32 value)
 {
 	struct packet *packet = &work->packet;
 	__u8 *added = work->added;
-	__u32 at = 0, header = PPT_PAPER_HEADER;
-	__u32 skipped = 0;
+	__u32 header = settings.format == PPT_FORMAT_RFC ? PPT_RFC_HEADER : PPT_PAPER_HEADER;
+	__u32 bytes = sample_bytes(packet);
 	__u8 *option;
 
-	if (settings.format == PPT_FORMAT_RFC) {
-		header = PPT_RFC_HEADER;
-		if (packet->protocol == IPPROTO_UDP)
-			skipped = PPT_OCS_BYTES + (packet->l4_bytes & 1);
-	}
-	at = packet->protocol == IPPROTO_TCP ? packet->l4 + (__u32)sizeof(struct tcphdr)
-					     : packet->l4 + packet->l4_bytes;
 	__builtin_memset(added, 0, sizeof(work->added));
-	option = added + (skipped & 3);
+	option = added + ((bytes - header - PPT_HOP_BYTES) & 3); /* behind what UDP needs */
 	option[1] = (__u8)(header + PPT_HOP_BYTES);
 	if (header == PPT_RFC_HEADER) {
 		option[0] = packet->protocol == IPPROTO_TCP ? PPT_TCP_KIND : PPT_UDP_KIND;
@@ -127,7 +141,7 @@ static __noinline int sample_l4(struct __sk_buff *skb, struct work *work, __u32 
 		put_hop(option + PPT_PAPER_HEADER, packet, value);
 	}
 	packet->format = settings.format;
-	return add_to_l4(skb, work, at, added, skipped + header + PPT_HOP_BYTES);
+	return add_to_l4(skb, work, sample_at(packet), added, bytes);
 }
 
 /* Insert a context header with one hop, in front of the others. */

@@ -16,6 +16,23 @@ static __always_inline int is_process_dead(void)
 
 static __noinline int strip_header(struct __sk_buff *skb, struct work *work);
 
+/* Find a header of ours, and prepare to change it. 0, or -1. */
+static __noinline int open_header(struct __sk_buff *skb, struct work *work)
+{
+	struct packet *packet = &work->packet;
+	int found;
+
+	if (locate(skb, packet) != LOCATED)
+		return -1;
+	found = find_ours(skb, packet);
+	if (found == FOUND_MALFORMED)
+		count(PPT_MALFORMED);
+	if (found != FOUND)
+		return -1;
+	packet->checksum_start = checksum_start(skb);
+	return open_outer(skb, work);
+}
+
 /* Transit and sink: add this VNF's hop to a packet that carries a header. */
 static __noinline int add_own_hop(struct __sk_buff *skb, struct work *work)
 {
@@ -23,15 +40,7 @@ static __noinline int add_own_hop(struct __sk_buff *skb, struct work *work)
 	__u32 value;
 	int done;
 
-	if (is_process_dead() || locate(skb, packet) != LOCATED)
-		return TC_ACT_UNSPEC;
-	done = find_ours(skb, packet);
-	if (done == FOUND_MALFORMED)
-		count(PPT_MALFORMED);
-	if (done != FOUND)
-		return TC_ACT_UNSPEC;
-	packet->checksum_start = checksum_start(skb);
-	if (open_outer(skb, work))
+	if (is_process_dead() || open_header(skb, work))
 		return TC_ACT_UNSPEC;
 	if (is_too_long(packet))
 		return strip_header(skb, work);
@@ -59,27 +68,6 @@ static __noinline int choose_carrier(struct packet *packet)
 	}
 	packet->carrier = PPT_CARRIER_L4;
 	return settings.carrier == PPT_CARRIER_NSH || !packet->l4 ? -1 : 0;
-}
-
-/* Where a source's header begins, and its length with one hop. */
-static __always_inline __u32 sample_at(const struct packet *packet)
-{
-	if (packet->carrier == PPT_CARRIER_NSH)
-		return packet->nsh + (__u32)sizeof(struct nsh_hdr);
-	if (packet->protocol == IPPROTO_TCP)
-		return packet->l4 + (__u32)sizeof(struct tcphdr);
-	return packet->l4 + packet->l4_bytes;
-}
-
-static __always_inline __u32 sample_bytes(const struct packet *packet)
-{
-	if (packet->carrier == PPT_CARRIER_NSH)
-		return 16;
-	if (settings.format == PPT_FORMAT_PAPER)
-		return PPT_PAPER_HEADER + PPT_HOP_BYTES;
-	if (packet->protocol == IPPROTO_TCP)
-		return PPT_RFC_HEADER + PPT_HOP_BYTES;
-	return (packet->l4_bytes & 1) + PPT_OCS_BYTES + PPT_RFC_HEADER + PPT_HOP_BYTES;
 }
 
 /* Can this packet be sampled? PPT_COUNTERS: yes; -1: no; else no, and the counter that says why. */

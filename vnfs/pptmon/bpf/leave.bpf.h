@@ -234,17 +234,8 @@ static __noinline int finish_hop(struct __sk_buff *skb, struct work *work, __u64
 	struct packet *packet = &work->packet;
 	__u32 standing = 0;
 	__s64 time_ns;
-	int found;
 
-	if (locate(skb, packet) != LOCATED)
-		return TC_ACT_UNSPEC;
-	found = find_ours(skb, packet);
-	if (found == FOUND_MALFORMED)
-		count(PPT_MALFORMED);
-	if (found != FOUND)
-		return TC_ACT_UNSPEC;
-	packet->checksum_start = checksum_start(skb);
-	if (open_outer(skb, work))
+	if (open_header(skb, work))
 		return TC_ACT_UNSPEC;
 	time_ns = own_time_ns(skb, packet, now_ns, &standing);
 	if (settings.mode == PPT_MODE_SINK || settings.mode == PPT_MODE_SOURCE_SINK)

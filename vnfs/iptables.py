@@ -1,0 +1,45 @@
+"""iptables on a host: chains of a function's own beside those of the host."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import ClassVar
+
+from sfcperf.environment.tools import tool
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.base import Host
+from sfcperf.plugins import Requirement
+from sfcperf.vnfs.engine import Engine
+
+COMMAND_TIMEOUT_S = 60.0
+
+
+class Chains(Engine):
+    """Chains that one transaction puts there, and another takes away."""
+
+    command: ClassVar[str] = "iptables-nft"
+
+    def __init__(self, host: Host, text: str, removal: str) -> None:
+        """Both are input of `iptables-restore --noflush`."""
+        self._host = host
+        self._text = text
+        self._removal = removal
+
+    @classmethod
+    def requirements(cls) -> list[Requirement]:
+        """See Engine.requirements."""
+        return [tool(f"{cls.command}-restore", "iptables")]
+
+    def load(self) -> None:
+        """See Engine.load."""
+        self.remove()
+        self._restore(self._text)
+
+    def remove(self) -> None:
+        """See Engine.remove."""
+        with suppress(MeasurementError):
+            self._restore(self._removal)
+
+    def _restore(self, text: str) -> None:
+        argv = [f"{self.command}-restore", "--wait", "--noflush"]
+        self._host.run(argv, stdin=text.encode(), timeout_s=COMMAND_TIMEOUT_S)
