@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from sfcperf.analysis.enrichment.subjects import at_path
 from sfcperf.analysis.enrichment.tags import (
     Matches,
     Subjects,
@@ -18,6 +17,7 @@ from sfcperf.analysis.enrichment.tags import (
     sha256,
 )
 from sfcperf.errors import InputError
+from sfcperf.results.documents import at_path
 
 if TYPE_CHECKING:
     import maxminddb

@@ -13,6 +13,7 @@ from sfcperf.analysis.enrichment.tags import Subjects
 from sfcperf.errors import InputError
 from sfcperf.results import telemetry
 from sfcperf.results.columns import PREFIX
+from sfcperf.results.documents import at_path
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import PLAN, RunStore
 
@@ -94,18 +95,6 @@ def _value(
         start = record.notes if root == "notes" else record.deployment.get("facts")
         return at_path(start, path)
     return getattr(record, column)
-
-
-def at_path(value: Any, path: str) -> Any:
-    """The value at `a.b.0` of nested objects and lists; None if there is none."""
-    for step in path.split("."):
-        if isinstance(value, Mapping):
-            value = value.get(step)
-        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
-            value = value[int(step)]
-        else:
-            return None
-    return value
 
 
 def _text(value: Any) -> str | None:
