@@ -14,7 +14,7 @@ from sfcperf.results import documents, jsonl
 from sfcperf.results.columns import PREFIX, cell, factor_names, level_array
 from sfcperf.results.noise_gate import Reading
 from sfcperf.results.records import Summary, TrialRecord
-from sfcperf.results.store import WARMUP, RunStore
+from sfcperf.results.store import RunFile, RunStore
 
 if TYPE_CHECKING:
     import pyarrow
@@ -50,7 +50,6 @@ _SAMPLES = {
     "unit": "string",
     "value": "float64",
 }
-_GATE_FILE = "gate.jsonl"
 _TAGS = {"subject": "string", "id": "string", "tag": "string", "value": "string", "file": "string"}
 
 
@@ -70,7 +69,7 @@ class RunDocuments:
 
 def read_run(store: RunStore) -> RunDocuments:
     """Raises InputError when the run folder is damaged."""
-    path = store.folder / WARMUP
+    path = store.folder / RunFile.WARMUP
     warmup = [documents.trial_record(row, f"{path}:{line}") for line, row in jsonl.read(path)]
     return RunDocuments(
         store,
@@ -78,9 +77,9 @@ def read_run(store: RunStore) -> RunDocuments:
         store.trials(),
         warmup,
         store.summaries(),
-        (store.tags() or {}).get("tags", []),
-        (store.correlations() or {}).get("correlations", []),
-        [row for _, row in jsonl.read(store.folder / _GATE_FILE)],
+        (store.document(RunFile.TAGS) or {}).get("tags", []),
+        (store.document(RunFile.CORRELATIONS) or {}).get("correlations", []),
+        [row for _, row in jsonl.read(store.folder / RunFile.GATE)],
     )
 
 

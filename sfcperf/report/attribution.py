@@ -13,7 +13,7 @@ from typing import Any
 from sfcperf.figures import attribution_file_name, attribution_groups, written_files
 from sfcperf.presentation import palette, scenario_name, units
 from sfcperf.report.attribution_table import Row, table_rows
-from sfcperf.results.store import RunStore
+from sfcperf.results.store import RunFile, RunStore
 
 WIDTH = 860.0
 ROW_HEIGHT = 74.0
@@ -98,7 +98,7 @@ class AttributionSection:
 
 def attribution_section(run: RunStore) -> AttributionSection | None:
     """None for a run without attribution.json."""
-    document = run.attribution()
+    document = run.document(RunFile.ATTRIBUTION)
     if document is None:
         return None
     return AttributionSection(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfcperf.presentation import scenario_name
-from sfcperf.results.store import RunStore
+from sfcperf.results.store import RunFile, RunStore
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Correlations:
 
 def correlations(run: RunStore) -> Correlations | None:
     """None when the workflow did not ask for this analysis."""
-    document = run.correlations()
+    document = run.document(RunFile.CORRELATIONS)
     if document is None:
         return None
     within = {_key(row): _coefficient_text(row) for row in _of_scope(document, "within scenarios")}
@@ -63,7 +63,7 @@ class Unsteady:
 
 def unsteady(run: RunStore) -> Unsteady | None:
     """None when the workflow did not ask for this analysis."""
-    document = run.steady()
+    document = run.document(RunFile.STEADY)
     if document is None:
         return None
     judged = [row for row in document["series"] if row["steady"]]

@@ -8,7 +8,7 @@ from typing import Any
 
 from sfcperf.errors import InputError
 from sfcperf.results.manifest import counts
-from sfcperf.results.store import MANIFEST, PLAN, TRIALS, WORKFLOW, RunStore
+from sfcperf.results.store import RunFile, RunStore
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,8 @@ def list_runs(results: Path) -> list[RunInfo]:
 def _is_run(path: Path) -> bool:
     """A run that was killed at its start has only some of these files."""
     return path.is_dir() and any(
-        (path / name).exists() for name in (MANIFEST, WORKFLOW, PLAN, TRIALS)
+        (path / name).exists()
+        for name in (RunFile.MANIFEST, RunFile.WORKFLOW, RunFile.PLAN, RunFile.TRIALS)
     )
 
 
@@ -75,5 +76,5 @@ def _info(folder: Path) -> RunInfo:
 def _text(manifest: dict[str, Any], key: str, folder: Path) -> str:
     value = manifest.get(key)
     if not isinstance(value, str):
-        raise InputError(f"{key} is {value!r}", where=str(folder / MANIFEST))
+        raise InputError(f"{key} is {value!r}", where=str(folder / RunFile.MANIFEST))
     return value

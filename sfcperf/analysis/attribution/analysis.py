@@ -22,7 +22,7 @@ from sfcperf.analysis.attribution.remarks import remarks
 from sfcperf.analysis.base import NO_PARAMETERS, Analysis
 from sfcperf.analysis.planned import confidence_of, first_look_of
 from sfcperf.analysis.statistics import LOOKS_METHOD, MEAN_METHOD
-from sfcperf.results.store import RunStore
+from sfcperf.results.store import RunFile, RunStore
 
 _FROM_DELAY = "first ingress to last egress, by pptmon's metric delay"
 _FROM_PROBE = f"{RTT} of the probe"
@@ -87,7 +87,7 @@ class AttributionAnalysis(Analysis):
             "paths": [asdict(_attribution(path, chains, estimator)) for path in times],
         }
         if times:
-            run.write_attribution(document)
+            run.write_document(RunFile.ATTRIBUTION, document)
         return document
 
 

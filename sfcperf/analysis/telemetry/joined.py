@@ -23,7 +23,7 @@ from sfcperf.results import telemetry
 from sfcperf.results.documents import damaged
 from sfcperf.results.files import replacing
 from sfcperf.results.records import SCHEMA_VERSION, TrialRecord
-from sfcperf.results.store import PLAN, RunStore
+from sfcperf.results.store import RunFile, RunStore
 from sfcperf.results.trial_values import trial_means
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ def _values(trials: Sequence[TrialRecord]) -> pyarrow.Table:
 
 def _omitted(store: RunStore) -> dict[tuple[str, str], int]:
     """(Scenario id, label) -> nanoseconds at the start that the probe leaves out."""
-    if not (store.folder / PLAN).is_file():
+    if not (store.folder / RunFile.PLAN).is_file():
         return {}
     resolved = store.plan().get("resolved", {})
     return {
