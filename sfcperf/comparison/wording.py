@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from math import floor, log10
 
 from sfcperf.analysis.comparison import Comparison, Estimate, Row
-from sfcperf.presentation import count_text, shortened, units
+from sfcperf.presentation import units
+from sfcperf.presentation.wording import count_text, shortened
 
 MARKS = {"better": "▲", "worse": "▼", "different": "≠", "equivalent": "=", "undecided": "?"}
 """So that colour is never the only cue."""

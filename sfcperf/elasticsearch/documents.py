@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from sfcperf.elasticsearch import mappings, telemetry_rows
 from sfcperf.elasticsearch.levels import Scenarios
-from sfcperf.presentation import seconds_between
+from sfcperf.presentation.wording import seconds_between
 from sfcperf.results.documents import at_path
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfcperf.errors import InputError
-from sfcperf.presentation import is_number, level_text
+from sfcperf.presentation.levels import is_number, level_text
 from sfcperf.results.store import RunStore
 
 

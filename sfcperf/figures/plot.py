@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from sfcperf.figures.results import RUN
-from sfcperf.presentation import (
+from sfcperf.presentation import units
+from sfcperf.presentation.levels import (
     Levels,
     axis_levels,
     is_number,
     level_key,
     level_text,
     scenario_key,
-    units,
     varying,
 )
 from sfcperf.results.records import Summary

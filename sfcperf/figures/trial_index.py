@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from sfcperf.presentation import Levels, scenario_key
+from sfcperf.presentation.levels import Levels, scenario_key
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.trial_values import trial_means
 

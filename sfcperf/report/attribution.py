@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from math import floor, log10
 from typing import Any
 
-from sfcperf.figures import attribution_file_name, attribution_groups, written_files
-from sfcperf.presentation import palette, scenario_name, units
+from sfcperf.figures.attribution_figure import attribution_file_name, attribution_groups
+from sfcperf.figures.figure_files import written_files
+from sfcperf.presentation import palette, units
+from sfcperf.presentation.levels import scenario_name
 from sfcperf.report.attribution_table import Row, table_rows
 from sfcperf.results.store import RunFile, RunStore
 

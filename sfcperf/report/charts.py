@@ -12,26 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import escape
 
-from sfcperf.figures import (
-    Plot,
-    Point,
-    Series,
-    TrialIndex,
-    curve_names,
-    fit_text,
-    note,
-    steps,
-    thinned,
-)
-from sfcperf.presentation import (
-    Chart,
-    level_text,
-    palette,
-    scenario_name,
-    scenario_text,
-    trial_anchor,
-    units,
-)
+from sfcperf.figures.distribution import steps, thinned
+from sfcperf.figures.fits import fit_text
+from sfcperf.figures.notes import curve_names, note
+from sfcperf.figures.plot import Plot, Point, Series
+from sfcperf.figures.trial_index import TrialIndex
+from sfcperf.presentation import palette, units
+from sfcperf.presentation.levels import level_text, scenario_name, scenario_text
+from sfcperf.presentation.pages import Chart, trial_anchor
 from sfcperf.results.records import Summary, TrialRecord
 
 if TYPE_CHECKING:

@@ -10,19 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sfcperf.figures import (
-    RUN,
-    FigureRequest,
-    Results,
-    RunData,
-    TrialIndex,
-    automatic,
-    chosen_figures,
-    letter_of,
-    resolve_figure,
-    side_by_side,
-)
-from sfcperf.presentation import level_text, relative_link, render, shortened, trial_anchor
+from sfcperf.figures.results import RUN, Results
+from sfcperf.figures.run_data import RunData, letter_of, resolve_figure, side_by_side
+from sfcperf.figures.selection import FigureRequest, automatic, chosen_figures
+from sfcperf.figures.trial_index import TrialIndex
+from sfcperf.presentation.levels import level_text
+from sfcperf.presentation.pages import relative_link, render, trial_anchor
+from sfcperf.presentation.wording import shortened
 from sfcperf.report.charts import MetricChart, chart
 from sfcperf.report.run_facts import run_facts
 from sfcperf.report.verdict import Verdict, verdict_of

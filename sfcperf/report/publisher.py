@@ -10,21 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sfcperf.figures import (
-    FORMATS,
-    FigureLayout,
-    Plot,
+from sfcperf.figures.attribution_figure import write_attribution
+from sfcperf.figures.figure_files import (
     ResolvedFigure,
-    RunData,
-    TrialIndex,
-    automatic,
-    resolve,
     resolve_figures,
-    write_attribution,
     write_figure,
     written_files,
 )
-from sfcperf.presentation import Chart, render
+from sfcperf.figures.layout import FORMATS, FigureLayout
+from sfcperf.figures.plot import Plot, resolve
+from sfcperf.figures.run_data import RunData
+from sfcperf.figures.selection import automatic
+from sfcperf.figures.trial_index import TrialIndex
+from sfcperf.presentation.pages import Chart, render
 from sfcperf.report import chain_drawing, result_tables, run_facts, telemetry_analyses, trial_tables
 from sfcperf.report.attribution import attribution_section
 from sfcperf.report.charts import MetricChart, chart

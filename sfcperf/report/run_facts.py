@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sfcperf.presentation import date_and_time, seconds_between
+from sfcperf.presentation.wording import date_and_time, seconds_between
 from sfcperf.results.records import TrialRecord
 
 _ENVIRONMENT = ("versions", "host", "infrastructure", "design", "command", "phases")

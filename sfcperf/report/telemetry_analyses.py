@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sfcperf.presentation import scenario_name
+from sfcperf.presentation.levels import scenario_name
 from sfcperf.results.store import RunFile, RunStore
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sfcperf.presentation import count_text, first_names
+from sfcperf.presentation.wording import count_text, first_names
 from sfcperf.report.noise import noise_findings
 from sfcperf.report.time_dependence import row_name, time_dependence_findings
 from sfcperf.results.noise_gate import without_replaced

@@ -10,7 +10,8 @@ from support.attributed import Seen, seen_run
 from support.runs import build_run
 
 from sfcperf.control import publishing
-from sfcperf.figures import FigureLayout, write_attribution
+from sfcperf.figures.attribution_figure import write_attribution
+from sfcperf.figures.layout import FigureLayout
 from sfcperf.report import ReportPublisher
 from sfcperf.results.store import RunFile, RunStore
 
