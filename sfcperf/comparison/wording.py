@@ -64,7 +64,7 @@ def margin_text(row: Row) -> str:
     if row.margin is None:
         return "none"
     if row.margin_absolute:
-        return units.with_unit(f"{row.margin:g}", "" if row.unit == "1" else row.unit)
+        return units.Scale(1.0, "" if row.unit == "1" else row.unit).with_unit(f"{row.margin:g}")
     return f"{100 * row.margin:g} %"
 
 

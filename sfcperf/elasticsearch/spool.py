@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +64,7 @@ class Spool:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             is_new = not file.is_file()
             if not is_new:
-                waiting = Waiting(**{**vars(waiting), "since": _read(file).since})
+                waiting = replace(waiting, since=_read(file).since)
             replace_file(file, _text(waiting))
         except OSError as error:
             raise EnvironmentLacks(
@@ -76,7 +76,7 @@ class Spool:
 
     def explain(self, waiting: Waiting, problem: str) -> None:
         """Note why it waits."""
-        replace_file(waiting.file, _text(Waiting(**{**vars(waiting), "problem": problem})))
+        replace_file(waiting.file, _text(replace(waiting, problem=problem)))
 
     def done(self, waiting: Waiting) -> None:
         """It is sent."""

@@ -140,6 +140,13 @@ class RunStore:
             raise documents.damaged("there are no scenarios in it", str(self.folder / RunFile.PLAN))
         return found
 
+    def planned(self) -> dict[str, Any]:
+        """The same; empty for a run without a plan, or with one that does not say."""
+        if not (self.folder / RunFile.PLAN).is_file():
+            return {}
+        found = self.plan().get("resolved")
+        return found if isinstance(found, dict) else {}
+
     @property
     def vnfds(self) -> Path:
         """Folder of the VNF descriptors that the workflow refers to; it may not exist."""

@@ -149,9 +149,9 @@ def _functions(
 
 def _chains(run: RunStore) -> dict[str, dict[str, str]]:
     """Scenario id -> VNF -> its type, in chaining order, from plan.json."""
-    resolved = run.plan().get("resolved")
-    chains: dict[str, dict[str, str]] = {}
-    for scenario_id, scenario in resolved.items() if isinstance(resolved, dict) else ():
-        functions = scenario.get("chain", {}).get("functions", [])
-        chains[scenario_id] = {str(f["name"]): str(f["type"]) for f in functions}
-    return chains
+    return {
+        scenario_id: {
+            str(f["name"]): str(f["type"]) for f in scenario.get("chain", {}).get("functions", [])
+        }
+        for scenario_id, scenario in run.planned().items()
+    }

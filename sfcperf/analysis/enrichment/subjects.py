@@ -15,7 +15,7 @@ from sfcperf.results import telemetry
 from sfcperf.results.columns import PREFIX
 from sfcperf.results.documents import at_path
 from sfcperf.results.records import TrialRecord
-from sfcperf.results.store import RunFile, RunStore
+from sfcperf.results.store import RunStore
 
 SOURCE = "source"
 ENDPOINTS = ("client", "server")
@@ -74,11 +74,9 @@ def _sources(run: RunStore) -> list[str]:
 
 def _addresses(run: RunStore) -> dict[tuple[str, str], str | None]:
     """(Scenario id, endpoint) -> its address, where the workflow gives one."""
-    if not (run.folder / RunFile.PLAN).is_file():
-        return {}
     return {
         (scenario_id, endpoint): scenario.get(endpoint, {}).get("address")
-        for scenario_id, scenario in run.plan().get("resolved", {}).items()
+        for scenario_id, scenario in run.planned().items()
         for endpoint in ENDPOINTS
     }
 
