@@ -1,8 +1,4 @@
-"""Import into a Kibana by its saved-objects API.
-
-https://www.elastic.co/docs/api/doc/kibana/v8/group/endpoint-saved-objects: `POST
-/api/saved_objects/_import`, multipart, with the header `kbn-xsrf`; in a space below `/s/SPACE`.
-"""
+"""Import into a Kibana: https://www.elastic.co/docs/api/doc/kibana/v8/group/endpoint-saved-objects"""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""Content of the dashboards.
-
-- *Chain performance by scenario*: every primary metric against the chain's length with its
-  intervals, the numbers behind them, and how many trials count.
-- *Telemetry over time*: what the monitors observed, by instance, beside the trials of that time.
-- *Comparison of runs*: the same metrics with a colour per run, and the environments of the runs.
-"""
+"""Content of the dashboards: chain performance by scenario, telemetry over time, runs compared."""
 
 from __future__ import annotations
 
@@ -14,17 +8,9 @@ from typing import get_args
 from sfcperf import plugins
 from sfcperf.elasticsearch.mappings import PREFIX, STREAMS, data_stream
 from sfcperf.kibana import lens, vega
-from sfcperf.kibana.dashboard_objects import (
-    COLUMNS,
-    Control,
-    Dashboard,
-    Panel,
-    saved_dashboard,
-)
+from sfcperf.kibana.dashboard_objects import COLUMNS, Control, Dashboard, Panel, saved_dashboard
 from sfcperf.kibana.data_views import data_views
-from sfcperf.kibana.saved_objects import (
-    SavedObject,
-)
+from sfcperf.kibana.saved_objects import SavedObject
 from sfcperf.results.records import TrialStatus
 from sfcperf.workflow.defaults import with_defaults
 

@@ -1,7 +1,4 @@
-"""The report's section on which VNF the time goes to, from attribution.json.
-
-Only positions and words are made here; the template draws the bars as SVG.
-"""
+"""The report's section on attribution: positions and words; the template draws the bars as SVG."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Drawing of a chain: nodes with their SFF, endpoints and SFs above it, links between nodes.
-
-Only places are computed here; the template draws them as SVG.
-"""
+"""Drawing of a chain, nodes with SFF, endpoints, SFs and links: places, for the template's SVG."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Charts of the report as JSON values: every mean with its interval, every trial as a point.
-
-Values are scaled to what is drawn; hover texts are the HTML subset that plotly renders, with all
-words of the user escaped.
-"""
+"""Charts of the report as JSON: means with intervals, trials as points, hover texts as HTML."""
 
 from __future__ import annotations
 
@@ -144,6 +140,7 @@ def _mean(plot: Plot, point: Point) -> dict[str, Any]:
 
 
 def _mean_text(plot: Plot, row: Summary) -> str:
+    """In the HTML that plotly renders: all words of the user are escaped."""
     found, centre = plot.estimate(row), plot.centre
     scale = units.scale_for([found.value or 0.0], row.unit, row.metric)
     half_width = found.half_width

@@ -1,7 +1,4 @@
-"""HTML report of many runs: what they are, their metrics in shared charts, how they differ.
-
-Numbers are put side by side, not judged: `sfcperf compare` tests them.
-"""
+"""HTML report of many runs, side by side and not judged: `sfcperf compare` tests them."""
 
 from __future__ import annotations
 

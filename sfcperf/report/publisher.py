@@ -1,7 +1,4 @@
-"""ReportPublisher: report.html, one file that explains, shows and traces every number of a run.
-
-It is made from the run folder alone.
-"""
+"""ReportPublisher: report.html, one file that explains, shows and traces every number of a run."""
 
 from __future__ import annotations
 

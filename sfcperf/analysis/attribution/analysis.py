@@ -12,12 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from sfcperf.analysis.attribution.estimates import Described, Estimate, Estimator
-from sfcperf.analysis.attribution.path_times import (
-    ROUND_TRIP,
-    RTT,
-    PathTimes,
-    path_times,
-)
+from sfcperf.analysis.attribution.path_times import ROUND_TRIP, RTT, PathTimes, path_times
 from sfcperf.analysis.attribution.remarks import remarks
 from sfcperf.analysis.base import NO_PARAMETERS, Analysis
 from sfcperf.analysis.planned import confidence_of, first_look_of

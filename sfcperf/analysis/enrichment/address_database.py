@@ -8,14 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from sfcperf.analysis.enrichment.tags import (
-    Matches,
-    Subjects,
-    Tag,
-    TagFile,
-    read_bytes,
-    sha256,
-)
+from sfcperf.analysis.enrichment.tags import Matches, Subjects, Tag, TagFile, read_bytes, sha256
 from sfcperf.errors import InputError
 from sfcperf.results.documents import at_path
 

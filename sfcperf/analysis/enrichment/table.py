@@ -9,14 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from sfcperf.analysis.enrichment.tags import (
-    Matches,
-    Subjects,
-    Tag,
-    TagFile,
-    read_bytes,
-    sha256,
-)
+from sfcperf.analysis.enrichment.tags import Matches, Subjects, Tag, TagFile, read_bytes, sha256
 from sfcperf.errors import InputError
 
 
