@@ -10,6 +10,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,15 +101,8 @@ def _times(column: Any) -> list[str]:
     return texts
 
 
-_QUOTED: dict[str, str] = {}
-
-
-def _quoted(text: str) -> str:
-    """JSON text; sources, metrics and units are few and come often."""
-    known = _QUOTED.get(text)
-    if known is None:
-        known = _QUOTED[text] = json.dumps(text)
-    return known
+_quoted = cache(json.dumps)
+"""JSON text; sources, metrics and units are few and come often."""
 
 
 def _number(value: float) -> str:

@@ -36,7 +36,7 @@ def read_run(store: RunStore) -> dict[str, list[Row]]:
     manifest, trials = store.manifest(), store.trials()
     path = store.folder / RunFile.WARMUP
     warmup = [documents.trial_record(row, f"{path}:{line}") for line, row in jsonl.read(path)]
-    scenarios = {entry["id"]: entry["levels"] for entry in manifest.get("scenarios", [])}
+    scenarios = {entry["id"]: entry["levels"] for entry in manifest["scenarios"]}
     scenarios |= {record.scenario_id: record.scenario for record in trials}
     tags = (store.document(RunFile.TAGS) or {}).get("tags", [])
     rows: dict[str, Iterable[Row]] = {
@@ -105,10 +105,10 @@ def _columns() -> dict[str, dict[str, str]]:
 
 
 def _run(store: RunStore, manifest: Mapping[str, Any]) -> Row:
-    design = manifest.get("design") or {}
+    design = manifest["design"]
     return {
         **manifest,
-        **{name: design.get(name) for name in ("seed", "confidence", "rounds")},
+        **{name: design[name] for name in ("seed", "confidence", "rounds")},
         "folder": str(store.folder),
         "manifest": json.dumps(manifest),
     }

@@ -119,7 +119,6 @@ def _page(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) ->
         manifest=manifest,
         workflow=workflow,
         workflow_problem=run.workflow_problem,
-        description=manifest.get("description") or "",
         verdict=verdict_of(manifest, trials, summaries),
         facts=run_facts.run_facts(manifest, trials),
         drawings=chain_drawing.drawings(workflow.scenarios) if workflow is not None else [],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sfcperf.errors import InputError
 from sfcperf.results.manifest import counts
@@ -62,19 +61,12 @@ def _info(folder: Path) -> RunInfo:
         return RunInfo(
             folder=folder,
             run_id=store.run_id,
-            name=_text(manifest, "name", folder),
-            status=_text(manifest, "status", folder),
-            started_at=_text(manifest, "started_at", folder),
+            name=manifest["name"],
+            status=manifest["status"],
+            started_at=manifest["started_at"],
             valid=trials["valid"],
             untrusted=trials["untrusted"],
             failed=trials["failed"],
         )
     except InputError as error:
         return RunInfo(folder, folder.name, "", "damaged", "", 0, 0, 0, damage=str(error))
-
-
-def _text(manifest: dict[str, Any], key: str, folder: Path) -> str:
-    value = manifest.get(key)
-    if not isinstance(value, str):
-        raise InputError(f"{key} is {value!r}", where=str(folder / RunFile.MANIFEST))
-    return value
