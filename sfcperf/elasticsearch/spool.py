@@ -68,7 +68,7 @@ class Spool:
             replace_file(file, _text(waiting))
         except OSError as error:
             raise EnvironmentLacks(
-                f"the folder for what waits to be sent cannot be written: {error.strerror}",
+                f"the folder for runs that wait to be sent cannot be written: {error.strerror}",
                 where=str(error.filename or self.folder),
                 hint=f"name another folder in {VARIABLE}",
             ) from error
@@ -89,7 +89,7 @@ class Spool:
             files = sorted(self.folder.glob("[0-9a-f]*.json"))
         except OSError as error:
             raise EnvironmentLacks(
-                f"the folder for what waits to be sent cannot be read: {error.strerror}",
+                f"the folder for runs that wait to be sent cannot be read: {error.strerror}",
                 where=str(self.folder),
             ) from error
         return sorted(map(_read, files), key=lambda entry: entry.since)
@@ -130,7 +130,7 @@ def _read(file: Path) -> Waiting:
         )
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise InputError(
-            f"this entry of what waits to be sent is damaged: {error}",
+            f"this entry in the queue of runs to send is damaged: {error}",
             where=str(file),
             hint="remove it, and send the run with `sfcperf index RUN --url URL`",
         ) from error
