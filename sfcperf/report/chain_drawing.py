@@ -90,7 +90,13 @@ def draw(scenario: Scenario) -> Drawing:
         here = [(kind, title, detail) for node, kind, title, detail in stops if node == name]
         width = len(here) * (_BOX_WIDTH + _GAP) - _GAP + 2 * _PADDING
         boxes = tuple(
-            Box(kind, title, detail, x + _PADDING + i * (_BOX_WIDTH + _GAP), _top())
+            Box(
+                kind,
+                title,
+                detail,
+                x + _PADDING + i * (_BOX_WIDTH + _GAP),
+                _PADDING + _TITLE_HEIGHT,
+            )
             for i, (kind, title, detail) in enumerate(here)
         )
         sff = "classifier + SFF" if name == scenario.client.node else "SFF"
@@ -157,7 +163,3 @@ def _note(scenario: Scenario) -> str:
         f"{length}, SPI {chain.spi}, initial SI {chain.initial_si}, "
         f"encapsulation {chain.encapsulation}; replies return {reverse}."
     )
-
-
-def _top() -> float:
-    return _PADDING + _TITLE_HEIGHT
