@@ -13,6 +13,7 @@ _BOX_HEIGHT = 50
 _GAP = 14
 _PADDING = 14
 _TITLE_HEIGHT = 20
+_BOX_TOP = _PADDING + _TITLE_HEIGHT
 _SFF_HEIGHT = 26
 _WIRE_HEIGHT = 22
 _NODE_GAP = 54
@@ -90,13 +91,7 @@ def draw(scenario: Scenario) -> Drawing:
         here = [(kind, title, detail) for node, kind, title, detail in stops if node == name]
         width = len(here) * (_BOX_WIDTH + _GAP) - _GAP + 2 * _PADDING
         boxes = tuple(
-            Box(
-                kind,
-                title,
-                detail,
-                x + _PADDING + i * (_BOX_WIDTH + _GAP),
-                _PADDING + _TITLE_HEIGHT,
-            )
+            Box(kind, title, detail, x + _PADDING + i * (_BOX_WIDTH + _GAP), _BOX_TOP)
             for i, (kind, title, detail) in enumerate(here)
         )
         sff = "classifier + SFF" if name == scenario.client.node else "SFF"
