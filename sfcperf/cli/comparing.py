@@ -18,7 +18,8 @@ from sfcperf.analysis.comparison import (
 )
 from sfcperf.cli.inputs import open_run
 from sfcperf.errors import InputError
-from sfcperf.results.store import RunStore, replace_file
+from sfcperf.results.files import replace_file
+from sfcperf.results.store import RunStore
 
 _MARGINS = "3%, rtt_us=10%, ping/rtt_us=10%, loss_ratio=0.001 (in the metric's unit)"
 

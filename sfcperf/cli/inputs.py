@@ -15,7 +15,7 @@ from sfcperf.workflow.model import Workflow
 from sfcperf.workflow.profile import Profile, read_profile
 
 if TYPE_CHECKING:
-    from sfcperf.figures import RunData
+    from sfcperf.figures.run_data import RunData
 
 
 def open_workflow(
@@ -102,7 +102,7 @@ def _exists(path: Path) -> bool:
 def open_runs(names: Sequence[str], results: Path, labels: Sequence[str] | None) -> list[RunData]:
     """Open run folders, each with the label under which it is shown; `labels` are `A=text` or
     `RUN-ID=text`. Raises InputError."""
-    from sfcperf.figures import label_runs
+    from sfcperf.figures.run_data import label_runs
 
     given = {}
     for entry in labels or ():

@@ -1,8 +1,4 @@
-"""Presentation of a comparison: HTML page, tables for the terminal, CSV.
-
-The statistics are those of sfcperf.analysis.comparison; nothing is tested here. Imports
-`sfcperf.presentation` of the packages that show results.
-"""
+"""A comparison presented (sfcperf.analysis.comparison has its statistics): HTML, terminal, CSV."""
 
 from sfcperf.comparison.csv_table import comparison_csv
 from sfcperf.comparison.page import comparison_page

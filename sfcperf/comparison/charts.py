@@ -10,7 +10,9 @@ from markupsafe import escape
 
 from sfcperf.analysis.comparison import Comparison, Row, Sample
 from sfcperf.analysis.statistics import median_interval
-from sfcperf.presentation import Chart, by_metric, level_text, palette, units
+from sfcperf.presentation import palette, units
+from sfcperf.presentation.levels import by_metric, level_text
+from sfcperf.presentation.pages import Chart
 from sfcperf.results.columns import factor_names
 
 _APART = 0.7

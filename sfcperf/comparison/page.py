@@ -11,11 +11,8 @@ from sfcperf.analysis.comparison import VARIANT, Comparison, Estimate, Row, Side
 from sfcperf.comparison import wording
 from sfcperf.comparison.charts import charts
 from sfcperf.comparison.forest import Axis, Mark, axis_of, mark
-from sfcperf.presentation import (
-    relative_link,
-    render,
-    units,
-)
+from sfcperf.presentation import units
+from sfcperf.presentation.pages import relative_link, render
 from sfcperf.results.records import TrialRecord
 
 _ORDER: tuple[Verdict, ...] = ("worse", "different", "better", "undecided", "equivalent")

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from sfcperf.analysis.comparison import Comparison, Row
 from sfcperf.comparison import wording
-from sfcperf.presentation import count_text, scenario_table, scenario_text
+from sfcperf.presentation.levels import scenario_text
+from sfcperf.presentation.terminal import scenario_table
+from sfcperf.presentation.wording import count_text
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from math import floor, log10
 
 from sfcperf.analysis.comparison import Comparison, Estimate, Row
-from sfcperf.presentation import count_text, shortened, units
+from sfcperf.presentation import units
+from sfcperf.presentation.wording import count_text, shortened
 
 MARKS = {"better": "▲", "worse": "▼", "different": "≠", "equivalent": "=", "undecided": "?"}
 """So that colour is never the only cue."""
@@ -63,7 +64,7 @@ def margin_text(row: Row) -> str:
     if row.margin is None:
         return "none"
     if row.margin_absolute:
-        return units.with_unit(f"{row.margin:g}", "" if row.unit == "1" else row.unit)
+        return units.Scale(1.0, "" if row.unit == "1" else row.unit).with_unit(f"{row.margin:g}")
     return f"{100 * row.margin:g} %"
 
 

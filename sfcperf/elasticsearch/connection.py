@@ -75,7 +75,7 @@ def explaining(target: Target) -> Iterator[None]:
     except (BulkIndexError, ScanError) as error:
         raise EnvironmentLacks(f"the server refuses: {_text(error)}", where=target.name) from error
     except UnsupportedProductError as error:
-        raise EnvironmentLacks("what answers is not Elasticsearch", where=target.name) from error
+        raise EnvironmentLacks("this server is not Elasticsearch", where=target.name) from error
     except ApiError as error:
         raise _of_status(error.status_code, str(error), target) from error
     except TlsError as error:
@@ -111,10 +111,10 @@ def patiently(target: Target, retry_s: float, step: Callable[[], T]) -> T:
 
 def _of_status(status: int, text: str, target: Target) -> EnvironmentLacks:
     if status in AWAY:
-        return ServerAway(f"the server cannot answer now: {text}", where=target.name)
+        return ServerAway(f"the server is unavailable for now: {text}", where=target.name)
     if status == 401:
         return EnvironmentLacks(
-            "the server wants to know who asks, or does not accept the secret",
+            "the server requires credentials, or does not accept those given",
             where=target.name,
             hint=f"set {API_KEY}, or {USER} and {PASSWORD}",
         )

@@ -6,13 +6,18 @@ import hashlib
 import json
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from sfcperf.elasticsearch import mappings, telemetry_rows
 from sfcperf.elasticsearch.levels import Scenarios
-from sfcperf.results.records import Summary, TrialRecord
+from sfcperf.presentation.wording import seconds_between
+from sfcperf.results.documents import at_path
+from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
+from sfcperf.results.trial_values import trial_means
+
+_ONCE = ("packets", "noise", "notes")
+"""Of a trial, on its first document alone."""
 
 
 class Document(NamedTuple):
@@ -62,20 +67,23 @@ class Documents:
     # Streams
 
     def _runs(self) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-        yield (), run_content(self.manifest)
+        facts = _run_facts(self.manifest)
+        content = {parent: _taken(mappings.RUNS, parent, facts) for parent in ("run", "host")}
+        yield (), {"@timestamp": self.manifest["started_at"], **content}
 
     def _of_trials(self) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-        declared = declared_metrics(self.manifest)
+        declared = _declared_metrics(self.manifest)
         for record in self._trials:
             common = {
                 "@timestamp": record.started_at,
                 **self._scenarios.fields(record.scenario_id, record.scenario),
                 "probe": {"name": record.probe, "label": record.label},
             }
-            chain = {**common.get("chain", {}), **_chain(record)}
+            first, others = (_trial_facts(record, first=first) for first in (True, False))
+            chain = {**common.get("chain", {}), **_taken(mappings.TRIALS, "chain", first)}
             metrics: list[dict[str, Any] | None] = [*_metrics(record)]
             for number, metric in enumerate(metrics or [None]):
-                trial = _trial(record, first=number == 0)
+                trial = _taken(mappings.TRIALS, "trial", others if number else first)
                 content = {**common, "chain": chain, "trial": trial}
                 if metric is not None:
                     extra = declared.get((record.label, metric["name"]), {})
@@ -83,16 +91,16 @@ class Documents:
                 yield (record.trial_id, metric["name"] if metric else ""), content
 
     def _summaries(self) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-        names = _names(mappings.SUMMARIES, "summary")
         for row in self.store.summaries():
+            facts = {**vars(row), "name": row.metric}
             yield (
                 (row.scenario_id, row.label, row.metric),
                 {
                     "@timestamp": self.manifest["started_at"],
                     **self._scenarios.fields(row.scenario_id, row.scenario),
                     "probe": {"name": row.probe, "label": row.label},
-                    "metric": _described(row),
-                    "summary": {name: getattr(row, name) for name in names},
+                    "metric": _taken(mappings.SUMMARIES, "metric", facts),
+                    "summary": _taken(mappings.SUMMARIES, "summary", facts),
                 },
             )
 
@@ -110,11 +118,7 @@ class Documents:
             "document": {"version": mappings.VERSION},
             "run": self._run,
             **self._scenarios.fields(record.scenario_id, record.scenario),
-            "trial": {
-                "id": record.trial_id,
-                "round": record.round,
-                "status": record.status,
-            },
+            "trial": {"id": record.trial_id, "round": record.round, "status": record.status},
             "probe": {"name": record.probe, "label": record.label},
         }
 
@@ -126,7 +130,7 @@ def document_id(run_id: str, stream: mappings.Stream, key: tuple[str, ...]) -> s
     return urlsafe_b64encode(digest)[:43].decode()
 
 
-def declared_metrics(manifest: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+def _declared_metrics(manifest: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
     """(Probe label, metric) -> what the probe declared of it."""
     return {
         (probe["label"], metric["name"]): {
@@ -138,98 +142,45 @@ def declared_metrics(manifest: Mapping[str, Any]) -> dict[tuple[str, str], dict[
     }
 
 
-def run_content(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest as a document; what changes while a run is published is left out."""
-    design, versions = manifest["design"], manifest["versions"]
-    ended = manifest["ended_at"]
+def _run_facts(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The manifest with what is made from it; what changes while a run is published is left out."""
+    begin, end = manifest["started_at"], manifest["ended_at"]
     return {
-        "@timestamp": manifest["started_at"],
-        "run": {
-            "description": manifest["description"],
-            "status": manifest["status"],
-            "ended": ended,
-            "duration_s": seconds(manifest["started_at"], ended) if ended else None,
-            "driver": manifest["driver"],
-            "seed": manifest["seed"],
-            "rounds": design.get("rounds"),
-            "order": design.get("order"),
-            "confidence": design.get("confidence"),
-            "scenarios": len(manifest["scenarios"]),
-            "probes": [probe["label"] for probe in manifest["probes"]],
-            "monitors": [monitor["monitor"] for monitor in manifest["monitors"]],
-            "variants": [variant["name"] for variant in manifest.get("variants") or []],
-            "problems": manifest["problems"],
-            "trials": manifest["trials"],
-            "infrastructure": manifest["infrastructure"],
-            "tools": versions.get("tools"),
-            "packages": versions.get("packages"),
-            "sfcperf": {
-                "version": manifest["sfcperf_version"],
-                "revision": (versions.get("revision") or {}).get("commit"),
-            },
-        },
-        "host": _host(manifest["host"]),
+        **manifest,
+        "duration_s": seconds_between(begin, end) if end else None,
+        "scenarios": len(manifest["scenarios"]),
+        "probes": [probe["label"] for probe in manifest["probes"]],
+        "monitors": [monitor["monitor"] for monitor in manifest["monitors"]],
+        "variants": [variant["name"] for variant in manifest.get("variants") or []],
     }
 
 
-def seconds(begin: str, end: str) -> float:
-    """Between two times of a run folder's documents."""
-    return (datetime.fromisoformat(end) - datetime.fromisoformat(begin)).total_seconds()
-
-
-def _host(host: Mapping[str, Any]) -> dict[str, Any]:
-    cpu = host.get("cpu") or {}
+def _trial_facts(record: TrialRecord, *, first: bool) -> dict[str, Any]:
+    """Of its first document, or of the others."""
     return {
-        "architecture": cpu.get("architecture"),
-        "cpu": {name: cpu.get(name) for name in ("model", "logical", "governor")},
-        "memory": {"total_bytes": (host.get("memory") or {}).get("total_bytes")},
-        "os": {
-            "kernel": (host.get("kernel") or {}).get("release"),
-            "full": host.get("distribution"),
-        },
-        "hypervisor": (host.get("hypervisor") or {}).get("present"),
-        "load_1min": (host.get("load") or {}).get("load_1min"),
-    }
-
-
-def _chain(record: TrialRecord) -> dict[str, Any]:
-    deployment = record.deployment
-    traversal = deployment.get("traversal") or {}
-    return {
-        "id": deployment.get("id"),
-        "encapsulation": deployment.get("encapsulation"),
-        "spi": deployment.get("spi"),
-        "proven": traversal.get("proven"),
-    }
-
-
-def _trial(record: TrialRecord, *, first: bool) -> dict[str, Any]:
-    short = {
-        "id": record.trial_id,
+        **{key: v for key, v in vars(record).items() if first or key not in _ONCE},
         "first": first,
-        "round": record.round,
-        "status": record.status,
-        "reasons": record.reasons,
-        "attempts": record.attempts,
-        "ended": record.ended_at,
-        "duration_s": seconds(record.started_at, record.ended_at),
+        "duration_s": seconds_between(record.started_at, record.ended_at),
         "rerun_of": record.rerun_of or None,
         "raw": record.raw or None,
     }
-    if not first:
-        return short
-    return {
-        **short,
-        "packets": record.packets,
-        "noise": record.noise,
-        "notes": record.notes,
-    }
+
+
+def _taken(stream: mappings.Stream, parent: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields below `parent` that there are facts about; null where these lack a part."""
+    taken: dict[str, Any] = {}
+    for field in stream.fields:
+        *parents, last = field.name.split(".")
+        if parents[:1] == [parent] and field.source.partition(".")[0] in facts:
+            level = taken
+            for part in parents[1:]:
+                level = level.setdefault(part, {})
+            level[last] = at_path(facts, field.source)
+    return taken
 
 
 def _metrics(record: TrialRecord) -> list[dict[str, Any]]:
     """Each metric of a trial: its mean, and what the mean was made of."""
-    from sfcperf.results.trial_values import trial_means
-
     units = {sample["metric"]: sample["unit"] for sample in record.samples}
     values: dict[str, list[float]] = {name: [] for name in units}
     for sample in record.samples:
@@ -240,20 +191,6 @@ def _metrics(record: TrialRecord) -> list[dict[str, Any]]:
         for name, mean in trial_means(record).items()
         for samples in [list(record.series.get(name) or values[name])]
     ]
-
-
-def _described(row: Summary) -> dict[str, Any]:
-    return {
-        "name": row.metric,
-        "unit": row.unit,
-        "better": row.better,
-        "primary": row.primary,
-    }
-
-
-def _names(stream: mappings.Stream, parent: str) -> list[str]:
-    start = f"{parent}."
-    return [f.name.removeprefix(start) for f in stream.fields if f.name.startswith(start)]
 
 
 def _json(value: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +43,12 @@ def entries(client: Elasticsearch, stream: str, run_id: str) -> Iterator[Entry]:
         ignore_unavailable=True,
     )
     for hit in hits:
-        hashes = hit.get("fields", {}).get("document.hash", [""])
-        yield Entry(hit["_id"], hit["_index"], hashes[0])
+        yield Entry(hit["_id"], hit["_index"], hash_of(hit))
+
+
+def hash_of(hit: Mapping[str, Any]) -> str:
+    """Of a hit's content, when `document.hash` was among the fields asked for; else empty."""
+    return str(hit.get("fields", {}).get("document.hash", [""])[0])
 
 
 def remove(client: Elasticsearch, found: Sequence[Entry]) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from sfcperf.errors import InputError
+from sfcperf.presentation.levels import is_number, level_text
 from sfcperf.results.store import RunStore
 
 
@@ -27,20 +27,19 @@ class Scenarios:
 
     def _fields(self, scenario_id: str, levels: Mapping[str, Any]) -> dict[str, Any]:
         length = self._lengths.get(scenario_id, levels.get("chain_length"))
-        is_length = isinstance(length, int) and not isinstance(length, bool)
         return {
             "scenario": {"id": scenario_id, "label": label(levels)},
-            "factor": {field_name(name): _text(level) for name, level in levels.items()},
+            "factor": {field_name(name): level_text(level) for name, level in levels.items()},
             "level": {
-                field_name(name): level for name, level in levels.items() if _is_number(level)
+                field_name(name): level for name, level in levels.items() if is_number(level)
             },
-            **({"chain": {"length": length}} if is_length else {}),
+            **({"chain": {"length": length}} if is_number(length) else {}),
         }
 
 
 def label(levels: Mapping[str, Any]) -> str:
     """`chain_length=2 topology=T1`; without factors there is one scenario, `all`."""
-    return " ".join(f"{name}={_text(level)}" for name, level in levels.items()) or "all"
+    return " ".join(f"{name}={level_text(level)}" for name, level in levels.items()) or "all"
 
 
 def field_name(factor: str) -> str:
@@ -59,11 +58,3 @@ def _lengths(store: RunStore) -> dict[str, int]:
         for name, scenario in resolved.items()
         if isinstance(scenario, dict) and "functions" in (scenario.get("chain") or {})
     }
-
-
-def _is_number(level: Any) -> bool:
-    return isinstance(level, int | float) and not isinstance(level, bool)
-
-
-def _text(level: Any) -> str:
-    return level if isinstance(level, str) else json.dumps(level, sort_keys=True)

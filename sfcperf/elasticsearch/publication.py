@@ -90,7 +90,7 @@ def _settle(
     if missing:
         raise EnvironmentLacks(
             f"{missing} of {total} documents are not in {name} although the server took them",
-            hint="is something deleting them? `sfcperf index` again sends what is missing",
+            hint="check what deletes them; `sfcperf index` again sends what is missing",
         )
 
 

@@ -40,19 +40,19 @@ class ElasticsearchPublisher(Publisher):
                 "minLength": 1,
             },
             "fingerprint": {
-                "description": "SHA-256 of the server's certificate, hexadecimal: trust this one.",
+                "description": "SHA-256 of the only server certificate to trust, hexadecimal.",
                 "type": "string",
                 "pattern": "^([0-9a-fA-F]{2}:?){32}$",
             },
             "insecure": {
-                "description": "Do not check who the server is, and let secrets go over plain "
-                "HTTP. Only for a network that you trust whole.",
+                "description": "Do not check the server's identity, and allow secrets over plain "
+                "HTTP. Only for a network that you trust entirely.",
                 "type": "boolean",
                 "default": False,
             },
             "patience_s": {
-                "description": "How long to try again when the server is away, before the run is "
-                "left to `sfcperf index --pending`.",
+                "description": "How long to try again while the server is unavailable, before the "
+                "run is left to `sfcperf index --pending`.",
                 "type": "number",
                 "minimum": 0,
                 "maximum": 86400,

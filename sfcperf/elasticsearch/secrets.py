@@ -59,7 +59,7 @@ def _found(target: Target, env: Mapping[str, str]) -> dict[str, Any]:
             )
         return {"basic_auth": (user, password)}
     if password:
-        raise InputError(f"there is a password and no user: set {USER}", where=PASSWORD)
+        raise InputError(f"there is a password but no user: set {USER}", where=PASSWORD)
     key = _from_keyring(target.name)
     return {"api_key": key} if key else {}
 

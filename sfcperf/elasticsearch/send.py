@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from sfcperf import waiting
 from sfcperf.elasticsearch.connection import AWAY, ServerAway, patiently
 from sfcperf.elasticsearch.documents import Document
+from sfcperf.elasticsearch.inventory import hash_of
 from sfcperf.elasticsearch.target import Target
 from sfcperf.errors import EnvironmentLacks
 
@@ -134,7 +135,7 @@ class Sender:
                 self.client.indices.refresh(index=self.stream, ignore_unavailable=True)
             found = self._found([document.id for document in chunk])
         missing = [document for document in chunk if document.id not in found]
-        others = [d for d in chunk if d.id in found and _hash(found[d.id]) != d.hash]
+        others = [d for d in chunk if d.id in found and hash_of(found[d.id]) != d.hash]
         self._count(there=len(chunk) - len(missing) - len(others))
         again = self._bulk(missing, _create, require_data_stream=True)
         return again + self._bulk(others, lambda d: (_replace(found[d.id]), d.body))
@@ -209,11 +210,6 @@ def _replace(hit: Mapping[str, Any]) -> dict[str, Any]:
             "if_primary_term": hit["_primary_term"],
         }
     }
-
-
-def _hash(hit: Mapping[str, Any]) -> str:
-    values = hit.get("fields", {}).get("document.hash", [""])
-    return str(values[0])
 
 
 def _refused(result: Mapping[str, Any], target: Target) -> EnvironmentLacks:

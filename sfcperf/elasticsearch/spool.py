@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +64,11 @@ class Spool:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             is_new = not file.is_file()
             if not is_new:
-                waiting = Waiting(**{**vars(waiting), "since": _read(file).since})
+                waiting = replace(waiting, since=_read(file).since)
             replace_file(file, _text(waiting))
         except OSError as error:
             raise EnvironmentLacks(
-                f"the folder for what waits to be sent cannot be written: {error.strerror}",
+                f"the folder for runs that wait to be sent cannot be written: {error.strerror}",
                 where=str(error.filename or self.folder),
                 hint=f"name another folder in {VARIABLE}",
             ) from error
@@ -76,7 +76,7 @@ class Spool:
 
     def explain(self, waiting: Waiting, problem: str) -> None:
         """Note why it waits."""
-        replace_file(waiting.file, _text(Waiting(**{**vars(waiting), "problem": problem})))
+        replace_file(waiting.file, _text(replace(waiting, problem=problem)))
 
     def done(self, waiting: Waiting) -> None:
         """It is sent."""
@@ -89,7 +89,7 @@ class Spool:
             files = sorted(self.folder.glob("[0-9a-f]*.json"))
         except OSError as error:
             raise EnvironmentLacks(
-                f"the folder for what waits to be sent cannot be read: {error.strerror}",
+                f"the folder for runs that wait to be sent cannot be read: {error.strerror}",
                 where=str(self.folder),
             ) from error
         return sorted(map(_read, files), key=lambda entry: entry.since)
@@ -130,7 +130,7 @@ def _read(file: Path) -> Waiting:
         )
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise InputError(
-            f"this entry of what waits to be sent is damaged: {error}",
+            f"this entry in the queue of runs to send is damaged: {error}",
             where=str(file),
             hint="remove it, and send the run with `sfcperf index RUN --url URL`",
         ) from error

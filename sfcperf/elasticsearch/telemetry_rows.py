@@ -10,11 +10,13 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfcperf.results.documents import damaged
 from sfcperf.results.records import TrialRecord
+from sfcperf.results.telemetry import reading
 
 if TYPE_CHECKING:
     import pyarrow
@@ -28,7 +30,10 @@ def count(path: Path) -> int:
     """Rows of the file; 0 when there is none. Raises InputError when it is damaged."""
     if not path.is_file():
         return 0
-    return int(_open(path).metadata.num_rows)
+    import pyarrow.parquet
+
+    with reading(path):
+        return int(pyarrow.parquet.ParquetFile(path).metadata.num_rows)
 
 
 def rows(
@@ -80,22 +85,11 @@ def _head(
 
 
 def _batches(path: Path) -> Iterator[pyarrow.RecordBatch]:
-    import pyarrow
-
-    try:
-        yield from _open(path).iter_batches(batch_size=BATCH, columns=list(_COLUMNS))
-    except (OSError, KeyError, pyarrow.ArrowException) as error:
-        raise damaged(f"not readable as Parquet: {error}", str(path)) from error
-
-
-def _open(path: Path) -> Any:
-    import pyarrow
     import pyarrow.parquet
 
-    try:
-        return pyarrow.parquet.ParquetFile(path)
-    except (OSError, pyarrow.ArrowException) as error:
-        raise damaged(f"not readable as Parquet: {error}", str(path)) from error
+    with reading(path):
+        file = pyarrow.parquet.ParquetFile(path)
+        yield from file.iter_batches(batch_size=BATCH, columns=list(_COLUMNS))
 
 
 def _times(column: Any) -> list[str]:
@@ -107,15 +101,8 @@ def _times(column: Any) -> list[str]:
     return texts
 
 
-_QUOTED: dict[str, str] = {}
-
-
-def _quoted(text: str) -> str:
-    """JSON text; sources, metrics and units are few and come often."""
-    known = _QUOTED.get(text)
-    if known is None:
-        known = _QUOTED[text] = json.dumps(text)
-    return known
+_quoted = cache(json.dumps)
+"""JSON text; sources, metrics and units are few and come often."""
 
 
 def _number(value: float) -> str:

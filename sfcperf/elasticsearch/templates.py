@@ -67,14 +67,17 @@ def install(client: Elasticsearch, prefix: str) -> list[str]:
     exist get the new fields at once. Raises EnvironmentLacks when a template of that name is
     not SFCPerf's, elasticsearch.ApiError when the server refuses.
     """
+    quiet = client.options(ignore_status=404)
     written = []
     for stream in STREAMS.values():
         name = data_stream(stream, prefix)
         part = f"{name}@sfcperf"
-        if _is_older(_component(client, part), part):
+        found = quiet.cluster.get_component_template(name=part)
+        if _is_older(_installed(found, "component_template"), part):
             client.cluster.put_component_template(name=part, body=component_template(stream))
             written.append(part)
-        if _is_older(_index(client, name), name):
+        found = quiet.indices.get_index_template(name=name)
+        if _is_older(_installed(found, "index_template"), name):
             client.indices.put_index_template(name=name, body=index_template(stream, prefix))
             written.append(name)
         if part in written and client.indices.exists(index=name):
@@ -82,20 +85,9 @@ def install(client: Elasticsearch, prefix: str) -> list[str]:
     return written
 
 
-def _component(client: Elasticsearch, name: str) -> Mapping[str, Any] | None:
-    answer = client.options(ignore_status=404).cluster.get_component_template(name=name)
-    for found in answer.get("component_templates", []):
-        template: Mapping[str, Any] = found["component_template"]
-        return template
-    return None
-
-
-def _index(client: Elasticsearch, name: str) -> Mapping[str, Any] | None:
-    answer = client.options(ignore_status=404).indices.get_index_template(name=name)
-    for found in answer.get("index_templates", []):
-        template: Mapping[str, Any] = found["index_template"]
-        return template
-    return None
+def _installed(answer: Any, kind: str) -> Mapping[str, Any] | None:
+    """The one template in an answer of the server."""
+    return next((found[kind] for found in answer.get(f"{kind}s", [])), None)
 
 
 def _is_older(found: Mapping[str, Any] | None, name: str) -> bool:

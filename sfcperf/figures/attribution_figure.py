@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 from sfcperf.figures.frame import framed, save, settings, visible_label
 from sfcperf.figures.layout import PAPER, FigureLayout
 from sfcperf.figures.text_width import printable
-from sfcperf.presentation import palette, scenario_text, shortened, units
+from sfcperf.presentation import palette, units
+from sfcperf.presentation.levels import scenario_text
+from sfcperf.presentation.wording import shortened
 from sfcperf.results.columns import csv_text, factor_names
 from sfcperf.results.files import replace_file
-from sfcperf.results.store import RunStore
+from sfcperf.results.store import RunFile, RunStore
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +35,7 @@ _COLUMNS = ("trials", "mean_us", "ci_low_us", "ci_high_us", "samples", "median_u
 def write_attribution(run: RunStore, folder: Path, layout: FigureLayout = PAPER) -> list[Path]:
     """A figure for each probe and direction, `attribution-PROBE`; none without attribution.json.
     Gives the files. Raises InputError when the run folder is damaged."""
-    document = run.attribution()
+    document = run.document(RunFile.ATTRIBUTION)
     if document is None:
         return []
     folder.mkdir(parents=True, exist_ok=True)

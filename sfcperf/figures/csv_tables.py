@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sfcperf.figures.plot import Plot, Point
-from sfcperf.presentation import level_text
+from sfcperf.presentation.levels import level_text
 from sfcperf.results.columns import csv_text, factor_names
 from sfcperf.workflow.figures import LINE
 from sfcperf.workflow.model import FigureSpec

@@ -1,8 +1,4 @@
-"""Figures as files: SVG, PDF and PNG, with their data as CSV and their LaTeX beside them.
-
-The workflow's figures, in the style of a two-column paper, are what the run folder's `figures/`
-holds; `sfcperf figures` draws these and others, of one run or of many, in any style.
-"""
+"""Figures as files: SVG, PDF and PNG, with their data as CSV and their LaTeX beside them."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sfcperf.figures.plot import Plot
 from sfcperf.figures.results import RUN
 from sfcperf.figures.run_data import RunData
-from sfcperf.presentation import varying
+from sfcperf.presentation.levels import varying
 from sfcperf.workflow.model import FigureSpec
 
 if TYPE_CHECKING:

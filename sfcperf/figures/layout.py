@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from sfcperf.errors import InputError
 
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from matplotlib.typing import RcKeyType
 
 FORMATS = ("svg", "pdf", "png")
-Width = Literal["column", "page"]
 
 _NARROWEST_MM = 40.0
 _WIDEST_MM = 1000.0

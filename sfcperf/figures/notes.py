@@ -6,7 +6,8 @@ from collections.abc import Collection
 
 from sfcperf.figures.distribution import MIN_TRIALS_FOR_BOX
 from sfcperf.figures.plot import Plot
-from sfcperf.presentation import count_text, level_text
+from sfcperf.presentation.levels import level_text
+from sfcperf.presentation.wording import count_text
 
 _BOX = (
     "Boxes: quartiles and median of the trials, whiskers to the furthest within 1.5 interquartile "

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from sfcperf.figures.results import RUN
-from sfcperf.presentation import (
+from sfcperf.presentation import units
+from sfcperf.presentation.levels import (
     Levels,
     axis_levels,
     is_number,
     level_key,
     level_text,
-    scenario_key,
-    units,
     varying,
 )
 from sfcperf.results.records import Summary
@@ -149,7 +148,7 @@ def resolve(
     scenarios never share a point. `trials` adds to each point the trials behind it.
     """
     rows = {
-        scenario_key(row.scenario): row
+        level_key(row.scenario): row
         for row in summaries
         if row.label == spec.probe and row.metric == spec.metric
     }
@@ -164,7 +163,7 @@ def resolve(
         name = ", ".join(parts)
         level = scenario.get(spec.x)
         behind = () if trials is None else trials.of(spec.probe, scenario, spec.metric)
-        point = Point(level, scenario, rows.get(scenario_key(scenario)), behind)
+        point = Point(level, scenario, rows.get(level_key(scenario)), behind)
         groups.setdefault(name, {})[level_key(level)] = point
         levels.setdefault(name, scenario.get(spec.series) if spec.series is not None else None)
     series = tuple(

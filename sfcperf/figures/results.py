@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from sfcperf.analysis.planned import PlannedMeasurement, planned_measurements
 from sfcperf.analysis.summary import summarise
-from sfcperf.presentation import Levels
+from sfcperf.presentation.levels import Levels
 from sfcperf.results.records import Summary, TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.results.trial_values import trial_means

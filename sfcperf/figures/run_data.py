@@ -15,7 +15,8 @@ from sfcperf.errors import InputError, SfcperfError
 from sfcperf.figures.plot import Plot, resolve
 from sfcperf.figures.results import RUN, Results, joined, line_results
 from sfcperf.figures.trial_index import TrialIndex
-from sfcperf.presentation import Levels, date_and_time
+from sfcperf.presentation.levels import Levels
+from sfcperf.presentation.wording import date_and_time
 from sfcperf.results.records import Summary, TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.model import FigureSpec, Workflow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from sfcperf.presentation import Levels, scenario_key
+from sfcperf.presentation.levels import Levels, level_key
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.trial_values import trial_means
 
@@ -34,13 +34,13 @@ class TrialIndex:
         """Know of further trials."""
         for record in trials:
             scenarios = self._groups.setdefault(record.label, {})
-            group = scenarios.setdefault(scenario_key(record.scenario), [])
+            group = scenarios.setdefault(level_key(record.scenario), [])
             group.append((record, trial_means(record)))
 
     def of(self, label: str, scenario: Levels, metric: str) -> tuple[TrialValue, ...]:
         """Trials of a probe in a scenario that have a number, whether or not they count, in the
         order in which they ended."""
-        group = self._groups.get(label, {}).get(scenario_key(scenario), [])
+        group = self._groups.get(label, {}).get(level_key(scenario), [])
         return tuple(TrialValue(r, means[metric]) for r, means in group if metric in means)
 
     def of_probe(self, label: str) -> list[tuple[TrialRecord, Mapping[str, float]]]:

@@ -1,9 +1,4 @@
-"""Kibana: data views and dashboards over the data streams (paper: the visualization module is
-Kibana), and their import.
-
-Imports `sfcperf.presentation` of the packages that show results, and `sfcperf.elasticsearch` for
-the fields that documents have.
-"""
+"""Kibana, the paper's visualization module: data views, dashboards, and their import."""
 
 from sfcperf.kibana.client import import_objects
 from sfcperf.kibana.dashboards import saved_objects

@@ -1,8 +1,4 @@
-"""Import into a Kibana by its saved-objects API.
-
-https://www.elastic.co/docs/api/doc/kibana/v8/group/endpoint-saved-objects: `POST
-/api/saved_objects/_import`, multipart, with the header `kbn-xsrf`; in a space below `/s/SPACE`.
-"""
+"""Import into a Kibana: https://www.elastic.co/docs/api/doc/kibana/v8/group/endpoint-saved-objects"""
 
 from __future__ import annotations
 
@@ -11,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sfcperf import retry
-from sfcperf.elasticsearch.connection import ServerAway
+from sfcperf.elasticsearch.connection import AWAY, ServerAway
 from sfcperf.elasticsearch.secrets import API_KEY, PASSWORD, USER, credentials
 from sfcperf.elasticsearch.target import Target
 from sfcperf.errors import EnvironmentLacks, InputError
@@ -24,7 +20,6 @@ WAIT_S = 120.0
 """How long to wait for a Kibana that is starting."""
 _FIRST_PAUSE_S = 1.0
 _LONGEST_PAUSE_S = 16.0
-_RETRIED = frozenset({429, 502, 503, 504})
 
 
 @dataclass(frozen=True)
@@ -109,7 +104,7 @@ def _patiently(
             ) from error
         except requests.exceptions.RequestException as error:
             raise away(f"it does not answer ({type(error).__name__})") from error
-        if response.status_code in _RETRIED:
+        if response.status_code in AWAY:
             raise away(f"it answers {response.status_code}")
         return response
 

@@ -10,13 +10,7 @@ from sfcperf.elasticsearch.mappings import PREFIX
 from sfcperf.kibana import lens, vega
 from sfcperf.kibana.data_views import data_view_id
 from sfcperf.kibana.fields import field
-from sfcperf.kibana.saved_objects import (
-    SavedObject,
-    identifier,
-    reference,
-    saved_object,
-    text,
-)
+from sfcperf.kibana.saved_objects import SavedObject, identifier, reference, saved_object, text
 
 TIME_FROM = "now-90d"
 """Range that a dashboard opens with."""

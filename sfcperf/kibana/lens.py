@@ -106,11 +106,11 @@ def group(stream: str, name: str, label: str, *, size: int = ROWS) -> Column:
     return Column(label, "terms", name, _KINDS.get(found.type, "number"), True, parameters)
 
 
-def over_time(stream: str, label: str = "time") -> Column:
+def over_time(stream: str) -> Column:
     """The time axis."""
     field(stream, "@timestamp", "date")
     parameters = {"interval": "auto", "includeEmptyRows": False, "dropPartials": False}
-    return Column(label, "date_histogram", "@timestamp", "date", True, parameters)
+    return Column("time", "date_histogram", "@timestamp", "date", True, parameters)
 
 
 def histogram(stream: str, name: str, label: str, bars: int) -> Column:

@@ -22,7 +22,7 @@ from sfcperf.package.signature import signature_files
 from sfcperf.package.sources import workflow_files
 from sfcperf.package.zip_check import inspect
 from sfcperf.results.files import replacing
-from sfcperf.results.store import WORKFLOW_BASE, RunStore
+from sfcperf.results.store import RunFile, RunStore
 
 _NAMED = 3
 """Files in a warning."""
@@ -129,7 +129,7 @@ def _files(runs: Sequence[PackedRun], modules: Sequence[Module]) -> dict[str, Pa
         files |= {f"{run.folder}/{name}": path for name, path in run.run.files.items()}
         files |= {f"{run.base}/{name}": path for name, path in run.sources.files.items()}
         # It names a folder of this machine; rewritten to lead into the package.
-        files.pop(f"{run.folder}/{WORKFLOW_BASE}", None)
+        files.pop(f"{run.folder}/{RunFile.WORKFLOW_BASE}", None)
     for module in modules:
         folder = f"{layout.MODULES}/{module.folder}"
         files |= {f"{folder}/{name}": path for name, path in module.files.items()}
@@ -147,7 +147,7 @@ def _write(
         layout.SYSTEM_PACKAGES: system_packages(),
         layout.MANIFEST: _json(document),
         layout.README: readme_text(document),
-        **{f"{run.folder}/{WORKFLOW_BASE}": _json({"folder": _base(run)}) for run in runs},
+        **{f"{run.folder}/{RunFile.WORKFLOW_BASE}": _json({"folder": _base(run)}) for run in runs},
     }
     for name in sorted({*files, *texts}):
         if name in texts:

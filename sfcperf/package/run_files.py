@@ -12,7 +12,7 @@ from sfcperf.control.lock import RunAlive, is_held
 from sfcperf.errors import InputError
 from sfcperf.package.layout import CAPTURES
 from sfcperf.results.noise_gate import without_replaced
-from sfcperf.results.store import OWN, RunStore
+from sfcperf.results.store import RunFile, RunStore
 
 PACKAGE = "package.zip"
 """The publisher's, in the run folder; never part of a package."""
@@ -60,7 +60,7 @@ def run_files(store: RunStore, *, captures: bool = True, own_lock: bool = False)
         files=files,
         left_out=left_out,
         incomplete=tuple(_incomplete(store, manifest)),
-        foreign=tuple(sorted(tops - OWN)),
+        foreign=tuple(sorted(tops - set(RunFile))),
     )
 
 

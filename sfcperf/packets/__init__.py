@@ -1,2 +1,1 @@
-"""Packets as they are captured: pcap files, what tcpdump says of a capture, and how one packet is
-recognised at several places of a chain."""
+"""Captured packets: pcap files, tcpdump's counts, one packet recognised at several places."""

@@ -51,18 +51,13 @@ def scenario_name(scenario: Levels) -> str:
     return scenario_text(scenario) or "the only scenario"
 
 
-def scenario_key(scenario: Levels) -> str:
-    """A scenario as a dictionary key (1, 1.0 and True are different levels)."""
-    return json.dumps(scenario, sort_keys=True)
-
-
 def is_number(level: Any) -> bool:
     """Whether a level can stand on a numeric axis (truth values are categories)."""
     return isinstance(level, int | float) and not isinstance(level, bool)
 
 
 def level_key(level: Any) -> str:
-    """A level as a dictionary key; 1, 1.0, True and "1" differ."""
+    """A level, or a scenario, as a dictionary key; 1, 1.0, True and "1" differ."""
     return json.dumps(level, sort_keys=True)
 
 

@@ -1,8 +1,4 @@
-"""HTML pages: one file each, that opens offline and fetches nothing.
-
-A content security policy in the page allows its own scripts, by their hashes, and no others.
-Templates of a page extend templates/page.html.j2; templates/page.js draws the charts.
-"""
+"""HTML pages: one file each, that opens offline and fetches nothing (templates/page.html.j2)."""
 
 from __future__ import annotations
 
@@ -56,6 +52,7 @@ def render(package: str, template: str, drawn: Iterable[Chart], **context: Any) 
     return page.render(
         style=_asset("page.css") + (own_style.read_text("utf-8") if own_style.is_file() else ""),
         script=script,
+        # The page's content security policy allows these two and no other script.
         script_hashes=[_hash(script), _hash(library)],
         plotly=_packed_plotly(),
         chart_data=_chart_data({chart.id: chart.data for chart in drawn}),

@@ -51,7 +51,7 @@ class Scale:
 
     def with_unit(self, text: str) -> str:
         """`text unit`."""
-        return with_unit(text, self.unit)
+        return f"{text} {self.unit}" if self.unit else text
 
     def quantity(self, value: float | None) -> str:
         """A number with its unit; `–` for None."""
@@ -94,11 +94,6 @@ def metric_title(metric: str) -> str:
             metric = metric.removesuffix(suffix)
             break
     return metric.replace("_", " ")
-
-
-def with_unit(text: str, unit: str) -> str:
-    """`text unit`; a percent sign and an absent unit as typography wants them."""
-    return f"{text} {unit}" if unit else text
 
 
 def half_width(low: float | None, high: float | None) -> float | None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from sfcperf.analysis.telemetry import CorrelationRow
 from sfcperf.errors import InputError
+from sfcperf.presentation.levels import level_text
 from sfcperf.results import documents, jsonl
 from sfcperf.results.columns import PREFIX, cell, factor_names, level_array
 from sfcperf.results.noise_gate import Reading
 from sfcperf.results.records import Summary, TrialRecord
-from sfcperf.results.store import WARMUP, RunStore
+from sfcperf.results.store import RunFile, RunStore
 
 if TYPE_CHECKING:
     import pyarrow
@@ -25,158 +26,106 @@ _TIMES = ("started_at", "ended_at")
 _KINDS = {"str": "string", "TrialStatus": "string", "int": "int64", "bool": "bool_"}
 """Annotation of a record's field -> Arrow type; floats are `float64`, all else is JSON text."""
 
-_RUNS = {
-    "run_id": "string",
-    "name": "string",
-    "description": "string",
-    "status": "string",
-    "started_at": "time",
-    "ended_at": "time",
-    "driver": "string",
-    "seed": "int64",
-    "confidence": "float64",
-    "rounds": "int64",
-    "folder": "string",
-    "manifest": "string",
-}
-_SAMPLES = {
-    "trial_id": "string",
-    "round": "int64",
-    "probe": "string",
-    "label": "string",
-    "status": "string",
-    "sample": "int64",
-    "metric": "string",
-    "unit": "string",
-    "value": "float64",
-}
-_GATE_FILE = "gate.jsonl"
-_TAGS = {"subject": "string", "id": "string", "tag": "string", "value": "string", "file": "string"}
+_OF_TRIAL = ("scenario_id", "trial_id", "round", "probe", "label", "status")
+"""Columns of a sample that are its trial's."""
+_WITH_FACTORS = ("trials", "warmup", "samples", "summaries", "scenarios")
 
 
-@dataclass(frozen=True)
-class RunDocuments:
-    """What was read of a run folder."""
-
-    store: RunStore
-    manifest: Mapping[str, Any]
-    trials: Sequence[TrialRecord]
-    warmup: Sequence[TrialRecord]
-    summaries: Sequence[Summary]
-    tags: Sequence[Mapping[str, Any]]
-    correlations: Sequence[Mapping[str, Any]]
-    gate: Sequence[Mapping[str, Any]]
-
-
-def read_run(store: RunStore) -> RunDocuments:
-    """Raises InputError when the run folder is damaged."""
-    path = store.folder / WARMUP
+def read_run(store: RunStore) -> dict[str, list[Row]]:
+    """Name of a table -> its rows of a run. Raises InputError when the run folder is damaged."""
+    manifest, trials = store.manifest(), store.trials()
+    path = store.folder / RunFile.WARMUP
     warmup = [documents.trial_record(row, f"{path}:{line}") for line, row in jsonl.read(path)]
-    return RunDocuments(
-        store,
-        store.manifest(),
-        store.trials(),
-        warmup,
-        store.summaries(),
-        (store.tags() or {}).get("tags", []),
-        (store.correlations() or {}).get("correlations", []),
-        [row for _, row in jsonl.read(store.folder / _GATE_FILE)],
-    )
+    scenarios = {entry["id"]: entry["levels"] for entry in manifest["scenarios"]}
+    scenarios |= {record.scenario_id: record.scenario for record in trials}
+    tags = (store.document(RunFile.TAGS) or {}).get("tags", [])
+    rows: dict[str, Iterable[Row]] = {
+        "runs": [_run(store, manifest)],
+        "trials": map(vars, trials),
+        "warmup": map(vars, warmup),
+        "samples": (row for trial in trials for row in _samples(trial)),
+        "summaries": map(vars, store.summaries()),
+        "tags": ({**tag, "value": level_text(tag["value"])} for tag in tags),
+        "correlations": (store.document(RunFile.CORRELATIONS) or {}).get("correlations", []),
+        "gate": (row for _, row in jsonl.read(store.folder / RunFile.GATE)),
+        "scenarios": ({"scenario_id": id, "scenario": found} for id, found in scenarios.items()),
+    }
+    return {name: [{"run_id": store.run_id, **row} for row in rows[name]] for name in rows}
 
 
-def tables(runs: Sequence[RunDocuments]) -> dict[str, pyarrow.Table]:
+def tables(runs: Sequence[Mapping[str, list[Row]]]) -> dict[str, pyarrow.Table]:
     """Name -> table, of all runs together; `run_id` is the first column of each.
 
     A level of a factor has the type that fits it in all runs; a run without that factor has null.
     """
-    factors = factor_names(scenario for run in runs for scenario in _scenarios(run).values())
-    trial_columns = _record_columns(TrialRecord, without=("samples",))
-    summary_columns = _record_columns(Summary)
+    factors = factor_names(row["scenario"] for run in runs for row in run["scenarios"])
     return {
-        "runs": _table(_RUNS, [_run(run) for run in runs], ()),
-        "trials": _table(trial_columns, _records(runs, lambda run: run.trials), factors),
-        "warmup": _table(trial_columns, _records(runs, lambda run: run.warmup), factors),
-        "samples": _table(
-            {"run_id": "string", "scenario_id": "string", **_SAMPLES},
-            [row for run in runs for trial in run.trials for row in _samples(run, trial)],
-            factors,
-        ),
-        "summaries": _table(summary_columns, _records(runs, lambda run: run.summaries), factors),
-        "tags": _table(
-            {"run_id": "string", **_TAGS},
-            [
-                {"run_id": _id(run), **tag, "value": _tag_text(tag)}
-                for run in runs
-                for tag in run.tags
-            ],
-            (),
-        ),
-        "correlations": _table(
-            _record_columns(CorrelationRow),
-            [{"run_id": _id(run), **row} for run in runs for row in run.correlations],
-            (),
-        ),
-        "gate": _table(
-            _record_columns(Reading),
-            [{"run_id": _id(run), **row} for run in runs for row in run.gate],
-            (),
-        ),
-        "scenarios": _table(
-            {"run_id": "string", "scenario_id": "string"},
-            [
-                {"run_id": _id(run), "scenario_id": scenario_id, "scenario": levels}
-                for run in runs
-                for scenario_id, levels in _scenarios(run).items()
-            ],
-            factors,
-        ),
+        name: _table(
+            {"run_id": "string", **columns},
+            [row for run in runs for row in run[name]],
+            factors if name in _WITH_FACTORS else (),
+        )
+        for name, columns in _columns().items()
     }
 
 
-def _id(run: RunDocuments) -> str:
-    return run.store.run_id
-
-
-def _scenarios(run: RunDocuments) -> dict[str, Mapping[str, Any]]:
-    """Scenario id -> levels."""
-    planned = {entry["id"]: entry["levels"] for entry in run.manifest.get("scenarios", [])}
-    return {**planned, **{record.scenario_id: record.scenario for record in run.trials}}
-
-
-def _run(run: RunDocuments) -> Row:
-    design = run.manifest.get("design") or {}
+def _columns() -> dict[str, dict[str, str]]:
+    """Name of a table -> its columns, without `run_id` and the levels of factors."""
+    trials = _record_columns(TrialRecord)
+    del trials["samples"]
     return {
-        **{name: run.manifest.get(name) for name in _RUNS},
-        **{name: design.get(name) for name in ("seed", "confidence", "rounds")},
-        "run_id": _id(run),
-        "folder": str(run.store.folder),
-        "manifest": json.dumps(run.manifest),
+        "runs": {
+            "name": "string",
+            "description": "string",
+            "status": "string",
+            "started_at": "time",
+            "ended_at": "time",
+            "driver": "string",
+            "seed": "int64",
+            "confidence": "float64",
+            "rounds": "int64",
+            "folder": "string",
+            "manifest": "string",
+        },
+        "trials": trials,
+        "warmup": trials,
+        "samples": {
+            **{name: trials[name] for name in _OF_TRIAL},
+            "sample": "int64",
+            "metric": "string",
+            "unit": "string",
+            "value": "float64",
+        },
+        "summaries": _record_columns(Summary),
+        "tags": dict.fromkeys(("subject", "id", "tag", "value", "file"), "string"),
+        "correlations": _record_columns(CorrelationRow),
+        "gate": _record_columns(Reading),
+        "scenarios": {"scenario_id": "string"},
     }
 
 
-def _records(
-    runs: Iterable[RunDocuments], of: Callable[[RunDocuments], Sequence[Any]]
-) -> list[Row]:
-    return [{"run_id": _id(run), **vars(record)} for run in runs for record in of(run)]
+def _run(store: RunStore, manifest: Mapping[str, Any]) -> Row:
+    design = manifest["design"]
+    return {
+        **manifest,
+        **{name: design[name] for name in ("seed", "confidence", "rounds")},
+        "folder": str(store.folder),
+        "manifest": json.dumps(manifest),
+    }
 
 
-def _samples(run: RunDocuments, trial: TrialRecord) -> list[Row]:
-    common = {"run_id": _id(run), **vars(trial)}
-    return [{**common, "sample": n, **sample} for n, sample in enumerate(trial.samples)]
+def _samples(trial: TrialRecord) -> Iterator[Row]:
+    common = {name: getattr(trial, name) for name in (*_OF_TRIAL, "scenario")}
+    for number, sample in enumerate(trial.samples):
+        yield {**common, "sample": number, **sample}
 
 
-def _tag_text(tag: Mapping[str, Any]) -> str:
-    value = tag["value"]
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def _record_columns(record: type[Any], without: Sequence[str] = ()) -> dict[str, str]:
-    columns = {"run_id": "string"}
+def _record_columns(record: type[Any]) -> dict[str, str]:
+    columns = {}
     for field in fields(record):
-        if field.name not in without:
-            annotation = str(field.type).removesuffix(" | None")
-            kind = "float64" if annotation == "float" else _KINDS.get(annotation, "string")
-            columns[field.name] = "time" if field.name in _TIMES else kind
+        annotation = str(field.type).removesuffix(" | None")
+        kind = "float64" if annotation == "float" else _KINDS.get(annotation, "string")
+        columns[field.name] = "time" if field.name in _TIMES else kind
     return columns
 
 

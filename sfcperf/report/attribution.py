@@ -1,7 +1,4 @@
-"""The report's section on which VNF the time goes to, from attribution.json.
-
-Only positions and words are made here; the template draws the bars as SVG.
-"""
+"""The report's section on attribution: positions and words; the template draws the bars as SVG."""
 
 from __future__ import annotations
 
@@ -10,10 +7,12 @@ from dataclasses import dataclass
 from math import floor, log10
 from typing import Any
 
-from sfcperf.figures import attribution_file_name, attribution_groups, written_files
-from sfcperf.presentation import palette, scenario_name, units
+from sfcperf.figures.attribution_figure import attribution_file_name, attribution_groups
+from sfcperf.figures.figure_files import written_files
+from sfcperf.presentation import palette, units
+from sfcperf.presentation.levels import scenario_name
 from sfcperf.report.attribution_table import Row, table_rows
-from sfcperf.results.store import RunStore
+from sfcperf.results.store import RunFile, RunStore
 
 WIDTH = 860.0
 ROW_HEIGHT = 74.0
@@ -98,7 +97,7 @@ class AttributionSection:
 
 def attribution_section(run: RunStore) -> AttributionSection | None:
     """None for a run without attribution.json."""
-    document = run.attribution()
+    document = run.document(RunFile.ATTRIBUTION)
     if document is None:
         return None
     return AttributionSection(

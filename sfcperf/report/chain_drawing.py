@@ -1,7 +1,4 @@
-"""Drawing of a chain: nodes with their SFF, endpoints and SFs above it, links between nodes.
-
-Only places are computed here; the template draws them as SVG.
-"""
+"""Drawing of a chain, nodes with SFF, endpoints, SFs and links: places, for the template's SVG."""
 
 from __future__ import annotations
 
@@ -16,6 +13,7 @@ _BOX_HEIGHT = 50
 _GAP = 14
 _PADDING = 14
 _TITLE_HEIGHT = 20
+_BOX_TOP = _PADDING + _TITLE_HEIGHT
 _SFF_HEIGHT = 26
 _WIRE_HEIGHT = 22
 _NODE_GAP = 54
@@ -93,7 +91,7 @@ def draw(scenario: Scenario) -> Drawing:
         here = [(kind, title, detail) for node, kind, title, detail in stops if node == name]
         width = len(here) * (_BOX_WIDTH + _GAP) - _GAP + 2 * _PADDING
         boxes = tuple(
-            Box(kind, title, detail, x + _PADDING + i * (_BOX_WIDTH + _GAP), _top())
+            Box(kind, title, detail, x + _PADDING + i * (_BOX_WIDTH + _GAP), _BOX_TOP)
             for i, (kind, title, detail) in enumerate(here)
         )
         sff = "classifier + SFF" if name == scenario.client.node else "SFF"
@@ -160,7 +158,3 @@ def _note(scenario: Scenario) -> str:
         f"{length}, SPI {chain.spi}, initial SI {chain.initial_si}, "
         f"encapsulation {chain.encapsulation}; replies return {reverse}."
     )
-
-
-def _top() -> float:
-    return _PADDING + _TITLE_HEIGHT

@@ -1,8 +1,4 @@
-"""Charts of the report as JSON values: every mean with its interval, every trial as a point.
-
-Values are scaled to what is drawn; hover texts are the HTML subset that plotly renders, with all
-words of the user escaped.
-"""
+"""Charts of the report as JSON: means with intervals, trials as points, hover texts as HTML."""
 
 from __future__ import annotations
 
@@ -12,26 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import escape
 
-from sfcperf.figures import (
-    Plot,
-    Point,
-    Series,
-    TrialIndex,
-    curve_names,
-    fit_text,
-    note,
-    steps,
-    thinned,
-)
-from sfcperf.presentation import (
-    Chart,
-    level_text,
-    palette,
-    scenario_name,
-    scenario_text,
-    trial_anchor,
-    units,
-)
+from sfcperf.figures.distribution import steps, thinned
+from sfcperf.figures.fits import fit_text
+from sfcperf.figures.notes import curve_names, note
+from sfcperf.figures.plot import Plot, Point, Series
+from sfcperf.figures.trial_index import TrialIndex
+from sfcperf.presentation import palette, units
+from sfcperf.presentation.levels import level_text, scenario_name, scenario_text
+from sfcperf.presentation.pages import Chart, trial_anchor
 from sfcperf.results.records import Summary, TrialRecord
 
 if TYPE_CHECKING:
@@ -42,29 +26,17 @@ _POINTS_PER_CURVE = 300
 
 
 @dataclass(frozen=True)
-class ChartTable:
-    """The points of a chart, in the unit of its axis."""
-
-    x_title: str
-    y_title: str
-    interval_title: str
-    centre: str
-    """`mean` or `median`."""
-    named: bool
-    """Whether series have names."""
-    rows: tuple[tuple[str, str, str, str, str, str], ...]
-    """Series, level, mean or median, interval, valid trials, remark."""
-
-
-@dataclass(frozen=True)
 class MetricChart(Chart):
     """A metric of one run or of many, with what stands around its chart."""
 
     description: str
     """For those who cannot see it."""
     primary: bool
-    table: ChartTable
-    """The means as a table: for those who cannot see the chart."""
+    plot: Plot
+    interval_title: str
+    rows: tuple[tuple[str, str, str, str, str, str], ...]
+    """Points in the order of legend and x axis: series, level, mean or median in the unit of the
+    y axis, interval, valid trials, remark."""
     missing: tuple[str, ...]
     """Scenarios without any number, in words."""
     trials_without_value: tuple[str, ...] = ()
@@ -107,6 +79,7 @@ def chart(
         ],
         "joined": not fits and spec.kind != "box",
     }
+    levels = sorted({f"{100 * row.confidence:g} %" for row in plot.summaries})
     return MetricChart(
         identity,
         spec.title,
@@ -115,7 +88,9 @@ def chart(
         f"{spec.y_label} against {spec.x_label}, {len(plot.series)} series, "
         f"{len(of_probe)} trials.",
         any(row.primary for row in plot.summaries),
-        _table(plot),
+        plot,
+        f"{' / '.join(levels)} CI".lstrip(),
+        tuple(_table_row(plot, s.name, point) for s in plot.series for point in s.points),
         tuple(scenario_name(point.scenario) for point in plot.points if point.state == "missing"),
         tuple(record.trial_id for record, means in of_probe if spec.metric not in means),
         tuple(_fit_row(plot, name, fit) for name, fit in fits.items()),
@@ -156,6 +131,7 @@ def _mean(plot: Plot, point: Point) -> dict[str, Any]:
 
 
 def _mean_text(plot: Plot, row: Summary) -> str:
+    """In the HTML that plotly renders: all words of the user are escaped."""
     found, centre = plot.estimate(row), plot.centre
     scale = units.scale_for([found.value or 0.0], row.unit, row.metric)
     half_width = found.half_width
@@ -211,19 +187,6 @@ def _fit_row(plot: Plot, name: str, fit: LineFit) -> tuple[str, ...]:
         units.scale_for([fit.intercept], unit, plot.spec.metric).quantity(fit.intercept),
         fit_text(fit),
         str(fit.n),
-    )
-
-
-def _table(plot: Plot) -> ChartTable:
-    """A row per point, in the order of the legend and the x axis."""
-    levels = sorted({f"{100 * row.confidence:g} %" for row in plot.summaries})
-    return ChartTable(
-        plot.spec.x_label,
-        plot.spec.y_label,
-        f"{' / '.join(levels)} CI".lstrip(),
-        plot.centre,
-        any(series.name for series in plot.series),
-        tuple(_table_row(plot, s.name, point) for s in plot.series for point in s.points),
     )
 
 

@@ -1,7 +1,4 @@
-"""HTML report of many runs: what they are, their metrics in shared charts, how they differ.
-
-Numbers are put side by side, not judged: `sfcperf compare` tests them.
-"""
+"""HTML report of many runs, side by side and not judged: `sfcperf compare` tests them."""
 
 from __future__ import annotations
 
@@ -10,19 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sfcperf.figures import (
-    RUN,
-    FigureRequest,
-    Results,
-    RunData,
-    TrialIndex,
-    automatic,
-    chosen_figures,
-    letter_of,
-    resolve_figure,
-    side_by_side,
-)
-from sfcperf.presentation import level_text, relative_link, render, shortened, trial_anchor
+from sfcperf.figures.results import RUN, Results
+from sfcperf.figures.run_data import RunData, letter_of, resolve_figure, side_by_side
+from sfcperf.figures.selection import FigureRequest, automatic, chosen_figures
+from sfcperf.figures.trial_index import TrialIndex
+from sfcperf.presentation.levels import level_text
+from sfcperf.presentation.pages import relative_link, render, trial_anchor
+from sfcperf.presentation.wording import shortened
 from sfcperf.report.charts import MetricChart, chart
 from sfcperf.report.run_facts import run_facts
 from sfcperf.report.verdict import Verdict, verdict_of
@@ -105,8 +96,8 @@ def _row(number: int, run: RunData, folder: Path) -> RunRow:
         letter_of(number),
         run.label,
         run.store.run_id,
-        str(manifest.get("name") or ""),
-        str(manifest.get("description") or ""),
+        manifest["name"],
+        manifest["description"],
         verdict_of(manifest, run.trials, run.summaries),
         tuple(run_facts(manifest, run.trials)),
         relative_link(run.store.report, folder) if run.store.report.is_file() else None,

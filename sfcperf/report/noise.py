@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sfcperf.presentation import Chart, palette, trial_anchor, units
+from sfcperf.presentation import palette, units
+from sfcperf.presentation.pages import Chart, trial_anchor
 from sfcperf.results.noise_gate import GATE_REASON, Reading, account_text, is_outside, outside
 from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.model import NoiseGate

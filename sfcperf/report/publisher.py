@@ -1,7 +1,4 @@
-"""ReportPublisher: report.html, one file that explains, shows and traces every number of a run.
-
-It is made from the run folder alone.
-"""
+"""ReportPublisher: report.html, one file that explains, shows and traces every number of a run."""
 
 from __future__ import annotations
 
@@ -10,21 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sfcperf.figures import (
-    FORMATS,
-    FigureLayout,
-    Plot,
+from sfcperf.figures.attribution_figure import write_attribution
+from sfcperf.figures.figure_files import (
     ResolvedFigure,
-    RunData,
-    TrialIndex,
-    automatic,
-    resolve,
     resolve_figures,
-    write_attribution,
     write_figure,
     written_files,
 )
-from sfcperf.presentation import Chart, render
+from sfcperf.figures.layout import FORMATS, FigureLayout
+from sfcperf.figures.plot import Plot, resolve
+from sfcperf.figures.run_data import RunData
+from sfcperf.figures.selection import automatic
+from sfcperf.figures.trial_index import TrialIndex
+from sfcperf.presentation.pages import Chart, render
 from sfcperf.report import chain_drawing, result_tables, run_facts, telemetry_analyses, trial_tables
 from sfcperf.report.attribution import attribution_section
 from sfcperf.report.charts import MetricChart, chart
@@ -124,7 +119,6 @@ def _page(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) ->
         manifest=manifest,
         workflow=workflow,
         workflow_problem=run.workflow_problem,
-        description=manifest.get("description") or "",
         verdict=verdict_of(manifest, trials, summaries),
         facts=run_facts.run_facts(manifest, trials),
         drawings=chain_drawing.drawings(workflow.scenarios) if workflow is not None else [],

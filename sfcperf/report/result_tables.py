@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sfcperf.presentation import by_metric, level_text, scenario_name, units
+from sfcperf.presentation import units
+from sfcperf.presentation.levels import by_metric, level_text, scenario_name
 from sfcperf.results.columns import factor_names
 from sfcperf.results.records import Summary
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sfcperf.presentation import date_and_time, seconds_between
+from sfcperf.presentation.wording import date_and_time, seconds_between
 from sfcperf.results.records import TrialRecord
 
 _ENVIRONMENT = ("versions", "host", "infrastructure", "design", "command", "phases")
@@ -13,24 +13,20 @@ _ENVIRONMENT = ("versions", "host", "infrastructure", "design", "command", "phas
 
 def run_facts(manifest: Mapping[str, Any], trials: Sequence[TrialRecord]) -> list[tuple[str, str]]:
     """The facts at the top of the report."""
-    ended = manifest.get("ended_at")
-    started = str(manifest.get("started_at") or "")
-    host = manifest.get("host") or {}
-    cpu, kernel = _mapping(host.get("cpu")), _mapping(host.get("kernel"))
-    encapsulations = sorted(
-        {str(r.deployment.get("encapsulation", "")) for r in trials} - {"", "none"}
-    )
+    started, ended = manifest["started_at"], manifest["ended_at"]
+    cpu, kernel = manifest["host"]["cpu"], manifest["host"]["kernel"]
+    encapsulations = {str(r.deployment.get("encapsulation", "")) for r in trials} - {"", "none"}
     facts = [
         ("Driver", ", ".join(_drivers(manifest))),
-        ("Encapsulation", ", ".join(encapsulations)),
-        ("Started", f"{date_and_time(started)} UTC" if started else ""),
-        ("Duration", f"{seconds_between(started, str(ended)):.1f} s" if started and ended else ""),
-        ("CPU", _joined(cpu.get("model"), cpu.get("logical"), "{} × {}")),
-        ("Kernel", str(kernel.get("release") or "")),
-        ("SFCPerf", str(manifest.get("sfcperf_version") or "")),
-        ("Seed", str(manifest.get("seed", ""))),
+        ("Encapsulation", ", ".join(sorted(encapsulations))),
+        ("Started", f"{date_and_time(started)} UTC"),
+        ("Duration", f"{seconds_between(started, ended):.1f} s" if ended else ""),
+        ("CPU", f"{cpu['model']} × {cpu['logical']}" if cpu["logical"] else cpu["model"]),
+        ("Kernel", kernel["release"]),
+        ("SFCPerf", manifest["sfcperf_version"]),
+        ("Seed", str(manifest["seed"])),
     ]
-    return [(name, value) for name, value in facts if value and value != "None"]
+    return [(name, value) for name, value in facts if value]
 
 
 def monitors(
@@ -38,7 +34,7 @@ def monitors(
 ) -> list[tuple[str, str, str]]:
     """(Monitor, its stated cost, the CPU time that it used)."""
     in_trials_s = sum(seconds_between(record.started_at, record.ended_at) for record in trials)
-    stated = {m["monitor"]: m for m in manifest.get("monitors") or () if "monitor" in m}
+    stated = {m["monitor"]: m for m in manifest["monitors"]}
     rows = []
     for name in dict.fromkeys([*stated, *measured]):
         used = measured.get(name, stated.get(name, {}).get("cpu_s"))
@@ -58,13 +54,5 @@ def environment(manifest: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 def _drivers(manifest: Mapping[str, Any]) -> list[str]:
     """Each driver that the run was built by, once."""
-    several = [entry.get("driver") for entry in manifest.get("infrastructures") or ()]
-    return [str(name) for name in dict.fromkeys(several or [manifest.get("driver")]) if name]
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _joined(first: Any, second: Any, pattern: str) -> str:
-    return pattern.format(first, second) if first and second else str(first or "")
+    several = [entry["driver"] for entry in manifest.get("infrastructures") or ()]
+    return list(dict.fromkeys(several or [manifest["driver"]]))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from sfcperf.presentation import scenario_table, units
+from sfcperf.presentation import units
+from sfcperf.presentation.terminal import scenario_table
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -1,78 +1,45 @@
-"""What analyses found in telemetry: correlations with metrics (correlations.json), and whether it
-is steady within the trials (steady.json)."""
+"""What analyses found in telemetry: correlations with metrics, steadiness within the trials."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
-from sfcperf.presentation import scenario_name
-from sfcperf.results.store import RunStore
+from sfcperf.presentation.levels import scenario_name
+from sfcperf.results.store import RunFile, RunStore
 
 
-@dataclass(frozen=True)
-class Correlations:
-    """Correlations of metrics with telemetry."""
-
-    rows: Sequence[tuple[str, ...]]
-    """Metric, series, coefficient, trials, over all trials, within scenarios."""
-    notes: Sequence[str]
-    confidence: str
-    aggregate: str
-    left_out: int
-    """Trials and series that do not count: the series covers too little of the trial."""
-
-
-def correlations(run: RunStore) -> Correlations | None:
-    """None when the workflow did not ask for this analysis."""
-    document = run.correlations()
+def correlations(run: RunStore) -> Mapping[str, Any] | None:
+    """correlations.json with `rows`: metric, series, coefficient, trials, over all trials, within
+    scenarios. None when the workflow did not ask for this analysis."""
+    document = run.document(RunFile.CORRELATIONS)
     if document is None:
         return None
     within = {_key(row): _coefficient_text(row) for row in _of_scope(document, "within scenarios")}
-    return Correlations(
-        rows=[
-            (
-                f"{row['label']} {row['metric']}",
-                f"{row['source']} {row['series']}",
-                str(row["coefficient"]).capitalize(),
-                str(row["n"]),
-                _coefficient_text(row),
-                within.get(_key(row), "one scenario only"),
-            )
-            for row in _of_scope(document, "all trials")
-        ],
-        notes=document["notes"],
-        confidence=f"{100 * document['confidence']:g} %",
-        aggregate=document["aggregate"],
-        left_out=len(document["little_covered"]),
-    )
+    rows = [
+        (
+            f"{row['label']} {row['metric']}",
+            f"{row['source']} {row['series']}",
+            str(row["coefficient"]).capitalize(),
+            str(row["n"]),
+            _coefficient_text(row),
+            within.get(_key(row), "one scenario only"),
+        )
+        for row in _of_scope(document, "all trials")
+    ]
+    return {**document, "rows": rows}
 
 
-@dataclass(frozen=True)
-class Unsteady:
-    """Telemetry that is not steady within the trials."""
-
-    rows: Sequence[tuple[str, ...]]
-    """Series, probe, scenario, finding, p, where there is a warm-up or no steady state."""
-    judged: int
-    """Series with enough observations."""
-    not_judged: int
-    notes: Sequence[str]
-
-
-def unsteady(run: RunStore) -> Unsteady | None:
-    """None when the workflow did not ask for this analysis."""
-    document = run.steady()
+def unsteady(run: RunStore) -> Mapping[str, Any] | None:
+    """steady.json with `judged`, the number of series with enough observations, and `rows`, those
+    that are not steady: series, probe, scenario, finding, p. None when the workflow did not ask for
+    this analysis."""
+    document = run.document(RunFile.STEADY)
     if document is None:
         return None
     judged = [row for row in document["series"] if row["steady"]]
-    return Unsteady(
-        rows=[_unsteady_row(row) for row in judged if row["steady"] != "steady"],
-        judged=len(judged),
-        not_judged=len(document["series"]) - len(judged),
-        notes=document["notes"],
-    )
+    rows = [_unsteady_row(row) for row in judged if row["steady"] != "steady"]
+    return {**document, "judged": len(judged), "rows": rows}
 
 
 def _unsteady_row(row: Mapping[str, Any]) -> tuple[str, ...]:

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import escape
 
-from sfcperf.presentation import Chart, palette, scenario_name, trial_anchor, units
+from sfcperf.presentation import palette, units
+from sfcperf.presentation.levels import scenario_name
+from sfcperf.presentation.pages import Chart, trial_anchor
 from sfcperf.results.telemetry import MONITOR_COST
 
 if TYPE_CHECKING:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from sfcperf.presentation import first_names, scenario_text, units
+from sfcperf.presentation import units
+from sfcperf.presentation.levels import scenario_text
+from sfcperf.presentation.wording import first_names
 from sfcperf.results.records import Summary
 
 ALPHA = 0.05

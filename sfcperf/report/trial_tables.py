@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfcperf.presentation import seconds_between, units
+from sfcperf.presentation import units
+from sfcperf.presentation.wording import seconds_between
 from sfcperf.report.verdict import traversal
 from sfcperf.results.records import TrialRecord
 

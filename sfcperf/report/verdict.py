@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sfcperf.presentation import count_text, first_names
+from sfcperf.presentation.wording import count_text, first_names
 from sfcperf.report.noise import noise_findings
 from sfcperf.report.time_dependence import row_name, time_dependence_findings
 from sfcperf.results.noise_gate import without_replaced
@@ -52,7 +52,7 @@ def verdict_of(
     count = Counter(record.status for record in trials)
     missing = len(_planned(manifest) - {(r.scenario_id, r.label, r.round) for r in trials})
     findings = tuple(_findings(manifest, trials, summaries, missing))
-    status = str(manifest.get("status", "unknown"))
+    status = manifest["status"]
     of_all = _how_many(count["valid"], len(trials))
     rough = [row for row in summaries if _on_few_trials(row) or _wide(row)]
     level: Literal["trustworthy", "care", "not"]
@@ -89,7 +89,7 @@ def _findings(
     summaries: Sequence[Summary],
     missing: int,
 ) -> Iterator[str]:
-    status = str(manifest.get("status", "unknown"))
+    status = manifest["status"]
     if status == "running":
         yield "The run has not ended, or was killed: `sfcperf resume` completes it."
     elif status != "complete":
@@ -112,7 +112,7 @@ def _findings(
         yield f"{bare} of {len(summaries)} results have no interval: too few valid trials."
     if trials and not summaries:
         yield "The run was not analysed: it has no summaries."
-    yield from (str(problem) for problem in manifest.get("problems") or ())
+    yield from manifest["problems"]
 
 
 def _rough_numbers(summaries: Sequence[Summary]) -> Iterator[str]:
@@ -162,12 +162,11 @@ def _reasons(state: str, records: Sequence[TrialRecord]) -> Iterator[str]:
 
 def _planned(manifest: Mapping[str, Any]) -> set[tuple[str, str, int]]:
     """(scenario, probe label, round) of the rounds that the design asks for at least."""
-    rounds = (manifest.get("design") or {}).get("rounds") or 0
     return {
         (scenario, probe["label"], round_number)
-        for probe in manifest.get("probes") or ()
-        for scenario in probe.get("scenarios", ())
-        for round_number in range(1, rounds + 1)
+        for probe in manifest["probes"]
+        for scenario in probe["scenarios"]
+        for round_number in range(1, manifest["design"]["rounds"] + 1)
     }
 
 

@@ -1,5 +1,4 @@
-"""The run folder: its records as values, and RunStore (sfcperf.results.store), which reads and
-writes them."""
+"""The run folder: its records as values, and RunStore, which reads and writes them."""
 
 from sfcperf.results.records import RunStatus, Summary, TrialRecord, TrialStatus
 from sfcperf.results.values import Metric, Observation, Sample

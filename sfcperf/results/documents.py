@@ -148,6 +148,18 @@ def summary(row: Any, where: str) -> Summary:
     return read_record(Summary, row, where)
 
 
+def at_path(value: Any, path: str) -> Any:
+    """The value at `a.b.0` of nested objects and lists; None if there is none."""
+    for step in path.split("."):
+        if isinstance(value, Mapping):
+            value = value.get(step)
+        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+            value = value[int(step)]
+        else:
+            return None
+    return value
+
+
 def plain(value: Any) -> Any:
     """Values that json cannot write, as ones that it can: read-only mappings, paths, sets."""
     if isinstance(value, Mapping):

@@ -12,7 +12,7 @@ from sfcperf.results import telemetry
 from sfcperf.results.columns import PREFIX, cell, factor_names, level_array
 from sfcperf.results.files import replacing
 from sfcperf.results.records import TrialRecord
-from sfcperf.results.store import RunStore
+from sfcperf.results.store import RunFile, RunStore
 
 if TYPE_CHECKING:
     import pyarrow
@@ -62,7 +62,7 @@ def telemetry_target(target: Path) -> Path:
 def _tags(store: RunStore, subject: str) -> dict[str, dict[str, Any]]:
     """Tag -> trial id or source -> value."""
     found: dict[str, dict[str, Any]] = {}
-    for tag in (store.tags() or {}).get("tags", []):
+    for tag in (store.document(RunFile.TAGS) or {}).get("tags", []):
         if tag["subject"] == subject:
             found.setdefault(tag["tag"], {})[tag["id"]] = tag["value"]
     return found

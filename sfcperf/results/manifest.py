@@ -1,8 +1,4 @@
-"""run.json, the manifest: what a reader must know to judge a run without its workflow's plug-ins.
-
-The functions are pure: the control module writes their results with RunStore.write_manifest, and
-may add keys of its own (phases, state). schemas/run.schema.json describes the document.
-"""
+"""run.json, the manifest (schemas/run.schema.json): what a reader needs to judge a run. Pure."""
 
 from __future__ import annotations
 

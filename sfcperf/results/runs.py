@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sfcperf.errors import InputError
 from sfcperf.results.manifest import counts
-from sfcperf.results.store import MANIFEST, PLAN, TRIALS, WORKFLOW, RunStore
+from sfcperf.results.store import RunFile, RunStore
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,8 @@ def list_runs(results: Path) -> list[RunInfo]:
 def _is_run(path: Path) -> bool:
     """A run that was killed at its start has only some of these files."""
     return path.is_dir() and any(
-        (path / name).exists() for name in (MANIFEST, WORKFLOW, PLAN, TRIALS)
+        (path / name).exists()
+        for name in (RunFile.MANIFEST, RunFile.WORKFLOW, RunFile.PLAN, RunFile.TRIALS)
     )
 
 
@@ -61,19 +61,12 @@ def _info(folder: Path) -> RunInfo:
         return RunInfo(
             folder=folder,
             run_id=store.run_id,
-            name=_text(manifest, "name", folder),
-            status=_text(manifest, "status", folder),
-            started_at=_text(manifest, "started_at", folder),
+            name=manifest["name"],
+            status=manifest["status"],
+            started_at=manifest["started_at"],
             valid=trials["valid"],
             untrusted=trials["untrusted"],
             failed=trials["failed"],
         )
     except InputError as error:
         return RunInfo(folder, folder.name, "", "damaged", "", 0, 0, 0, damage=str(error))
-
-
-def _text(manifest: dict[str, Any], key: str, folder: Path) -> str:
-    value = manifest.get(key)
-    if not isinstance(value, str):
-        raise InputError(f"{key} is {value!r}", where=str(folder / MANIFEST))
-    return value

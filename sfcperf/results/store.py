@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -18,58 +19,35 @@ from sfcperf.results.files import remove_unfinished, replace_file
 from sfcperf.results.records import SCHEMA_VERSION, Summary, TrialRecord
 from sfcperf.results.values import Observation
 
-__all__ = ["RunStore", "replace_file"]
 
-MANIFEST = "run.json"
-WORKFLOW = "workflow.json"
-WORKFLOW_APPLIED = "workflow.applied.json"
-WORKFLOW_BASE = "workflow-base.json"
-PLAN = "plan.json"
-TRIALS = "trials.jsonl"
-WARMUP = "warmup.jsonl"
-GATE = "gate.jsonl"
-TELEMETRY = "telemetry.parquet"
-SUMMARY = "summary.json"
-SUMMARY_CSV = "summary.csv"
-FIGURES = "figures"
-RAW = "raw"
-VNFDS = "vnfds"
-REPORT = "report.html"
-JOINED = "joined.parquet"
-CORRELATIONS = "correlations.json"
-TAGS = "tags.json"
-STEADY = "steady.json"
-ATTRIBUTION = "attribution.json"
-OWN = frozenset(
-    {
-        MANIFEST,
-        WORKFLOW,
-        WORKFLOW_APPLIED,
-        WORKFLOW_BASE,
-        PLAN,
-        TRIALS,
-        WARMUP,
-        GATE,
-        TELEMETRY,
-        SUMMARY,
-        SUMMARY_CSV,
-        FIGURES,
-        RAW,
-        VNFDS,
-        REPORT,
-        JOINED,
-        CORRELATIONS,
-        TAGS,
-        STEADY,
-        ATTRIBUTION,
-        "lock",
-        "package.zip",
-        "replay.json",
-        "run.log",
-        "errors.log",
-    }
-)
-"""Names in a run folder that belong to SFCPerf (docs/reference/results.md), not to the user."""
+class RunFile(StrEnum):
+    """Names in a run folder that belong to SFCPerf (docs/reference/results.md), not to the user."""
+
+    MANIFEST = "run.json"
+    WORKFLOW = "workflow.json"
+    WORKFLOW_APPLIED = "workflow.applied.json"
+    WORKFLOW_BASE = "workflow-base.json"
+    PLAN = "plan.json"
+    TRIALS = "trials.jsonl"
+    WARMUP = "warmup.jsonl"
+    GATE = "gate.jsonl"
+    TELEMETRY = "telemetry.parquet"
+    SUMMARY = "summary.json"
+    SUMMARY_CSV = "summary.csv"
+    FIGURES = "figures"
+    RAW = "raw"
+    VNFDS = "vnfds"
+    REPORT = "report.html"
+    JOINED = "joined.parquet"
+    CORRELATIONS = "correlations.json"
+    TAGS = "tags.json"
+    STEADY = "steady.json"
+    ATTRIBUTION = "attribution.json"
+    LOCK = "lock"
+    PACKAGE = "package.zip"
+    REPLAY = "replay.json"
+    LOG = "run.log"
+    ERRORS = "errors.log"
 
 
 class RunStore:
@@ -99,7 +77,7 @@ class RunStore:
     def open(cls, folder: Path) -> RunStore:
         """An existing run folder. Raises InputError if it is not one."""
         try:
-            found = (folder / MANIFEST).is_file()
+            found = (folder / RunFile.MANIFEST).is_file()
         except OSError as error:
             raise InputError(
                 f"the run folder cannot be read: {error.strerror}", where=str(folder)
@@ -116,7 +94,7 @@ class RunStore:
     def run_id(self) -> str:
         """The manifest's run id, which a folder keeps when it is moved; without a manifest, the
         folder's name."""
-        if self._run_id is None and (self.folder / MANIFEST).is_file():
+        if self._run_id is None and (self.folder / RunFile.MANIFEST).is_file():
             self._run_id = self.manifest()["run_id"]
         return self._run_id or self.folder.resolve().name
 
@@ -124,7 +102,7 @@ class RunStore:
         """Whether a resolved path is a document of this folder or in one of its folders."""
         folder = self.folder.resolve()
         return path.is_relative_to(folder) and path.relative_to(folder).parts[:1] in {
-            (name,) for name in OWN
+            (name,) for name in RunFile
         }
 
     # Input, plan and manifest
@@ -134,36 +112,45 @@ class RunStore:
     ) -> None:
         """Keep the workflow as `given` by the user (None: the same), and as it is run: with preset,
         driver and overrides, before expansion. Its relative paths start at `base`."""
-        self._write(WORKFLOW, document if given is None else given)
-        self._write(WORKFLOW_APPLIED, document)
-        self._write(WORKFLOW_BASE, {"folder": str(base)})
+        self._write(RunFile.WORKFLOW, document if given is None else given)
+        self._write(RunFile.WORKFLOW_APPLIED, document)
+        self._write(RunFile.WORKFLOW_BASE, {"folder": str(base)})
 
     def workflow(self) -> tuple[dict[str, Any], Path]:
         """The workflow document as run and the folder where its relative paths start."""
-        base = self._read(WORKFLOW_BASE).get("folder")
+        base = self._read(RunFile.WORKFLOW_BASE).get("folder")
         if not isinstance(base, str):
-            raise documents.damaged("there is no folder in it", str(self.folder / WORKFLOW_BASE))
-        return self._read(WORKFLOW_APPLIED), self.folder / base
+            raise documents.damaged(
+                "there is no folder in it", str(self.folder / RunFile.WORKFLOW_BASE)
+            )
+        return self._read(RunFile.WORKFLOW_APPLIED), self.folder / base
 
     def write_plan(self, plan: Mapping[str, Any]) -> None:
         """plan.json: order of trial groups and trials."""
-        self._write_versioned(PLAN, plan)
+        self._write_versioned(RunFile.PLAN, plan)
 
     def plan(self) -> dict[str, Any]:
         """plan.json."""
-        return self._read_versioned(PLAN)
+        return self._read_versioned(RunFile.PLAN)
 
     def resolved(self) -> dict[str, Any]:
         """From plan.json: scenario id -> the resolved scenario of the start of the run."""
         found = self.plan().get("resolved")
         if not isinstance(found, dict):
-            raise documents.damaged("there are no scenarios in it", str(self.folder / PLAN))
+            raise documents.damaged("there are no scenarios in it", str(self.folder / RunFile.PLAN))
         return found
+
+    def planned(self) -> dict[str, Any]:
+        """The same; empty for a run without a plan, or with one that does not say."""
+        if not (self.folder / RunFile.PLAN).is_file():
+            return {}
+        found = self.plan().get("resolved")
+        return found if isinstance(found, dict) else {}
 
     @property
     def vnfds(self) -> Path:
         """Folder of the VNF descriptors that the workflow refers to; it may not exist."""
-        return self.folder / VNFDS
+        return self.folder / RunFile.VNFDS
 
     def descriptors(self) -> dict[str, Path]:
         """VNF descriptors: path in the workflow -> the copy in this folder. Empty for runs without
@@ -173,12 +160,12 @@ class RunStore:
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """run.json: versions, host facts, seeds, status."""
-        self._write_versioned(MANIFEST, manifest)
+        self._write_versioned(RunFile.MANIFEST, manifest)
 
     def manifest(self) -> dict[str, Any]:
         """run.json, as schemas/run.schema.json says."""
-        document = self._read_versioned(MANIFEST)
-        where = str(self.folder / MANIFEST)
+        document = self._read_versioned(RunFile.MANIFEST)
+        where = str(self.folder / RunFile.MANIFEST)
         documents.check_manifest(document, where)
         if not documents.is_safe_name(document["run_id"]):
             raise documents.damaged(f"run_id is {document['run_id']!r}", where)
@@ -192,7 +179,7 @@ class RunStore:
 
         Raises MeasurementError, and writes nothing, if a value is not a finite number.
         """
-        self._append(WARMUP if warmup else TRIALS, documents.trial_document(record))
+        self._append(RunFile.WARMUP if warmup else RunFile.TRIALS, documents.trial_document(record))
 
     def trials(self) -> list[TrialRecord]:
         """Finished trials in the order in which they ended, with the marks of the noise gate's
@@ -200,7 +187,7 @@ class RunStore:
 
         Raises InputError, naming the line, for any other line that is not a trial.
         """
-        path = self.folder / TRIALS
+        path = self.folder / RunFile.TRIALS
         lines: dict[str, int] = {}
         records = []
         for number, row in jsonl.read(path):
@@ -217,17 +204,17 @@ class RunStore:
 
     def append_reading(self, reading: noise_gate.Reading) -> None:
         """Add a reading of the noise gate's sentinel; it is on disk when this returns."""
-        self._append(GATE, noise_gate.gate_document(reading))
+        self._append(RunFile.GATE, noise_gate.gate_document(reading))
 
     def readings(self) -> list[noise_gate.Reading]:
         """Readings of the sentinel, in order; none without a noise gate. Raises InputError, naming
         the line, for a line that is not a reading."""
-        path = self.folder / GATE
+        path = self.folder / RunFile.GATE
         return [noise_gate.gate_line(row, f"{path}:{number}") for number, row in jsonl.read(path)]
 
     def raw(self, trial_id: str) -> Path:
         """Folder for a trial's raw output; created if needed."""
-        folder = self.folder / RAW / trial_id
+        folder = self.folder / RunFile.RAW / trial_id
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
@@ -238,33 +225,33 @@ class RunStore:
     ) -> None:
         """Keep the monitors' observations of a trial with its raw output."""
         if observations:
-            telemetry.write(self.raw(record.trial_id) / TELEMETRY, record, observations)
+            telemetry.write(self.raw(record.trial_id) / RunFile.TELEMETRY, record, observations)
 
     def merge_telemetry(self) -> Path | None:
         """telemetry.parquet from the trials' parts; None without parts."""
         trials = [record.trial_id for record in self.trials()]
-        parts = [self.folder / RAW / trial / TELEMETRY for trial in trials]
+        parts = [self.folder / RunFile.RAW / trial / RunFile.TELEMETRY for trial in trials]
         return telemetry.merge([p for p in parts if p.is_file()], self.telemetry_path)
 
     @property
     def telemetry_path(self) -> Path:
         """telemetry.parquet; it may not exist."""
-        return self.folder / TELEMETRY
+        return self.folder / RunFile.TELEMETRY
 
     # Derived results
 
     def write_summary(self, summaries: Sequence[Summary]) -> None:
         """summary.json, and the same rows as a table in summary.csv."""
         rows = [documents.summary_row(summary) for summary in summaries]
-        self._write_versioned(SUMMARY, {"run_id": self.run_id, "summaries": rows})
-        replace_file(self.folder / SUMMARY_CSV, summary_csv(summaries))
+        self._write_versioned(RunFile.SUMMARY, {"run_id": self.run_id, "summaries": rows})
+        replace_file(self.folder / RunFile.SUMMARY_CSV, summary_csv(summaries))
 
     def summaries(self) -> list[Summary]:
         """Rows of summary.json; empty if the run was not analysed yet."""
-        path = self.folder / SUMMARY
+        path = self.folder / RunFile.SUMMARY
         if not path.is_file():
             return []
-        rows = self._read_versioned(SUMMARY).get("summaries")
+        rows = self._read_versioned(RunFile.SUMMARY).get("summaries")
         if not isinstance(rows, list):
             raise documents.damaged("there is no list of summaries", str(path))
         return [
@@ -274,49 +261,25 @@ class RunStore:
     @property
     def joined_path(self) -> Path:
         """joined.parquet; it may not exist."""
-        return self.folder / JOINED
+        return self.folder / RunFile.JOINED
 
-    def write_correlations(self, document: Mapping[str, Any]) -> None:
-        """correlations.json."""
-        self._write_versioned(CORRELATIONS, document)
+    def write_document(self, name: RunFile, document: Mapping[str, Any]) -> None:
+        """What an analysis found: CORRELATIONS, STEADY, ATTRIBUTION or TAGS."""
+        self._write_versioned(name, document)
 
-    def correlations(self) -> dict[str, Any] | None:
-        """correlations.json; None without the analysis `correlate`."""
-        return self._read_optional(CORRELATIONS)
-
-    def write_steady(self, document: Mapping[str, Any]) -> None:
-        """steady.json."""
-        self._write_versioned(STEADY, document)
-
-    def steady(self) -> dict[str, Any] | None:
-        """steady.json; None without the analysis `steady`."""
-        return self._read_optional(STEADY)
-
-    def write_attribution(self, document: Mapping[str, Any]) -> None:
-        """attribution.json."""
-        self._write_versioned(ATTRIBUTION, document)
-
-    def attribution(self) -> dict[str, Any] | None:
-        """attribution.json; None if pptmon observed nothing in this run."""
-        return self._read_optional(ATTRIBUTION)
-
-    def write_tags(self, document: Mapping[str, Any]) -> None:
-        """tags.json."""
-        self._write_versioned(TAGS, document)
-
-    def tags(self) -> dict[str, Any] | None:
-        """tags.json; None without the analysis `enrich`."""
-        return self._read_optional(TAGS)
+    def document(self, name: RunFile) -> dict[str, Any] | None:
+        """What `write_document` wrote; None if the analysis wrote nothing in this run."""
+        return self._read_versioned(name) if (self.folder / name).is_file() else None
 
     @property
     def figures(self) -> Path:
         """Folder of the figures; it may not exist."""
-        return self.folder / FIGURES
+        return self.folder / RunFile.FIGURES
 
     @property
     def report(self) -> Path:
         """report.html; it may not exist."""
-        return self.folder / REPORT
+        return self.folder / RunFile.REPORT
 
     # Files
 
@@ -332,9 +295,6 @@ class RunStore:
         except OSError as error:
             raise documents.damaged(error.strerror or str(error), str(path)) from error
         return documents.parse(content, str(path))
-
-    def _read_optional(self, name: str) -> dict[str, Any] | None:
-        return self._read_versioned(name) if (self.folder / name).is_file() else None
 
     def _read_versioned(self, name: str) -> dict[str, Any]:
         document = self._read(name)

@@ -75,7 +75,7 @@ def read(path: Path) -> pyarrow.Table:
     """All rows of a telemetry file. Raises InputError if it is damaged."""
     import pyarrow.parquet
 
-    with _reading(path):
+    with reading(path):
         return pyarrow.parquet.read_table(path, schema=_schema())
 
 
@@ -83,7 +83,7 @@ def read_metrics(path: Path, metrics: Sequence[str]) -> pyarrow.Table:
     """The rows of some metrics. Raises InputError if the file is damaged."""
     import pyarrow.parquet
 
-    with _reading(path):
+    with reading(path):
         filters = [("metric", "in", list(metrics))]
         return pyarrow.parquet.read_table(path, schema=_schema(), filters=filters)
 
@@ -93,7 +93,7 @@ def check(path: Path, columns: Sequence[str] = COLUMNS) -> None:
     read."""
     import pyarrow.parquet
 
-    with _reading(path):
+    with reading(path):
         missing = [n for n in columns if n not in pyarrow.parquet.read_schema(path).names]
     if missing:
         raise damaged(f"no column {missing[0]!r}", str(path))
@@ -114,7 +114,7 @@ def monitor_cpu_s(path: Path) -> dict[str, float]:
     check(path)
     sums: dict[str, float] = {}
     columns = ["metric", "source", "value"]
-    with _reading(path):
+    with reading(path):
         # By batches, so that a large file need not be in memory.
         file = pyarrow.parquet.ParquetFile(path, read_dictionary=["metric", "source"])
         for batch in file.iter_batches(columns=columns):
@@ -126,13 +126,13 @@ def monitor_cpu_s(path: Path) -> dict[str, float]:
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[None]:
+def reading(path: Path) -> Iterator[None]:
     """Raises InputError if reading a Parquet file fails."""
     import pyarrow
 
     try:
         yield
-    except (OSError, pyarrow.ArrowException) as error:
+    except (OSError, KeyError, pyarrow.ArrowException) as error:
         raise damaged(f"not readable as Parquet: {error}", str(path)) from error
 
 

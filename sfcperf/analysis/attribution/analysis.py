@@ -12,17 +12,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from sfcperf.analysis.attribution.estimates import Described, Estimate, Estimator
-from sfcperf.analysis.attribution.path_times import (
-    ROUND_TRIP,
-    RTT,
-    PathTimes,
-    path_times,
-)
+from sfcperf.analysis.attribution.path_times import ROUND_TRIP, RTT, PathTimes, path_times
 from sfcperf.analysis.attribution.remarks import remarks
 from sfcperf.analysis.base import NO_PARAMETERS, Analysis
 from sfcperf.analysis.planned import confidence_of, first_look_of
 from sfcperf.analysis.statistics import LOOKS_METHOD, MEAN_METHOD
-from sfcperf.results.store import RunStore
+from sfcperf.results.store import RunFile, RunStore
 
 _FROM_DELAY = "first ingress to last egress, by pptmon's metric delay"
 _FROM_PROBE = f"{RTT} of the probe"
@@ -87,7 +82,7 @@ class AttributionAnalysis(Analysis):
             "paths": [asdict(_attribution(path, chains, estimator)) for path in times],
         }
         if times:
-            run.write_attribution(document)
+            run.write_document(RunFile.ATTRIBUTION, document)
         return document
 
 
@@ -149,9 +144,9 @@ def _functions(
 
 def _chains(run: RunStore) -> dict[str, dict[str, str]]:
     """Scenario id -> VNF -> its type, in chaining order, from plan.json."""
-    resolved = run.plan().get("resolved")
-    chains: dict[str, dict[str, str]] = {}
-    for scenario_id, scenario in resolved.items() if isinstance(resolved, dict) else ():
-        functions = scenario.get("chain", {}).get("functions", [])
-        chains[scenario_id] = {str(f["name"]): str(f["type"]) for f in functions}
-    return chains
+    return {
+        scenario_id: {
+            str(f["name"]): str(f["type"]) for f in scenario.get("chain", {}).get("functions", [])
+        }
+        for scenario_id, scenario in run.planned().items()
+    }

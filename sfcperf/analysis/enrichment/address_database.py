@@ -8,16 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from sfcperf.analysis.enrichment.subjects import at_path
-from sfcperf.analysis.enrichment.tags import (
-    Matches,
-    Subjects,
-    Tag,
-    TagFile,
-    read_bytes,
-    sha256,
-)
+from sfcperf.analysis.enrichment.tags import Matches, Subjects, Tag, TagFile, read_bytes
 from sfcperf.errors import InputError
+from sfcperf.results.documents import at_path
 
 if TYPE_CHECKING:
     import maxminddb
@@ -85,7 +78,7 @@ def open_database(
     MaxMind's format."""
     import maxminddb
 
-    content = read_bytes(folder, file)
+    _, sha256 = read_bytes(folder, file)
     path = folder / file
     try:
         reader = maxminddb.open_database(path)
@@ -94,4 +87,4 @@ def open_database(
             f"this is not a MaxMind database: {error}", where=str(path), allowed="mmdb"
         ) from error
     names = tuple(fields)
-    return AddressDatabase(file, sha256(content), (column,), names, path, dict(fields), reader)
+    return AddressDatabase(file, sha256, (column,), names, path, dict(fields), reader)

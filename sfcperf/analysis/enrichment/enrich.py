@@ -20,7 +20,7 @@ from sfcperf.analysis.enrichment.table import read_table
 from sfcperf.analysis.enrichment.tags import TagFile
 from sfcperf.errors import InputError
 from sfcperf.results.columns import factor_names
-from sfcperf.results.store import RunStore
+from sfcperf.results.store import RunFile, RunStore
 
 if TYPE_CHECKING:
     from sfcperf.workflow.model import Workflow
@@ -140,7 +140,7 @@ class EnrichAnalysis(Analysis):
                 }
             )
         document = {"run_id": run.run_id, "files": described, "tags": tags}
-        run.write_tags(document)
+        run.write_document(RunFile.TAGS, document)
         return document
 
     def _open(self, folder: Path, factors: Sequence[str]) -> list[TagFile]:

@@ -13,8 +13,9 @@ from sfcperf.analysis.enrichment.tags import Subjects
 from sfcperf.errors import InputError
 from sfcperf.results import telemetry
 from sfcperf.results.columns import PREFIX
+from sfcperf.results.documents import at_path
 from sfcperf.results.records import TrialRecord
-from sfcperf.results.store import PLAN, RunStore
+from sfcperf.results.store import RunStore
 
 SOURCE = "source"
 ENDPOINTS = ("client", "server")
@@ -73,11 +74,9 @@ def _sources(run: RunStore) -> list[str]:
 
 def _addresses(run: RunStore) -> dict[tuple[str, str], str | None]:
     """(Scenario id, endpoint) -> its address, where the workflow gives one."""
-    if not (run.folder / PLAN).is_file():
-        return {}
     return {
         (scenario_id, endpoint): scenario.get(endpoint, {}).get("address")
-        for scenario_id, scenario in run.plan().get("resolved", {}).items()
+        for scenario_id, scenario in run.planned().items()
         for endpoint in ENDPOINTS
     }
 
@@ -94,18 +93,6 @@ def _value(
         start = record.notes if root == "notes" else record.deployment.get("facts")
         return at_path(start, path)
     return getattr(record, column)
-
-
-def at_path(value: Any, path: str) -> Any:
-    """The value at `a.b.0` of nested objects and lists; None if there is none."""
-    for step in path.split("."):
-        if isinstance(value, Mapping):
-            value = value.get(step)
-        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
-            value = value[int(step)]
-        else:
-            return None
-    return value
 
 
 def _text(value: Any) -> str | None:

@@ -9,14 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from sfcperf.analysis.enrichment.tags import (
-    Matches,
-    Subjects,
-    Tag,
-    TagFile,
-    read_bytes,
-    sha256,
-)
+from sfcperf.analysis.enrichment.tags import Matches, Subjects, Tag, TagFile, read_bytes
 from sfcperf.errors import InputError
 
 
@@ -76,7 +69,7 @@ def read_table(
     InputError with file and line.
     """
     key = tuple(match)
-    content = read_bytes(folder, file)
+    content, sha256 = read_bytes(folder, file)
     path = str(folder / file)
     lines = _lines(content, path, delimiter)
     if not lines:
@@ -101,7 +94,7 @@ def read_table(
         values = {prefix + name: cells[places[name]] for name in chosen if cells[places[name]]}
         rows[found] = Row(line, values)
     names = tuple(prefix + name for name in chosen)
-    return Table(file, sha256(content), tuple(match.values()), names, key, rows)
+    return Table(file, sha256, tuple(match.values()), names, key, rows)
 
 
 def _lines(content: bytes, path: str, delimiter: str) -> list[tuple[int, list[str]]]:

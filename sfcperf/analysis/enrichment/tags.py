@@ -73,13 +73,13 @@ class TagFile(ABC):
         damaged."""
 
 
-def read_bytes(folder: Path, file: str) -> bytes:
-    """Content of a file, relative to the workflow's folder. Raises InputError."""
+def read_bytes(folder: Path, file: str) -> tuple[bytes, str]:
+    """Content of a file, relative to the workflow's folder, and its SHA-256. Raises InputError."""
     path = folder / file
     try:
         if path.is_file() and path.stat().st_size > MAX_BYTES:
             raise InputError("this file is too large", where=str(path), allowed="up to 1 GiB")
-        return path.read_bytes()
+        content = path.read_bytes()
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError(
@@ -87,8 +87,4 @@ def read_bytes(folder: Path, file: str) -> bytes:
             where=str(path),
             hint="paths start at the workflow's folder",
         ) from error
-
-
-def sha256(content: bytes) -> str:
-    """Hexadecimal digest, which identifies the version of a file."""
-    return hashlib.sha256(content).hexdigest()
+    return content, hashlib.sha256(content).hexdigest()

@@ -15,7 +15,7 @@ from sfcperf.analysis.base import Analysis, list_of_names
 from sfcperf.analysis.planned import confidence_of, planned_measurements
 from sfcperf.analysis.statistics import Coefficient, CoefficientName, correlation, holm
 from sfcperf.analysis.telemetry.pairs import Pair, Selection, find_pairs
-from sfcperf.results.store import RunStore
+from sfcperf.results.store import RunFile, RunStore
 
 Scope = Literal["all trials", "within scenarios", "one scenario"]
 
@@ -100,7 +100,7 @@ class CorrelateAnalysis(Analysis):
             "notes": notes,
             "little_covered": list(found.little_covered),
         }
-        run.write_correlations(document)
+        run.write_document(RunFile.CORRELATIONS, document)
         return document
 
     def _selection(self, run: RunStore) -> Selection:

@@ -23,7 +23,7 @@ from sfcperf.results import telemetry
 from sfcperf.results.documents import damaged
 from sfcperf.results.files import replacing
 from sfcperf.results.records import SCHEMA_VERSION, TrialRecord
-from sfcperf.results.store import PLAN, RunStore
+from sfcperf.results.store import RunStore
 from sfcperf.results.trial_values import trial_means
 
 if TYPE_CHECKING:
@@ -239,13 +239,8 @@ def _values(trials: Sequence[TrialRecord]) -> pyarrow.Table:
         rows += [
             {
                 "ordinal": len(rows) + number,
-                "trial_id": record.trial_id,
-                "scenario_id": record.scenario_id,
+                **vars(record),
                 "scenario": json.dumps(record.scenario, sort_keys=True),
-                "round": record.round,
-                "probe": record.probe,
-                "label": record.label,
-                "status": record.status,
                 "metric": metric,
                 "unit": units[metric],
                 "value": value,
@@ -258,12 +253,9 @@ def _values(trials: Sequence[TrialRecord]) -> pyarrow.Table:
 
 def _omitted(store: RunStore) -> dict[tuple[str, str], int]:
     """(Scenario id, label) -> nanoseconds at the start that the probe leaves out."""
-    if not (store.folder / PLAN).is_file():
-        return {}
-    resolved = store.plan().get("resolved", {})
     return {
         (scenario_id, probe["label"]): int(float(probe["parameters"].get("omit_s") or 0) * 1e9)
-        for scenario_id, scenario in resolved.items()
+        for scenario_id, scenario in store.planned().items()
         for probe in scenario.get("probes", ())
     }
 

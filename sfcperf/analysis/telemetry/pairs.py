@@ -21,9 +21,8 @@ class Pair:
     source: str
     series: str
     series_unit: str
-    trials: list[str] = field(default_factory=list)
     scenarios: list[str] = field(default_factory=list)
-    """Scenario id of each trial."""
+    """Scenario ids of the trials."""
     metric_values: list[float] = field(default_factory=list)
     """Mean of the metric's samples in each trial, in `unit`."""
     series_values: list[float] = field(default_factory=list)
@@ -86,7 +85,6 @@ def _add(pairs: dict[tuple[str, ...], Pair], row: Mapping[str, Any], value: floa
     names = ("label", "metric", "unit", "source", "series", "series_unit")
     key = tuple(row[name] for name in names)
     pair = pairs.setdefault(key, Pair(*key))
-    pair.trials.append(row["trial_id"])
     pair.scenarios.append(row["scenario_id"])
     pair.metric_values.append(row["value"])
     pair.series_values.append(value)

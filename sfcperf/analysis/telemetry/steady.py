@@ -16,7 +16,7 @@ from sfcperf.analysis.base import Analysis, list_of_names
 from sfcperf.analysis.statistics import steadiness
 from sfcperf.analysis.telemetry.joined import kind_of
 from sfcperf.results.records import TrialRecord
-from sfcperf.results.store import RunStore
+from sfcperf.results.store import RunFile, RunStore
 from sfcperf.results.telemetry import read
 
 _NS_PER_S = 1e9
@@ -91,7 +91,7 @@ class SteadyAnalysis(Analysis):
                 f"no observation of {name!r} in valid trials of this run" for name in missing
             ],
         }
-        run.write_steady(document)
+        run.write_document(RunFile.STEADY, document)
         return document
 
 

@@ -111,7 +111,9 @@ def figures(
     from sfcperf.cli.inputs import open_runs
     from sfcperf.cli.progress import say
     from sfcperf.errors import InputError
-    from sfcperf.figures import FORMATS, FigureLayout, FigureRequest, page_style, write_figures
+    from sfcperf.figures.figure_files import write_figures
+    from sfcperf.figures.layout import FORMATS, FigureLayout, page_style
+    from sfcperf.figures.selection import FigureRequest
 
     wanted = [part.strip().lower() for part in formats.split(",") if part.strip()]
     if not wanted or any(part not in FORMATS for part in wanted):

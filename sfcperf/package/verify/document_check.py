@@ -12,39 +12,24 @@ from sfcperf.package.layout import MAX_DOCUMENT_BYTES
 from sfcperf.package.opened import Package, misfits
 from sfcperf.package.read_json import parse_json, read_json
 from sfcperf.results import telemetry
-from sfcperf.results.store import (
-    ATTRIBUTION,
-    CORRELATIONS,
-    GATE,
-    MANIFEST,
-    PLAN,
-    STEADY,
-    SUMMARY,
-    TAGS,
-    TELEMETRY,
-    TRIALS,
-    WARMUP,
-    WORKFLOW,
-    WORKFLOW_APPLIED,
-    RunStore,
-)
+from sfcperf.results.store import RunFile, RunStore
 
 NAME = "documents"
 _DOCUMENTS = {
-    MANIFEST: "run",
-    PLAN: "plan",
-    WORKFLOW: "workflow",
-    WORKFLOW_APPLIED: "workflow",
+    RunFile.MANIFEST: "run",
+    RunFile.PLAN: "plan",
+    RunFile.WORKFLOW: "workflow",
+    RunFile.WORKFLOW_APPLIED: "workflow",
 }
 _DERIVED = {
-    SUMMARY: "summary",
-    TAGS: "tags",
-    CORRELATIONS: "correlations",
-    STEADY: "steady",
-    ATTRIBUTION: "attribution",
+    RunFile.SUMMARY: "summary",
+    RunFile.TAGS: "tags",
+    RunFile.CORRELATIONS: "correlations",
+    RunFile.STEADY: "steady",
+    RunFile.ATTRIBUTION: "attribution",
 }
 """What a run may lack."""
-_LINES = {TRIALS: "trial", WARMUP: "trial", GATE: "gate"}
+_LINES = {RunFile.TRIALS: "trial", RunFile.WARMUP: "trial", RunFile.GATE: "gate"}
 _MAX_TELEMETRY_ROWS = 1 << 28
 
 
@@ -76,8 +61,8 @@ def run_findings(store: RunStore) -> list[str]:
         store.summaries()
         store.workflow()
         if manifest["run_id"] != name:
-            found.append(f"{name}/{MANIFEST}: it is of the run {manifest['run_id']}")
-        found += _telemetry_findings(store.folder / TELEMETRY)
+            found.append(f"{name}/{RunFile.MANIFEST}: it is of the run {manifest['run_id']}")
+        found += _telemetry_findings(store.folder / RunFile.TELEMETRY)
     except InputError as error:
         found.append(f"{name}: {error.message}")
     return found

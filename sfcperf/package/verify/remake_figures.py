@@ -86,7 +86,9 @@ def _figure_findings(
 
 
 def _draw(store: RunStore, folder: Path) -> None:
-    from sfcperf.figures import FORMATS, FigureLayout, RunData, resolve_figures, write_figure
+    from sfcperf.figures.figure_files import resolve_figures, write_figure
+    from sfcperf.figures.layout import FORMATS, FigureLayout
+    from sfcperf.figures.run_data import RunData
 
     manifest, (document, _) = store.manifest(), store.workflow()
     run = RunData(store, store.run_id, loads_workflow=False)

@@ -13,7 +13,7 @@ from typing import Any
 from sfcperf.package.checks import Check, judged
 from sfcperf.package.opened import Package
 from sfcperf.package.verify.tolerance import REL_TOLERANCE, same_table, same_value
-from sfcperf.results.store import SUMMARY, SUMMARY_CSV, RunStore
+from sfcperf.results.store import RunFile, RunStore
 
 
 def check_summaries(package: Package) -> Check:
@@ -38,10 +38,10 @@ def _summary_findings(store: RunStore) -> tuple[list[str], list[str], bool]:
     from sfcperf.analysis.summary import SummaryAnalysis
 
     name = store.folder.name
-    files = [store.folder / SUMMARY, store.folder / SUMMARY_CSV]
+    files = [store.folder / RunFile.SUMMARY, store.folder / RunFile.SUMMARY_CSV]
     packed = [path.read_bytes() if path.is_file() else None for path in files]
     if packed[0] is None:
-        return [f"{name} has no {SUMMARY}"], [], False
+        return [f"{name} has no {RunFile.SUMMARY}"], [], False
     try:
         SummaryAnalysis({}).analyse(store)
         made = [path.read_bytes() for path in files]
@@ -59,9 +59,9 @@ def _summary_findings(store: RunStore) -> tuple[list[str], list[str], bool]:
     before, now = (_rows(json.loads(content or b"{}")) for content in (packed[0], made[0]))
     findings = [f"{name}: {text}" for text in _differences(before, now)]
     if not findings and packed[1] is not None and not same_table(packed[1], made[1]):
-        findings = [f"{name}/{SUMMARY_CSV} does not say what {SUMMARY} says"]
+        findings = [f"{name}/{RunFile.SUMMARY_CSV} does not say what {RunFile.SUMMARY} says"]
     unsaid = _unsaid(before, now)
-    notes = [f"{name}/{SUMMARY} does not say {', '.join(unsaid)}"] if unsaid else []
+    notes = [f"{name}/{RunFile.SUMMARY} does not say {', '.join(unsaid)}"] if unsaid else []
     return findings, notes, False
 
 

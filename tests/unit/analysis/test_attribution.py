@@ -17,7 +17,7 @@ from support.trials import run_folder, trial
 from sfcperf.analysis.attribution import AttributionAnalysis
 from sfcperf.control import publishing
 from sfcperf.errors import InputError
-from sfcperf.results.store import RunStore
+from sfcperf.results.store import RunFile, RunStore
 from sfcperf.results.values import Observation
 
 
@@ -79,7 +79,7 @@ def test_the_document_is_as_its_schema_says_and_is_read_back(tmp_path: Path) -> 
     store = seen_run(tmp_path / "run", Seen(reverse=True), scenarios=2)
     document = analysed(store)
     validator("attribution").validate(json.loads((store.folder / "attribution.json").read_text()))
-    read = store.attribution()
+    read = store.document(RunFile.ATTRIBUTION)
     assert read is not None
     assert json.loads(json.dumps(document)) == {k: read[k] for k in read if k != "schema_version"}
     seen = [(path["scenario_id"], path["path"]) for path in document["paths"]]
@@ -152,7 +152,7 @@ def test_a_run_that_pptmon_did_not_see_has_no_document(tmp_path: Path) -> None:
     without.merge_telemetry()
     assert publishing.analyse(without) == []
     assert not (without.folder / "attribution.json").exists()
-    assert without.attribution() is None
+    assert without.document(RunFile.ATTRIBUTION) is None
 
 
 def test_damaged_telemetry_is_told(tmp_path: Path) -> None:
@@ -165,4 +165,4 @@ def test_damaged_telemetry_is_told(tmp_path: Path) -> None:
 def test_it_is_made_of_every_run_that_pptmon_saw(tmp_path: Path) -> None:
     store = seen_run(tmp_path / "run")
     assert publishing.analyse(store) == []
-    assert store.attribution() is not None
+    assert store.document(RunFile.ATTRIBUTION) is not None

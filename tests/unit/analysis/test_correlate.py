@@ -14,7 +14,7 @@ from support.schemas import validator
 from support.trials import RTT, run_folder, trial
 
 from sfcperf.analysis.telemetry import CorrelateAnalysis
-from sfcperf.results.store import RunStore
+from sfcperf.results.store import RunFile, RunStore
 from sfcperf.results.values import Observation
 from sfcperf.workflow.defaults import with_defaults
 
@@ -24,7 +24,7 @@ Numbers = Callable[[int, int], tuple[float, float]]
 def correlate(store: RunStore, **parameters: Any) -> dict[str, Any]:
     given = with_defaults(CorrelateAnalysis.parameters, parameters)
     CorrelateAnalysis(given).analyse(store)
-    document = store.correlations()
+    document = store.document(RunFile.CORRELATIONS)
     assert document is not None
     assert not list(validator("correlations").iter_errors(document))
     return document

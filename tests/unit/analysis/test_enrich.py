@@ -20,7 +20,7 @@ from support.trials import run_folder, trial
 from sfcperf.analysis.enrichment import EnrichAnalysis
 from sfcperf.analysis.enrichment.table import read_table
 from sfcperf.errors import InputError
-from sfcperf.results.store import RunStore
+from sfcperf.results.store import RunFile, RunStore
 
 Match = dict[str, str]
 
@@ -32,7 +32,7 @@ def store(tmp_path: Path) -> RunStore:
 
 def enrich(store: RunStore, **parameters: Any) -> dict[str, Any]:
     EnrichAnalysis(parameters).analyse(store)
-    document = store.tags()
+    document = store.document(RunFile.TAGS)
     assert document is not None
     assert not list(validator("tags").iter_errors(document))
     return document
@@ -168,7 +168,7 @@ def test_a_wrong_table_is_refused_with_its_line(
     assert words in caught.value.message
     path = str(store.workflow()[1] / "table.csv")
     assert caught.value.where == (path if line is None else f"{path}:{line}")
-    assert store.tags() is None
+    assert store.document(RunFile.TAGS) is None
 
 
 def test_other_wrong_input_is_refused(store: RunStore, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from support.schemas import validator
 from support.trials import run_folder, trial
 
 from sfcperf.analysis.telemetry import SteadyAnalysis
-from sfcperf.results.store import RunStore
+from sfcperf.results.store import RunFile, RunStore
 from sfcperf.results.values import Observation
 
 STEP_NS = 100_000_000
@@ -61,7 +61,7 @@ def test_what_moves_is_told_from_what_does_not(store: RunStore) -> None:
 def test_the_document_is_as_its_schema_says_and_is_read_back(store: RunStore) -> None:
     document = analysed(store)
     validator("steady").validate(json.loads((store.folder / "steady.json").read_text()))
-    assert store.steady() == {"schema_version": 1, **document}
+    assert store.document(RunFile.STEADY) == {"schema_version": 1, **document}
 
 
 def test_only_what_is_asked_for_and_what_is_missing_is_said(store: RunStore) -> None:

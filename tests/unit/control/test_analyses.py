@@ -9,7 +9,7 @@ from support.bench import Bench
 
 from sfcperf.control import publishing
 from sfcperf.errors import ExitCode, InputError
-from sfcperf.results.store import RunStore
+from sfcperf.results.store import RunFile, RunStore
 
 DESIGN = {"rounds": 2, "warmup_rounds": 0}
 ALL = [
@@ -31,8 +31,8 @@ def test_they_are_made_in_the_run_folder(bench: Bench, table: Path) -> None:
     assert outcome.exit_code is ExitCode.OK, outcome.problems
     store = RunStore(bench.folder())
     assert store.joined_path.is_file()
-    assert store.correlations() is not None
-    tags = store.tags()
+    assert store.document(RunFile.CORRELATIONS) is not None
+    tags = store.document(RunFile.TAGS)
     assert tags is not None
     assert {tag["value"] for tag in tags["tags"]} == {"first"}
     assert tags["files"][0]["unmatched_rows"] == [{"line": 3, "key": {"probe": "nobody"}}]
@@ -57,7 +57,7 @@ def test_one_that_fails_does_not_keep_the_others_from_being_made(bench: Bench, t
     assert "probes.csv" in problems[0]
     assert store.joined_path.is_file()
     # What was known stays.
-    assert store.tags() is not None
+    assert store.document(RunFile.TAGS) is not None
 
 
 def test_the_summary_is_made_once_though_asked_for(bench: Bench) -> None:

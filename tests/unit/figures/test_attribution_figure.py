@@ -10,9 +10,10 @@ from support.attributed import Seen, seen_run
 from support.runs import build_run
 
 from sfcperf.control import publishing
-from sfcperf.figures import FigureLayout, write_attribution
+from sfcperf.figures.attribution_figure import write_attribution
+from sfcperf.figures.layout import FigureLayout
 from sfcperf.report import ReportPublisher
-from sfcperf.results.store import RunStore
+from sfcperf.results.store import RunFile, RunStore
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def test_files_and_numbers(store: RunStore, tmp_path: Path) -> None:
     assert all(file.stat().st_size > 0 for file in files)
     assert (tmp_path / "figures" / "attribution-iperf3-udp.pdf").read_bytes()[:5] == b"%PDF-"
     rows = list(csv.DictReader((tmp_path / "figures" / "attribution-iperf3-udp.csv").open()))
-    document = store.attribution()
+    document = store.document(RunFile.ATTRIBUTION)
     assert document is not None
     assert [row["what"] for row in rows[:6]] == [
         "fw-1", "nat-2", "forwarder-3", "sum", "end_to_end", "residual",

@@ -12,18 +12,14 @@ from support.runs import RunOptions, build_run
 
 from sfcperf.analysis.fits import fit_lines
 from sfcperf.errors import InputError
-from sfcperf.figures import (
-    FigureLayout,
-    Plot,
-    RunData,
-    drawing,
-    resolve,
-    resolve_figures,
-    write_figure,
-)
+from sfcperf.figures import drawing
 from sfcperf.figures.csv_tables import data_csv
+from sfcperf.figures.figure_files import resolve_figures, write_figure
 from sfcperf.figures.fits import fits_by_series
+from sfcperf.figures.layout import FigureLayout
 from sfcperf.figures.marks import fit_mark
+from sfcperf.figures.plot import Plot, resolve
+from sfcperf.figures.run_data import RunData
 from sfcperf.results.records import Summary
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.load import load_document

@@ -21,17 +21,12 @@ from typer.testing import CliRunner
 
 from sfcperf.cli.app import app
 from sfcperf.errors import InputError
-from sfcperf.figures import (
-    FigureLayout,
-    FigureRequest,
-    chosen_figures,
-    steps,
-    thinned,
-    write_figures,
-)
+from sfcperf.figures.distribution import steps, thinned
+from sfcperf.figures.figure_files import write_figures
 from sfcperf.figures.latex import escape
-from sfcperf.figures.layout import STYLES
+from sfcperf.figures.layout import STYLES, FigureLayout
 from sfcperf.figures.run_data import RunData, label_runs, letter_of, side_by_side
+from sfcperf.figures.selection import FigureRequest, chosen_figures
 from sfcperf.presentation import palette
 from sfcperf.results.store import RunStore
 

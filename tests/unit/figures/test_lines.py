@@ -14,18 +14,12 @@ from scipy import stats
 from support.runs import RunOptions, build_run
 
 from sfcperf.errors import InputError
-from sfcperf.figures import (
-    FigureLayout,
-    FigureRequest,
-    Plot,
-    RunData,
-    TrialIndex,
-    resolve_figure,
-    resolve_figures,
-    side_by_side,
-    write_figure,
-    write_figures,
-)
+from sfcperf.figures.figure_files import resolve_figures, write_figure, write_figures
+from sfcperf.figures.layout import FigureLayout
+from sfcperf.figures.plot import Plot
+from sfcperf.figures.run_data import RunData, resolve_figure, side_by_side
+from sfcperf.figures.selection import FigureRequest
+from sfcperf.figures.trial_index import TrialIndex
 from sfcperf.package.verify.remake_figures import _draw as remake
 from sfcperf.report import ReportPublisher
 from sfcperf.results.store import RunStore

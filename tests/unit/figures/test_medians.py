@@ -12,9 +12,12 @@ from scipy.stats import binom
 from support.runs import RunOptions, build_run
 
 from sfcperf.errors import InputError
-from sfcperf.figures import FigureLayout, FigureRequest, automatic, resolve, write_figures
+from sfcperf.figures.figure_files import write_figures
+from sfcperf.figures.layout import FigureLayout
 from sfcperf.figures.notes import interval_note
+from sfcperf.figures.plot import resolve
 from sfcperf.figures.run_data import RunData
+from sfcperf.figures.selection import FigureRequest, automatic
 from sfcperf.figures.trial_index import TrialIndex
 from sfcperf.report.charts import chart
 from sfcperf.results.store import RunStore

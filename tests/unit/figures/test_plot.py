@@ -3,9 +3,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from sfcperf.figures import automatic, resolve
 from sfcperf.figures.notes import interval_note
-from sfcperf.presentation import axis_levels
+from sfcperf.figures.plot import resolve
+from sfcperf.figures.selection import automatic
+from sfcperf.presentation.levels import axis_levels
 from sfcperf.results.records import Summary
 from sfcperf.workflow.model import FigureSpec
 

@@ -13,7 +13,7 @@ from support.runs import build_run
 from sfcperf.control import publishing
 from sfcperf.report import ReportPublisher
 from sfcperf.report.attribution import AttributionSection, attribution_section
-from sfcperf.results.store import RunStore
+from sfcperf.results.store import RunFile, RunStore
 
 
 def shown(store: RunStore) -> AttributionSection:
@@ -33,7 +33,7 @@ def page_section(store: RunStore) -> str:
 def test_bars_are_as_long_as_what_they_stand_for(tmp_path: Path) -> None:
     store = seen_run(tmp_path / "run", scenarios=3)
     (group,) = shown(store).groups
-    document = store.attribution()
+    document = store.document(RunFile.ATTRIBUTION)
     assert document is not None
     starts = {part.x for bar in group.bars for part in bar.segments[:1]}
     assert len(starts) == 1

@@ -21,14 +21,14 @@ def test_it_shows_each_pair_over_all_trials_and_within_scenarios(tmp_path: Path)
     shown = correlations(store)
     assert shown is not None
     pairs = [row for row in document["correlations"] if row["scope"] == "all trials"]
-    assert len(shown.rows) == len(pairs) == 20
+    assert len(shown["rows"]) == len(pairs) == 20
     first = pairs[0]
-    assert shown.rows[0][4].startswith(f"{first['r']:.2f} [{first['ci_low']:.2f}, ")
+    assert shown["rows"][0][4].startswith(f"{first['r']:.2f} [{first['ci_low']:.2f}, ")
     ReportPublisher({"formats": []}).publish(store)
     page = unescape(store.report.read_text())
     section = page[page.index('<section id="correlations"') :].partition("</section>")[0]
     cells = re.findall(r"<td[^>]*>(.*?)</td>", section)
-    for row in shown.rows:
+    for row in shown["rows"]:
         assert row[4] in cells
         assert row[5] in cells
     for note in document["notes"]:

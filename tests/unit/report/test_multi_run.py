@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from sfcperf.cli.app import app
 from sfcperf.errors import InputError
-from sfcperf.figures import label_runs
+from sfcperf.figures.run_data import label_runs
 from sfcperf.report import ReportPublisher
 from sfcperf.report.multi_run import run_differences
 from sfcperf.results.store import RunStore

@@ -68,7 +68,7 @@ def test_telemetry_that_moves_is_in_the_report(tmp_path_factory: pytest.TempPath
     SteadyAnalysis({}).analyse(store)
     found = unsteady(store)
     assert found is not None
-    assert {series for series, *_ in found.rows} == {"fwd-1 cpu_cores"}
-    assert found.judged == len(found.rows) == 4
+    assert {series for series, *_ in found["rows"]} == {"fwd-1 cpu_cores"}
+    assert found["judged"] == len(found["rows"]) == 4
     ReportPublisher({"formats": []}).publish(store)
     assert "Steadiness within the trials" in store.report.read_text()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from support.manifests import run_manifest
 from support.trials import run_folder, trial
 
 from sfcperf.report.run_facts import run_facts
@@ -25,7 +26,7 @@ def test_deployments_of_two_drivers_may_have_one_id(tmp_path: Path) -> None:
 
 
 def test_each_driver_is_named_once() -> None:
-    assert ("Driver", "local") in run_facts({"driver": "local"}, [])
+    assert ("Driver", "local") in run_facts({**run_manifest("run"), "driver": "local"}, [])
     several = [{"driver": "local"}, {"driver": "openstack"}, {"driver": "local"}]
-    facts = run_facts({"driver": "local", "infrastructures": several}, [])
+    facts = run_facts({**run_manifest("run"), "infrastructures": several}, [])
     assert ("Driver", "local, openstack") in facts

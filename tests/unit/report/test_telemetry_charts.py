@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.runs import RunOptions, build_run
 from support.tiers import examples
 
-from sfcperf.presentation import trial_anchor
+from sfcperf.presentation.pages import trial_anchor
 from sfcperf.report.telemetry_charts import telemetry_charts
 from sfcperf.results.store import RunStore
 from sfcperf.results.telemetry import monitor_cpu_s

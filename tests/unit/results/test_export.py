@@ -13,7 +13,7 @@ from support.trials import run_folder, trial
 
 from sfcperf.errors import InputError
 from sfcperf.results.export import Format, export, telemetry_target
-from sfcperf.results.store import RunStore
+from sfcperf.results.store import RunFile, RunStore
 from sfcperf.results.values import Observation
 
 FORMATS: tuple[Format, ...] = ("csv", "parquet")
@@ -119,7 +119,7 @@ def test_tags_are_columns(tmp_path: Path) -> None:
         {"subject": subject, "id": id, "tag": tag, "value": value, "file": "t.csv"}
         for subject, id, tag, value in found
     ]
-    store.write_tags({"run_id": store.run_id, "files": [], "tags": tags})
+    store.write_document(RunFile.TAGS, {"run_id": store.run_id, "files": [], "tags": tags})
     samples, telemetry = export(store, "parquet", tmp_path / "t.parquet")
     rows = pyarrow.parquet.read_table(samples).to_pylist()
     assert {(row["trial_id"], row["tag_year"]) for row in rows if row["tag_year"]} == {

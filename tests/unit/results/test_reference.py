@@ -10,7 +10,7 @@ import pytest
 from support.trials import RTT, run_folder, trial
 
 from sfcperf.analysis.summary import SummaryAnalysis
-from sfcperf.results.store import OWN
+from sfcperf.results.store import RunFile
 from sfcperf.results.values import Observation
 
 PAGE = (Path(__file__).parents[3] / "docs/reference/results.md").read_text()
@@ -41,4 +41,4 @@ def test_the_queries_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query
 def test_each_document_has_its_place() -> None:
     named = set(re.findall(r"^\| (.*?) \|", PAGE, re.MULTILINE))
     documents = {name.split("/")[0] for cell in named for name in re.findall(r"`(.*?)`", cell)}
-    assert documents == OWN
+    assert documents == set(RunFile)
