@@ -6,7 +6,10 @@ something, 4 an internal error, 130 interrupted (0 and 1 say how the trials went
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 
 
 class ExitCode(IntEnum):
@@ -83,6 +86,11 @@ class WorkflowError(InputError):
         super().__init__(message, where=where, allowed=allowed, hint=hint)
         self.others = others
 
+    @property
+    def all(self) -> tuple[WorkflowError, ...]:
+        """This finding and the others."""
+        return (self, *self.others)
+
 
 class EnvironmentLacks(SfcperfError):
     """The machine or the infrastructure lacks something; `hint` says what to install."""
@@ -102,3 +110,16 @@ class InterruptedRun(SfcperfError):
     """The user or the system asked the run to stop."""
 
     exit_code = ExitCode.INTERRUPTED
+
+
+@contextmanager
+def system_errors_as(
+    kind: type[SfcperfError], message: str, *, where: str | Path | None, hint: str | None = None
+) -> Iterator[None]:
+    """Inside, an OSError becomes an error of this kind: the message, and what the system says."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or error
+        place = None if where is None else str(where)
+        raise kind(f"{message}: {reason}", where=place, hint=hint) from error

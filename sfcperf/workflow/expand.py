@@ -12,7 +12,7 @@ from math import prod
 from typing import Any
 
 from sfcperf.workflow import pointer
-from sfcperf.workflow.findings import Findings, did_you_mean, listing
+from sfcperf.workflow.findings import Findings, choices
 
 VARYING = ("topology", "endpoints", "vnfs", "chain", "probes", "monitors")
 """Sections in which factors may be used: a scenario is made of these."""
@@ -145,7 +145,7 @@ def _levels(name: str, values: list[Any], findings: Findings) -> tuple[Level, ..
         text = as_text(level.label)
         if text in seen:
             findings.add(
-                pointer.to_pointer(("factors", name, index)),
+                ("factors", name, index),
                 f"the level {text!r} is a duplicate of index {seen[text]}",
                 allowed="levels that differ in results",
                 hint="an object is shown by its `name`" if isinstance(value, dict) else None,
@@ -170,27 +170,21 @@ def _check_references(
     used: set[str] = set()
     for section, content in document.items():
         for path, text in strings(content, (section,)):
-            where = pointer.to_pointer(path)
             if is_unfinished(text):
-                findings.add(where, "`${` without a closing `}`", allowed="${factor}")
+                findings.add(path, "`${` without a closing `}`", allowed="${factor}")
             for name in names_in(text):
                 if section in FIXED:
                     findings.add(
-                        where,
+                        path,
                         f"${{{name}}} cannot be used here: this is the same in all scenarios",
                         allowed=f"references in {', '.join(VARYING)}",
                     )
                 elif section in VARYING and name not in factors:
-                    findings.add(
-                        where,
-                        f"there is no factor {name!r}",
-                        allowed=listing(factors),
-                        hint=did_you_mean(name, factors),
-                    )
+                    findings.add(path, f"there is no factor {name!r}", **choices(name, factors))
                 used.add(name)
     for name in factors.keys() - used:
         findings.add(
-            pointer.to_pointer(("factors", name)),
+            ("factors", name),
             f"the factor {name!r} is not used: all its levels would measure the same",
             hint=f"write ${{{name}}} where it belongs, or remove it",
         )

@@ -7,9 +7,9 @@ from typing import Any
 
 from sfcperf import plugins
 from sfcperf.workflow.expand import Level
-from sfcperf.workflow.findings import Findings, did_you_mean, listing
+from sfcperf.workflow.findings import Findings, choices, listing
 from sfcperf.workflow.model import FigureLine, FigureSpec, ProbeSpec, Scenario
-from sfcperf.workflow.pointer import to_pointer
+from sfcperf.workflow.pointer import Path
 
 _NEEDED_WITHOUT = {"probe": "Label of the probe.", "metric": "Metric of the probe."}
 _NEEDED_WITH_LINES = {"y_label": "Label of the y axis, with the unit."}
@@ -36,7 +36,7 @@ def build_figures(
             continue
         if "lines" in value:
             figure.check_lines(probes, scenarios)
-        unit = "" if "lines" in value else figure.unit(probes)
+        unit = "" if "lines" in value else figure.unit_of(value, (), probes)
         figures[value["name"]] = figure_spec(value, unit)
     return tuple(figures.values())
 
@@ -58,14 +58,13 @@ class _Figure:
 
     def report(
         self,
-        key: str | tuple[str | int, ...],
+        key: str | Path,
         message: str,
         allowed: str | None = None,
         hint: str | None = None,
     ) -> None:
         inside = (key,) if isinstance(key, str) else key
-        where = to_pointer(("figures", self._index, *inside))
-        self._findings.add(where, message, allowed=allowed, hint=hint)
+        self._findings.add(("figures", self._index, *inside), message, allowed, hint)
 
     def is_complete(self) -> bool:
         """Whether the keys for one metric, or for lines, are present."""
@@ -85,12 +84,7 @@ class _Figure:
         for key in ("x", "series"):
             name = self._value.get(key)
             if name is not None and name not in self._factors:
-                self.report(
-                    key,
-                    f"there is no factor {name!r}",
-                    listing(self._factors),
-                    did_you_mean(name, self._factors),
-                )
+                self.report(key, f"there is no factor {name!r}", **choices(name, self._factors))
         x, series = self._value["x"], self._value.get("series")
         if x == series:
             self.report("series", "this factor is already on the x axis")
@@ -121,10 +115,6 @@ class _Figure:
                 else None,
             )
 
-    def unit(self, probes: Mapping[str, ProbeSpec]) -> str:
-        """Unit of the metric; empty if probe or metric do not exist."""
-        return self._unit_of(self._value, (), probes)
-
     def check_lines(self, probes: Mapping[str, ProbeSpec], scenarios: Sequence[Scenario]) -> None:
         """Check names, probes, metrics and units of the lines; monitors' metrics are not known
         before the run."""
@@ -140,7 +130,7 @@ class _Figure:
                 self.report((*at, "name"), f"duplicate line {line['name']!r}")
             names.add(line["name"])
             if "source" not in line:
-                units.setdefault(self._unit_of(line, at, probes), line["name"])
+                units.setdefault(self.unit_of(line, at, probes), line["name"])
                 continue
             self._probe(line["probe"], at, probes)
             if not any(scenario.monitors for scenario in scenarios):
@@ -150,36 +140,22 @@ class _Figure:
             found = ", ".join(f"{unit} ({name})" for unit, name in units.items())
             self.report("lines", f"its lines have different units: {found}")
 
-    def _probe(
-        self, label: str, at: tuple[str | int, ...], probes: Mapping[str, ProbeSpec]
-    ) -> ProbeSpec | None:
+    def _probe(self, label: str, at: Path, probes: Mapping[str, ProbeSpec]) -> ProbeSpec | None:
         if label not in probes:
-            self.report(
-                (*at, "probe"),
-                f"there is no probe labelled {label!r}",
-                listing(probes),
-                did_you_mean(label, probes),
-            )
+            message = f"there is no probe labelled {label!r}"
+            self.report((*at, "probe"), message, **choices(label, probes))
         return probes.get(label)
 
-    def _unit_of(
-        self,
-        value: Mapping[str, Any],
-        at: tuple[str | int, ...],
-        probes: Mapping[str, ProbeSpec],
-    ) -> str:
+    def unit_of(self, value: Mapping[str, Any], at: Path, probes: Mapping[str, ProbeSpec]) -> str:
+        """Unit of the metric; empty if probe or metric do not exist."""
         label, name = value["probe"], value["metric"]
         probe = self._probe(label, at, probes)
         if probe is None:
             return ""
         metrics = {m.name: m for m in plugins.load("probe", probe.probe).metrics(probe.parameters)}
         if name not in metrics:
-            self.report(
-                (*at, "metric"),
-                f"the probe {label!r} has no metric {name!r}",
-                listing(metrics),
-                did_you_mean(name, metrics),
-            )
+            message = f"the probe {label!r} has no metric {name!r}"
+            self.report((*at, "metric"), message, **choices(name, metrics))
             return ""
         return str(metrics[name].unit)
 

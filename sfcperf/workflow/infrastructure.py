@@ -9,8 +9,8 @@ from sfcperf.workflow.findings import Findings
 from sfcperf.workflow.model import Infrastructure
 from sfcperf.workflow.overrides import customise, parse_override
 from sfcperf.workflow.profile import Profile
-from sfcperf.workflow.schema import compose, parameters_with_defaults, section_schema
-from sfcperf.workflow.validate import misfits
+from sfcperf.workflow.schema import compose, parameters_with_defaults
+from sfcperf.workflow.validate import section_misfits
 
 _SECTION = "infrastructure"
 
@@ -36,7 +36,7 @@ def infrastructure(
     # The driver's own schema can be composed only if the driver exists.
     for used in ([], ["driver"]):
         schema = compose([(kind, section[kind]) for kind in used])
-        findings.add_misfits(misfits(section_schema(schema, _SECTION), section), (_SECTION,))
+        findings.add_misfits(section_misfits(schema, _SECTION, section))
         findings.raise_any()
     name = section["driver"]
     config = parameters_with_defaults("driver", name, section.get("config", {}))

@@ -20,10 +20,8 @@ from sfcperf.workflow.expand import FIXED, VARYING, Expansion, expand
 from sfcperf.workflow.figures import build_figures
 from sfcperf.workflow.findings import Findings
 from sfcperf.workflow.model import (
-    AnalysisSpec,
     Design,
     Infrastructure,
-    PublishSpec,
     StopWhen,
     Variant,
     Workflow,
@@ -37,9 +35,8 @@ from sfcperf.workflow.schema import (
     compose,
     outline,
     parameters_with_defaults,
-    section_schema,
 )
-from sfcperf.workflow.validate import misfits
+from sfcperf.workflow.validate import misfits, section_misfits
 from sfcperf.workflow.variants import (
     ExpandedDocument,
     check_comparable,
@@ -105,7 +102,7 @@ def _check_early(document: Mapping[str, Any], *keys: str) -> None:
     findings = Findings()
     for key in keys:
         if key in document:
-            findings.add_misfits(misfits(section_schema(schema, key), document[key]), (key,))
+            findings.add_misfits(section_misfits(schema, key, document[key]))
     findings.raise_any()
 
 
@@ -157,8 +154,8 @@ def _expand(document: Mapping[str, Any], findings: Findings) -> Expansion:
     schema = compose(())
     findings.add_misfits(misfits(outline(schema), document))
     if "factors" in document:
-        found = misfits(section_schema(schema, "factors"), document["factors"])
-        findings.add_misfits(found, ("factors",))
+        found = section_misfits(schema, "factors", document["factors"])
+        findings.add_misfits(found)
         if found:
             findings.raise_any()
     try:
@@ -182,11 +179,11 @@ def _check_sections(expansion: Expansion, findings: Findings) -> None:
     used = _used_plugins([fixed, *({name: value} for name, _, value in varying)])
     schema = compose(used)
     for key, value in fixed.items():
-        findings.add_misfits(misfits(section_schema(schema, key), value), (key,))
+        findings.add_misfits(section_misfits(schema, key, value))
     for section, combination, value in varying:
-        for misfit in misfits(section_schema(schema, section), value):
-            where, levels = expansion.locate((section, *misfit.path), combination)
-            findings.add(where, misfit.message + levels, allowed=misfit.allowed, hint=misfit.hint)
+        for misfit in section_misfits(schema, section, value):
+            where, levels = expansion.locate(misfit.path, combination)
+            findings.add(where, misfit.message + levels, misfit.allowed, misfit.hint)
     findings.raise_any()
 
 
@@ -194,28 +191,18 @@ def _used_plugins(documents: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]
     """(kind, name) of the installed plug-ins that documents, which may have errors, name."""
     used = set()
     for document in documents:
-        for slot, value in _choices(document):
-            name = value.get(slot.selector) if isinstance(value, dict) else None
-            if isinstance(name, str) and name in plugins.names(slot.kind):
-                used.add((slot.kind, name))
+        for slot in SLOTS:
+            values = document.get(slot.section)
+            if isinstance(values, dict):
+                values = [values] if slot.kind == "driver" else list(values.values())
+            values = values if isinstance(values, list) else []
+            if slot.kind == "probe":
+                values = [*values, sentinel_probe(document)]
+            for value in values:
+                name = value.get(slot.selector) if isinstance(value, dict) else None
+                if isinstance(name, str) and name in plugins.names(slot.kind):
+                    used.add((slot.kind, name))
     return used
-
-
-def _choices(document: Mapping[str, Any]) -> Iterable[tuple[Any, Any]]:
-    driver, vnf, probe, monitor, publisher, analysis = SLOTS
-    yield driver, document.get("infrastructure")
-    vnfs = document.get("vnfs")
-    yield from ((vnf, value) for value in (vnfs.values() if isinstance(vnfs, dict) else ()))
-    yield probe, sentinel_probe(document)
-    lists = (
-        (probe, "probes"),
-        (monitor, "monitors"),
-        (publisher, "publish"),
-        (analysis, "analyses"),
-    )
-    for slot, section in lists:
-        values = document.get(section)
-        yield from ((slot, value) for value in (values if isinstance(values, list) else ()))
 
 
 def _build(
@@ -226,16 +213,10 @@ def _build(
     variants: tuple[Variant, ...] = (),
 ) -> Workflow:
     design = _design(document.get("design", {}), findings)
-    analyses = plugin_specs(
-        "analysis", document.get("analyses", []), ("analyses",), "analysis", findings.add_at
-    )
-    publishers = plugin_specs(
-        "publisher",
-        document.get("publish", [{"to": "report"}]),
-        ("publish",),
-        "to",
-        findings.add_at,
-    )
+    asked = document.get("analyses", [])
+    analyses = plugin_specs("analysis", asked, "analyses", "analysis", findings.add)
+    asked = document.get("publish", [{"to": "report"}])
+    publishers = plugin_specs("publisher", asked, "publish", "to", findings.add)
     findings.raise_any()
     figures = build_figures(
         document.get("figures", []), expanded.factors, expanded.scenarios, findings
@@ -248,12 +229,12 @@ def _build(
         config=expanded.infrastructure.config,
         scenarios=expanded.scenarios,
         design=design,
-        publish=tuple(PublishSpec(*spec) for spec in publishers),
+        publish=publishers,
         figures=figures,
         document=document,
         folder=folder,
         variants=variants,
-        analyses=tuple(AnalysisSpec(*spec) for spec in analyses),
+        analyses=analyses,
         vnfds=expanded.descriptors,
     )
 

@@ -133,18 +133,10 @@ class MonitorSpec:
 
 
 @dataclass(frozen=True)
-class AnalysisSpec:
-    """An analysis with validated parameters, defaults filled in."""
+class PluginSpec:
+    """An analysis or a publisher with validated parameters, defaults filled in."""
 
-    analysis: str
-    parameters: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class PublishSpec:
-    """A publisher with validated parameters, defaults filled in."""
-
-    to: str
+    name: str
     parameters: Mapping[str, Any]
 
 
@@ -297,7 +289,7 @@ class Workflow:
     config: Mapping[str, Any]
     scenarios: tuple[Scenario, ...]
     design: Design
-    publish: tuple[PublishSpec, ...]
+    publish: tuple[PluginSpec, ...]
     figures: tuple[FigureSpec, ...]
     document: Mapping[str, Any]
     """The JSON document after overrides, before expansion; kept as workflow.applied.json."""
@@ -306,7 +298,7 @@ class Workflow:
     variants: tuple[Variant, ...] = ()
     """The first is the baseline, with the infrastructure `driver` and `config`; empty without an
     interleaved comparison."""
-    analyses: tuple[AnalysisSpec, ...] = ()
+    analyses: tuple[PluginSpec, ...] = ()
     """Analyses besides the summary, in their order."""
     vnfds: Mapping[str, Path] = field(default_factory=dict)
     """VNF descriptors of the document: path as given -> file."""

@@ -8,7 +8,7 @@ from math import ceil
 from typing import Any
 
 from sfcperf import plugins
-from sfcperf.workflow.findings import Findings, did_you_mean, listing
+from sfcperf.workflow.findings import Findings, choices
 from sfcperf.workflow.model import NoiseGate, ProbeSpec, Scenario, SentinelSpec, Workflow
 from sfcperf.workflow.schema import parameters_with_defaults
 
@@ -80,8 +80,7 @@ def _sentinel(values: Mapping[str, Any], findings: Findings) -> SentinelSpec | N
         findings.add(
             f"{_WHERE}/metric",
             f"the probe {name} does not measure {metric!r}",
-            allowed=listing(known),
-            hint=did_you_mean(metric, known),
+            **choices(metric, known),
         )
         return None
     return SentinelSpec(probe=spec, metric=metric or known[0], **rest)

@@ -15,7 +15,7 @@ from sfcperf import plugins
 from sfcperf.errors import WorkflowError
 from sfcperf.workflow import pointer
 from sfcperf.workflow.document import read_document
-from sfcperf.workflow.findings import Findings, Misfit, did_you_mean, listing
+from sfcperf.workflow.findings import Findings, Misfit, choices
 from sfcperf.workflow.schema import parameters_of
 from sfcperf.workflow.validate import misfits
 
@@ -61,12 +61,7 @@ def read_profile(path: Path) -> Profile:
 def _check_driver(document: Mapping[str, Any], findings: Findings) -> None:
     name, known = document["driver"], plugins.names("driver")
     if name not in known:
-        findings.add(
-            "/driver",
-            f"there is no driver named {name!r}",
-            allowed=listing(known),
-            hint=did_you_mean(name, known),
-        )
+        findings.add("/driver", f"there is no driver named {name!r}", **choices(name, known))
         return
     found = misfits(parameters_of("driver", name), document.get("config", {}))
     findings.add_misfits(found, ("config",))

@@ -17,6 +17,7 @@ from sfcperf.workflow.findings import Findings
 from sfcperf.workflow.model import (
     EndpointSpec,
     MonitorSpec,
+    PluginSpec,
     ProbeSpec,
     Resources,
     Scenario,
@@ -159,23 +160,23 @@ def _probes(value: list[Mapping[str, Any]], report: Report) -> tuple[ProbeSpec, 
 
 
 def _monitors(value: list[Mapping[str, Any]], report: Report) -> tuple[MonitorSpec, ...]:
-    specs = plugin_specs("monitor", value, ("monitors",), "monitor", report)
-    return tuple(MonitorSpec(*spec) for spec in specs)
+    specs = plugin_specs("monitor", value, "monitors", "monitor", report)
+    return tuple(MonitorSpec(spec.name, spec.parameters) for spec in specs)
 
 
 def plugin_specs(
-    kind: str, entries: list[Mapping[str, Any]], path: pointer.Path, selector: str, report: Report
-) -> list[tuple[str, dict[str, Any]]]:
-    """(Name, parameters with defaults) of the plug-ins in a section of the document, each of which
-    may occur once. `selector`: key that names the plug-in."""
-    specs: dict[str, dict[str, Any]] = {}
+    kind: str, entries: list[Mapping[str, Any]], section: str, selector: str, report: Report
+) -> tuple[PluginSpec, ...]:
+    """The plug-ins in a section of the document, each of which may occur once. `selector`: key that
+    names the plug-in."""
+    specs: dict[str, PluginSpec] = {}
     for index, entry in enumerate(entries):
         name = entry[selector]
         if name in specs:
-            report((*path, index, selector), f"duplicate {kind} {name!r}")
+            report((section, index, selector), f"duplicate {kind} {name!r}")
         given = {key: item for key, item in entry.items() if key != selector}
-        specs[name] = parameters_with_defaults(kind, name, given)
-    return list(specs.items())
+        specs[name] = PluginSpec(name, parameters_with_defaults(kind, name, given))
+    return tuple(specs.values())
 
 
 def _check_addresses(client: EndpointSpec, server: EndpointSpec, report: Report) -> None:

@@ -33,15 +33,17 @@ class Slot:
     """Key that names the plug-in."""
     parameters: str | None
     """Key that contains its parameters; None: they are next to the selector."""
+    section: str
+    """Top-level key: a list of choices, an object of them (VNFs), or the only one (driver)."""
 
 
 SLOTS = (
-    Slot("driver", "infrastructure", "driver", "config"),
-    Slot("vnf", "vnf", "type", "knobs"),
-    Slot("probe", "probe", "probe", None),
-    Slot("monitor", "monitor", "monitor", None),
-    Slot("publisher", "publisher", "to", None),
-    Slot("analysis", "analysis", "analysis", None),
+    Slot("driver", "infrastructure", "driver", "config", "infrastructure"),
+    Slot("vnf", "vnf", "type", "knobs", "vnfs"),
+    Slot("probe", "probe", "probe", None, "probes"),
+    Slot("monitor", "monitor", "monitor", None, "monitors"),
+    Slot("publisher", "publisher", "to", None, "publish"),
+    Slot("analysis", "analysis", "analysis", None, "analyses"),
 )
 
 
@@ -97,15 +99,6 @@ def parameters_of(kind: str, name: str) -> Mapping[str, Any]:
 def parameters_with_defaults(kind: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """A plug-in's valid parameters with the defaults of its schema. Raises like `parameters_of`."""
     return with_defaults(parameters_of(kind, name), given)
-
-
-def section_schema(schema: Schema, section: str) -> Schema:
-    """The schema of one top-level key as a document of its own."""
-    return {
-        "$schema": schema["$schema"],
-        "$ref": f"#/$defs/{section}",
-        "$defs": schema["$defs"],
-    }
 
 
 def outline(schema: Schema) -> Schema:

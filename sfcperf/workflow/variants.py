@@ -82,19 +82,18 @@ def in_shared_document(
     without any change, or with all of them, are reported once, where they are in the document.
     """
     keys = {
-        name: {(finding.where, finding.message) for finding in (error, *error.others)}
+        name: {(finding.where, finding.message) for finding in error.all}
         for name, error in errors.items()
     }
     unchanged = [variant.name for variant in variants if not variant.changes]
     findings = Findings()
     for variant in variants:
-        error = errors.get(variant.name)
-        for finding in () if error is None else (error, *error.others):
+        for finding in errors[variant.name].all if variant.name in errors else ():
             key = (finding.where, finding.message)
             shared = any(key in keys.get(name, ()) for name in unchanged)
             shared = shared or all(key in keys.get(each.name, ()) for each in variants)
             where, message = _place(document, variant, finding, shared=shared)
-            findings.add(where, message, allowed=finding.allowed, hint=finding.hint)
+            findings.add(where, message, finding.allowed, finding.hint)
     return findings
 
 
@@ -163,14 +162,7 @@ def _leads_to(path: tuple[str, ...], parts: tuple[str, ...], document: Mapping[s
 
 
 def _exists(document: Any, parts: tuple[str, ...]) -> bool:
-    for part in parts:
-        if isinstance(document, dict) and part in document:
-            document = document[part]
-        elif isinstance(document, list) and part.isdigit() and int(part) < len(document):
-            document = document[int(part)]
-        else:
-            return False
-    return True
+    return pointer.deepest(document, parts) == parts
 
 
 @dataclass(frozen=True)

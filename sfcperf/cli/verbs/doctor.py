@@ -17,8 +17,7 @@ def doctor(
     from rich.table import Table
 
     from sfcperf.cli.console import console
-    from sfcperf.environment import requirements_for
-    from sfcperf.environment.gather import infrastructures_elsewhere
+    from sfcperf.environment.gather import infrastructures_elsewhere, requirements_for
     from sfcperf.environment.tools import versions
 
     config = None
