@@ -27,17 +27,13 @@ class Companions:
     """Environment variable that says where that is; empty: they are beside the program."""
 
 
+_NO_COMPANIONS = Companions((), "")
 _XTABLES = Companions(("/usr/lib/*/xtables/*.so", "/usr/lib/xtables/*.so"), "XTABLES_LIBDIR")
 _COMPANIONS = {
     **{
-        f"{family}-{backend}{what}": _XTABLES
+        f"{family}{backend}{what}": _XTABLES
         for family in ("iptables", "ip6tables")
-        for backend in ("nft", "legacy")
-        for what in ("", "-save", "-restore")
-    },
-    **{
-        f"{family}{what}": _XTABLES
-        for family in ("iptables", "ip6tables")
+        for backend in ("", "-nft", "-legacy")
         for what in ("", "-save", "-restore")
     },
     "stdbuf": Companions(("/usr/libexec/coreutils/libstdbuf.so",), ""),
@@ -58,12 +54,6 @@ class Closure:
     companions: tuple[Path, ...] = ()
     variable: str = ""
     """Environment variable that says where the companions are."""
-
-    def files(self) -> tuple[Path, ...]:
-        """All of them."""
-        loader = () if self.loader is None else (self.loader,)
-        libraries = tuple(path for _, path in self.libraries)
-        return (self.program, *loader, *libraries, *self.companions)
 
 
 def closure(name: str) -> Closure:
@@ -86,13 +76,9 @@ def closure(name: str) -> Closure:
                 hint="put it into the image",
             )
     loader, libraries = parse_ldd(name, _ldd(path, path.stat().st_mtime_ns))
-    known = _COMPANIONS.get(name)
-    if known is None:
-        return Closure(name, path, loader, libraries)
-    files = tuple(
-        sorted(each for pattern in known.patterns for each in Path("/").glob(pattern[1:]))
-    )
-    return Closure(name, path, loader, libraries, files, known.variable)
+    known = _COMPANIONS.get(name, _NO_COMPANIONS)
+    files = sorted(each for pattern in known.patterns for each in Path("/").glob(pattern[1:]))
+    return Closure(name, path, loader, libraries, tuple(files), known.variable)
 
 
 def parse_ldd(name: str, text: str) -> tuple[Path | None, tuple[tuple[str, Path], ...]]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sfcperf import waiting
 from sfcperf.environment.tools import search_path
-from sfcperf.errors import MeasurementError
+from sfcperf.errors import MeasurementError, system_errors_as
 from sfcperf.hosts.base import Completed, Process
 
 STDERR_LINES_SHOWN = 5
@@ -84,7 +84,12 @@ def start(
     """
     with ExitStack() as opened:
         out, err = (_output(target, argv[0], opened) for target in (stdout, stderr))
-        try:
+        with system_errors_as(
+            MeasurementError,
+            f"{argv[0]} cannot be started",
+            where=None,
+            hint="`sfcperf doctor` says what is missing",
+        ):
             if cgroups:
                 _check_executable(argv[0])
             with inside(namespace):
@@ -99,11 +104,6 @@ def start(
                     # then ends its tools in order.
                     start_new_session=True,
                 )
-        except OSError as error:
-            raise MeasurementError(
-                f"{argv[0]} cannot be started: {error.strerror}",
-                hint="`sfcperf doctor` says what is missing",
-            ) from error
         if cgroups:
             _let_in(popen, argv[0], cgroups, stdin)
     return popen
@@ -219,12 +219,9 @@ def _output(target: Path | int, command: str, opened: ExitStack) -> int:
 
 def open_output(target: Path, command: str) -> int:
     """File descriptor of a file that a command's output is appended to."""
-    try:
+    message = f"the output of {command} cannot be written"
+    with system_errors_as(MeasurementError, message, where=target):
         return os.open(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        raise MeasurementError(
-            f"the output of {command} cannot be written: {error.strerror}", where=str(target)
-        ) from error
 
 
 # A control group is joined before the command executes. Python code between fork and exec

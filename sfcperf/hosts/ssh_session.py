@@ -117,11 +117,11 @@ class Session(SSHClientSession[bytes]):
 
     def feed(self, data: bytes) -> None:
         """Standard input, all of it."""
-        channel = self._open_channel()
+        assert self._channel is not None
         # One that ended without reading: its exit status says whether that is right.
         with suppress(OSError):
-            channel.write(data)
-            channel.write_eof()
+            self._channel.write(data)
+            self._channel.write_eof()
 
     def abandon(self) -> None:
         """Close the channel without waiting for the command."""
@@ -174,11 +174,6 @@ class Session(SSHClientSession[bytes]):
         if self.pid:
             self.stderr.write(f"sfcperf: {_LOST.format(self.host)}\n".encode())
         return -int(signal.SIGKILL)  # the guard's doing
-
-    def _open_channel(self) -> SSHClientChannel[bytes]:
-        if self._channel is None:
-            raise AssertionError("the channel is open")
-        return self._channel
 
 
 class Lane(SSHClientSession[bytes]):

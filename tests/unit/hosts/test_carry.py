@@ -15,7 +15,7 @@ from sfcperf.hosts.base import Completed
 from sfcperf.hosts.carry import Room, equip
 from sfcperf.hosts.carry_closure import Closure, closure, parse_ldd
 from sfcperf.hosts.carry_pack import archive, tree
-from sfcperf.hosts.local import LocalHost
+from sfcperf.hosts.namespace import LocalHost
 
 LDD = """\
 \tlinux-vdso.so.1 (0x00007ffe1bdf6000)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.guest_meter import GuestMeter, busy_cpu_s, used_memory_bytes
-from sfcperf.hosts.local import LocalHost
+from sfcperf.hosts.namespace import LocalHost
 from sfcperf.hosts.procfs import process_stat
 
 MIB = 2**20
