@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import mimetypes
-import re
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -49,7 +49,7 @@ def crate_text(document: Mapping[str, Any], files: Mapping[str, Packed]) -> str:
     crate: ROCrate = ROCrate(version=VERSION)
     root = crate.root_dataset
     authors = [Author(a["name"], a["orcid"]) for a in document["authors"]]
-    people = [_person(crate, author) for author in authors]
+    people = [_entity(crate, a.id, {"@type": "Person", "name": a.name}) for a in authors]
     root["name"] = document["title"]
     root["description"] = document["description"]
     root["datePublished"] = document["date"]
@@ -57,7 +57,9 @@ def crate_text(document: Mapping[str, Any], files: Mapping[str, Packed]) -> str:
     if people:
         root["author"] = _one_or_all(people)
         root["creditText"] = document["citation"]
-    software = _software(crate, document["made_by"]["sfcperf"])
+    version = document["made_by"]["sfcperf"]
+    described = {"@type": "SoftwareApplication", "name": "SFCPerf", "softwareVersion": version}
+    software = _entity(crate, "#sfcperf", described)
     folders = {run["folder"]: _run_folder(crate, run) for run in document["runs"]}
     for name in sorted({*files, HASHES}):
         if not any(name.startswith(f"{folder}/raw/") for folder in folders):
@@ -124,18 +126,6 @@ def _one_or_all(entities: list[Entity]) -> Entity | list[Entity]:
     return entities[0] if len(entities) == 1 else entities
 
 
-def _software(crate: ROCrate, version: str) -> Entity:
-    return _entity(
-        crate,
-        "#sfcperf",
-        {"@type": "SoftwareApplication", "name": "SFCPerf", "softwareVersion": version},
-    )
-
-
-def _person(crate: ROCrate, author: Author) -> Entity:
-    return _entity(crate, author.id, {"@type": "Person", "name": author.name})
-
-
 def _licence(crate: ROCrate, spdx: str | None) -> Entity | str:
     if spdx is None:
         return NO_LICENCE
@@ -156,6 +146,5 @@ def _entity(crate: ROCrate, identifier: str, properties: Mapping[str, Any]) -> E
 
 
 def _type(name: str) -> str:
-    ending = re.search(r"\.[A-Za-z0-9]+$", name)
-    known = _TYPES.get(ending[0].lower()) if ending else None
+    known = _TYPES.get(PurePosixPath(name).suffix.lower())
     return known or mimetypes.guess_type(name)[0] or "application/octet-stream"

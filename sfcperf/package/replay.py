@@ -107,7 +107,7 @@ def run_or_resume(
             return earlier
     missing = missing_requirements(package)
     if missing:
-        names = " ".join(f"'{m.requirement}'" for m in missing)
+        names = " ".join(f"'{requirement}'" for _, requirement in missing)
         raise EnvironmentLacks(
             "plug-ins of the package need what is not installed here", hint=f"pip install {names}"
         )
@@ -120,16 +120,14 @@ def run_or_resume(
         found = RunStore.open(Path(answer.read_text())) if answer.is_file() else None
     # Also if the run has ended meanwhile: a user who stops a replay wants neither a verdict nor the
     # next run.
+    hint = f"the same command with `--run {found.folder}` continues it" if found else None
     if interrupted or code == ExitCode.INTERRUPTED:
-        raise InterruptedRun(
-            "the replay was interrupted, and nothing was judged",
-            hint=f"the same command with `--run {found.folder}` continues it" if found else None,
-        )
+        raise InterruptedRun("the replay was interrupted, and nothing was judged", hint=hint)
     if code < 0:
         raise SfcperfError(
             f"the process of the replay was ended by signal {-code}",
             where=str(found.folder) if found else None,
-            hint=f"the same command with `--run {found.folder}` continues it" if found else None,
+            hint=hint,
         )
     if found is None or found.manifest()["status"] != "complete":
         return code or ExitCode.INTERNAL

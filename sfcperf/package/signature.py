@@ -5,6 +5,7 @@ A signature is a file beside the package: PKG.sig (SSHSIG, `ssh-keygen -Y`) or P
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Sequence
@@ -70,7 +71,7 @@ def sign(package: Path, by: Signer) -> Path:
     # Input and terminal are the user's: the key may have a password.
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     if done.returncode or not target.is_file():
-        reason = (done.stderr or done.stdout).strip().splitlines()
+        reason = _said(done)
         raise EnvironmentLacks(
             f"the package was written and not signed: {reason[-1] if reason else by.tool}",
             where=str(by.key),
@@ -110,7 +111,7 @@ def _check_ssh(package: Path, signature: Path, allowed: Path | None) -> Check:
     if allowed is None:
         done = _run([tool, "-Y", "check-novalidate", *common], package)
         if done.returncode:
-            return Check(NAME, "failed", _invalid("ssh", done))
+            return _invalid("ssh", done)
         detail = f"valid, by an {_who(done)} that nobody vouches for here (--allowed-signers)"
         return Check(NAME, "not checked", detail)
     if not allowed.is_file():
@@ -123,7 +124,7 @@ def _check_ssh(package: Path, signature: Path, allowed: Path | None) -> Check:
         return Check(NAME, "failed", f"made by a key that is not in {allowed.name}")
     done = _run([tool, "-Y", "verify", *common, *known, "-I", principals[0]], package)
     if done.returncode:
-        return Check(NAME, "failed", _invalid("ssh", done))
+        return _invalid("ssh", done)
     return Check(NAME, "ok", f"valid, by {principals[0]} ({_who(done)})")
 
 
@@ -134,9 +135,9 @@ def _check_minisign(package: Path, signature: Path, public_key: str | None) -> C
         )
     key = ["-p", public_key] if Path(public_key).is_file() else ["-P", public_key]
     argv = [_tool("minisign", "minisign"), "-V", "-Q", *key, "-x", str(signature.resolve())]
-    done = _run([*argv, "-m", str(package.resolve())], None)
+    done = _run([*argv, "-m", str(package.resolve())], Path(os.devnull))
     if done.returncode:
-        return Check(NAME, "failed", _invalid("minisign", done))
+        return _invalid("minisign", done)
     return Check(NAME, "ok", f"valid, by the minisign key given ({done.stdout.strip()})")
 
 
@@ -145,24 +146,18 @@ def _who(done: subprocess.CompletedProcess[str]) -> str:
     return match["key"] if match else "unknown key"
 
 
-def _invalid(tool: str, done: subprocess.CompletedProcess[str]) -> str:
-    reason = (done.stderr or done.stdout).strip().splitlines()
-    return f"the {tool} signature does not hold: {reason[0] if reason else 'no reason told'}"
+def _invalid(tool: str, done: subprocess.CompletedProcess[str]) -> Check:
+    reason = _said(done)
+    told = reason[0] if reason else "no reason given"
+    return Check(NAME, "failed", f"the {tool} signature does not hold: {told}")
 
 
-def _run(argv: Sequence[str], package: Path | None) -> subprocess.CompletedProcess[str]:
-    """With the package on stdin; None: no input."""
-    if package is None:
-        return subprocess.run(
-            argv,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_TIMEOUT_S,
-            check=False,
-        )
-    with package.open("rb") as file:
+def _said(done: subprocess.CompletedProcess[str]) -> list[str]:
+    return (done.stderr or done.stdout).strip().splitlines()
+
+
+def _run(argv: Sequence[str], stdin: Path) -> subprocess.CompletedProcess[str]:
+    with stdin.open("rb") as file:
         return subprocess.run(
             argv,
             stdin=file,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
+
+from sfcperf.errors import InputError, SfcperfError
 
 KINDS = {
     "drivers": "driver",
@@ -30,8 +32,6 @@ def list_(
     ] = None,
 ) -> None:
     """List plug-ins, shipped workflows and topologies, with a one-line description each."""
-    from sfcperf.errors import InputError
-
     known = [*KINDS, *OTHERS]
     if kind is not None and kind not in known:
         raise InputError(f"unknown kind {kind!r}", allowed=", ".join(known))
@@ -54,32 +54,27 @@ def _entries(kind: str) -> dict[str, str]:
     if kind in KINDS:
         from sfcperf import plugins
 
-        return {name: _title(KINDS[kind], name) for name in plugins.names(KINDS[kind])}
+        plugin = KINDS[kind]
+        return {
+            name: _usable(lambda name=name: plugins.load(plugin, name).title)
+            for name in plugins.names(plugin)
+        }
     if kind == "workflows":
-        from sfcperf.cli.shipped import shipped_workflows
+        from sfcperf.cli.shipped import shipped
+        from sfcperf.workflow.document import read_document
 
-        return {name: _description(file) for name, file in shipped_workflows().items()}
+        return {
+            name: _usable(lambda file=file: read_document(file).get("description", ""))
+            for name, file in shipped().items()
+        }
     from sfcperf.workflow.topology import DESCRIPTIONS
 
     return dict(DESCRIPTIONS)
 
 
-def _title(kind: str, name: str) -> str:
-    """A plug-in that cannot be imported is listed as unusable and does not hide the others."""
-    from sfcperf import plugins
-    from sfcperf.errors import SfcperfError
-
+def _usable(text: Callable[[], str]) -> str:
+    """What cannot be read or imported is listed as unusable and does not hide the others."""
     try:
-        return str(plugins.load(kind, name).title)
-    except SfcperfError as error:
-        return f"(unusable: {error.message})"
-
-
-def _description(file: Path) -> str:
-    from sfcperf.errors import SfcperfError
-    from sfcperf.workflow.document import read_document
-
-    try:
-        return str(read_document(file).get("description", ""))
+        return text()
     except SfcperfError as error:
         return f"(unusable: {error.message})"

@@ -22,6 +22,7 @@ from sfcperf.cli.packaging import (
     PackageArgument,
     PublicKeyOption,
 )
+from sfcperf.errors import InputError
 
 if TYPE_CHECKING:
     from sfcperf.package.opened import Package
@@ -111,7 +112,6 @@ def replay(
 
 def _check(path: Path, folder: Path, allowed_signers: Path | None, public_key: str | None) -> None:
     """Show or run only packages that pass verification."""
-    from sfcperf.errors import InputError
     from sfcperf.package.verify import verify_unpacked
 
     found = verify_unpacked(path, folder, allowed_signers, public_key)
@@ -143,7 +143,6 @@ def _replay(
     as_json: bool,
 ) -> int:
     """The verdict's exit code, or that of a run which came to nothing."""
-    from sfcperf.errors import InputError
     from sfcperf.package.replay import keep_for_later, run_or_resume
 
     if options.resume is not None and len(stores) != 1:
