@@ -1,8 +1,4 @@
-"""Errors that people read: what was wrong, where, what is allowed, what to do.
-
-The exit codes are the contract of the command line: 2 bad input, 3 the environment lacks
-something, 4 an internal error, 130 interrupted (0 and 1 say how the trials went).
-"""
+"""Errors that people read, and the exit codes of the command line."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ from pathlib import Path
 
 
 class ExitCode(IntEnum):
-    """Exit codes of the `sfcperf` command."""
+    """Exit codes of the `sfcperf` command: its contract. 0 and 1 say how the trials went."""
 
     OK = 0
     SOME_TRIALS_BAD = 1

@@ -71,7 +71,7 @@ def closure(name: str) -> Closure:
     with path.open("rb") as file:
         if file.read(len(_ELF)) != _ELF:
             raise EnvironmentLacks(
-                f"{name} is missing on the guest and cannot be carried there: it is a script here",
+                f"{name} is missing on the guest and cannot be copied there: it is a script here",
                 where=str(path),
                 hint="put it into the image",
             )

@@ -82,6 +82,8 @@ def start(
     `cgroups` are `cgroup.procs` files: the command is in them before it executes, so that neither
     its memory nor its threads' CPU affinity ever live outside. `stdin` is DEVNULL or PIPE.
     """
+    script = _GATE if stdin == subprocess.PIPE else f"{_GATE} </dev/null"
+    gate = ["/bin/sh", "-c", script, "sh"] if cgroups else []
     with ExitStack() as opened:
         out, err = (_output(target, argv[0], opened) for target in (stdout, stderr))
         with system_errors_as(
@@ -94,7 +96,7 @@ def start(
                 _check_executable(argv[0])
             with inside(namespace):
                 popen = subprocess.Popen(
-                    [*_gate(stdin), *argv] if cgroups else list(argv),
+                    [*gate, *argv],
                     stdin=subprocess.PIPE if cgroups else stdin,
                     stdout=out,
                     stderr=err,
@@ -230,11 +232,6 @@ def open_output(target: Path, command: str) -> int:
 # never changes: the command comes as positional parameters.
 _TURN_TIMEOUT_MS = 1000
 _GATE = 'read -r line && exec "$@"'
-
-
-def _gate(stdin: int) -> list[str]:
-    script = _GATE if stdin == subprocess.PIPE else f"{_GATE} </dev/null"
-    return ["/bin/sh", "-c", script, "sh"]
 
 
 def _check_executable(command: str) -> None:

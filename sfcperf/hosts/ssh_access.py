@@ -152,7 +152,7 @@ async def connect(
         raise Refused(
             f"{access} does not accept our key",
             where=str(access.key),
-            hint="its public half belongs into the user's authorized_keys there",
+            hint="add its public key to the user's authorized_keys there",
         ) from error
     except (OSError, asyncssh.Error, TimeoutError) as error:
         raise Unreachable(f"{access} cannot be reached by SSH: {words(error)}") from error

@@ -1,7 +1,4 @@
-"""One SSH connection to a host, with its guard: commands are started and signalled through it.
-
-Imports asyncssh, which takes its time: import this module inside functions only.
-"""
+"""One SSH connection to a host, with its guard: commands are started and signalled through it."""
 
 from __future__ import annotations
 
@@ -11,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+# It takes its time: import this module inside functions only.
 from asyncssh import ChannelOpenError, Error, SSHClientConnection
 
 from sfcperf.errors import DeploymentError, MeasurementError
@@ -228,9 +226,9 @@ class Link:
         text = said.decode(errors="replace").strip()
         if status != 0:
             raise DeploymentError(
-                f"{self.name} cannot be worked on: {text}",
-                hint="needed are a POSIX /bin/sh, coreutils or busybox, and for a user who is not "
-                "root, sudo without password",
+                f"{self.name} cannot be used: {text}",
+                hint="it needs a POSIX /bin/sh, coreutils or busybox, and for a user other than "
+                "root, sudo without a password",
             )
         uid, machine, shell = text.splitlines()[-1].split(" ")
         self.facts = GuestFacts(uid == "0", machine, shell)

@@ -1,7 +1,4 @@
-"""Channels of an SSH connection: a command that runs in one, and a shell that answers questions.
-
-Imports asyncssh, which takes its time: import this module inside functions only.
-"""
+"""Channels of an SSH connection: of one command, and of a shell that answers questions."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ import signal
 from collections import deque
 from contextlib import suppress
 
+# It takes its time: import this module inside functions only.
 from asyncssh import EXTENDED_DATA_STDERR, SSHClientChannel, SSHClientSession
 
 from sfcperf.hosts.ssh_access import Unreachable

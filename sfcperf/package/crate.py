@@ -1,8 +1,4 @@
-"""ro-crate-metadata.json: the package described as an RO-Crate 1.1.
-
-RO-Crate (https://w3id.org/ro/crate/1.1) is what repositories and archives read: JSON-LD with
-schema.org's words. What only SFCPerf needs is in package.json.
-"""
+"""ro-crate-metadata.json: a package described as an RO-Crate (https://w3id.org/ro/crate/1.1)."""
 
 from __future__ import annotations
 
@@ -22,7 +18,7 @@ if TYPE_CHECKING:
     from rocrate.rocrate import ROCrate
 
 VERSION = "1.1"
-NO_LICENCE = "No licence is given: ask the authors before you use it otherwise than by checking it."
+NO_LICENCE = "No licence is given: ask the authors before you use it for more than checking it."
 _YOUNGER_TERMS = ("creditText", "sha256")
 _TYPES = {
     ".jsonl": "application/x-ndjson",

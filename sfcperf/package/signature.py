@@ -1,7 +1,4 @@
-"""Signatures of packages, by tools that exist for it: OpenSSH's ssh-keygen, and minisign.
-
-A signature is a file beside the package: PKG.sig (SSHSIG, `ssh-keygen -Y`) or PKG.minisig.
-"""
+"""Signatures of packages: PKG.sig of ssh-keygen -Y, or PKG.minisig, beside the package."""
 
 from __future__ import annotations
 
@@ -37,7 +34,7 @@ def signer(text: str) -> Signer:
     tool, _, name = text.partition(":")
     if tool not in ("ssh", "minisign") or not name:
         raise InputError(
-            f"{text!r} names no way to sign",
+            f"{text!r} is not a way to sign",
             where="--sign",
             allowed="ssh:KEYFILE or minisign:KEYFILE",
         )
@@ -73,7 +70,7 @@ def sign(package: Path, by: Signer) -> Path:
     if done.returncode or not target.is_file():
         reason = _said(done)
         raise EnvironmentLacks(
-            f"the package was written and not signed: {reason[-1] if reason else by.tool}",
+            f"the package was written but not signed: {reason[-1] if reason else by.tool}",
             where=str(by.key),
         )
     return target
@@ -112,7 +109,7 @@ def _check_ssh(package: Path, signature: Path, allowed: Path | None) -> Check:
         done = _run([tool, "-Y", "check-novalidate", *common], package)
         if done.returncode:
             return _invalid("ssh", done)
-        detail = f"valid, by an {_who(done)} that nobody vouches for here (--allowed-signers)"
+        detail = f"valid, by an {_who(done)} that is not known here (--allowed-signers)"
         return Check(NAME, "not checked", detail)
     if not allowed.is_file():
         raise InputError("there is no such file", where=str(allowed))

@@ -59,13 +59,12 @@ class Expansion:
         self.document = document
         self.factors = factors
 
-    def combinations(self) -> Iterator[Combination]:
-        """All combinations of levels, the last factor varying fastest."""
-        return self._combinations(list(self.factors))
-
-    def variants(self, section: str) -> Iterator[Combination]:
-        """Combinations of the factors that a section uses: one for each form of the section."""
-        return self._combinations(self._used[section])
+    def combinations(self, section: str | None = None) -> Iterator[Combination]:
+        """All combinations of levels, the last factor varying fastest; or, for each form of a
+        section, that of the factors that it uses."""
+        names = list(self.factors) if section is None else self._used[section]
+        for levels in product(*(self.factors[name] for name in names)):
+            yield dict(zip(names, levels, strict=True))
 
     def variant_key(self, section: str, combination: Combination) -> tuple[Any, ...]:
         """Equal for combinations that give a section the same form."""
@@ -108,10 +107,6 @@ class Expansion:
             names = names_within(self.document.get(section))
             used[section] = [name for name in self.factors if name in names]
         return used
-
-    def _combinations(self, names: list[str]) -> Iterator[Combination]:
-        for levels in product(*(self.factors[name] for name in names)):
-            yield dict(zip(names, levels, strict=True))
 
     def _levels_text(self, names: set[str], combination: Combination) -> str:
         shown = [

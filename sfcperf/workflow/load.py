@@ -15,7 +15,7 @@ from typing import Any
 from sfcperf import plugins
 from sfcperf.errors import WorkflowError
 from sfcperf.workflow.defaults import with_defaults
-from sfcperf.workflow.document import clean, read_document
+from sfcperf.workflow.document import clean
 from sfcperf.workflow.expand import FIXED, VARYING, Expansion, expand
 from sfcperf.workflow.figures import build_figures
 from sfcperf.workflow.findings import Findings
@@ -50,28 +50,6 @@ DEFAULT_MAX_ROUNDS = 20
 """Maximum of sequential stopping, unless more rounds are planned."""
 
 
-def load_workflow(
-    path: Path,
-    *,
-    overrides: Sequence[str] = (),
-    driver: str | None = None,
-    profile: Profile | None = None,
-) -> Workflow:
-    """A workflow from its file.
-
-    `overrides` are `PATH=VALUE` (sfcperf.workflow.overrides). `driver` replaces the file's driver;
-    if it is a different one, the file's `infrastructure.config` is dropped, and only the driver's
-    defaults and overrides of `infrastructure.config` apply. `profile` replaces the file's whole
-    infrastructure.
-
-    Raises WorkflowError (`where`: JSON pointer into the document, other findings in `others`),
-    InputError (file, syntax, override), EnvironmentLacks (a plug-in that cannot be imported).
-    """
-    document = read_document(path)
-    folder = path.resolve().parent
-    return load_document(document, folder, overrides=overrides, driver=driver, profile=profile)
-
-
 def load_document(
     document: Mapping[str, Any],
     folder: Path,
@@ -80,9 +58,16 @@ def load_document(
     driver: str | None = None,
     profile: Profile | None = None,
 ) -> Workflow:
-    """A workflow from a document, e.g. one in a run folder; relative paths in it start at
-    `folder`. Loading `Workflow.document` again gives the same workflow. Raises like
-    `load_workflow`."""
+    """A workflow from a document; relative paths in it start at `folder`.
+
+    `overrides` are `PATH=VALUE` (sfcperf.workflow.overrides). `driver` replaces the document's
+    driver; if it is a different one, its `infrastructure.config` is dropped, and only the driver's
+    defaults and overrides of `infrastructure.config` apply. `profile` replaces the whole
+    infrastructure. Loading `Workflow.document` again gives the same workflow.
+
+    Raises WorkflowError (`where`: JSON pointer into the document, other findings in `others`),
+    InputError (override), EnvironmentLacks (a plug-in that cannot be imported).
+    """
     given = clean(document)
     _check_early(given, "presets", "preset")
     chosen = customise(given, overrides, driver, profile)
@@ -173,7 +158,7 @@ def _check_sections(expansion: Expansion, findings: Findings) -> None:
         (section, combination, expansion.section(section, combination))
         for section in VARYING
         if section in document
-        for combination in expansion.variants(section)
+        for combination in expansion.combinations(section)
     ]
     fixed = {key: document[key] for key in FIXED if key in document and key != "factors"}
     used = _used_plugins([fixed, *({name: value} for name, _, value in varying)])

@@ -1,8 +1,4 @@
-"""The workflow after loading and expansion, as immutable values.
-
-Terms are those of RFC 7665 / RFC 8300 and ETSI NFV. A *scenario* is one combination of factor
-levels with everything resolved, which a driver builds.
-"""
+"""The workflow after loading and expansion, as immutable values."""
 
 from __future__ import annotations
 
@@ -151,7 +147,7 @@ class Infrastructure:
 
 @dataclass(frozen=True)
 class Scenario:
-    """One combination of factor levels, fully resolved."""
+    """One combination of factor levels, fully resolved, which a driver builds."""
 
     id: str
     """`s000`, `s001`, ... in the order of expansion (last factor varies fastest)."""
@@ -236,6 +232,11 @@ class Design:
     """How often a failed trial is retried."""
     noise_gate: NoiseGate | None = None
     """None: noise is recorded, but causes no reruns."""
+
+    @property
+    def sentinel(self) -> SentinelSpec | None:
+        """The noise gate's sentinel, if it has one."""
+        return None if self.noise_gate is None else self.noise_gate.sentinel
 
 
 @dataclass(frozen=True)

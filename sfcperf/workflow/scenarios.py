@@ -21,10 +21,9 @@ from sfcperf.workflow.model import (
     ProbeSpec,
     Resources,
     Scenario,
-    Topology,
 )
 from sfcperf.workflow.schema import parameters_with_defaults
-from sfcperf.workflow.topology import PRESETS, Report, build_topology
+from sfcperf.workflow.topology import Report, build_topology
 from sfcperf.workflow.vnfd import Descriptor, read_descriptor
 
 T = TypeVar("T")
@@ -54,7 +53,7 @@ class ScenarioBuilder:
 
     def _scenario(self, scenario_id: str, combination: Combination) -> Scenario | None:
         report = self._report(combination)
-        topology = self._topology(combination)
+        topology = self._section("topology", combination, "T1", build_topology)
         vnfs = self._section("vnfs", combination, {}, self._vnfs)
         probes = self._section("probes", combination, [], _probes)
         monitors = self._section("monitors", combination, [], _monitors)
@@ -72,11 +71,6 @@ class ScenarioBuilder:
         levels = {name: level.label for name, level in combination.items()}
         return Scenario(scenario_id, levels, topology, client, server, chain, probes, monitors)
 
-    def _topology(self, combination: Combination) -> Topology:
-        if "topology" not in self._expansion.document:
-            return PRESETS["T1"]
-        return self._section("topology", combination, "T1", build_topology)
-
     def _vnfs(self, value: Mapping[str, Any], report: Report) -> dict[str, chains.Vnf]:
         return {name: self._vnf(name, vnf, report) for name, vnf in value.items()}
 
@@ -91,7 +85,7 @@ class ScenarioBuilder:
                 self.descriptors[value["vnfd"]] = vnfd
                 descriptor = read_descriptor(vnfd)
             elif len(given) < 2:
-                descriptor = _own_descriptor(type_name)
+                descriptor = read_descriptor(plugins.load("vnf", type_name).folder / "vnfd.yaml")
         except InputError as error:
             where = (*path, "vnfd") if vnfd is not None else (*path, "type")
             report(where, error.message, allowed=error.allowed, hint=error.hint)
@@ -132,12 +126,6 @@ class ScenarioBuilder:
             self._findings.add(where, message + levels, allowed=allowed, hint=hint)
 
         return report
-
-
-def _own_descriptor(type_name: str) -> Descriptor:
-    """The descriptor that comes with a VNF type."""
-    path = plugins.load("vnf", type_name).folder / "vnfd.yaml"
-    return read_descriptor(path)
 
 
 def _probes(value: list[Mapping[str, Any]], report: Report) -> tuple[ProbeSpec, ...]:

@@ -1,9 +1,4 @@
-"""Variants: one workflow, measured with different values side by side (an interleaved A/B test).
-
-Each variant is the document with some values changed, expanded and checked like a workflow of its
-own. Errors are reported where the user can correct them: at the change, or in the document that
-all variants share.
-"""
+"""Variants: one workflow, measured with different values side by side."""
 
 from __future__ import annotations
 

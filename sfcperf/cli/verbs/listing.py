@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -51,30 +50,21 @@ def _print(entries: dict[str, str], indent: str = "") -> None:
 
 def _entries(kind: str) -> dict[str, str]:
     """Name -> one line about it."""
-    if kind in KINDS:
-        from sfcperf import plugins
-
-        plugin = KINDS[kind]
-        return {
-            name: _usable(lambda name=name: plugins.load(plugin, name).title)
-            for name in plugins.names(plugin)
-        }
-    if kind == "workflows":
-        from sfcperf.cli.shipped import shipped
-        from sfcperf.workflow.document import read_document
-
-        return {
-            name: _usable(lambda file=file: read_document(file).get("description", ""))
-            for name, file in shipped().items()
-        }
+    from sfcperf import plugins
+    from sfcperf.cli.shipped import shipped
+    from sfcperf.workflow.document import read_document
     from sfcperf.workflow.topology import DESCRIPTIONS
 
-    return dict(DESCRIPTIONS)
-
-
-def _usable(text: Callable[[], str]) -> str:
-    """What cannot be read or imported is listed as unusable and does not hide the others."""
-    try:
-        return text()
-    except SfcperfError as error:
-        return f"(unusable: {error.message})"
+    if kind == "topologies":
+        return dict(DESCRIPTIONS)
+    titles: dict[str, str] = {}
+    for name in shipped() if kind == "workflows" else plugins.names(KINDS[kind]):
+        try:
+            if kind == "workflows":
+                titles[name] = read_document(shipped()[name]).get("description", "")
+            else:
+                titles[name] = plugins.load(KINDS[kind], name).title
+        except SfcperfError as error:
+            # One that cannot be read or imported does not hide the others.
+            titles[name] = f"(unusable: {error.message})"
+    return titles

@@ -1,8 +1,4 @@
-"""Is ro-crate-metadata.json what RO-Crate 1.1 asks of a crate, and does it describe what is here.
-
-What the specification says MUST be (https://w3id.org/ro/crate/1.1, sections "RO-Crate Metadata File
-Descriptor", "Root Data Entity", "Data Entities"); recommendations are no check of ours.
-"""
+"""Is ro-crate-metadata.json all that RO-Crate 1.1 says it MUST be, and true of the package."""
 
 from __future__ import annotations
 
@@ -53,7 +49,7 @@ def _root_findings(entities: dict[str, Any]) -> list[str]:
         found.append("it is not about the package")
     root = entities.get("./", {})
     if "Dataset" not in _types(root):
-        found.append("the package is no Dataset")
+        found.append("the package is not a Dataset")
     wanted = ("name", "description", "datePublished", "license")
     found += [f"the package has no {name}" for name in wanted if not root.get(name)]
     return found
@@ -72,9 +68,9 @@ def _file_findings(entities: dict[str, Any], names: set[str]) -> list[str]:
         name = unquote(identifier)
         there = name in (folders if name.endswith("/") else names)
         if "://" not in identifier and not there:
-            found.append(f"{name} is described and not there")
+            found.append(f"{name} is described but missing")
         if identifier not in parts:
-            found.append(f"{name} is described as no part of the package")
+            found.append(f"{name} is described but not as a part of the package")
     return found
 
 

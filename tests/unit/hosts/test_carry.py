@@ -135,9 +135,7 @@ def test_a_guest_that_is_too_small_is_refused(tmp_path: Path, monkeypatch: objec
     host = OtherMachine(tmp_path)
     host.machine = platform.machine()
     host.memory_kib = 13_000
-    with pytest.raises(
-        DeploymentError, match=r"has not got stat; they take \d+ MiB, and it has ro"
-    ):
+    with pytest.raises(DeploymentError, match=r"lacks stat; they take \d+ MiB, and it has ro"):
         equip(host, ["stat"])
 
 

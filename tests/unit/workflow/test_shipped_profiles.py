@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
+from support.workflow_file import load_workflow
 
 from sfcperf.cli.shipped import shipped
-from sfcperf.workflow.load import load_workflow
 from sfcperf.workflow.profile import read_profile
 
 ROOT = Path(__file__).parents[3]
