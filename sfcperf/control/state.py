@@ -166,16 +166,6 @@ class StateDir:
         with self._guard():
             return RunState(folder, take(folder, run_id)) if folder.is_dir() else None
 
-    def alive(self, run_id: str) -> bool:
-        """Whether some process executes this run now."""
-        try:
-            state = self.claim(run_id)
-        except RunAlive:
-            return True
-        if state is not None:
-            state.release()
-        return False
-
     def run_ids(self) -> list[str]:
         """Runs with state here, dead or alive, oldest first."""
         with self._accessible(), suppress(FileNotFoundError):

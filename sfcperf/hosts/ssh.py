@@ -95,11 +95,6 @@ class SshHost(Host):
                 hint=error.hint,
             ) from error
 
-    @property
-    def machine(self) -> str:
-        """CPU architecture as `uname -m` says it, e.g. `x86_64`."""
-        return call(self._pool.connect(_COPY_TIMEOUT_S)).facts.machine
-
     def close(self) -> None:
         """End what runs there, and the connections; the host can be used again afterwards."""
         with self._lock:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sfcperf import plugins
@@ -41,20 +42,14 @@ def build_figures(
     return tuple(figures.values())
 
 
+@dataclass(frozen=True)
 class _Figure:
     """Checks one figure."""
 
-    def __init__(
-        self,
-        index: int,
-        value: Mapping[str, Any],
-        factors: Mapping[str, tuple[Level, ...]],
-        findings: Findings,
-    ) -> None:
-        self._index = index
-        self._value = value
-        self._factors = factors
-        self._findings = findings
+    index: int
+    value: Mapping[str, Any]
+    factors: Mapping[str, tuple[Level, ...]]
+    findings: Findings
 
     def report(
         self,
@@ -64,46 +59,46 @@ class _Figure:
         hint: str | None = None,
     ) -> None:
         inside = (key,) if isinstance(key, str) else key
-        self._findings.add(("figures", self._index, *inside), message, allowed, hint)
+        self.findings.add(("figures", self.index, *inside), message, allowed, hint)
 
     def is_complete(self) -> bool:
         """Whether the keys for one metric, or for lines, are present."""
-        lines = "lines" in self._value
+        lines = "lines" in self.value
         needed = _NEEDED_WITH_LINES if lines else _NEEDED_WITHOUT
-        missing = [key for key in needed if key not in self._value]
+        missing = [key for key in needed if key not in self.value]
         for key in missing:
             self.report((), f"{key!r} is missing", allowed=needed[key])
         for key in ("probe", "metric", "series") if lines else ():
-            if key in self._value:
+            if key in self.value:
                 self.report(key, "set it in each of the `lines` instead")
-        if lines and self._value.get("fit", "none") != "none":
+        if lines and self.value.get("fit", "none") != "none":
             self.report("fit", "a figure with `lines` has no fitted line", "none")
         return not missing
 
     def check_factors(self) -> None:
         for key in ("x", "series"):
-            name = self._value.get(key)
-            if name is not None and name not in self._factors:
-                self.report(key, f"there is no factor {name!r}", **choices(name, self._factors))
-        x, series = self._value["x"], self._value.get("series")
+            name = self.value.get(key)
+            if name is not None and name not in self.factors:
+                self.report(key, f"there is no factor {name!r}", **choices(name, self.factors))
+        x, series = self.value["x"], self.value.get("series")
         if x == series:
             self.report("series", "this factor is already on the x axis")
-        if self._value.get("centre") == "median" and self._value.get("kind") in ("box", "ecdf"):
-            kind = self._value["kind"]
+        if self.value.get("centre") == "median" and self.value.get("kind") in ("box", "ecdf"):
+            kind = self.value["kind"]
             self.report("centre", f"a figure of kind {kind!r} draws no medians", "line, bar")
-        if self._value.get("fit") == "linear" and "lines" not in self._value:
+        if self.value.get("fit") == "linear" and "lines" not in self.value:
             self._check_fit(x, series)
 
     def _check_fit(self, x: str, series: str | None) -> None:
-        if self._value.get("kind") in ("box", "ecdf"):
-            kind = self._value["kind"]
+        if self.value.get("kind") in ("box", "ecdf"):
+            kind = self.value["kind"]
             self.report("fit", f"a figure of kind {kind!r} has no fitted line", "line, bar")
-        levels = [level.label for level in self._factors.get(x, ())]
+        levels = [level.label for level in self.factors.get(x, ())]
         if any(isinstance(level, bool | str) for level in levels):
             self.report("fit", f"a line cannot be fitted: levels of {x!r} are not all numbers")
         pooled = [
             name
-            for name, levels in self._factors.items()
+            for name, levels in self.factors.items()
             if name not in (x, series) and len(levels) > 1
         ]
         if pooled:
@@ -118,13 +113,13 @@ class _Figure:
     def check_lines(self, probes: Mapping[str, ProbeSpec], scenarios: Sequence[Scenario]) -> None:
         """Check names, probes, metrics and units of the lines; monitors' metrics are not known
         before the run."""
-        if LINE in self._factors:
+        if LINE in self.factors:
             self.report("lines", f"a factor cannot be named {LINE!r} in a figure with `lines`")
-        if self._value.get("kind") == "ecdf":
+        if self.value.get("kind") == "ecdf":
             self.report("kind", "a figure with `lines` draws no distributions", "line, bar, box")
         names: set[str] = set()
         units: dict[str, str] = {}
-        for number, line in enumerate(self._value["lines"]):
+        for number, line in enumerate(self.value["lines"]):
             at = ("lines", number)
             if line["name"] in names:
                 self.report((*at, "name"), f"duplicate line {line['name']!r}")

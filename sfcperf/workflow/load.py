@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf import plugins
-from sfcperf.errors import WorkflowError
+from sfcperf.errors import InputError, WorkflowError
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.document import clean
 from sfcperf.workflow.expand import FIXED, VARYING, Expansion, expand
@@ -27,7 +27,7 @@ from sfcperf.workflow.model import (
     Workflow,
 )
 from sfcperf.workflow.noise_gate import build_noise_gate, sentinel_probe
-from sfcperf.workflow.overrides import customise
+from sfcperf.workflow.overrides import customise, parse_override
 from sfcperf.workflow.profile import Profile
 from sfcperf.workflow.scenarios import ScenarioBuilder, plugin_specs
 from sfcperf.workflow.schema import (
@@ -125,12 +125,42 @@ def _expanded(document: Mapping[str, Any], folder: Path, findings: Findings) -> 
     expansion = _expand(document, findings)
     _check_sections(expansion, findings)
     builder = ScenarioBuilder(expansion, folder, findings)
-    infrastructure = expansion.document["infrastructure"]
-    driver = infrastructure["driver"]
-    config = parameters_with_defaults("driver", driver, infrastructure.get("config", {}))
-    return ExpandedDocument(
-        Infrastructure(driver, config), expansion.factors, builder.build(), builder.descriptors
-    )
+    infrastructure = _infrastructure(expansion.document["infrastructure"])
+    scenarios = builder.build()
+    return ExpandedDocument(infrastructure, expansion.factors, scenarios, builder.descriptors)
+
+
+def load_infrastructure(
+    overrides: Sequence[str], driver: str | None, profile: Profile | None
+) -> Infrastructure:
+    """The infrastructure of a workflow without its own, run with these options.
+
+    Raises InputError for an override of something else, WorkflowError for a configuration that the
+    driver does not accept, EnvironmentLacks for a driver that cannot be imported.
+    """
+    for text in overrides:
+        override = parse_override(text)
+        if override.path[0] != "infrastructure":
+            raise InputError(
+                "without a workflow, only the infrastructure can be changed",
+                where=override.source,
+                allowed="--set infrastructure.config.KEY=VALUE",
+            )
+    section = customise({}, overrides, driver, profile)["infrastructure"]
+    findings = Findings()
+    # The driver's own schema can be composed only if the driver exists.
+    for used in ([], ["driver"]):
+        schema = compose([(kind, section[kind]) for kind in used])
+        findings.add_misfits(section_misfits(schema, "infrastructure", section))
+        findings.raise_any()
+    return _infrastructure(section)
+
+
+def _infrastructure(section: Mapping[str, Any]) -> Infrastructure:
+    """From a section that fits the schema."""
+    driver = section["driver"]
+    config = parameters_with_defaults("driver", driver, section.get("config", {}))
+    return Infrastructure(driver, config)
 
 
 def _expand(document: Mapping[str, Any], findings: Findings) -> Expansion:

@@ -56,9 +56,16 @@ def effective_schema() -> Schema:
     return with_references(compose(every))
 
 
+@cache
+def shipped_schema(name: str) -> Schema:
+    """`schemas/NAME.schema.json`; not to be changed."""
+    schema: Schema = json.loads((files("sfcperf.schemas") / f"{name}.schema.json").read_text())
+    return schema
+
+
 def base_schema() -> Schema:
     """The workflow schema without any plug-in and without references, as a copy of its own."""
-    return without_references(json.loads(_base_text()))
+    return without_references(shipped_schema("workflow"))
 
 
 def compose(used: Iterable[tuple[str, str]]) -> Schema:
@@ -104,11 +111,6 @@ def parameters_with_defaults(kind: str, name: str, given: Mapping[str, Any]) -> 
 def outline(schema: Schema) -> Schema:
     """Only which top-level keys are allowed and required."""
     return {**schema, "properties": dict.fromkeys(schema["properties"], True)}
-
-
-@cache
-def _base_text() -> str:
-    return (files("sfcperf.schemas") / "workflow.schema.json").read_text()
 
 
 @cache
