@@ -16,13 +16,12 @@ _SHOWN = 120
 
 
 def description(package: Package, stores: list[RunStore]) -> list[str]:
-    """Lines for people: workflows, drivers, modules, VNFs with descriptors and knobs, probes."""
+    """Lines for people, with whatever characters the package has in its names: workflows, drivers,
+    modules, VNFs with descriptors and knobs, probes."""
     lines: list[str] = []
     for store in stores:
         lines += _run_lines(package, store)
-    lines += _module_lines(package)
-    # A package may contain control characters.
-    return ["".join(c if c.isprintable() else "�" for c in line) for line in lines]
+    return [*lines, *_module_lines(package)]
 
 
 def missing_requirements(package: Package) -> list[tuple[str, str]]:

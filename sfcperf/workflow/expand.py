@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -72,11 +72,7 @@ class Expansion:
 
     def section(self, section: str, combination: Combination) -> Any:
         """A section of the document with its references replaced; it must exist."""
-        return substitute(
-            self.document[section],
-            lambda name: combination[name].value,
-            lambda name: combination[name].label,
-        )
+        return substitute(self.document[section], combination)
 
     def locate(
         self, path: pointer.Path, combination: Combination, *, whole: bool = False
@@ -229,17 +225,17 @@ def is_whole(text: str) -> bool:
     return _REFERENCE.fullmatch(text) is not None
 
 
-def substitute(value: Any, level: Callable[[str], Any], label: Callable[[str], Any]) -> Any:
-    """A copy with references replaced: by `level(name)` where the string is exactly one
-    reference, else by the text of `label(name)`."""
+def substitute(value: Any, levels: Combination) -> Any:
+    """A copy with references replaced: by the level's value where the string is exactly one
+    reference, else by the text of its label."""
     if isinstance(value, str):
         if is_whole(value):
-            return level(names_in(value)[0])
-        return _REFERENCE.sub(lambda match: as_text(label(match[1])), value)
+            return levels[names_in(value)[0]].value
+        return _REFERENCE.sub(lambda match: as_text(levels[match[1]].label), value)
     if isinstance(value, dict):
-        return {key: substitute(item, level, label) for key, item in value.items()}
+        return {key: substitute(item, levels) for key, item in value.items()}
     if isinstance(value, list):
-        return [substitute(item, level, label) for item in value]
+        return [substitute(item, levels) for item in value]
     return value
 
 

@@ -51,7 +51,12 @@ def document_of(document: Mapping[str, Any], variant: Variant) -> dict[str, Any]
     result = deepcopy({key: item for key, item in document.items() if key != "variants"})
     overrides = _overrides(variant)
     for _, override in overrides:
-        if override.path == _DRIVER and _names_another_driver(result, override.value):
+        own = result.get("infrastructure")
+        if (
+            override.path == _DRIVER
+            and isinstance(own, dict)
+            and own.get("driver") != override.value
+        ):
             result["infrastructure"] = {"driver": override.value}
     for path, override in overrides:
         try:
@@ -117,11 +122,6 @@ def _overrides(variant: Variant) -> list[tuple[str, Override]]:
         (text, Override(override_path(text, text), deepcopy(value), text))
         for text, value in variant.changes.items()
     ]
-
-
-def _names_another_driver(document: Mapping[str, Any], driver: Any) -> bool:
-    infrastructure = document.get("infrastructure")
-    return isinstance(infrastructure, dict) and infrastructure.get("driver") != driver
 
 
 def _place(
