@@ -51,13 +51,9 @@ def document_of(document: Mapping[str, Any], variant: Variant) -> dict[str, Any]
     result = deepcopy({key: item for key, item in document.items() if key != "variants"})
     overrides = _overrides(variant)
     for _, override in overrides:
-        own = result.get("infrastructure")
-        if (
-            override.path == _DRIVER
-            and isinstance(own, dict)
-            and own.get("driver") != override.value
-        ):
-            result["infrastructure"] = {"driver": override.value}
+        own, driver = result.get("infrastructure"), override.value
+        if override.path == _DRIVER and isinstance(own, dict) and own.get("driver") != driver:
+            result["infrastructure"] = {"driver": driver}
     for path, override in overrides:
         try:
             apply(result, override)
