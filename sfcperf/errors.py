@@ -1,16 +1,15 @@
-"""Errors that people read: what was wrong, where, what is allowed, what to do.
-
-The exit codes are the contract of the command line: 2 bad input, 3 the environment lacks
-something, 4 an internal error, 130 interrupted (0 and 1 say how the trials went).
-"""
+"""Errors that people read, and the exit codes of the command line."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 
 
 class ExitCode(IntEnum):
-    """Exit codes of the `sfcperf` command."""
+    """Exit codes of the `sfcperf` command: its contract. 0 and 1 say how the trials went."""
 
     OK = 0
     SOME_TRIALS_BAD = 1
@@ -83,6 +82,11 @@ class WorkflowError(InputError):
         super().__init__(message, where=where, allowed=allowed, hint=hint)
         self.others = others
 
+    @property
+    def all(self) -> tuple[WorkflowError, ...]:
+        """This finding and the others."""
+        return (self, *self.others)
+
 
 class EnvironmentLacks(SfcperfError):
     """The machine or the infrastructure lacks something; `hint` says what to install."""
@@ -102,3 +106,16 @@ class InterruptedRun(SfcperfError):
     """The user or the system asked the run to stop."""
 
     exit_code = ExitCode.INTERRUPTED
+
+
+@contextmanager
+def system_errors_as(
+    kind: type[SfcperfError], message: str, *, where: str | Path | None, hint: str | None = None
+) -> Iterator[None]:
+    """Inside, an OSError becomes an error of this kind: the message, and what the system says."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or error
+        place = None if where is None else str(where)
+        raise kind(f"{message}: {reason}", where=place, hint=hint) from error

@@ -1,7 +1,4 @@
-"""Retry: do something again until it succeeds or its time is over, by tenacity.
-
-Pauses can be cancelled (sfcperf.waiting).
-"""
+"""Retry: do something again until it succeeds or its time is over; pauses can be cancelled."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Strict JSON for documents that programs write: Python's json also accepts NaN and Infinity.
-
-Workflows and profiles, which people write, are read by sfcperf.workflow.document, which reports all
-errors with their places.
-"""
+"""Strict JSON for documents that programs write: Python's json also accepts NaN and Infinity."""
 
 from __future__ import annotations
 

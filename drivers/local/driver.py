@@ -19,7 +19,7 @@ from sfcperf.drivers.local.layout import (
 from sfcperf.drivers.local.scenario_deployment import ScenarioDeployment
 from sfcperf.environment import tools
 from sfcperf.errors import DeploymentError, MeasurementError
-from sfcperf.hosts.local import LocalHost
+from sfcperf.hosts.namespace import LocalHost
 from sfcperf.management import health
 from sfcperf.management.deployment import (
     Deployment,

@@ -1,7 +1,4 @@
-"""The verbs of the `sfcperf` command.
-
-Everything heavy is imported inside the verbs: `--help` and mistyped options answer at once.
-"""
+"""The verbs of the `sfcperf` command; what is heavy they import inside, so that --help is quick."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfcperf.cli.shipped import shipped_profiles, shipped_workflows
-from sfcperf.errors import InputError
+from sfcperf.cli.shipped import shipped
+from sfcperf.errors import InputError, system_errors_as
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.document import read_document
 from sfcperf.workflow.load import load_document
@@ -18,33 +18,17 @@ if TYPE_CHECKING:
     from sfcperf.figures.run_data import RunData
 
 
-def open_workflow(
-    name: str,
-    *,
-    overrides: Sequence[str] | None = None,
-    driver: str | None = None,
-    profile: str | None = None,
-) -> Workflow:
-    """Load a file, or a shipped workflow by its name; `profile` likewise. Raises InputError,
-    WorkflowError."""
-    return read_workflow(name, overrides=overrides, driver=driver, profile=profile)[0]
-
-
 def read_workflow(
-    name: str,
-    *,
-    overrides: Sequence[str] | None = None,
-    driver: str | None = None,
-    profile: str | None = None,
+    name: str, overrides: Sequence[str] | None, driver: str | None, profile: str | None
 ) -> tuple[Workflow, dict[str, Any]]:
-    """As `open_workflow`, with the document that was read: before preset, profile, driver and
-    overrides."""
-    path = _workflow_file(name)
+    """Load a file, or a shipped workflow by its name; `profile` likewise. Gives also the document
+    that was read: before preset, profile, driver and overrides. Raises InputError, WorkflowError,
+    EnvironmentLacks."""
+    path = _file(name, shipped(), "workflow")
     document = read_document(path)
-    folder = path.resolve().parent
     loaded = load_document(
         document,
-        folder,
+        path.resolve().parent,
         overrides=overrides or (),
         driver=driver,
         profile=open_profile(profile),
@@ -57,23 +41,19 @@ def open_profile(name: str | None) -> Profile | None:
     InputError, WorkflowError, EnvironmentLacks."""
     if name is None:
         return None
-    return read_profile(_file(name, shipped_profiles(), "profile"))
+    return read_profile(_file(name, shipped("profiles"), "profile"))
 
 
-def _workflow_file(name: str) -> Path:
-    return _file(name, shipped_workflows(), "workflow")
-
-
-def _file(name: str, shipped: Mapping[str, Path], what: str) -> Path:
+def _file(name: str, known: Mapping[str, Path], what: str) -> Path:
     """A file by its path, or one that is shipped. A folder of the same name is none."""
     path = Path(name)
-    if name in shipped and not (_exists(path) and path.is_file()):
-        return shipped[name]
+    if name in known and not (_exists(path) and path.is_file()):
+        return known[name]
     if not _exists(path) and path.name == name and not path.suffix:
         raise InputError(
             f"no file and no shipped {what} has this name",
             where=name,
-            allowed=", ".join(shipped) or None,
+            allowed=", ".join(known) or None,
         )
     return path
 
@@ -93,10 +73,8 @@ def open_run(name: str, results: Path) -> RunStore:
 def _exists(path: Path) -> bool:
     """Raises InputError if this cannot be determined: the name is too long, or a parent folder is
     not readable."""
-    try:
+    with system_errors_as(InputError, "cannot be read", where=path):
         return path.exists()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
 
 
 def open_runs(names: Sequence[str], results: Path, labels: Sequence[str] | None) -> list[RunData]:

@@ -1,7 +1,4 @@
-"""Entry point of the `sfcperf` command: how errors become messages and exit codes.
-
-Nothing is imported before Ctrl-C is taken care of: imports are most of a short command's time.
-"""
+"""Entry point of the `sfcperf` command; imports nothing before Ctrl-C is taken care of."""
 
 from __future__ import annotations
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from sfcperf.cli.progress import say
+from sfcperf.cli.progress import progress, say
 from sfcperf.cli.text import count_text
 from sfcperf.control.session import Outcome
+from sfcperf.errors import ExitCode
 from sfcperf.results.noise_gate import GATE_REASON, account_text, without_replaced
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
@@ -18,8 +20,13 @@ TRIALS_NAMED = 5
 """Per reason; the report names all."""
 
 
-def show_outcome(outcome: Outcome, *, quiet: bool) -> None:
-    """Warnings always go to stderr; with `quiet`, nothing goes to stdout."""
+def executed(execute: Callable[..., Outcome], *, quiet: bool) -> ExitCode:
+    """Show a run while `execute` starts or resumes it, and its outcome; gives its exit code.
+
+    Warnings always go to stderr; with `quiet`, only the run folder's path goes to stdout.
+    """
+    with progress(quiet=quiet) as listener:
+        outcome = execute(command=sys.argv, listener=listener)
     if not quiet:
         print_summary(outcome.store)
     for line in warnings(outcome.store.trials()):
@@ -30,6 +37,7 @@ def show_outcome(outcome: Outcome, *, quiet: bool) -> None:
     if not quiet:
         print(counts_text(outcome.trials))
         print_places(outcome.store)
+    return outcome.exit_code
 
 
 def print_summary(store: RunStore) -> None:

@@ -34,12 +34,13 @@ PublicKeyOption = Annotated[
 ]
 
 MaxBytesOption = Annotated[
-    int | None,
+    int,
     typer.Option(
         "--max-bytes",
         metavar="N",
         min=1,
         help="Reject a package that would unpack to more bytes [default: 16 GiB].",
+        show_default=False,
     ),
 ]
 
@@ -47,13 +48,6 @@ FINDINGS = 10
 """Per check; --json names more."""
 DIFFERENCES = 12
 _MARKS = {"ok": "ok", "failed": "FAILED", "absent": "absent", "not checked": "not checked"}
-
-
-def size_limit(given: int | None) -> int:
-    """The limit of `--max-bytes`, bytes."""
-    from sfcperf.package.layout import MAX_BYTES
-
-    return MAX_BYTES if given is None else given
 
 
 def print_verification(verification: Verification) -> None:

@@ -6,13 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 
 
-def shipped_workflows() -> dict[str, Path]:
-    """Name -> file."""
-    folder = Path(str(files("sfcperf.workflows")))
-    return {file.stem: file for file in sorted(folder.glob("*.json"))}
-
-
-def shipped_profiles() -> dict[str, Path]:
-    """Name -> file."""
-    folder = Path(str(files("sfcperf.workflows") / "profiles"))
-    return {file.stem: file for file in sorted(folder.glob("*.json"))}
+def shipped(folder: str = ".") -> dict[str, Path]:
+    """Name -> file: the workflows, or what is in a folder beside them (`profiles`)."""
+    found = Path(str(files("sfcperf.workflows"))) / folder
+    return {file.stem: file for file in sorted(found.glob("*.json"))}

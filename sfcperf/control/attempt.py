@@ -1,10 +1,9 @@
-"""One attempt at a trial: the probe prepares; counters and monitors cover only the measurement; the
-chain must have carried its packets and be healthy before and after."""
+"""One attempt at a trial."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -53,89 +52,75 @@ def attempt(run: RunContext, trial: PlannedTrial, deployment: Deployment, raw_di
     if unhealthy := health(run.driver_of(trial.scenario), deployment):
         raise DeploymentError("not healthy: " + "; ".join(unhealthy))
     probe_class: type[Probe] = plugins.load("probe", trial.probe.probe)
-    stops = _Stops()
-    done = _measure(run, trial, probe_class(trial.probe.parameters), deployment, raw_dir, stops)
+    probe = probe_class(trial.probe.parameters)
+    measurement = _Measurement(run, trial, probe, deployment, raw_dir)
+    done = measurement.measure()
     # A chain that broke makes the numbers wrong, however many packets crossed it before; it is also
     # the cause of other failures, so that it is reported first.
     if unhealthy := health(run.driver_of(trial.scenario), deployment):
         raise DeploymentError("broke while it was measured: " + "; ".join(unhealthy))
-    stops.check()
+    if measurement.faults:
+        raise MeasurementError("; ".join(measurement.faults))
     if not done.result.samples:
         raise MeasurementError(f"{trial.probe.label} reported no sample")
     _check_crossed(done.packets, probe_class.expected_packets(trial.probe.parameters))
     return done
 
 
-class _Stops:
-    """Stops the probe and the monitors; collects what goes wrong, so that one that fails does not
-    keep the next from being stopped."""
+@dataclass
+class _Measurement:
+    """Collects in `faults` what goes wrong as the probe and the monitors are stopped: one that
+    fails does not keep the next from being stopped."""
 
-    def __init__(self) -> None:
-        self._faults: list[str] = []
+    run: RunContext
+    trial: PlannedTrial
+    probe: Probe
+    deployment: Deployment
+    raw_dir: Path
+    faults: list[str] = field(default_factory=list)
 
-    def stop(self, name: str, action: Callable[[], T]) -> T | None:
-        """Call `action`; None when it fails."""
+    def measure(self) -> Attempt:
+        """Measure between two readings of the SFs' counters. What the probe sends while it prepares
+        counts neither there nor in the monitors' series."""
+        run, deployment = self.run, self.deployment
+        with run.phases("preparing"):
+            try:
+                with run.interrupts.allowed:
+                    # Before the probe starts anything: what runs now does not belong to this trial.
+                    watch = run.watch.trial(deployment)
+                    self.probe.prepare(deployment, self.raw_dir)
+                before = _counters(deployment)
+                watch.begin()
+                result, observations = self._observe()
+                noise = watch.end()
+                forwarded, dropped = _differences(before, _counters(deployment))
+            finally:
+                self._stop(self.trial.probe.label, self.probe.cleanup)
+        return Attempt(result, observations, forwarded, dropped, noise)
+
+    def _observe(self) -> tuple[ProbeResult, tuple[Observation, ...]]:
+        """The probe measures between the monitors."""
+        monitors: list[Monitor] = []
+        observations: list[Observation] = []
+        try:
+            with self.run.interrupts.allowed:
+                for spec in self.trial.scenario.monitors:
+                    monitor = plugins.load("monitor", spec.monitor)(spec.parameters)
+                    monitors.append(monitor)
+                    monitor.start(self.deployment, self.raw_dir)
+                with self.run.phases("warmup" if self.trial.warmup else "measuring"):
+                    result = self.probe.measure(self.deployment, self.raw_dir)
+        finally:
+            for monitor in reversed(monitors):
+                observations += self._stop(f"monitor {monitor.name}", monitor.stop) or ()
+        return result, tuple(observations)
+
+    def _stop(self, name: str, action: Callable[[], T]) -> T | None:
         try:
             return action()
         except Exception as error:
-            self._faults.append(f"{name}: {describe(error)}")
+            self.faults.append(f"{name}: {describe(error)}")
             return None
-
-    def check(self) -> None:
-        """Raises MeasurementError when something went wrong."""
-        if self._faults:
-            raise MeasurementError("; ".join(self._faults))
-
-
-def _measure(
-    run: RunContext,
-    trial: PlannedTrial,
-    probe: Probe,
-    deployment: Deployment,
-    raw_dir: Path,
-    stops: _Stops,
-) -> Attempt:
-    """Measure between two readings of the SFs' counters. What the probe sends while it prepares
-    counts neither there nor in the monitors' series."""
-    with run.phases("preparing"):
-        try:
-            with run.interrupts.allowed:
-                # Before the probe starts anything: what runs now does not belong to this trial.
-                watch = run.watch.trial(deployment)
-                probe.prepare(deployment, raw_dir)
-            before = _counters(deployment)
-            watch.begin()
-            result, observations = _observe(run, trial, probe, deployment, raw_dir, stops)
-            noise = watch.end()
-            forwarded, dropped = _differences(before, _counters(deployment))
-        finally:
-            stops.stop(trial.probe.label, probe.cleanup)
-    return Attempt(result, observations, forwarded, dropped, noise)
-
-
-def _observe(
-    run: RunContext,
-    trial: PlannedTrial,
-    probe: Probe,
-    deployment: Deployment,
-    raw_dir: Path,
-    stops: _Stops,
-) -> tuple[ProbeResult, tuple[Observation, ...]]:
-    """The probe measures between the monitors."""
-    monitors: list[Monitor] = []
-    observations: list[Observation] = []
-    try:
-        with run.interrupts.allowed:
-            for spec in trial.scenario.monitors:
-                monitor = plugins.load("monitor", spec.monitor)(spec.parameters)
-                monitors.append(monitor)
-                monitor.start(deployment, raw_dir)
-            with run.phases("warmup" if trial.warmup else "measuring"):
-                result = probe.measure(deployment, raw_dir)
-    finally:
-        for monitor in reversed(monitors):
-            observations += stops.stop(f"monitor {monitor.name}", monitor.stop) or ()
-    return result, tuple(observations)
 
 
 def _counters(deployment: Deployment) -> Counters:

@@ -1,5 +1,4 @@
-"""ChainDeployment: the deployment of one scenario for a trial group, proven before it is
-measured."""
+"""ChainDeployment: a scenario deployed for a trial group, proven before it is measured."""
 
 from __future__ import annotations
 

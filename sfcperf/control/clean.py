@@ -35,7 +35,10 @@ def clean(*, dry_run: bool, driver: str | None = None) -> list[Cleaned]:
     run_ids = states.run_ids()
     if driver is not None:
         used = {run_id: _drivers_of(states, run_id) for run_id in run_ids}
-        _check_known(driver, {name for names in used.values() for name in names or ()})
+        known = set(plugins.names("driver")).union(*(names or () for names in used.values()))
+        if driver not in known:
+            allowed = ", ".join(sorted(known))
+            raise InputError(f"there is no driver named {driver!r}", allowed=allowed)
         run_ids = [run_id for run_id, names in used.items() if names is None or driver in names]
     return [_clean(states, run_id, dry_run) for run_id in run_ids]
 
@@ -46,12 +49,6 @@ def _drivers_of(states: StateDir, run_id: str) -> set[str] | None:
         return states.drivers_of(run_id)
     except InputError:
         return None
-
-
-def _check_known(driver: str, used: set[str]) -> None:
-    known = sorted(used.union(plugins.names("driver")))
-    if driver not in known:
-        raise InputError(f"there is no driver named {driver!r}", allowed=", ".join(known))
 
 
 def _clean(states: StateDir, run_id: str, dry_run: bool) -> Cleaned:

@@ -22,18 +22,15 @@ LOCKS = Path("/proc/locks")
 def other_runs(run_id: str, cpus: Iterable[int]) -> list[dict[str, Any]]:
     """Living runs of this machine except `run_id`, and whether they may use one of `cpus`. Runs
     with another state folder (in a container) are not seen."""
-    try:
-        states = StateDir()
-        holders = _holders()
-        found = []
+    found = []
+    holders = _holders()
+    states = StateDir()
+    with suppress(SfcperfError):  # a folder that cannot be read belongs to somebody else
         for other in states.run_ids():
             pid = _holder(states.root / "runs" / other / lock.NAME, holders)
             if other != run_id and pid is not None:
                 found.append({"run_id": other, "shares_cpus": _shares(pid, set(cpus))})
-        return found
-    except SfcperfError:
-        # A folder that cannot be read belongs to somebody else.
-        return []
+    return found
 
 
 def _holders() -> dict[tuple[int, int, int], int]:

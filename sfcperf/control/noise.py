@@ -1,9 +1,4 @@
-"""Noise: evidence of what else this machine did while a trial was measured.
-
-It is always recorded, and does not disturb the measurement: the machine is read before and after
-it, and sampled before the probe is prepared. docs/explanation/noise.md explains each value and its
-limits.
-"""
+"""Noise: what else this machine did while a trial was measured (docs/explanation/noise.md)."""
 
 from __future__ import annotations
 
@@ -49,7 +44,8 @@ class _Snapshot:
 
 
 class NoiseWatch:
-    """Watches this machine for one run; remembers the evidence of its earlier trials."""
+    """Watches this machine for one run; remembers the evidence of its earlier trials. The
+    measurement is not disturbed: the machine is read before and after it."""
 
     def __init__(self, records: Iterable[TrialRecord] = (), run_id: str = "") -> None:
         self._machine = Machine(ROOT)
@@ -60,10 +56,7 @@ class NoiseWatch:
 
     def trial(self, deployment: Deployment) -> TrialNoise:
         """Evidence for one attempt; call it before anything of the attempt runs."""
-        started = time.process_time()
-        local = isinstance(deployment.client.host, NamespaceHost)
-        cpus = cpus_in_use(deployment) if local else usable_cpus()
-        return TrialNoise(self, self._machine, local, cpus, started)
+        return TrialNoise(self, self._machine, deployment)
 
     def compared(self, frequency_mhz: float | None) -> tuple[float | None, float | None]:
         """The run's median frequency until now, MHz, and how far below it this one is, a ratio."""
@@ -87,13 +80,13 @@ class NoiseWatch:
 class TrialNoise:
     """Observes one measurement: created before anything of it runs, then `begin` and `end`."""
 
-    def __init__(
-        self, watch: NoiseWatch, machine: Machine, local: bool, cpus: list[int], started: float
-    ) -> None:
+    def __init__(self, watch: NoiseWatch, machine: Machine, deployment: Deployment) -> None:
+        started = time.process_time()
+        local = isinstance(deployment.client.host, NamespaceHost)
         self._watch = watch
         self._machine = machine
         self._scope = "machine" if local else "controller"
-        self._cpus = cpus
+        self._cpus = cpus_in_use(deployment) if local else usable_cpus()
         self._run_queue = self._quiet()
         self._cost_s = time.process_time() - started
 
@@ -133,7 +126,7 @@ class TrialNoise:
 
         procs_running is the current number: a load average would include the trial before.
         """
-        own = descendants(self._processes() or {}, os.getpid())
+        own = descendants(self._machine.processes(MOST_PROCESSES) or {}, os.getpid())
         samples = []
         for _ in range(QUIET_SAMPLES):
             runnable = self._machine.runnable()
@@ -152,11 +145,8 @@ class TrialNoise:
             pressure_us=machine.cpu_pressure_us(),
             run_delay_ns=machine.run_delay_ns(self._cpus),
             throttled=machine.throttle_events(self._cpus),
-            processes=self._processes(),
+            processes=machine.processes(MOST_PROCESSES),
         )
-
-    def _processes(self) -> Mapping[int, ProcessTime] | None:
-        return self._machine.processes(MOST_PROCESSES)
 
     def _steal(self, after: _Snapshot) -> dict[str, float | None]:
         """Of the CPUs in use and of all; the resolution is a clock tick."""

@@ -1,7 +1,4 @@
-"""What /proc and /sys show about the use of this machine's CPUs (proc(5)).
-
-What is not available (on an old kernel, in a container or a virtual machine) is None.
-"""
+"""What /proc and /sys show about the use of the CPUs (proc(5)); None: not available here."""
 
 from __future__ import annotations
 

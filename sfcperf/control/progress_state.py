@@ -1,8 +1,4 @@
-"""ProgressState: which trials are recorded, which are missing, and which are to be run again.
-
-All of it follows from the workflow and the recorded trials alone, so that a resumed run continues
-exactly as the dead one would have.
-"""
+"""ProgressState: which trials are recorded, which are missing, which are to be run again."""
 
 from __future__ import annotations
 

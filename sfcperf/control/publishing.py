@@ -10,7 +10,7 @@ from sfcperf import plugins
 from sfcperf.control.faults import describe, keep_traceback
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.defaults import with_defaults
-from sfcperf.workflow.model import PublishSpec
+from sfcperf.workflow.model import PluginSpec
 
 ALWAYS = "summary"
 """The analysis that always runs, first."""
@@ -44,13 +44,13 @@ def analyse(store: RunStore) -> list[str]:
     return problems
 
 
-def publish(store: RunStore, targets: Iterable[PublishSpec]) -> list[str]:
+def publish(store: RunStore, targets: Iterable[PluginSpec]) -> list[str]:
     """Publish the run folder; returns what failed. A publisher that fails does not stop the
     others."""
     problems: list[str] = []
     for target in targets:
-        with _noting(problems, store, f"publishing to {target.to}"):
-            plugins.load("publisher", target.to)(target.parameters).publish(store)
+        with _noting(problems, store, f"publishing to {target.name}"):
+            plugins.load("publisher", target.name)(target.parameters).publish(store)
     return problems
 
 
@@ -63,7 +63,7 @@ def publish_report(store: RunStore) -> list[str]:
         wanted = [entry for entry in document.get("publish", []) if entry.get("to") == "report"]
         given = {key: value for key, value in (wanted or [{}])[0].items() if key != "to"}
         schema = plugins.load("publisher", "report").parameters
-        problems += publish(store, [PublishSpec("report", with_defaults(schema, given))])
+        problems += publish(store, [PluginSpec("report", with_defaults(schema, given))])
     return problems
 
 

@@ -13,10 +13,9 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from sfcperf.errors import InputError
+from sfcperf.errors import InputError, system_errors_as
 from sfcperf.workflow.model import Scenario, Workflow
 
-_VARYING = "infrastructure"
 _SHOWN = 5
 """Differences that a message names."""
 
@@ -42,7 +41,7 @@ def check_unchanged(before: Mapping[str, Any], workflow: Workflow, where: str) -
     if changes:
         more = f", and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
         raise InputError(
-            "the workflow does not mean the same as when the run began: "
+            "the workflow has changed its meaning since the run began: "
             + ", ".join(changes[:_SHOWN])
             + more,
             where=where,
@@ -51,11 +50,12 @@ def check_unchanged(before: Mapping[str, Any], workflow: Workflow, where: str) -
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Scenario) and value.infrastructure is None:
-        # Without variants the infrastructure is not part of a scenario.
-        return {f.name: getattr(value, f.name) for f in fields(value) if f.name != _VARYING}
     if is_dataclass(value):
-        return {field.name: getattr(value, field.name) for field in fields(value)}
+        document = {field.name: getattr(value, field.name) for field in fields(value)}
+        if isinstance(value, Scenario) and value.infrastructure is None:
+            # Without variants the infrastructure is not part of a scenario.
+            del document["infrastructure"]
+        return document
     if isinstance(value, Path):
         return {"file": value.name, "sha256": _sha256(value)}
     if isinstance(value, Mapping):
@@ -64,12 +64,8 @@ def _plain(value: Any) -> Any:
 
 
 def _sha256(path: Path) -> str:
-    try:
+    with system_errors_as(InputError, "the VNF descriptor cannot be read", where=path):
         return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
-        raise InputError(
-            f"the VNF descriptor cannot be read: {error.strerror}", where=str(path)
-        ) from error
 
 
 def _differences(before: Any, now: Any, at: str) -> Iterator[str]:

@@ -38,7 +38,10 @@ class Rounds:
         number = 0
         while active:
             number += 1
-            self._round(number, active)
+            todo = self._progress.missing(number, active)
+            if todo and number > self._workflow.design.rounds:
+                self._run.listener.more_trials(sum(len(group.trials) for group in todo))
+            self._measure(number, todo, active)
             self._rerun(number, active)
             stopping.update(self._progress.stopping(number, active))
             self._run.manifest.update({"stopping": stopping, **self._account()})
@@ -52,15 +55,13 @@ class Rounds:
         warmup = design.warmup_rounds * total // design.rounds if done < total else 0
         return total + warmup, done
 
-    def _round(self, number: int, active: Sequence[str]) -> None:
-        todo = self._progress.missing(number, active)
-        if todo and number > self._workflow.design.rounds:
-            self._run.listener.more_trials(sum(len(group.trials) for group in todo))
-        self._measure(number, todo, active)
-
     def _measure(self, number: int, todo: Sequence[TrialGroup], active: Sequence[str]) -> None:
         """Measure in blocks; the sentinel closes each, also the block of a killed session."""
-        size = self._block_size() or max(1, len(todo))
+        size = max(1, len(todo))
+        if (sentinel := self._workflow.design.sentinel) is not None:
+            # Variants that are compared with each other share a block.
+            compared = max(1, len(self._workflow.variants))
+            size = compared * ceil(sentinel.every_visits / compared)
         if todo or self._unread(number):
             self._warm_up(active)
         for begin in range(0, len(todo), size):
@@ -69,13 +70,6 @@ class Rounds:
                 for record in self._run_group(group):
                     self._progress.add(record)
         self._close(number)
-
-    def _block_size(self) -> int | None:
-        """Trial groups in a block; variants that are compared with each other share a block."""
-        if self._gate is None or self._gate.sentinel is None:
-            return None
-        compared = max(1, len(self._workflow.variants))
-        return compared * ceil(self._gate.sentinel.every_visits / compared)
 
     def _close(self, number: int) -> None:
         unread = self._unread(number)

@@ -51,7 +51,7 @@ def start(
         states = StateDir()
         state, run_id, tag = states.create(workflow.name)
         try:
-            tags = _tags(states, workflow, tag)
+            tags = states.tags(tag, len(workflow.infrastructures))
             store = RunStore.create(results / run_id)
             stack.enter_context(lock.held(store.folder, run_id))
             _write_info(state, workflow, store, tags)
@@ -108,7 +108,7 @@ def resume(folder: Path, *, command: Sequence[str], listener: Listener) -> Outco
         store.remove_unfinished()
         state, tag = states.recreate(run_id)
         try:
-            tags = _tags(states, workflow, tag)
+            tags = states.tags(tag, len(workflow.infrastructures))
             _write_info(state, workflow, store, tags)
             again = resumed(
                 document,
@@ -138,11 +138,6 @@ def _workflow(store: RunStore) -> Workflow:
     check_unchanged(store.resolved(), workflow, str(store.folder))
     check_descriptors(store.manifest().get("vnfds", ()), workflow.vnfds, str(store.folder))
     return workflow
-
-
-def _tags(states: StateDir, workflow: Workflow, tag: str) -> list[str]:
-    """A tag for each infrastructure of the workflow; `tag` is that of the first."""
-    return [tag, *states.further_tags(tag, len(workflow.infrastructures) - 1)]
 
 
 def _write_info(state: RunState, workflow: Workflow, store: RunStore, tags: Sequence[str]) -> None:

@@ -1,8 +1,4 @@
-"""Sentinel: a chain without functions, measured between blocks of trial groups.
-
-It is the same in the whole run, so that a change in it is a change of the machine. A block of
-trials is trusted when the readings before and after it are good.
-"""
+"""Sentinel: a chain without functions, whose changes are those of the machine."""
 
 from __future__ import annotations
 

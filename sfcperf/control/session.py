@@ -72,7 +72,7 @@ class Session:
             # The run stays unfinished: `resume` analyses and publishes again.
             if not_made:
                 hint = f"`sfcperf resume {self.store.folder}` tries again what failed"
-                self._problem(hint)
+                self._note(hint)
                 self.manifest.update({"phases": self._seconds(), "not_made": [*not_made, hint]})
             else:
                 self._enter("done")
@@ -82,7 +82,7 @@ class Session:
                 f"the run was interrupted by {signal}", hint=self._what_next()
             ) from signal
         except BaseException as error:
-            self._problem(f"the run failed: {describe(error)}")
+            self._note(f"the run failed: {describe(error)}")
             with suppress(OSError):
                 keep_traceback(error, self.store.folder / publishing.ERROR_LOG)
             self._stopped("failed")
@@ -125,8 +125,7 @@ class Session:
             problems = [*run.problems, *left] if left else []
             if problems:
                 problems.append("`sfcperf clean` removes what was left once the cause is gone")
-            for problem in problems:
-                self._problem(problem)
+            self._note(*problems)
 
     def _analyse(self) -> list[str]:
         """Analyse; returns what failed."""
@@ -136,8 +135,7 @@ class Session:
             # The summary shows stopping reasons and trial status, which are in run.json.
             self._finish("complete")
             not_made = publishing.analyse(self.store)
-            for problem in not_made:
-                self._problem(problem)
+            self._note(*not_made)
             self._finish("complete", monitor_cpu_s(self.store.telemetry_path))
         return not_made
 
@@ -146,8 +144,7 @@ class Session:
         self._enter("publishing")
         with self.phases("publishing"), self.interrupts.allowed_anywhere():
             not_made = publishing.publish(self.store, self.workflow.publish)
-            for problem in not_made:
-                self._problem(problem)
+            self._note(*not_made)
         return not_made
 
     def _finish(self, status: RunStatus, cost: Mapping[str, float] | None = None) -> None:
@@ -171,11 +168,12 @@ class Session:
         earlier = document.pop("not_made", ())
         document["problems"] = [text for text in document["problems"] if text not in earlier]
 
-    def _problem(self, text: str) -> None:
-        """Note a problem; the next change of run.json writes it."""
-        self.manifest.document["problems"] = [*self.manifest.document["problems"], text]
-        self.listener.message(text)
-        self._log(text)
+    def _note(self, *problems: str) -> None:
+        """Note problems; the next change of run.json writes them."""
+        self.manifest.document["problems"] = [*self.manifest.document["problems"], *problems]
+        for text in problems:
+            self.listener.message(text)
+            self._log(text)
 
     def _log(self, text: str) -> None:
         with (self.store.folder / "run.log").open("a") as log:

@@ -152,42 +152,26 @@ class StateDir:
         with self._guard():
             return self._make(run_id), self._free_tag({run_id.rpartition("-")[2]})
 
-    def further_tags(self, tag: str, count: int) -> list[str]:
-        """Tags for the further drivers of the session that has `tag`."""
+    def tags(self, tag: str, count: int) -> list[str]:
+        """Tags for so many drivers of the session that has `tag`, which is the first one's."""
         tags = [tag]
         with self._guard():
-            for _ in range(count):
+            while len(tags) < count:
                 tags.append(self._free_tag(tags))
-        return tags[1:]
+        return tags
 
     def claim(self, run_id: str) -> RunState | None:
         """Lock the state of a dead run; None when there is no such run. Raises RunAlive."""
+        folder = self._folder(run_id)
         with self._guard():
-            folder = self._folder(run_id)
-            try:
-                return RunState(folder, take(folder, run_id)) if folder.is_dir() else None
-            except OSError as error:
-                raise self._inaccessible(error) from error
-
-    def alive(self, run_id: str) -> bool:
-        """Whether some process executes this run now."""
-        try:
-            state = self.claim(run_id)
-        except RunAlive:
-            return True
-        if state is not None:
-            state.release()
-        return False
+            return RunState(folder, take(folder, run_id)) if folder.is_dir() else None
 
     def run_ids(self) -> list[str]:
         """Runs with state here, dead or alive, oldest first."""
-        try:
+        with self._accessible(), suppress(FileNotFoundError):
             folders = [path for path in self._runs.iterdir() if path.is_dir()]
             return sorted(path.name for path in folders if is_safe_name(path.name))
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise self._inaccessible(error) from error
+        return []
 
     def drivers_of(self, run_id: str) -> set[str]:
         """Names of the drivers of a run, dead or alive; none if it has no run.json yet, and so owns
@@ -220,8 +204,6 @@ class StateDir:
             state.state_dir.mkdir()
         except FileExistsError as error:
             raise RunAlive(f"another process has just resumed the run {run_id}") from error
-        except OSError as error:
-            raise self._inaccessible(error) from error
         return state
 
     def _tags(self) -> set[str]:
@@ -245,22 +227,25 @@ class StateDir:
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
-        """Only one process at a time creates, claims or removes folders of runs."""
-        try:
+        """Only one process at a time creates, claims or removes folders of runs. Inside, errors of
+        the system become EnvironmentLacks."""
+        with self._accessible():
             # A driver's configuration may hold credentials.
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = os.open(self.root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise self._inaccessible(error) from error
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                yield
+            finally:
+                os.close(descriptor)
 
-    def _inaccessible(self, error: OSError) -> EnvironmentLacks:
-        return EnvironmentLacks(
-            f"the folder for the state of runs cannot be used: {error.strerror}",
-            where=str(error.filename or self.root),
-            hint=f"run as root, or set {VARIABLE} to another folder",
-        )
+    @contextmanager
+    def _accessible(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise EnvironmentLacks(
+                f"the folder for the state of runs cannot be used: {error.strerror}",
+                where=str(error.filename or self.root),
+                hint=f"run as root, or set {VARIABLE} to another folder",
+            ) from error

@@ -50,7 +50,7 @@ def check(workflow: Workflow) -> None:
         scenarios = _scenarios(workflow, infrastructure)
         _driver(infrastructure).check_capacity(infrastructure.config, scenarios)
     for spec in workflow.analyses:
-        plugins.load("analysis", spec.analysis)(spec.parameters).check(workflow)
+        plugins.load("analysis", spec.name)(spec.parameters).check(workflow)
 
 
 def _driver(infrastructure: Infrastructure) -> type[Driver]:

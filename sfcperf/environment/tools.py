@@ -1,8 +1,4 @@
-"""Requirements that plug-ins express: a tool on the path, root, a file that a build makes.
-
-Checking is cheap: a look at the path, no process. Versions cost a process each and are asked for
-only inside `versions()`, as `sfcperf doctor` does.
-"""
+"""Requirements that plug-ins express: a tool on the path, root, a file that a build makes."""
 
 from __future__ import annotations
 
@@ -45,6 +41,7 @@ def find(name: str) -> str | None:
 def tool(name: str, package: str, version_argv: Sequence[str] = ()) -> Requirement:
     """The command `name`, which the Debian package `package` provides.
 
+    A look at the path, no process: versions are asked for only inside `versions()`.
     `version_argv` is the whole command line that prints its version (first line is taken, from
     stdout or else stderr), e.g. `["iperf3", "--version"]`; empty: it has none worth showing.
     """

@@ -158,8 +158,8 @@ def _refuse_other_machine(host: Host, machine: str, absent: tuple[str, ...]) -> 
     here = platform.machine()
     if machine != here:
         raise DeploymentError(
-            f"{host.name} lacks {', '.join(absent)}, and this machine's cannot be carried there: "
-            f"its CPU is {machine}, this one is {here}",
+            f"{host.name} lacks {', '.join(absent)}, and those of this machine cannot be copied "
+            f"there: its CPU is {machine}, this one is {here}",
             hint="use an image that has them, or the driver's `provision: ansible`",
         )
 
@@ -190,7 +190,7 @@ def _refuse_too_small(host: Host, room: Room, trees: list[Tree], there: frozense
     if needed > room.usable_bytes:
         where = "memory, where its files are" if room.in_memory else "disk"
         raise DeploymentError(
-            f"{host.name} has not got {', '.join(each.closure.name for each in trees)}; they take "
+            f"{host.name} lacks {', '.join(each.closure.name for each in trees)}; they take "
             f"{needed / _MIB:.0f} MiB, and it has room for {room.usable_bytes / _MIB:.0f} MiB "
             f"({where})",
             hint="use a larger flavor, or an image that has them",

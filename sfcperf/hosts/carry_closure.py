@@ -27,17 +27,13 @@ class Companions:
     """Environment variable that says where that is; empty: they are beside the program."""
 
 
+_NO_COMPANIONS = Companions((), "")
 _XTABLES = Companions(("/usr/lib/*/xtables/*.so", "/usr/lib/xtables/*.so"), "XTABLES_LIBDIR")
 _COMPANIONS = {
     **{
-        f"{family}-{backend}{what}": _XTABLES
+        f"{family}{backend}{what}": _XTABLES
         for family in ("iptables", "ip6tables")
-        for backend in ("nft", "legacy")
-        for what in ("", "-save", "-restore")
-    },
-    **{
-        f"{family}{what}": _XTABLES
-        for family in ("iptables", "ip6tables")
+        for backend in ("", "-nft", "-legacy")
         for what in ("", "-save", "-restore")
     },
     "stdbuf": Companions(("/usr/libexec/coreutils/libstdbuf.so",), ""),
@@ -59,12 +55,6 @@ class Closure:
     variable: str = ""
     """Environment variable that says where the companions are."""
 
-    def files(self) -> tuple[Path, ...]:
-        """All of them."""
-        loader = () if self.loader is None else (self.loader,)
-        libraries = tuple(path for _, path in self.libraries)
-        return (self.program, *loader, *libraries, *self.companions)
-
 
 def closure(name: str) -> Closure:
     """The tool `name` of this machine with what it needs.
@@ -81,18 +71,14 @@ def closure(name: str) -> Closure:
     with path.open("rb") as file:
         if file.read(len(_ELF)) != _ELF:
             raise EnvironmentLacks(
-                f"{name} is missing on the guest and cannot be carried there: it is a script here",
+                f"{name} is missing on the guest and cannot be copied there: it is a script here",
                 where=str(path),
                 hint="put it into the image",
             )
     loader, libraries = parse_ldd(name, _ldd(path, path.stat().st_mtime_ns))
-    known = _COMPANIONS.get(name)
-    if known is None:
-        return Closure(name, path, loader, libraries)
-    files = tuple(
-        sorted(each for pattern in known.patterns for each in Path("/").glob(pattern[1:]))
-    )
-    return Closure(name, path, loader, libraries, files, known.variable)
+    known = _COMPANIONS.get(name, _NO_COMPANIONS)
+    files = sorted(each for pattern in known.patterns for each in Path("/").glob(pattern[1:]))
+    return Closure(name, path, loader, libraries, tuple(files), known.variable)
 
 
 def parse_ldd(name: str, text: str) -> tuple[Path | None, tuple[tuple[str, Path], ...]]:

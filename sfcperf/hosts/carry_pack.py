@@ -54,9 +54,10 @@ class Tree:
 
 def tree(closure: Closure) -> Tree:
     """Names the files of a program by their contents."""
-    named = {
-        path: f"{_digest(path, path.stat().st_mtime_ns)}-{path.name}" for path in closure.files()
-    }
+    loader = () if closure.loader is None else (closure.loader,)
+    libraries = (path for _, path in closure.libraries)
+    files = (closure.program, *loader, *libraries, *closure.companions)
+    named = {path: f"{_digest(path, path.stat().st_mtime_ns)}-{path.name}" for path in files}
     links = {"program": named[closure.program]}
     if closure.loader is not None:
         # The name by which the loader is executed is the process's: what `ps` and `top` show.

@@ -28,7 +28,8 @@ class GuestMeter:
     def memory_bytes(self) -> int:
         """Memory that could not be given to others now: all but what is available, which caches
         that can be dropped are part of. Raises MeasurementError."""
-        return used_memory_bytes(self._host.read_text("/proc/meminfo"))
+        total, available = memory_bytes(self._host.read_text("/proc/meminfo"))
+        return total - available
 
     def pids(self) -> list[int]:
         """All of its processes, threads of its kernel included. Raises MeasurementError."""
@@ -49,9 +50,3 @@ def busy_cpu_s(stat: str) -> float:
         return sum(int(words[1 + place]) for place in _BUSY) / USER_HZ
     except (IndexError, ValueError) as error:
         raise MeasurementError("/proc/stat does not say how busy the CPUs were") from error
-
-
-def used_memory_bytes(meminfo: str) -> int:
-    """MemTotal less MemAvailable of /proc/meminfo. Raises MeasurementError."""
-    total, available = memory_bytes(meminfo)
-    return total - available

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from sfcperf.errors import MeasurementError
+from sfcperf.errors import MeasurementError, system_errors_as
 from sfcperf.hosts import process
 from sfcperf.hosts.base import Completed, Host, Process
 
@@ -66,23 +67,16 @@ class NamespaceHost(Host):
         # /proc/net belongs to the process's main thread; this thread's own view is thread-self.
         if path.startswith("/proc/net/"):
             path = "/proc/thread-self/net/" + path.removeprefix("/proc/net/")
-        try:
-            return self._read(path)
-        except OSError as error:
-            raise MeasurementError(
-                f"cannot be read on {self.name}: {error.strerror}", where=path
-            ) from error
-
-    def _read(self, path: str) -> str:
-        try:
-            with process.inside(self.namespace):
+        with system_errors_as(MeasurementError, f"cannot be read on {self.name}", where=path):
+            try:
+                with process.inside(self.namespace):
+                    return Path(path).read_text()
+            except FileNotFoundError:
+                # Limits of the whole machine are shown in its first namespace only (those of
+                # socket buffers up to Linux 6.8), and hold in all of them.
+                if not path.startswith(LIMITS_FOLDER):
+                    raise
                 return Path(path).read_text()
-        except FileNotFoundError:
-            # Limits of the whole machine are shown in its first namespace only (those of socket
-            # buffers up to Linux 6.8), and hold in all of them.
-            if not path.startswith(LIMITS_FOLDER):
-                raise
-            return Path(path).read_text()
 
     def put(self, local: Path, remote: Path) -> None:
         """Copy a file; the folder is made when it is not there."""
@@ -98,12 +92,16 @@ class NamespaceHost(Host):
 
 
 def _copy(source: Path, target: Path) -> None:
-    try:
+    with (
+        system_errors_as(MeasurementError, f"cannot be copied to {target}", where=source),
+        suppress(shutil.SameFileError),
+    ):
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source, target)
-    except shutil.SameFileError:
-        return
-    except OSError as error:
-        raise MeasurementError(
-            f"cannot be copied to {target}: {error.strerror}", where=str(source)
-        ) from error
+
+
+class LocalHost(NamespaceHost):
+    """This machine as it is: commands run where sfcperf runs."""
+
+    def __init__(self, workdir: Path) -> None:
+        super().__init__("localhost", None, workdir)

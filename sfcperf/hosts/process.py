@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sfcperf import waiting
 from sfcperf.environment.tools import search_path
-from sfcperf.errors import MeasurementError
+from sfcperf.errors import MeasurementError, system_errors_as
 from sfcperf.hosts.base import Completed, Process
 
 STDERR_LINES_SHOWN = 5
@@ -82,14 +82,21 @@ def start(
     `cgroups` are `cgroup.procs` files: the command is in them before it executes, so that neither
     its memory nor its threads' CPU affinity ever live outside. `stdin` is DEVNULL or PIPE.
     """
+    script = _GATE if stdin == subprocess.PIPE else f"{_GATE} </dev/null"
+    gate = ["/bin/sh", "-c", script, "sh"] if cgroups else []
     with ExitStack() as opened:
         out, err = (_output(target, argv[0], opened) for target in (stdout, stderr))
-        try:
+        with system_errors_as(
+            MeasurementError,
+            f"{argv[0]} cannot be started",
+            where=None,
+            hint="`sfcperf doctor` says what is missing",
+        ):
             if cgroups:
                 _check_executable(argv[0])
             with inside(namespace):
                 popen = subprocess.Popen(
-                    [*_gate(stdin), *argv] if cgroups else list(argv),
+                    [*gate, *argv],
                     stdin=subprocess.PIPE if cgroups else stdin,
                     stdout=out,
                     stderr=err,
@@ -99,11 +106,6 @@ def start(
                     # then ends its tools in order.
                     start_new_session=True,
                 )
-        except OSError as error:
-            raise MeasurementError(
-                f"{argv[0]} cannot be started: {error.strerror}",
-                hint="`sfcperf doctor` says what is missing",
-            ) from error
         if cgroups:
             _let_in(popen, argv[0], cgroups, stdin)
     return popen
@@ -219,12 +221,9 @@ def _output(target: Path | int, command: str, opened: ExitStack) -> int:
 
 def open_output(target: Path, command: str) -> int:
     """File descriptor of a file that a command's output is appended to."""
-    try:
+    message = f"the output of {command} cannot be written"
+    with system_errors_as(MeasurementError, message, where=target):
         return os.open(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        raise MeasurementError(
-            f"the output of {command} cannot be written: {error.strerror}", where=str(target)
-        ) from error
 
 
 # A control group is joined before the command executes. Python code between fork and exec
@@ -233,11 +232,6 @@ def open_output(target: Path, command: str) -> int:
 # never changes: the command comes as positional parameters.
 _TURN_TIMEOUT_MS = 1000
 _GATE = 'read -r line && exec "$@"'
-
-
-def _gate(stdin: int) -> list[str]:
-    script = _GATE if stdin == subprocess.PIPE else f"{_GATE} </dev/null"
-    return ["/bin/sh", "-c", script, "sh"]
 
 
 def _check_executable(command: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfcperf import retry
-from sfcperf.errors import DeploymentError, InputError, MeasurementError
+from sfcperf.errors import DeploymentError, InputError, MeasurementError, system_errors_as
 from sfcperf.hosts.base import Completed, Host, Process
 from sfcperf.hosts.process import check_success, open_output
 from sfcperf.hosts.ssh_access import Refused, SshAccess, Unreachable
@@ -95,11 +95,6 @@ class SshHost(Host):
                 hint=error.hint,
             ) from error
 
-    @property
-    def machine(self) -> str:
-        """CPU architecture as `uname -m` says it, e.g. `x86_64`."""
-        return call(self._pool.connect(_COPY_TIMEOUT_S)).facts.machine
-
     def close(self) -> None:
         """End what runs there, and the connections; the host can be used again afterwards."""
         with self._lock:
@@ -159,15 +154,12 @@ class SshHost(Host):
 
     def put(self, local: Path, remote: Path) -> None:
         """Copy a file with its mode; the folder is made when it is not there."""
-        try:
+        with system_errors_as(MeasurementError, f"cannot be copied to {remote}", where=local):
             data = local.read_bytes()
             mode = local.stat().st_mode & 0o777
-        except OSError as error:
-            raise MeasurementError(
-                f"cannot be copied to {remote}: {error.strerror}", where=str(local)
-            ) from error
         argv = ["sh", "-c", _PUT, "sh", str(remote), f"{mode:o}"]
-        done = self.run(argv, timeout_s=_copy_timeout_s(len(data)), stdin=data, check=False)
+        timeout_s = _COPY_TIMEOUT_S + len(data) / _SLOWEST_BYTES_PER_S
+        done = self.run(argv, timeout_s=timeout_s, stdin=data, check=False)
         if done.returncode != 0:
             raise MeasurementError(
                 f"cannot be copied to {remote} on {self.name}: {_reason(done.stderr)}",
@@ -178,20 +170,15 @@ class SshHost(Host):
         """Copy a file; the folder is made when it is not there. It is there whole or not at all."""
         part = local.with_name(f"{local.name}.part.{os.getpid()}.{threading.get_ident()}")
         complaint = part.with_name(f"{part.name}.err")
+        message = f"cannot be copied to {local}"
         try:
-            local.parent.mkdir(parents=True, exist_ok=True)
-            copying = self.spawn(["cat", "--", str(remote)], stdout=part, stderr=complaint)
-            status = self._wait_for_copy(copying, part)
-            if status != 0:
-                raise MeasurementError(
-                    f"cannot be copied to {local}: {_reason(complaint.read_bytes())}",
-                    where=str(remote),
-                )
-            part.replace(local)
-        except OSError as error:
-            raise MeasurementError(
-                f"cannot be copied to {local}: {error.strerror}", where=str(remote)
-            ) from error
+            with system_errors_as(MeasurementError, message, where=remote):
+                local.parent.mkdir(parents=True, exist_ok=True)
+                copying = self.spawn(["cat", "--", str(remote)], stdout=part, stderr=complaint)
+                if self._wait_for_copy(copying, part) != 0:
+                    reason = _reason(complaint.read_bytes())
+                    raise MeasurementError(f"{message}: {reason}", where=str(remote))
+                part.replace(local)
         finally:
             part.unlink(missing_ok=True)
             complaint.unlink(missing_ok=True)
@@ -276,7 +263,3 @@ def _reason(said: bytes) -> str:
     """What a tool complained about, without its own name and that of the file."""
     lines = said.decode(errors="replace").strip().splitlines()
     return lines[-1].rsplit(": ", 1)[-1] if lines else "it said nothing"
-
-
-def _copy_timeout_s(size_bytes: int) -> float:
-    return _COPY_TIMEOUT_S + size_bytes / _SLOWEST_BYTES_PER_S

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfcperf.errors import DeploymentError, InputError, MeasurementError
+from sfcperf.errors import DeploymentError, InputError, MeasurementError, system_errors_as
 
 if TYPE_CHECKING:
     from asyncssh import SSHClientConnection, SSHKey
@@ -67,15 +67,13 @@ class SshAccess:
         """Raises InputError when there is none in the file."""
         import asyncssh
 
+        message = f"the private key for {self} cannot be read"
         try:
-            return asyncssh.read_private_key(self.key)
-        except OSError as error:
-            raise InputError(
-                f"the private key for {self} cannot be read: {error.strerror}", where=str(self.key)
-            ) from error
+            with system_errors_as(InputError, message, where=self.key):
+                return asyncssh.read_private_key(self.key)
         except asyncssh.KeyImportError as error:
             raise InputError(
-                f"the private key for {self} cannot be read: {error}",
+                f"{message}: {error}",
                 where=str(self.key),
                 allowed="a private key of OpenSSH format, without passphrase",
             ) from error
@@ -154,7 +152,7 @@ async def connect(
         raise Refused(
             f"{access} does not accept our key",
             where=str(access.key),
-            hint="its public half belongs into the user's authorized_keys there",
+            hint="add its public key to the user's authorized_keys there",
         ) from error
     except (OSError, asyncssh.Error, TimeoutError) as error:
         raise Unreachable(f"{access} cannot be reached by SSH: {words(error)}") from error

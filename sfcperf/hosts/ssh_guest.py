@@ -80,7 +80,7 @@ started() { grep "^$2 " "$1/register" 2>/dev/null; }
 umask 022
 mkdir -p "$life" && chmod 700 "$life" && printf "%s" "$script" >"$life/start" || exit 1
 : >"$life/register"; : >"$life/spawned"; : >"$life/beat"
-for tool in setsid grep cat sleep uname id; do
+for tool in setsid grep cat sleep id; do
 	command -v $tool >/dev/null || { echo "it has no command $tool"; answer 1; exit 1; }
 done
 limit=; watcher=
@@ -94,7 +94,7 @@ else
 	watcher=$!
 fi
 trap "end; kill -9 -\\$watcher 2>/dev/null; exit 0" USR1
-echo "$1 $(uname -m) ${SHELL##*/}"
+echo "$1 ${SHELL##*/}"
 answer 0
 last=
 while read -r $limit word a b c; do

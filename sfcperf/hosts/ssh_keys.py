@@ -7,7 +7,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from sfcperf.errors import MeasurementError
+from sfcperf.errors import MeasurementError, system_errors_as
 
 _NAME = "ssh-key"
 
@@ -19,33 +19,25 @@ def make_key(folder: Path) -> tuple[Path, str]:
     A pair that is there is used again, so that a run that is resumed reaches its VMs. Raises
     MeasurementError when it cannot be written or read.
     """
+    import asyncssh
+
     path = folder / _NAME
     try:
-        if not path.exists():
-            _write(path)
-        return path, _public_line(path)
-    except OSError as error:
-        raise MeasurementError(
-            f"the SSH key of the run cannot be made: {error.strerror}", where=str(path)
-        ) from error
+        with system_errors_as(
+            MeasurementError, "the SSH key of the run cannot be made", where=path
+        ):
+            if not path.exists():
+                _write(path, asyncssh.generate_private_key("ssh-ed25519").export_private_key())
+            public = asyncssh.read_private_key(path).export_public_key()
     except ValueError as error:
         raise MeasurementError(
             f"the SSH key of the run cannot be read: {error}", where=str(path)
         ) from error
+    return path, f"{public.decode().strip()} sfcperf"
 
 
-def _write(path: Path) -> None:
+def _write(path: Path, text: bytes) -> None:
     """The whole file or none: who is killed in between leaves no half of a key."""
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import (
-        Encoding,
-        NoEncryption,
-        PrivateFormat,
-    )
-
-    text = Ed25519PrivateKey.generate().private_bytes(
-        Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()
-    )
     path.parent.mkdir(parents=True, exist_ok=True)
     file, part = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)  # mode 0600
     with os.fdopen(file, "wb") as opened:
@@ -57,15 +49,3 @@ def _write(path: Path) -> None:
             os.link(part, path)
     finally:
         Path(part).unlink()
-
-
-def _public_line(path: Path) -> str:
-    """Raises ValueError when the file holds no private key."""
-    from cryptography.hazmat.primitives.serialization import (
-        Encoding,
-        PublicFormat,
-        load_ssh_private_key,
-    )
-
-    public = load_ssh_private_key(path.read_bytes(), password=None).public_key()
-    return public.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode() + " sfcperf"

@@ -1,7 +1,4 @@
-"""One SSH connection to a host, with its guard: commands are started and signalled through it.
-
-Imports asyncssh, which takes its time: import this module inside functions only.
-"""
+"""One SSH connection to a host, with its guard: commands are started and signalled through it."""
 
 from __future__ import annotations
 
@@ -11,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+# It takes its time: import this module inside functions only.
 from asyncssh import ChannelOpenError, Error, SSHClientConnection
 
 from sfcperf.errors import DeploymentError, MeasurementError
@@ -34,18 +32,6 @@ class Lost(Exception):
     def __init__(self, requested: bool) -> None:
         super().__init__("connection lost")
         self.requested = requested
-
-
-@dataclass(frozen=True)
-class GuestFacts:
-    """What a connection learns of its host."""
-
-    root: bool
-    """Whether the login is root's."""
-    machine: str
-    """CPU architecture as `uname -m` says it."""
-    shell: str
-    """Name of the login shell."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +67,10 @@ class Link:
         self._one_at_a_time = "dropbear" in version
         self._taken = False
         self._full = False
-        self.facts = GuestFacts(True, "", "")
+        self._is_root = True
+        """Whether the login is root's."""
+        self._is_posix = False
+        """Whether its shell is a POSIX one."""
         self._token = token
         self._guard = Lane(name, token)
         self._reader: Lane | None = None
@@ -228,12 +217,12 @@ class Link:
         text = said.decode(errors="replace").strip()
         if status != 0:
             raise DeploymentError(
-                f"{self.name} cannot be worked on: {text}",
-                hint="needed are a POSIX /bin/sh, coreutils or busybox, and for a user who is not "
-                "root, sudo without password",
+                f"{self.name} cannot be used: {text}",
+                hint="it needs a POSIX /bin/sh, coreutils or busybox, and for a user other than "
+                "root, sudo without a password",
             )
-        uid, machine, shell = text.splitlines()[-1].split(" ")
-        self.facts = GuestFacts(uid == "0", machine, shell)
+        uid, _, shell = text.splitlines()[-1].partition(" ")
+        self._is_root, self._is_posix = uid == "0", shell in _POSIX_SHELLS
 
     async def _open_session(self, request: Request, line: str) -> Session:
         session = Session(
@@ -258,9 +247,7 @@ class Link:
         return session
 
     def _command(self, words: list[str] | None, file: str = "") -> str:
-        facts = self.facts
-        posix = facts.shell in _POSIX_SHELLS
-        return ssh_guest.command(self.life, words, file, root=facts.root, posix=posix)
+        return ssh_guest.command(self.life, words, file, root=self._is_root, posix=self._is_posix)
 
     async def _lay_down(self, request: Request) -> str:
         """Write the arguments to a file on the host, which is removed as it is read."""

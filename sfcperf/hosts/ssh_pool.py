@@ -1,7 +1,4 @@
-"""The SSH connections to one host: more than one where the server limits what each carries.
-
-Imports asyncssh, which takes its time: import this module inside functions only.
-"""
+"""The SSH connections to one host: more than one where the server limits what each carries."""
 
 from __future__ import annotations
 
@@ -145,4 +142,4 @@ class Pool:
             return True  # it cannot be told; sent again, it could run twice
 
     def _given_up(self) -> MeasurementError:
-        return MeasurementError(f"{self._name} let no command be started {_TRIES} times in a row")
+        return MeasurementError(f"{self._name} started no command in {_TRIES} attempts")

@@ -1,7 +1,4 @@
-"""Channels of an SSH connection: a command that runs in one, and a shell that answers questions.
-
-Imports asyncssh, which takes its time: import this module inside functions only.
-"""
+"""Channels of an SSH connection: of one command, and of a shell that answers questions."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ import signal
 from collections import deque
 from contextlib import suppress
 
+# It takes its time: import this module inside functions only.
 from asyncssh import EXTENDED_DATA_STDERR, SSHClientChannel, SSHClientSession
 
 from sfcperf.hosts.ssh_access import Unreachable
@@ -117,11 +115,11 @@ class Session(SSHClientSession[bytes]):
 
     def feed(self, data: bytes) -> None:
         """Standard input, all of it."""
-        channel = self._open_channel()
+        assert self._channel is not None
         # One that ended without reading: its exit status says whether that is right.
         with suppress(OSError):
-            channel.write(data)
-            channel.write_eof()
+            self._channel.write(data)
+            self._channel.write_eof()
 
     def abandon(self) -> None:
         """Close the channel without waiting for the command."""
@@ -174,11 +172,6 @@ class Session(SSHClientSession[bytes]):
         if self.pid:
             self.stderr.write(f"sfcperf: {_LOST.format(self.host)}\n".encode())
         return -int(signal.SIGKILL)  # the guard's doing
-
-    def _open_channel(self) -> SSHClientChannel[bytes]:
-        if self._channel is None:
-            raise AssertionError("the channel is open")
-        return self._channel
 
 
 class Lane(SSHClientSession[bytes]):

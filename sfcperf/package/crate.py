@@ -1,15 +1,11 @@
-"""ro-crate-metadata.json: the package described as an RO-Crate 1.1.
-
-RO-Crate (https://w3id.org/ro/crate/1.1) is what repositories and archives read: JSON-LD with
-schema.org's words. What only SFCPerf needs is in package.json.
-"""
+"""ro-crate-metadata.json: a package described as an RO-Crate (https://w3id.org/ro/crate/1.1)."""
 
 from __future__ import annotations
 
 import json
 import mimetypes
-import re
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -22,7 +18,7 @@ if TYPE_CHECKING:
     from rocrate.rocrate import ROCrate
 
 VERSION = "1.1"
-NO_LICENCE = "No licence is given: ask the authors before you use it otherwise than by checking it."
+NO_LICENCE = "No licence is given: ask the authors before you use it for more than checking it."
 _YOUNGER_TERMS = ("creditText", "sha256")
 _TYPES = {
     ".jsonl": "application/x-ndjson",
@@ -49,7 +45,7 @@ def crate_text(document: Mapping[str, Any], files: Mapping[str, Packed]) -> str:
     crate: ROCrate = ROCrate(version=VERSION)
     root = crate.root_dataset
     authors = [Author(a["name"], a["orcid"]) for a in document["authors"]]
-    people = [_person(crate, author) for author in authors]
+    people = [_entity(crate, a.id, {"@type": "Person", "name": a.name}) for a in authors]
     root["name"] = document["title"]
     root["description"] = document["description"]
     root["datePublished"] = document["date"]
@@ -57,7 +53,9 @@ def crate_text(document: Mapping[str, Any], files: Mapping[str, Packed]) -> str:
     if people:
         root["author"] = _one_or_all(people)
         root["creditText"] = document["citation"]
-    software = _software(crate, document["made_by"]["sfcperf"])
+    version = document["made_by"]["sfcperf"]
+    described = {"@type": "SoftwareApplication", "name": "SFCPerf", "softwareVersion": version}
+    software = _entity(crate, "#sfcperf", described)
     folders = {run["folder"]: _run_folder(crate, run) for run in document["runs"]}
     for name in sorted({*files, HASHES}):
         if not any(name.startswith(f"{folder}/raw/") for folder in folders):
@@ -124,18 +122,6 @@ def _one_or_all(entities: list[Entity]) -> Entity | list[Entity]:
     return entities[0] if len(entities) == 1 else entities
 
 
-def _software(crate: ROCrate, version: str) -> Entity:
-    return _entity(
-        crate,
-        "#sfcperf",
-        {"@type": "SoftwareApplication", "name": "SFCPerf", "softwareVersion": version},
-    )
-
-
-def _person(crate: ROCrate, author: Author) -> Entity:
-    return _entity(crate, author.id, {"@type": "Person", "name": author.name})
-
-
 def _licence(crate: ROCrate, spdx: str | None) -> Entity | str:
     if spdx is None:
         return NO_LICENCE
@@ -156,6 +142,5 @@ def _entity(crate: ROCrate, identifier: str, properties: Mapping[str, Any]) -> E
 
 
 def _type(name: str) -> str:
-    ending = re.search(r"\.[A-Za-z0-9]+$", name)
-    known = _TYPES.get(ending[0].lower()) if ending else None
+    known = _TYPES.get(PurePosixPath(name).suffix.lower())
     return known or mimetypes.guess_type(name)[0] or "application/octet-stream"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -16,30 +15,22 @@ _SHOWN = 120
 """Characters of a value."""
 
 
-@dataclass(frozen=True)
-class Missing:
-    """A requirement of a packaged plug-in that is not installed here."""
-
-    module: str
-    requirement: str
-
-
 def description(package: Package, stores: list[RunStore]) -> list[str]:
-    """Lines for people: workflows, drivers, modules, VNFs with descriptors and knobs, probes."""
+    """Lines for people, with whatever characters the package has in its names: workflows, drivers,
+    modules, VNFs with descriptors and knobs, probes."""
     lines: list[str] = []
     for store in stores:
         lines += _run_lines(package, store)
-    lines += _module_lines(package)
-    return [_plain(line) for line in lines]
+    return [*lines, *_module_lines(package)]
 
 
-def missing_requirements(package: Package) -> list[Missing]:
-    """Distributions that packaged plug-ins need and that are not installed here."""
+def missing_requirements(package: Package) -> list[tuple[str, str]]:
+    """Plug-ins in the package, and what each needs that is not installed here."""
     return [
-        Missing(module["distribution"], requirement)
+        (module["distribution"], requirement)
         for module in package.document["modules"]
         for requirement in module["requires"]
-        if not _is_installed(requirement_name(requirement))
+        if _version(requirement_name(requirement)) is None
     ]
 
 
@@ -53,8 +44,8 @@ def _run_lines(package: Package, store: RunStore) -> Iterator[str]:
         yield f"  estimated time, as packed: {plan['estimated_s']:.0f} s"
     for function in _functions(plan.get("resolved")):
         yield f"  VNF {function}"
-    for probe in _unique(manifest["probes"], "label"):
-        yield f"  probe {probe['label']} ({probe['probe']})"
+    for label, probe in {each["label"]: each["probe"] for each in manifest["probes"]}.items():
+        yield f"  probe {label} ({probe})"
     for monitor in manifest["monitors"]:
         yield f"  monitor {monitor['monitor']}"
     for run in package.document["runs"]:
@@ -92,14 +83,10 @@ def _module_lines(package: Package) -> Iterator[str]:
         here = _version(module["distribution"])
         if here is not None:
             yield f"  installed here: {here}; a replay takes the one from the package"
-    for missing in missing_requirements(package):
-        yield f"  {missing.module} needs {missing.requirement}, which is not installed here"
+    for module, requirement in missing_requirements(package):
+        yield f"  {module} needs {requirement}, which is not installed here"
     if not package.document["modules"]:
         yield "modules: none but SFCPerf's own"
-
-
-def _unique(entries: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
-    return list({entry[key]: entry for entry in entries}.values())
 
 
 def _value(value: Any) -> str:
@@ -112,12 +99,3 @@ def _version(distribution: str) -> str | None:
         return version(distribution)
     except (PackageNotFoundError, ValueError):
         return None
-
-
-def _is_installed(distribution: str) -> bool:
-    return _version(distribution) is not None
-
-
-def _plain(line: str) -> str:
-    """Replace control characters, which a package may contain."""
-    return "".join(c if c.isprintable() else "�" for c in line)

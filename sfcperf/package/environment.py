@@ -15,7 +15,8 @@ _TIMEOUT_S = 20.0
 def python_packages() -> str:
     """A line `name==version` for each installed distribution, sorted, as `pip freeze` prints."""
     found = {(d.name, d.version) for d in distributions() if d.name and d.version}
-    return "".join(f"{name}=={version}\n" for name, version in sorted(found, key=_folded))
+    ordered = sorted(found, key=lambda item: (item[0].lower(), item[1]))
+    return "".join(f"{name}=={version}\n" for name, version in ordered)
 
 
 def system_packages() -> str:
@@ -32,14 +33,8 @@ def system_packages() -> str:
     names = sorted({name.strip() for group in packages for name in group.split(",")})
     if not names:
         return ""
-    return "".join(
-        sorted(
-            line + "\n"
-            for line in _output(
-                [dpkg, "--show", "--showformat=${Package} ${Version}\\n", *names]
-            ).splitlines()
-        )
-    )
+    shown = _output([dpkg, "--show", "--showformat=${Package} ${Version}\\n", *names])
+    return "".join(f"{line}\n" for line in sorted(shown.splitlines()))
 
 
 def _both(path: Path) -> tuple[Path, Path]:
@@ -47,10 +42,6 @@ def _both(path: Path) -> tuple[Path, Path]:
     if path.is_relative_to("/usr"):
         return path, Path("/") / path.relative_to("/usr")
     return path, Path("/usr") / path.relative_to("/")
-
-
-def _folded(item: tuple[str, str]) -> tuple[str, str]:
-    return item[0].lower(), item[1]
 
 
 def _output(argv: list[str]) -> str:

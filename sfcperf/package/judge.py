@@ -1,10 +1,4 @@
-"""Judge a replay: for each metric, whether the comparison shows that it is reproduced.
-
-Both claims need evidence (docs/explanation/trust.md): `reproduced` that the difference is within
-the margin (equivalence by two one-sided tests), `not reproduced` that it is beyond the margin (the
-whole interval, and the test). Otherwise the metric is `undecided`, with the number of rounds that
-would decide.
-"""
+"""Judge a replay: whether each metric is reproduced (docs/explanation/trust.md)."""
 
 from __future__ import annotations
 
@@ -112,6 +106,8 @@ def _evaluation(row: Row) -> Evaluation:
 
 
 def _outcome(row: Row) -> tuple[Outcome, str]:
+    """Both claims need evidence: that the difference is within the margin (equivalence by two
+    one-sided tests), or beyond it (the whole interval, and the test)."""
     if row.verdict == "equivalent":
         return "reproduced", "the difference is within the margin"
     if row.verdict == "undecided":

@@ -111,7 +111,7 @@ def _files(dist: Distribution, points: Iterable[EntryPoint]) -> dict[str, Path]:
     files = dict(_installed(dist)) or dict(_sources(dist, points))
     if not files:
         raise EnvironmentLacks(
-            f"the source files of the package {dist.name} cannot be told",
+            f"the source files of the package {dist.name} cannot be determined",
             hint="install it with pip from its source folder or a wheel",
         )
     return files | dict(_metadata(dist))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +12,7 @@ from sfcperf.errors import InputError
 from sfcperf.package import layout
 from sfcperf.package.read_json import read_json
 from sfcperf.results.store import RunStore
+from sfcperf.workflow.schema import shipped_schema
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
@@ -86,5 +85,4 @@ def misfits(schema: str, document: Any) -> list[str]:
 def _validator(schema: str) -> Draft202012Validator:
     from jsonschema import Draft202012Validator
 
-    text = (files("sfcperf.schemas") / f"{schema}.schema.json").read_text()
-    return Draft202012Validator(json.loads(text))
+    return Draft202012Validator(shipped_schema(schema))

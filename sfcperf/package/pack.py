@@ -80,7 +80,7 @@ def pack(
 def _check_target(target: Path, options: PackOptions) -> None:
     if target.exists() and not (options.overwrite and target.is_file()):
         raise InputError(
-            "there is something of this name already",
+            "this file exists already",
             where=str(target),
             hint="name another file, or add --overwrite",
         )
@@ -118,8 +118,8 @@ def _check_secrets(findings: Sequence[Finding], options: PackOptions) -> None:
         named = "; ".join(f"{f.file}: {f.what}" for f in secrets[:_NAMED])
         more = f"; and {len(secrets) - _NAMED} more" if len(secrets) > _NAMED else ""
         raise InputError(
-            f"there seems to be a secret in what would be packed: {named}{more}",
-            hint="remove it and change it where it is used; --allow-secrets packs it all the same",
+            f"the package would contain what seems to be a secret: {named}{more}",
+            hint="remove it, and change it where it is used; --allow-secrets packs it anyway",
         )
 
 

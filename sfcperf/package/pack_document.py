@@ -67,18 +67,18 @@ def package_document(
     names = list(dict.fromkeys(run.run.manifest["name"] for run in runs))
     title = options.title or f"Measurements of service function chains: {', '.join(names)}"
     date = _date(runs)
+    who = ", ".join(author.name for author in options.authors) or "Anonymous"
+    described = dict.fromkeys(run.run.manifest["description"] for run in runs)
+    files = f"Workflow, trials, raw output and results of {len(runs)} SFCPerf run(s)."
     return {
         "schema_version": layout.FORMAT,
         "made_by": {"sfcperf": sfcperf.__version__},
         "title": title,
-        "description": " ".join(
-            dict.fromkeys(run.run.manifest["description"] for run in runs)
-        ).strip()
-        or f"Workflow, trials, raw output and results of {len(runs)} SFCPerf run(s).",
+        "description": " ".join(described).strip() or files,
         "date": date,
         "license": options.license,
         "authors": [{"name": a.name, "orcid": a.orcid} for a in options.authors],
-        "citation": _citation(options.authors, title, date),
+        "citation": f"{who} ({date[:4]}): {title}. Reproducibility package, made with SFCPerf.",
         "captures": options.captures,
         "runs": [_run_document(run) for run in runs],
         "modules": [
@@ -120,11 +120,6 @@ def _date(runs: Sequence[PackedRun]) -> str:
         return datetime.fromtimestamp(int(given), UTC).date().isoformat()
     ends = (r.run.manifest["ended_at"] or r.run.manifest["started_at"] for r in runs)
     return max(str(end)[:10] for end in ends)
-
-
-def _citation(authors: Sequence[Author], title: str, date: str) -> str:
-    who = ", ".join(author.name for author in authors) or "Anonymous"
-    return f"{who} ({date[:4]}): {title}. Reproducibility package, made with SFCPerf."
 
 
 def doubts(runs: Sequence[PackedRun]) -> list[str]:

@@ -33,12 +33,12 @@ def author(text: str) -> Author:
     match = _AUTHOR.fullmatch(text)
     if match is None or not match[1].isprintable():
         raise InputError(
-            f"the author {text!r} cannot be read", allowed="'Name' or 'Name <0000-0002-1825-0097>'"
+            f"{text!r} is not an author", allowed="'Name' or 'Name <0000-0002-1825-0097>'"
         )
     name, orcid = match.groups()
     if orcid is not None and not is_orcid(orcid):
         raise InputError(
-            f"{orcid} is no ORCID: its form or its last digit is wrong",
+            f"{orcid} is not an ORCID: its format or its check digit is wrong",
             where=f"author {name}",
             allowed="such as 0000-0002-1825-0097",
         )
@@ -62,7 +62,7 @@ def licence(text: str | None) -> str | None:
     Raises InputError for what cannot be one."""
     if text is not None and not _SPDX.fullmatch(text):
         raise InputError(
-            f"{text!r} is no SPDX licence identifier",
+            f"{text!r} is not an SPDX licence identifier",
             where="--license",
             allowed="such as CC-BY-4.0 (https://spdx.org/licenses/)",
         )

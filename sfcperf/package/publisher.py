@@ -20,18 +20,18 @@ class PackagePublisher(Publisher):
         "type": "object",
         "properties": {
             "license": {
-                "description": "SPDX identifier of the package's licence. Default: none is given.",
+                "description": "SPDX identifier of the package's licence. Default: none.",
                 "type": "string",
                 "pattern": "^[A-Za-z0-9][A-Za-z0-9.+-]*$",
             },
             "authors": {
-                "description": "Who made it, each `Name` or `Name <ORCID>`.",
+                "description": "Authors, each `Name` or `Name <ORCID>`.",
                 "type": "array",
                 "items": {"type": "string", "minLength": 1},
                 "default": [],
             },
             "captures": {
-                "description": "Whether packet captures go in; else their SHA-256 alone.",
+                "description": "Whether to pack captures; if not, only their SHA-256.",
                 "type": "boolean",
                 "default": True,
             },

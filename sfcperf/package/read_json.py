@@ -6,19 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf import strict_json
-from sfcperf.errors import InputError
+from sfcperf.errors import InputError, system_errors_as
 from sfcperf.package.layout import MAX_DOCUMENT_BYTES
 
 
-def read_json(path: Path, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> Any:
+def read_json(path: Path) -> Any:
     """The document in a file. Raises InputError, naming the file by its last two parts."""
     where = "/".join(path.parts[-2:])
-    try:
-        if path.stat().st_size > max_bytes:
-            raise InputError(f"larger than {max_bytes} bytes", where=where)
+    with system_errors_as(InputError, "cannot be read", where=where):
+        if path.stat().st_size > MAX_DOCUMENT_BYTES:
+            raise InputError(f"larger than {MAX_DOCUMENT_BYTES} bytes", where=where)
         content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=where) from error
     return parse_json(content, where)
 
 

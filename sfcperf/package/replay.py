@@ -1,9 +1,4 @@
-"""Replay: run the experiments of a package again, and decide whether its results are reproduced.
-
-The user trusts a package once and as a whole: its plug-ins and workflows run as the user who
-replays them, which for the local driver is root. Without that trust nothing of a package is
-executed.
-"""
+"""Replay: run the experiments of a package again, and decide whether its results are reproduced."""
 
 from __future__ import annotations
 
@@ -85,7 +80,7 @@ def _check_same(wanted: Path, found: Path) -> None:
 
     if hashes(wanted) != hashes(found):
         raise InputError(
-            "this folder of an earlier replay was changed since",
+            "this folder of an earlier replay has changed",
             where=str(found),
             hint="remove it: it is created again from the package",
         )
@@ -97,17 +92,19 @@ def run_or_resume(
     """Run a packaged run's workflow here, or continue an earlier replay of it; returns the complete
     run, or the exit code of one that did not complete.
 
-    Call it only for trusted packages. Raises EnvironmentLacks when a requirement of a packaged
-    module is not installed, InputError when the earlier run is not a replay of this one.
+    Call it only for trusted packages, whose plug-ins and workflows run as the user. Raises
+    EnvironmentLacks when a requirement of a packaged module is not installed, InputError when the
+    earlier run is not a replay of this one.
     """
     if options.resume is not None:
         earlier = RunStore.open(options.resume)
         _check_is_replay(earlier, packaged)
-        if _is_done(earlier):
+        manifest = earlier.manifest()
+        if (manifest["status"], manifest.get("state")) == ("complete", "done"):
             return earlier
     missing = missing_requirements(package)
     if missing:
-        names = " ".join(f"'{m.requirement}'" for m in missing)
+        names = " ".join(f"'{requirement}'" for _, requirement in missing)
         raise EnvironmentLacks(
             "plug-ins of the package need what is not installed here", hint=f"pip install {names}"
         )
@@ -120,26 +117,19 @@ def run_or_resume(
         found = RunStore.open(Path(answer.read_text())) if answer.is_file() else None
     # Also if the run has ended meanwhile: a user who stops a replay wants neither a verdict nor the
     # next run.
+    hint = f"the same command with `--run {found.folder}` continues it" if found else None
     if interrupted or code == ExitCode.INTERRUPTED:
-        raise InterruptedRun(
-            "the replay was interrupted, and nothing was judged",
-            hint=f"the same command with `--run {found.folder}` continues it" if found else None,
-        )
+        raise InterruptedRun("the replay was interrupted, and nothing was judged", hint=hint)
     if code < 0:
         raise SfcperfError(
             f"the process of the replay was ended by signal {-code}",
             where=str(found.folder) if found else None,
-            hint=f"the same command with `--run {found.folder}` continues it" if found else None,
+            hint=hint,
         )
     if found is None or found.manifest()["status"] != "complete":
         return code or ExitCode.INTERNAL
     # Failed trials or a missing report do not prevent the verdict on the others.
     return found
-
-
-def _is_done(store: RunStore) -> bool:
-    manifest = store.manifest()
-    return (manifest["status"], manifest.get("state")) == ("complete", "done")
 
 
 def _spec(

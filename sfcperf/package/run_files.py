@@ -76,9 +76,9 @@ def _walk(folder: Path) -> list[tuple[str, Path]]:
             found.append((name, path))
         elif not stat.S_ISDIR(mode):
             raise InputError(
-                "a package holds files only, and this is a link or a device",
+                "a package contains only files, but this is a link or a device",
                 where=str(path),
-                hint="remove it, or put a copy in its place",
+                hint="remove it, or replace it with a copy",
             )
     return found
 

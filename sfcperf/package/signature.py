@@ -1,10 +1,8 @@
-"""Signatures of packages, by tools that exist for it: OpenSSH's ssh-keygen, and minisign.
-
-A signature is a file beside the package: PKG.sig (SSHSIG, `ssh-keygen -Y`) or PKG.minisig.
-"""
+"""Signatures of packages: PKG.sig of ssh-keygen -Y, or PKG.minisig, beside the package."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Sequence
@@ -36,7 +34,7 @@ def signer(text: str) -> Signer:
     tool, _, name = text.partition(":")
     if tool not in ("ssh", "minisign") or not name:
         raise InputError(
-            f"{text!r} names no way to sign",
+            f"{text!r} is not a way to sign",
             where="--sign",
             allowed="ssh:KEYFILE or minisign:KEYFILE",
         )
@@ -70,9 +68,9 @@ def sign(package: Path, by: Signer) -> Path:
     # Input and terminal are the user's: the key may have a password.
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     if done.returncode or not target.is_file():
-        reason = (done.stderr or done.stdout).strip().splitlines()
+        reason = _said(done)
         raise EnvironmentLacks(
-            f"the package was written and not signed: {reason[-1] if reason else by.tool}",
+            f"the package was written but not signed: {reason[-1] if reason else by.tool}",
             where=str(by.key),
         )
     return target
@@ -110,8 +108,8 @@ def _check_ssh(package: Path, signature: Path, allowed: Path | None) -> Check:
     if allowed is None:
         done = _run([tool, "-Y", "check-novalidate", *common], package)
         if done.returncode:
-            return Check(NAME, "failed", _invalid("ssh", done))
-        detail = f"valid, by an {_who(done)} that nobody vouches for here (--allowed-signers)"
+            return _invalid("ssh", done)
+        detail = f"valid, by an {_who(done)} that is not known here (--allowed-signers)"
         return Check(NAME, "not checked", detail)
     if not allowed.is_file():
         raise InputError("there is no such file", where=str(allowed))
@@ -123,7 +121,7 @@ def _check_ssh(package: Path, signature: Path, allowed: Path | None) -> Check:
         return Check(NAME, "failed", f"made by a key that is not in {allowed.name}")
     done = _run([tool, "-Y", "verify", *common, *known, "-I", principals[0]], package)
     if done.returncode:
-        return Check(NAME, "failed", _invalid("ssh", done))
+        return _invalid("ssh", done)
     return Check(NAME, "ok", f"valid, by {principals[0]} ({_who(done)})")
 
 
@@ -134,9 +132,9 @@ def _check_minisign(package: Path, signature: Path, public_key: str | None) -> C
         )
     key = ["-p", public_key] if Path(public_key).is_file() else ["-P", public_key]
     argv = [_tool("minisign", "minisign"), "-V", "-Q", *key, "-x", str(signature.resolve())]
-    done = _run([*argv, "-m", str(package.resolve())], None)
+    done = _run([*argv, "-m", str(package.resolve())], Path(os.devnull))
     if done.returncode:
-        return Check(NAME, "failed", _invalid("minisign", done))
+        return _invalid("minisign", done)
     return Check(NAME, "ok", f"valid, by the minisign key given ({done.stdout.strip()})")
 
 
@@ -145,24 +143,18 @@ def _who(done: subprocess.CompletedProcess[str]) -> str:
     return match["key"] if match else "unknown key"
 
 
-def _invalid(tool: str, done: subprocess.CompletedProcess[str]) -> str:
-    reason = (done.stderr or done.stdout).strip().splitlines()
-    return f"the {tool} signature does not hold: {reason[0] if reason else 'no reason told'}"
+def _invalid(tool: str, done: subprocess.CompletedProcess[str]) -> Check:
+    reason = _said(done)
+    told = reason[0] if reason else "no reason given"
+    return Check(NAME, "failed", f"the {tool} signature does not hold: {told}")
 
 
-def _run(argv: Sequence[str], package: Path | None) -> subprocess.CompletedProcess[str]:
-    """With the package on stdin; None: no input."""
-    if package is None:
-        return subprocess.run(
-            argv,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_TIMEOUT_S,
-            check=False,
-        )
-    with package.open("rb") as file:
+def _said(done: subprocess.CompletedProcess[str]) -> list[str]:
+    return (done.stderr or done.stdout).strip().splitlines()
+
+
+def _run(argv: Sequence[str], stdin: Path) -> subprocess.CompletedProcess[str]:
+    with stdin.open("rb") as file:
         return subprocess.run(
             argv,
             stdin=file,

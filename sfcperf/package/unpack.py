@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sfcperf.errors import EnvironmentLacks, InputError
+from sfcperf.errors import EnvironmentLacks, InputError, system_errors_as
 from sfcperf.package.layout import MAX_BYTES
 from sfcperf.package.zip_check import inspect, reading, refused
 
@@ -34,12 +34,8 @@ def unpack(package: Path, folder: Path, *, max_bytes: int = MAX_BYTES) -> list[s
     not executable. Raises Refused (InputError) before anything is written, or as soon as a file has
     more content than declared; EnvironmentLacks when the disk is too small.
     """
-    try:
+    with system_errors_as(InputError, "the package cannot be read", where=package):
         entries = inspect(package, max_bytes=max_bytes)
-    except OSError as error:
-        raise InputError(
-            f"the package cannot be read: {error.strerror}", where=str(package)
-        ) from error
     total = sum(entry.file_size for entry in entries)
     if total + _SPARE_BYTES > shutil.disk_usage(folder).free:
         raise EnvironmentLacks(

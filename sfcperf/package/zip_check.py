@@ -218,7 +218,7 @@ def _check_size(entries: Sequence[zipfile.ZipInfo], path: Path, max_bytes: int) 
     packed = path.stat().st_size
     if total > max_bytes:
         error = refused(f"it would unpack to {total} bytes, more than {max_bytes}", path)
-        error.hint = "when you expect that much, allow more by --max-bytes"
+        error.hint = "to allow more, use --max-bytes"
         raise error
     if total > RATIO_FROM_BYTES and total > MAX_RATIO * packed:
         raise refused(f"it would unpack to {total // packed} times its size: a bomb", path)

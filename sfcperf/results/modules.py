@@ -42,9 +42,9 @@ def _used(workflow: Workflow) -> Iterator[tuple[str, str]]:
             yield "monitor", monitor.monitor
     yield "analysis", "summary"
     for analysis in workflow.analyses:
-        yield "analysis", analysis.analysis
+        yield "analysis", analysis.name
     for publisher in workflow.publish:
-        yield "publisher", publisher.to
+        yield "publisher", publisher.name
 
 
 def _described(kind: str, name: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sfcperf import plugins
-from sfcperf.workflow.findings import did_you_mean, listing
+from sfcperf.workflow.findings import choices
 from sfcperf.workflow.model import (
     ChainSpec,
     EndpointSpec,
@@ -69,12 +69,7 @@ def build_functions(
         path = ("chain", "functions", index)
         name = entry["vnf"]
         if name not in vnfs:
-            report(
-                (*path, "vnf"),
-                f"there is no VNF {name!r}",
-                allowed=listing(vnfs),
-                hint=did_you_mean(name, vnfs),
-            )
+            report((*path, "vnf"), f"there is no VNF {name!r}", **choices(name, vnfs))
             continue
         node, node_path = _node(entry, name, vnfs[name], topology, path)
         if node is None:
@@ -160,11 +155,7 @@ def _node(
 
 
 def _report_unplaced(report: Report, what: str, where: str) -> None:
-    report(
-        ("topology",),
-        f"the topology has several nodes, but {what} has no node",
-        allowed=where,
-    )
+    report(("topology",), f"the topology has several nodes, but {what} has no node", where)
 
 
 def _match(value: Mapping[str, Any], report: Report) -> Match:

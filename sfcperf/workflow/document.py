@@ -106,9 +106,8 @@ def _integer(literal: str) -> int | float:
 
 
 def _clean(value: Any, at: pointer.Path, findings: Findings) -> Any:
-    where = pointer.to_pointer(at)
     if len(at) > MAX_DEPTH:
-        findings.add(where, "nested too deeply", allowed=f"up to {MAX_DEPTH} levels")
+        findings.add(at, "nested too deeply", allowed=f"up to {MAX_DEPTH} levels")
         return None
     if isinstance(value, Mapping):
         return _clean_object(value, at, findings)
@@ -118,29 +117,29 @@ def _clean(value: Any, at: pointer.Path, findings: Findings) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int | float):
-        return _clean_number(value, where, findings)
+        return _clean_number(value, at, findings)
     if isinstance(value, Sequence):
         return [_clean(item, (*at, index), findings) for index, item in enumerate(value)]
-    findings.add(where, f"not a JSON value: {type(value).__name__}")
+    findings.add(at, f"not a JSON value: {type(value).__name__}")
     return None
 
 
 def _clean_object(value: Mapping[Any, Any], at: pointer.Path, findings: Findings) -> dict[str, Any]:
     if isinstance(value, _Duplicate):
-        findings.add_at((*at, value.key), f"duplicate key {value.key!r}")
+        findings.add((*at, value.key), f"duplicate key {value.key!r}")
     copy: dict[str, Any] = {}
     for key, item in value.items():
         if not isinstance(key, str):
-            findings.add_at(at, f"the key {key!r} is not a string")
+            findings.add(at, f"the key {key!r} is not a string")
             continue
         _check_text(key, at, findings, "key")
         copy[key] = _clean(item, (*at, key), findings)
     return copy
 
 
-def _clean_number(value: int | float, where: str, findings: Findings) -> int | float:
+def _clean_number(value: int | float, at: pointer.Path, findings: Findings) -> int | float:
     if not math.isfinite(value) or abs(value) > _MAX_NUMBER:
-        findings.add(where, "not a number that fits in 64 bits", allowed="finite, up to 2^63 - 1")
+        findings.add(at, "not a number that fits in 64 bits", allowed="finite, up to 2^63 - 1")
         return 0
     return int(value) if value == int(value) else value
 
@@ -155,6 +154,5 @@ def _check_text(text: str, at: pointer.Path, findings: Findings, what: str) -> N
         or 0xD800 <= ord(character) < 0xE000
     ]
     if bad:
-        findings.add_at(
-            at, f"this {what} contains the control character {bad[0]!a}", "printable characters"
-        )
+        message = f"this {what} contains the control character {bad[0]!a}"
+        findings.add(at, message, allowed="printable characters")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -12,7 +12,7 @@ from math import prod
 from typing import Any
 
 from sfcperf.workflow import pointer
-from sfcperf.workflow.findings import Findings, did_you_mean, listing
+from sfcperf.workflow.findings import Findings, choices
 
 VARYING = ("topology", "endpoints", "vnfs", "chain", "probes", "monitors")
 """Sections in which factors may be used: a scenario is made of these."""
@@ -59,13 +59,12 @@ class Expansion:
         self.document = document
         self.factors = factors
 
-    def combinations(self) -> Iterator[Combination]:
-        """All combinations of levels, the last factor varying fastest."""
-        return self._combinations(list(self.factors))
-
-    def variants(self, section: str) -> Iterator[Combination]:
-        """Combinations of the factors that a section uses: one for each form of the section."""
-        return self._combinations(self._used[section])
+    def combinations(self, section: str | None = None) -> Iterator[Combination]:
+        """All combinations of levels, the last factor varying fastest; or, for each form of a
+        section, that of the factors that it uses."""
+        names = list(self.factors) if section is None else self._used[section]
+        for levels in product(*(self.factors[name] for name in names)):
+            yield dict(zip(names, levels, strict=True))
 
     def variant_key(self, section: str, combination: Combination) -> tuple[Any, ...]:
         """Equal for combinations that give a section the same form."""
@@ -73,11 +72,7 @@ class Expansion:
 
     def section(self, section: str, combination: Combination) -> Any:
         """A section of the document with its references replaced; it must exist."""
-        return substitute(
-            self.document[section],
-            lambda name: combination[name].value,
-            lambda name: combination[name].label,
-        )
+        return substitute(self.document[section], combination)
 
     def locate(
         self, path: pointer.Path, combination: Combination, *, whole: bool = False
@@ -108,10 +103,6 @@ class Expansion:
             names = names_within(self.document.get(section))
             used[section] = [name for name in self.factors if name in names]
         return used
-
-    def _combinations(self, names: list[str]) -> Iterator[Combination]:
-        for levels in product(*(self.factors[name] for name in names)):
-            yield dict(zip(names, levels, strict=True))
 
     def _levels_text(self, names: set[str], combination: Combination) -> str:
         shown = [
@@ -145,7 +136,7 @@ def _levels(name: str, values: list[Any], findings: Findings) -> tuple[Level, ..
         text = as_text(level.label)
         if text in seen:
             findings.add(
-                pointer.to_pointer(("factors", name, index)),
+                ("factors", name, index),
                 f"the level {text!r} is a duplicate of index {seen[text]}",
                 allowed="levels that differ in results",
                 hint="an object is shown by its `name`" if isinstance(value, dict) else None,
@@ -170,27 +161,21 @@ def _check_references(
     used: set[str] = set()
     for section, content in document.items():
         for path, text in strings(content, (section,)):
-            where = pointer.to_pointer(path)
             if is_unfinished(text):
-                findings.add(where, "`${` without a closing `}`", allowed="${factor}")
+                findings.add(path, "`${` without a closing `}`", allowed="${factor}")
             for name in names_in(text):
                 if section in FIXED:
                     findings.add(
-                        where,
+                        path,
                         f"${{{name}}} cannot be used here: this is the same in all scenarios",
                         allowed=f"references in {', '.join(VARYING)}",
                     )
                 elif section in VARYING and name not in factors:
-                    findings.add(
-                        where,
-                        f"there is no factor {name!r}",
-                        allowed=listing(factors),
-                        hint=did_you_mean(name, factors),
-                    )
+                    findings.add(path, f"there is no factor {name!r}", **choices(name, factors))
                 used.add(name)
     for name in factors.keys() - used:
         findings.add(
-            pointer.to_pointer(("factors", name)),
+            ("factors", name),
             f"the factor {name!r} is not used: all its levels would measure the same",
             hint=f"write ${{{name}}} where it belongs, or remove it",
         )
@@ -240,17 +225,17 @@ def is_whole(text: str) -> bool:
     return _REFERENCE.fullmatch(text) is not None
 
 
-def substitute(value: Any, level: Callable[[str], Any], label: Callable[[str], Any]) -> Any:
-    """A copy with references replaced: by `level(name)` where the string is exactly one
-    reference, else by the text of `label(name)`."""
+def substitute(value: Any, levels: Combination) -> Any:
+    """A copy with references replaced: by the level's value where the string is exactly one
+    reference, else by the text of its label."""
     if isinstance(value, str):
         if is_whole(value):
-            return level(names_in(value)[0])
-        return _REFERENCE.sub(lambda match: as_text(label(match[1])), value)
+            return levels[names_in(value)[0]].value
+        return _REFERENCE.sub(lambda match: as_text(levels[match[1]].label), value)
     if isinstance(value, dict):
-        return {key: substitute(item, level, label) for key, item in value.items()}
+        return {key: substitute(item, levels) for key, item in value.items()}
     if isinstance(value, list):
-        return [substitute(item, level, label) for item in value]
+        return [substitute(item, levels) for item in value]
     return value
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sfcperf import plugins
 from sfcperf.workflow.expand import Level
-from sfcperf.workflow.findings import Findings, did_you_mean, listing
+from sfcperf.workflow.findings import Findings, choices, listing
 from sfcperf.workflow.model import FigureLine, FigureSpec, ProbeSpec, Scenario
-from sfcperf.workflow.pointer import to_pointer
+from sfcperf.workflow.pointer import Path
 
 _NEEDED_WITHOUT = {"probe": "Label of the probe.", "metric": "Metric of the probe."}
 _NEEDED_WITH_LINES = {"y_label": "Label of the y axis, with the unit."}
@@ -36,80 +37,68 @@ def build_figures(
             continue
         if "lines" in value:
             figure.check_lines(probes, scenarios)
-        unit = "" if "lines" in value else figure.unit(probes)
+        unit = "" if "lines" in value else figure.unit_of(value, (), probes)
         figures[value["name"]] = figure_spec(value, unit)
     return tuple(figures.values())
 
 
+@dataclass(frozen=True)
 class _Figure:
     """Checks one figure."""
 
-    def __init__(
-        self,
-        index: int,
-        value: Mapping[str, Any],
-        factors: Mapping[str, tuple[Level, ...]],
-        findings: Findings,
-    ) -> None:
-        self._index = index
-        self._value = value
-        self._factors = factors
-        self._findings = findings
+    index: int
+    value: Mapping[str, Any]
+    factors: Mapping[str, tuple[Level, ...]]
+    findings: Findings
 
     def report(
         self,
-        key: str | tuple[str | int, ...],
+        key: str | Path,
         message: str,
         allowed: str | None = None,
         hint: str | None = None,
     ) -> None:
         inside = (key,) if isinstance(key, str) else key
-        where = to_pointer(("figures", self._index, *inside))
-        self._findings.add(where, message, allowed=allowed, hint=hint)
+        self.findings.add(("figures", self.index, *inside), message, allowed, hint)
 
     def is_complete(self) -> bool:
         """Whether the keys for one metric, or for lines, are present."""
-        lines = "lines" in self._value
+        lines = "lines" in self.value
         needed = _NEEDED_WITH_LINES if lines else _NEEDED_WITHOUT
-        missing = [key for key in needed if key not in self._value]
+        missing = [key for key in needed if key not in self.value]
         for key in missing:
             self.report((), f"{key!r} is missing", allowed=needed[key])
         for key in ("probe", "metric", "series") if lines else ():
-            if key in self._value:
+            if key in self.value:
                 self.report(key, "set it in each of the `lines` instead")
-        if lines and self._value.get("fit", "none") != "none":
+        if lines and self.value.get("fit", "none") != "none":
             self.report("fit", "a figure with `lines` has no fitted line", "none")
         return not missing
 
     def check_factors(self) -> None:
         for key in ("x", "series"):
-            name = self._value.get(key)
-            if name is not None and name not in self._factors:
-                self.report(
-                    key,
-                    f"there is no factor {name!r}",
-                    listing(self._factors),
-                    did_you_mean(name, self._factors),
-                )
-        x, series = self._value["x"], self._value.get("series")
+            name = self.value.get(key)
+            if name is not None and name not in self.factors:
+                self.report(key, f"there is no factor {name!r}", **choices(name, self.factors))
+        x, series = self.value["x"], self.value.get("series")
         if x == series:
             self.report("series", "this factor is already on the x axis")
-        if self._value.get("centre") == "median" and self._value.get("kind") in ("box", "ecdf"):
-            kind = self._value["kind"]
+        if self.value.get("centre") == "median" and self.value.get("kind") in ("box", "ecdf"):
+            kind = self.value["kind"]
             self.report("centre", f"a figure of kind {kind!r} draws no medians", "line, bar")
-        if self._value.get("fit") == "linear" and "lines" not in self._value:
+        if self.value.get("fit") == "linear" and "lines" not in self.value:
             self._check_fit(x, series)
 
     def _check_fit(self, x: str, series: str | None) -> None:
-        if self._value.get("kind") in ("box", "ecdf"):
-            kind = self._value["kind"]
+        if self.value.get("kind") in ("box", "ecdf"):
+            kind = self.value["kind"]
             self.report("fit", f"a figure of kind {kind!r} has no fitted line", "line, bar")
-        levels = [level.label for level in self._factors.get(x, ())]
+        levels = [level.label for level in self.factors.get(x, ())]
         if any(isinstance(level, bool | str) for level in levels):
             self.report("fit", f"a line cannot be fitted: levels of {x!r} are not all numbers")
         pooled = [
             name
-            for name, levels in self._factors.items()
+            for name, levels in self.factors.items()
             if name not in (x, series) and len(levels) > 1
         ]
         if pooled:
@@ -121,26 +110,22 @@ class _Figure:
                 else None,
             )
 
-    def unit(self, probes: Mapping[str, ProbeSpec]) -> str:
-        """Unit of the metric; empty if probe or metric do not exist."""
-        return self._unit_of(self._value, (), probes)
-
     def check_lines(self, probes: Mapping[str, ProbeSpec], scenarios: Sequence[Scenario]) -> None:
         """Check names, probes, metrics and units of the lines; monitors' metrics are not known
         before the run."""
-        if LINE in self._factors:
+        if LINE in self.factors:
             self.report("lines", f"a factor cannot be named {LINE!r} in a figure with `lines`")
-        if self._value.get("kind") == "ecdf":
+        if self.value.get("kind") == "ecdf":
             self.report("kind", "a figure with `lines` draws no distributions", "line, bar, box")
         names: set[str] = set()
         units: dict[str, str] = {}
-        for number, line in enumerate(self._value["lines"]):
+        for number, line in enumerate(self.value["lines"]):
             at = ("lines", number)
             if line["name"] in names:
                 self.report((*at, "name"), f"duplicate line {line['name']!r}")
             names.add(line["name"])
             if "source" not in line:
-                units.setdefault(self._unit_of(line, at, probes), line["name"])
+                units.setdefault(self.unit_of(line, at, probes), line["name"])
                 continue
             self._probe(line["probe"], at, probes)
             if not any(scenario.monitors for scenario in scenarios):
@@ -150,36 +135,22 @@ class _Figure:
             found = ", ".join(f"{unit} ({name})" for unit, name in units.items())
             self.report("lines", f"its lines have different units: {found}")
 
-    def _probe(
-        self, label: str, at: tuple[str | int, ...], probes: Mapping[str, ProbeSpec]
-    ) -> ProbeSpec | None:
+    def _probe(self, label: str, at: Path, probes: Mapping[str, ProbeSpec]) -> ProbeSpec | None:
         if label not in probes:
-            self.report(
-                (*at, "probe"),
-                f"there is no probe labelled {label!r}",
-                listing(probes),
-                did_you_mean(label, probes),
-            )
+            message = f"there is no probe labelled {label!r}"
+            self.report((*at, "probe"), message, **choices(label, probes))
         return probes.get(label)
 
-    def _unit_of(
-        self,
-        value: Mapping[str, Any],
-        at: tuple[str | int, ...],
-        probes: Mapping[str, ProbeSpec],
-    ) -> str:
+    def unit_of(self, value: Mapping[str, Any], at: Path, probes: Mapping[str, ProbeSpec]) -> str:
+        """Unit of the metric; empty if probe or metric do not exist."""
         label, name = value["probe"], value["metric"]
         probe = self._probe(label, at, probes)
         if probe is None:
             return ""
         metrics = {m.name: m for m in plugins.load("probe", probe.probe).metrics(probe.parameters)}
         if name not in metrics:
-            self.report(
-                (*at, "metric"),
-                f"the probe {label!r} has no metric {name!r}",
-                listing(metrics),
-                did_you_mean(name, metrics),
-            )
+            message = f"the probe {label!r} has no metric {name!r}"
+            self.report((*at, "metric"), message, **choices(name, metrics))
             return ""
         return str(metrics[name].unit)
 

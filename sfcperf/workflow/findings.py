@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import TypedDict
 
 from sfcperf.errors import WorkflowError
 from sfcperf.workflow import pointer
 
 _MOST = 20
 """Errors that are shown at a time."""
+_MOST_NAMES = 30
 
 
 @dataclass(frozen=True)
@@ -31,26 +33,24 @@ class Findings:
         self._found: dict[tuple[str | None, str], WorkflowError] = {}
 
     def add(
-        self, where: str, message: str, *, allowed: str | None = None, hint: str | None = None
+        self,
+        where: str | pointer.Path,
+        message: str,
+        allowed: str | None = None,
+        hint: str | None = None,
     ) -> None:
-        """Add an error; `where` is a JSON pointer into the user's document."""
-        error = WorkflowError(message, where=where, allowed=allowed, hint=hint)
-        self._found.setdefault((where, message), error)
-
-    def add_at(
-        self, path: pointer.Path, message: str, allowed: str | None = None, hint: str | None = None
-    ) -> None:
-        """Add an error at a path of the user's document."""
-        self.add(pointer.to_pointer(path), message, allowed=allowed, hint=hint)
+        """Add an error; `where` is a path of the user's document, or a JSON pointer into it."""
+        where = where if isinstance(where, str) else pointer.to_pointer(where)
+        self.add_error(WorkflowError(message, where=where, allowed=allowed, hint=hint))
 
     def add_misfits(self, found: Iterable[Misfit], at: pointer.Path = ()) -> None:
         """Add misfits of the value at a path of the user's document."""
         for misfit in found:
-            self.add_at((*at, *misfit.path), misfit.message, misfit.allowed, misfit.hint)
+            self.add((*at, *misfit.path), misfit.message, misfit.allowed, misfit.hint)
 
     def add_error(self, error: WorkflowError) -> None:
         """Add an error with its others."""
-        for finding in (error, *error.others):
+        for finding in error.all:
             self._found.setdefault((finding.where, finding.message), finding)
 
     def __iter__(self) -> Iterator[WorkflowError]:
@@ -74,14 +74,26 @@ class Findings:
         )
 
 
+class Choices(TypedDict):
+    """What an error about an unknown name says besides."""
+
+    allowed: str
+    hint: str | None
+
+
+def choices(given: object, known: Collection[str]) -> Choices:
+    """The known names, and the one that `given` looks like."""
+    return Choices(allowed=listing(known), hint=did_you_mean(given, known))
+
+
 def did_you_mean(given: object, known: Iterable[str]) -> str | None:
     """A hint if `given` looks like one of the known names."""
     close = get_close_matches(str(given), list(known), n=1)
     return f"did you mean {close[0]!r}?" if close else None
 
 
-def listing(known: Iterable[object], *, most: int = 30) -> str:
+def listing(known: Iterable[object]) -> str:
     """Names as text, shortened if there are many."""
     names = [str(name) for name in known]
-    shown = ", ".join(names[:most])
-    return f"{shown}, ... ({len(names)} in all)" if len(names) > most else shown or "none"
+    shown = ", ".join(names[:_MOST_NAMES])
+    return f"{shown}, ... ({len(names)} in all)" if len(names) > _MOST_NAMES else shown or "none"

@@ -13,23 +13,21 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf import plugins
-from sfcperf.errors import WorkflowError
+from sfcperf.errors import InputError, WorkflowError
 from sfcperf.workflow.defaults import with_defaults
-from sfcperf.workflow.document import clean, read_document
+from sfcperf.workflow.document import clean
 from sfcperf.workflow.expand import FIXED, VARYING, Expansion, expand
 from sfcperf.workflow.figures import build_figures
 from sfcperf.workflow.findings import Findings
 from sfcperf.workflow.model import (
-    AnalysisSpec,
     Design,
     Infrastructure,
-    PublishSpec,
     StopWhen,
     Variant,
     Workflow,
 )
 from sfcperf.workflow.noise_gate import build_noise_gate, sentinel_probe
-from sfcperf.workflow.overrides import customise
+from sfcperf.workflow.overrides import customise, parse_override
 from sfcperf.workflow.profile import Profile
 from sfcperf.workflow.scenarios import ScenarioBuilder, plugin_specs
 from sfcperf.workflow.schema import (
@@ -37,9 +35,8 @@ from sfcperf.workflow.schema import (
     compose,
     outline,
     parameters_with_defaults,
-    section_schema,
 )
-from sfcperf.workflow.validate import misfits
+from sfcperf.workflow.validate import misfits, section_misfits
 from sfcperf.workflow.variants import (
     ExpandedDocument,
     check_comparable,
@@ -53,28 +50,6 @@ DEFAULT_MAX_ROUNDS = 20
 """Maximum of sequential stopping, unless more rounds are planned."""
 
 
-def load_workflow(
-    path: Path,
-    *,
-    overrides: Sequence[str] = (),
-    driver: str | None = None,
-    profile: Profile | None = None,
-) -> Workflow:
-    """A workflow from its file.
-
-    `overrides` are `PATH=VALUE` (sfcperf.workflow.overrides). `driver` replaces the file's driver;
-    if it is a different one, the file's `infrastructure.config` is dropped, and only the driver's
-    defaults and overrides of `infrastructure.config` apply. `profile` replaces the file's whole
-    infrastructure.
-
-    Raises WorkflowError (`where`: JSON pointer into the document, other findings in `others`),
-    InputError (file, syntax, override), EnvironmentLacks (a plug-in that cannot be imported).
-    """
-    document = read_document(path)
-    folder = path.resolve().parent
-    return load_document(document, folder, overrides=overrides, driver=driver, profile=profile)
-
-
 def load_document(
     document: Mapping[str, Any],
     folder: Path,
@@ -83,9 +58,16 @@ def load_document(
     driver: str | None = None,
     profile: Profile | None = None,
 ) -> Workflow:
-    """A workflow from a document, e.g. one in a run folder; relative paths in it start at
-    `folder`. Loading `Workflow.document` again gives the same workflow. Raises like
-    `load_workflow`."""
+    """A workflow from a document; relative paths in it start at `folder`.
+
+    `overrides` are `PATH=VALUE` (sfcperf.workflow.overrides). `driver` replaces the document's
+    driver; if it is a different one, its `infrastructure.config` is dropped, and only the driver's
+    defaults and overrides of `infrastructure.config` apply. `profile` replaces the whole
+    infrastructure. Loading `Workflow.document` again gives the same workflow.
+
+    Raises WorkflowError (`where`: JSON pointer into the document, other findings in `others`),
+    InputError (override), EnvironmentLacks (a plug-in that cannot be imported).
+    """
     given = clean(document)
     _check_early(given, "presets", "preset")
     chosen = customise(given, overrides, driver, profile)
@@ -105,7 +87,7 @@ def _check_early(document: Mapping[str, Any], *keys: str) -> None:
     findings = Findings()
     for key in keys:
         if key in document:
-            findings.add_misfits(misfits(section_schema(schema, key), document[key]), (key,))
+            findings.add_misfits(section_misfits(schema, key, document[key]))
     findings.raise_any()
 
 
@@ -143,12 +125,42 @@ def _expanded(document: Mapping[str, Any], folder: Path, findings: Findings) -> 
     expansion = _expand(document, findings)
     _check_sections(expansion, findings)
     builder = ScenarioBuilder(expansion, folder, findings)
-    infrastructure = expansion.document["infrastructure"]
-    driver = infrastructure["driver"]
-    config = parameters_with_defaults("driver", driver, infrastructure.get("config", {}))
-    return ExpandedDocument(
-        Infrastructure(driver, config), expansion.factors, builder.build(), builder.descriptors
-    )
+    infrastructure = _infrastructure(expansion.document["infrastructure"])
+    scenarios = builder.build()
+    return ExpandedDocument(infrastructure, expansion.factors, scenarios, builder.descriptors)
+
+
+def load_infrastructure(
+    overrides: Sequence[str], driver: str | None, profile: Profile | None
+) -> Infrastructure:
+    """The infrastructure of a workflow without its own, run with these options.
+
+    Raises InputError for an override of something else, WorkflowError for a configuration that the
+    driver does not accept, EnvironmentLacks for a driver that cannot be imported.
+    """
+    for text in overrides:
+        override = parse_override(text)
+        if override.path[0] != "infrastructure":
+            raise InputError(
+                "without a workflow, only the infrastructure can be changed",
+                where=override.source,
+                allowed="--set infrastructure.config.KEY=VALUE",
+            )
+    section = customise({}, overrides, driver, profile)["infrastructure"]
+    findings = Findings()
+    # The driver's own schema can be composed only if the driver exists.
+    for used in ([], ["driver"]):
+        schema = compose([(kind, section[kind]) for kind in used])
+        findings.add_misfits(section_misfits(schema, "infrastructure", section))
+        findings.raise_any()
+    return _infrastructure(section)
+
+
+def _infrastructure(section: Mapping[str, Any]) -> Infrastructure:
+    """From a section that fits the schema."""
+    driver = section["driver"]
+    config = parameters_with_defaults("driver", driver, section.get("config", {}))
+    return Infrastructure(driver, config)
 
 
 def _expand(document: Mapping[str, Any], findings: Findings) -> Expansion:
@@ -157,8 +169,8 @@ def _expand(document: Mapping[str, Any], findings: Findings) -> Expansion:
     schema = compose(())
     findings.add_misfits(misfits(outline(schema), document))
     if "factors" in document:
-        found = misfits(section_schema(schema, "factors"), document["factors"])
-        findings.add_misfits(found, ("factors",))
+        found = section_misfits(schema, "factors", document["factors"])
+        findings.add_misfits(found)
         if found:
             findings.raise_any()
     try:
@@ -176,17 +188,17 @@ def _check_sections(expansion: Expansion, findings: Findings) -> None:
         (section, combination, expansion.section(section, combination))
         for section in VARYING
         if section in document
-        for combination in expansion.variants(section)
+        for combination in expansion.combinations(section)
     ]
     fixed = {key: document[key] for key in FIXED if key in document and key != "factors"}
     used = _used_plugins([fixed, *({name: value} for name, _, value in varying)])
     schema = compose(used)
     for key, value in fixed.items():
-        findings.add_misfits(misfits(section_schema(schema, key), value), (key,))
+        findings.add_misfits(section_misfits(schema, key, value))
     for section, combination, value in varying:
-        for misfit in misfits(section_schema(schema, section), value):
-            where, levels = expansion.locate((section, *misfit.path), combination)
-            findings.add(where, misfit.message + levels, allowed=misfit.allowed, hint=misfit.hint)
+        for misfit in section_misfits(schema, section, value):
+            where, levels = expansion.locate(misfit.path, combination)
+            findings.add(where, misfit.message + levels, misfit.allowed, misfit.hint)
     findings.raise_any()
 
 
@@ -194,28 +206,18 @@ def _used_plugins(documents: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]
     """(kind, name) of the installed plug-ins that documents, which may have errors, name."""
     used = set()
     for document in documents:
-        for slot, value in _choices(document):
-            name = value.get(slot.selector) if isinstance(value, dict) else None
-            if isinstance(name, str) and name in plugins.names(slot.kind):
-                used.add((slot.kind, name))
+        for slot in SLOTS:
+            values = document.get(slot.section)
+            if isinstance(values, dict):
+                values = [values] if slot.kind == "driver" else list(values.values())
+            values = values if isinstance(values, list) else []
+            if slot.kind == "probe":
+                values = [*values, sentinel_probe(document)]
+            for value in values:
+                name = value.get(slot.selector) if isinstance(value, dict) else None
+                if isinstance(name, str) and name in plugins.names(slot.kind):
+                    used.add((slot.kind, name))
     return used
-
-
-def _choices(document: Mapping[str, Any]) -> Iterable[tuple[Any, Any]]:
-    driver, vnf, probe, monitor, publisher, analysis = SLOTS
-    yield driver, document.get("infrastructure")
-    vnfs = document.get("vnfs")
-    yield from ((vnf, value) for value in (vnfs.values() if isinstance(vnfs, dict) else ()))
-    yield probe, sentinel_probe(document)
-    lists = (
-        (probe, "probes"),
-        (monitor, "monitors"),
-        (publisher, "publish"),
-        (analysis, "analyses"),
-    )
-    for slot, section in lists:
-        values = document.get(section)
-        yield from ((slot, value) for value in (values if isinstance(values, list) else ()))
 
 
 def _build(
@@ -226,16 +228,10 @@ def _build(
     variants: tuple[Variant, ...] = (),
 ) -> Workflow:
     design = _design(document.get("design", {}), findings)
-    analyses = plugin_specs(
-        "analysis", document.get("analyses", []), ("analyses",), "analysis", findings.add_at
-    )
-    publishers = plugin_specs(
-        "publisher",
-        document.get("publish", [{"to": "report"}]),
-        ("publish",),
-        "to",
-        findings.add_at,
-    )
+    asked = document.get("analyses", [])
+    analyses = plugin_specs("analysis", asked, "analyses", "analysis", findings.add)
+    asked = document.get("publish", [{"to": "report"}])
+    publishers = plugin_specs("publisher", asked, "publish", "to", findings.add)
     findings.raise_any()
     figures = build_figures(
         document.get("figures", []), expanded.factors, expanded.scenarios, findings
@@ -248,12 +244,12 @@ def _build(
         config=expanded.infrastructure.config,
         scenarios=expanded.scenarios,
         design=design,
-        publish=tuple(PublishSpec(*spec) for spec in publishers),
+        publish=publishers,
         figures=figures,
         document=document,
         folder=folder,
         variants=variants,
-        analyses=tuple(AnalysisSpec(*spec) for spec in analyses),
+        analyses=analyses,
         vnfds=expanded.descriptors,
     )
 

@@ -1,8 +1,4 @@
-"""The workflow after loading and expansion, as immutable values.
-
-Terms are those of RFC 7665 / RFC 8300 and ETSI NFV. A *scenario* is one combination of factor
-levels with everything resolved, which a driver builds.
-"""
+"""The workflow after loading and expansion, as immutable values."""
 
 from __future__ import annotations
 
@@ -133,18 +129,10 @@ class MonitorSpec:
 
 
 @dataclass(frozen=True)
-class AnalysisSpec:
-    """An analysis with validated parameters, defaults filled in."""
+class PluginSpec:
+    """An analysis or a publisher with validated parameters, defaults filled in."""
 
-    analysis: str
-    parameters: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class PublishSpec:
-    """A publisher with validated parameters, defaults filled in."""
-
-    to: str
+    name: str
     parameters: Mapping[str, Any]
 
 
@@ -159,7 +147,7 @@ class Infrastructure:
 
 @dataclass(frozen=True)
 class Scenario:
-    """One combination of factor levels, fully resolved."""
+    """One combination of factor levels, fully resolved, which a driver builds."""
 
     id: str
     """`s000`, `s001`, ... in the order of expansion (last factor varies fastest)."""
@@ -245,6 +233,11 @@ class Design:
     noise_gate: NoiseGate | None = None
     """None: noise is recorded, but causes no reruns."""
 
+    @property
+    def sentinel(self) -> SentinelSpec | None:
+        """The noise gate's sentinel, if it has one."""
+        return None if self.noise_gate is None else self.noise_gate.sentinel
+
 
 @dataclass(frozen=True)
 class FigureLine:
@@ -297,7 +290,7 @@ class Workflow:
     config: Mapping[str, Any]
     scenarios: tuple[Scenario, ...]
     design: Design
-    publish: tuple[PublishSpec, ...]
+    publish: tuple[PluginSpec, ...]
     figures: tuple[FigureSpec, ...]
     document: Mapping[str, Any]
     """The JSON document after overrides, before expansion; kept as workflow.applied.json."""
@@ -306,7 +299,7 @@ class Workflow:
     variants: tuple[Variant, ...] = ()
     """The first is the baseline, with the infrastructure `driver` and `config`; empty without an
     interleaved comparison."""
-    analyses: tuple[AnalysisSpec, ...] = ()
+    analyses: tuple[PluginSpec, ...] = ()
     """Analyses besides the summary, in their order."""
     vnfds: Mapping[str, Path] = field(default_factory=dict)
     """VNF descriptors of the document: path as given -> file."""

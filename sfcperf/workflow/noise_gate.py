@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from math import ceil
 from typing import Any
 
 from sfcperf import plugins
-from sfcperf.workflow.findings import Findings, did_you_mean, listing
+from sfcperf.workflow.findings import Findings, choices
 from sfcperf.workflow.model import NoiseGate, ProbeSpec, Scenario, SentinelSpec, Workflow
 from sfcperf.workflow.schema import parameters_with_defaults
 
@@ -39,8 +38,8 @@ def build_noise_gate(values: Mapping[str, Any] | None, findings: Findings) -> No
 
 def sentinel_scenario(workflow: Workflow) -> Scenario | None:
     """Topology and endpoints of the first scenario without a chain; None without a sentinel."""
-    gate = workflow.design.noise_gate
-    if gate is None or gate.sentinel is None:
+    sentinel = workflow.design.sentinel
+    if sentinel is None:
         return None
     first = workflow.scenarios[0]
     return replace(
@@ -48,14 +47,9 @@ def sentinel_scenario(workflow: Workflow) -> Scenario | None:
         id=SENTINEL_ID,
         levels={"sentinel": True},
         chain=replace(first.chain, functions=()),
-        probes=(gate.sentinel.probe,),
+        probes=(sentinel.probe,),
         monitors=(),
     )
-
-
-def blocks_of(sentinel: SentinelSpec, groups: int) -> int:
-    """Blocks, each with a reading at its end, of a round with this many trial groups."""
-    return ceil(groups / sentinel.every_visits)
 
 
 def _sentinel(values: Mapping[str, Any], findings: Findings) -> SentinelSpec | None:
@@ -80,8 +74,7 @@ def _sentinel(values: Mapping[str, Any], findings: Findings) -> SentinelSpec | N
         findings.add(
             f"{_WHERE}/metric",
             f"the probe {name} does not measure {metric!r}",
-            allowed=listing(known),
-            hint=did_you_mean(metric, known),
+            **choices(metric, known),
         )
         return None
     return SentinelSpec(probe=spec, metric=metric or known[0], **rest)

@@ -16,7 +16,7 @@ from typing import Any
 from sfcperf.errors import InputError, WorkflowError
 from sfcperf.workflow import pointer
 from sfcperf.workflow.document import clean, parse
-from sfcperf.workflow.findings import Findings, did_you_mean, listing
+from sfcperf.workflow.findings import choices, listing
 from sfcperf.workflow.profile import Profile
 from sfcperf.workflow.schema import compose
 
@@ -83,15 +83,11 @@ def _preset(presets: Any, wanted: Any) -> list[Override]:
     chosen = presets.get(wanted) if isinstance(presets, dict) and isinstance(wanted, str) else None
     if not isinstance(chosen, dict):
         names = list(presets) if isinstance(presets, dict) else []
-        findings = Findings()
-        findings.add(
-            "/presets" if names else "",
+        raise WorkflowError(
             f"there is no preset {wanted!r}",
-            allowed=listing(names),
-            hint=did_you_mean(wanted, names),
+            where="/presets" if names else "",
+            **choices(wanted, names),
         )
-        findings.raise_any()
-        return []
     return [
         Override(override_path(path, f"preset {wanted}"), value, f"preset {wanted}: {path}")
         for path, value in chosen.items()
@@ -196,10 +192,7 @@ def _step(place: Any, part: str, schema: Mapping[str, Any], override: Override, 
         raise _no_such_path(override, depth, "is neither an object nor a list")
     if part not in place:
         if part not in schema.get("properties", {}) or _below(schema, part).get("type") != "object":
-            known = listing(place)
-            raise _no_such_path(
-                override, depth, f"has no {part!r}", known, did_you_mean(part, place)
-            )
+            raise _no_such_path(override, depth, f"has no {part!r}", **choices(part, place))
         place[part] = {}
     return place[part]
 

@@ -17,12 +17,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from math import ceil
 from random import Random
 from typing import Any
 
 from sfcperf import plugins
 from sfcperf.workflow.model import ProbeSpec, Scenario, Variant, Workflow
-from sfcperf.workflow.noise_gate import blocks_of, sentinel_scenario
+from sfcperf.workflow.noise_gate import sentinel_scenario
 from sfcperf.workflow.variants import LEVEL
 
 # Budgets of benchmarks/, not measurements of this machine; for estimates only.
@@ -208,10 +209,9 @@ def workflow_s(workflow: Workflow) -> float:
 
 def _sentinel_s(workflow: Workflow) -> float:
     """Readings of the noise gate's sentinel, without reruns."""
-    gate, scenario = workflow.design.noise_gate, sentinel_scenario(workflow)
-    if gate is None or gate.sentinel is None or scenario is None:
+    sentinel, scenario = workflow.design.sentinel, sentinel_scenario(workflow)
+    if sentinel is None or scenario is None:
         return 0.0
-    blocks = blocks_of(gate.sentinel, len(workflow.scenarios)) * workflow.design.rounds
-    return (gate.sentinel.calibration + blocks) * (
-        deploy_s(scenario) + probe_s(gate.sentinel.probe)
-    )
+    # A round's last block may be smaller; each has a reading at its end.
+    blocks = ceil(len(workflow.scenarios) / sentinel.every_visits) * workflow.design.rounds
+    return (sentinel.calibration + blocks) * (deploy_s(scenario) + probe_s(sentinel.probe))

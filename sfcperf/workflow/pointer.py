@@ -26,17 +26,15 @@ def parts(pointer: str) -> tuple[str, ...]:
 
 
 def deepest(document: Any, path: Sequence[str | int]) -> Path:
-    """The longest beginning of `path` that exists in the document."""
-    found: list[str | int] = []
-    for part in path:
+    """The longest beginning of `path`, whose indices may be digits, that exists in the document."""
+    for depth, part in enumerate(path):
         if isinstance(document, dict) and part in document:
             document = document[str(part)]
-        elif isinstance(document, list) and isinstance(part, int) and 0 <= part < len(document):
-            document = document[part]
+        elif isinstance(document, list) and str(part).isdigit() and int(part) < len(document):
+            document = document[int(part)]
         else:
-            break
-        found.append(part)
-    return tuple(found)
+            return tuple(path[:depth])
+    return tuple(path)
 
 
 def value_at(document: Any, path: Sequence[str | int]) -> Any:

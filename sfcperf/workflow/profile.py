@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +12,8 @@ from sfcperf import plugins
 from sfcperf.errors import WorkflowError
 from sfcperf.workflow import pointer
 from sfcperf.workflow.document import read_document
-from sfcperf.workflow.findings import Findings, Misfit, did_you_mean, listing
-from sfcperf.workflow.schema import parameters_of
+from sfcperf.workflow.findings import Findings, Misfit, choices
+from sfcperf.workflow.schema import parameters_of, shipped_schema
 from sfcperf.workflow.validate import misfits
 
 _SECRET_KEY = re.compile(
@@ -47,7 +44,7 @@ def read_profile(path: Path) -> Profile:
     except WorkflowError as error:
         raise _in_file(error, path) from None
     findings = Findings()
-    findings.add_misfits(misfits(_schema(), document))
+    findings.add_misfits(misfits(shipped_schema("profile"), document))
     findings.add_misfits(_secrets(document.get("config"), ("config",)))
     if not findings:
         _check_driver(document, findings)
@@ -61,12 +58,7 @@ def read_profile(path: Path) -> Profile:
 def _check_driver(document: Mapping[str, Any], findings: Findings) -> None:
     name, known = document["driver"], plugins.names("driver")
     if name not in known:
-        findings.add(
-            "/driver",
-            f"there is no driver named {name!r}",
-            allowed=listing(known),
-            hint=did_you_mean(name, known),
-        )
+        findings.add("/driver", f"there is no driver named {name!r}", **choices(name, known))
         return
     found = misfits(parameters_of("driver", name), document.get("config", {}))
     findings.add_misfits(found, ("config",))
@@ -98,10 +90,3 @@ def _in_file(error: WorkflowError, path: Path) -> WorkflowError:
         hint=error.hint,
         others=tuple(_in_file(other, path) for other in error.others),
     )
-
-
-@cache
-def _schema() -> dict[str, Any]:
-    text = (files("sfcperf.schemas") / "profile.schema.json").read_text()
-    schema: dict[str, Any] = json.loads(text)
-    return schema

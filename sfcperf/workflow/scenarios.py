@@ -17,13 +17,13 @@ from sfcperf.workflow.findings import Findings
 from sfcperf.workflow.model import (
     EndpointSpec,
     MonitorSpec,
+    PluginSpec,
     ProbeSpec,
     Resources,
     Scenario,
-    Topology,
 )
 from sfcperf.workflow.schema import parameters_with_defaults
-from sfcperf.workflow.topology import PRESETS, Report, build_topology
+from sfcperf.workflow.topology import Report, build_topology
 from sfcperf.workflow.vnfd import Descriptor, read_descriptor
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ class ScenarioBuilder:
 
     def _scenario(self, scenario_id: str, combination: Combination) -> Scenario | None:
         report = self._report(combination)
-        topology = self._topology(combination)
+        topology = self._section("topology", combination, "T1", build_topology)
         vnfs = self._section("vnfs", combination, {}, self._vnfs)
         probes = self._section("probes", combination, [], _probes)
         monitors = self._section("monitors", combination, [], _monitors)
@@ -71,11 +71,6 @@ class ScenarioBuilder:
         levels = {name: level.label for name, level in combination.items()}
         return Scenario(scenario_id, levels, topology, client, server, chain, probes, monitors)
 
-    def _topology(self, combination: Combination) -> Topology:
-        if "topology" not in self._expansion.document:
-            return PRESETS["T1"]
-        return self._section("topology", combination, "T1", build_topology)
-
     def _vnfs(self, value: Mapping[str, Any], report: Report) -> dict[str, chains.Vnf]:
         return {name: self._vnf(name, vnf, report) for name, vnf in value.items()}
 
@@ -90,7 +85,7 @@ class ScenarioBuilder:
                 self.descriptors[value["vnfd"]] = vnfd
                 descriptor = read_descriptor(vnfd)
             elif len(given) < 2:
-                descriptor = _own_descriptor(type_name)
+                descriptor = read_descriptor(plugins.load("vnf", type_name).folder / "vnfd.yaml")
         except InputError as error:
             where = (*path, "vnfd") if vnfd is not None else (*path, "type")
             report(where, error.message, allowed=error.allowed, hint=error.hint)
@@ -133,12 +128,6 @@ class ScenarioBuilder:
         return report
 
 
-def _own_descriptor(type_name: str) -> Descriptor:
-    """The descriptor that comes with a VNF type."""
-    path = plugins.load("vnf", type_name).folder / "vnfd.yaml"
-    return read_descriptor(path)
-
-
 def _probes(value: list[Mapping[str, Any]], report: Report) -> tuple[ProbeSpec, ...]:
     specs = []
     for index, entry in enumerate(value):
@@ -159,23 +148,23 @@ def _probes(value: list[Mapping[str, Any]], report: Report) -> tuple[ProbeSpec, 
 
 
 def _monitors(value: list[Mapping[str, Any]], report: Report) -> tuple[MonitorSpec, ...]:
-    specs = plugin_specs("monitor", value, ("monitors",), "monitor", report)
-    return tuple(MonitorSpec(*spec) for spec in specs)
+    specs = plugin_specs("monitor", value, "monitors", "monitor", report)
+    return tuple(MonitorSpec(spec.name, spec.parameters) for spec in specs)
 
 
 def plugin_specs(
-    kind: str, entries: list[Mapping[str, Any]], path: pointer.Path, selector: str, report: Report
-) -> list[tuple[str, dict[str, Any]]]:
-    """(Name, parameters with defaults) of the plug-ins in a section of the document, each of which
-    may occur once. `selector`: key that names the plug-in."""
-    specs: dict[str, dict[str, Any]] = {}
+    kind: str, entries: list[Mapping[str, Any]], section: str, selector: str, report: Report
+) -> tuple[PluginSpec, ...]:
+    """The plug-ins in a section of the document, each of which may occur once. `selector`: key that
+    names the plug-in."""
+    specs: dict[str, PluginSpec] = {}
     for index, entry in enumerate(entries):
         name = entry[selector]
         if name in specs:
-            report((*path, index, selector), f"duplicate {kind} {name!r}")
+            report((section, index, selector), f"duplicate {kind} {name!r}")
         given = {key: item for key, item in entry.items() if key != selector}
-        specs[name] = parameters_with_defaults(kind, name, given)
-    return list(specs.items())
+        specs[name] = PluginSpec(name, parameters_with_defaults(kind, name, given))
+    return tuple(specs.values())
 
 
 def _check_addresses(client: EndpointSpec, server: EndpointSpec, report: Report) -> None:

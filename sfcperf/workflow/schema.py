@@ -33,15 +33,17 @@ class Slot:
     """Key that names the plug-in."""
     parameters: str | None
     """Key that contains its parameters; None: they are next to the selector."""
+    section: str
+    """Top-level key: a list of choices, an object of them (VNFs), or the only one (driver)."""
 
 
 SLOTS = (
-    Slot("driver", "infrastructure", "driver", "config"),
-    Slot("vnf", "vnf", "type", "knobs"),
-    Slot("probe", "probe", "probe", None),
-    Slot("monitor", "monitor", "monitor", None),
-    Slot("publisher", "publisher", "to", None),
-    Slot("analysis", "analysis", "analysis", None),
+    Slot("driver", "infrastructure", "driver", "config", "infrastructure"),
+    Slot("vnf", "vnf", "type", "knobs", "vnfs"),
+    Slot("probe", "probe", "probe", None, "probes"),
+    Slot("monitor", "monitor", "monitor", None, "monitors"),
+    Slot("publisher", "publisher", "to", None, "publish"),
+    Slot("analysis", "analysis", "analysis", None, "analyses"),
 )
 
 
@@ -54,9 +56,16 @@ def effective_schema() -> Schema:
     return with_references(compose(every))
 
 
+@cache
+def shipped_schema(name: str) -> Schema:
+    """`schemas/NAME.schema.json`; not to be changed."""
+    schema: Schema = json.loads((files("sfcperf.schemas") / f"{name}.schema.json").read_text())
+    return schema
+
+
 def base_schema() -> Schema:
     """The workflow schema without any plug-in and without references, as a copy of its own."""
-    return without_references(json.loads(_base_text()))
+    return without_references(shipped_schema("workflow"))
 
 
 def compose(used: Iterable[tuple[str, str]]) -> Schema:
@@ -99,23 +108,9 @@ def parameters_with_defaults(kind: str, name: str, given: Mapping[str, Any]) -> 
     return with_defaults(parameters_of(kind, name), given)
 
 
-def section_schema(schema: Schema, section: str) -> Schema:
-    """The schema of one top-level key as a document of its own."""
-    return {
-        "$schema": schema["$schema"],
-        "$ref": f"#/$defs/{section}",
-        "$defs": schema["$defs"],
-    }
-
-
 def outline(schema: Schema) -> Schema:
     """Only which top-level keys are allowed and required."""
     return {**schema, "properties": dict.fromkeys(schema["properties"], True)}
-
-
-@cache
-def _base_text() -> str:
-    return (files("sfcperf.schemas") / "workflow.schema.json").read_text()
 
 
 @cache

@@ -7,7 +7,7 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import Any
 
-from sfcperf.workflow.findings import did_you_mean, listing
+from sfcperf.workflow.findings import choices
 from sfcperf.workflow.model import Link, Node, Topology
 
 Report = Callable[..., None]
@@ -87,7 +87,5 @@ def known_node(node: str, names: list[str], path: tuple[str | int, ...], report:
     """Whether the topology has a node; reported if not."""
     if node in names:
         return True
-    report(
-        path, f"there is no node {node!r}", allowed=listing(names), hint=did_you_mean(node, names)
-    )
+    report(path, f"there is no node {node!r}", **choices(node, names))
     return False

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
-from sfcperf.workflow import pointer
-from sfcperf.workflow.findings import Misfit, did_you_mean, listing
+from sfcperf.workflow.findings import Misfit, choices, did_you_mean
+
+Failure = Any
+"""A jsonschema.ValidationError; its stubs also allow values that no validator sets."""
 
 _TYPES = {
     "object": "an object",
@@ -41,68 +43,40 @@ def misfits(schema: Mapping[str, Any], value: Any) -> list[Misfit]:
     from jsonschema import Draft202012Validator
 
     validator = Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
-    failures = map(_Failure.of, validator.iter_errors(value))
-    return list(dict.fromkeys(misfit for failure in failures for misfit in _in_words(failure)))
+    found = (misfit for error in validator.iter_errors(value) for misfit in _in_words(error))
+    return list(dict.fromkeys(found))
 
 
-@dataclass(frozen=True)
-class _Failure:
-    """The parts of a jsonschema ValidationError that this module uses."""
-
-    keyword: str
-    """Keyword of the schema that failed."""
-    wanted: Any
-    """Its value."""
-    schema: Mapping[str, Any]
-    """The schema with the keyword; empty for the schema `false`."""
-    given: Any
-    path: pointer.Path
-    """Of `given`, from the validated value."""
-    depth: int
-    """Depth of `given` below its branch of alternatives."""
-    message: str
-    in_key: bool
-    """Whether `given` is a key (`propertyNames`)."""
-    branches: tuple[tuple[_Failure, ...], ...]
-    """Failures by branch, for alternatives."""
-
-    @classmethod
-    def of(cls, error: Any) -> _Failure:
-        branches: dict[Any, list[_Failure]] = {}
-        for child in error.context or ():
-            branches.setdefault(child.schema_path[0], []).append(cls.of(child))
-        return cls(
-            keyword=str(error.validator),
-            wanted=error.validator_value,
-            schema=error.schema if isinstance(error.schema, Mapping) else {},
-            given=error.instance,
-            path=tuple(error.absolute_path),
-            depth=len(error.path),
-            message=error.message,
-            in_key="propertyNames" in error.schema_path and isinstance(error.instance, str),
-            branches=tuple(map(tuple, branches.values())),
-        )
+def section_misfits(schema: Mapping[str, Any], section: str, value: Any) -> list[Misfit]:
+    """All misfits of a top-level key of a workflow, with paths that begin with the key."""
+    own = {
+        "$schema": schema["$schema"],
+        "$ref": f"#/$defs/{section}",
+        "$defs": schema["$defs"],
+    }
+    return [replace(misfit, path=(section, *misfit.path)) for misfit in misfits(own, value)]
 
 
-def _in_words(failure: _Failure) -> Iterator[Misfit]:
-    if failure.branches:
-        yield from _best_branch(failure)
-    elif failure.keyword == "additionalProperties" and isinstance(failure.given, dict):
-        yield from _unknown_keys(failure)
-    elif failure.keyword == "required":
-        yield from _missing_keys(failure)
+def _in_words(error: Failure) -> Iterator[Misfit]:
+    if error.context:
+        yield from _best_branch(error)
+    elif error.validator == "additionalProperties" and isinstance(error.instance, dict):
+        yield from _unknown_keys(error)
+    elif error.validator == "required":
+        yield from _missing_keys(error)
     else:
-        yield _simple(failure)
+        yield _simple(error)
 
 
-def _simple(failure: _Failure) -> Misfit:
-    wanted, keyword = failure.wanted, failure.keyword
-    given = _shown(failure.given)
-    path = (*failure.path, failure.given) if failure.in_key else failure.path
+def _simple(error: Failure) -> Misfit:
+    wanted, keyword = error.validator_value, str(error.validator)
+    given = _shown(error.instance)
+    path = tuple(error.absolute_path)
+    if "propertyNames" in error.schema_path and isinstance(error.instance, str):
+        path = (*path, error.instance)  # what does not fit is the key
     if keyword == "enum":
         options = [item if isinstance(item, str) else json.dumps(item) for item in wanted]
-        hint = did_you_mean(failure.given, options)
-        return Misfit(path, f"{given} is not known here", listing(options), hint)
+        return Misfit(path, f"{given} is not known here", **choices(error.instance, options))
     if keyword == "type":
         message = f"must be {_kinds(wanted)}, not {given}"
     elif keyword == "const":
@@ -122,12 +96,14 @@ def _simple(failure: _Failure) -> Misfit:
     elif keyword == "not":
         message = f"{given} is not allowed here"
     else:
-        message = _shortened(failure.message)
-    return Misfit(path, message, _allowed(failure.schema))
+        message = _shortened(error.message)
+    return Misfit(path, message, _allowed(error.schema))
 
 
-def _allowed(schema: Mapping[str, Any]) -> str | None:
+def _allowed(schema: Any) -> str | None:
     """What a schema allows: its range, if it has one, and its description."""
+    if not isinstance(schema, Mapping):
+        return None
     least, most = schema.get("minimum"), schema.get("maximum")
     if least is not None and most is not None:
         words = f"{least} to {most}"
@@ -139,57 +115,61 @@ def _allowed(schema: Mapping[str, Any]) -> str | None:
     return f"{words}: {about}" if words and about else words or about
 
 
-def _unknown_keys(failure: _Failure) -> Iterator[Misfit]:
-    known = failure.schema.get("properties", {})
-    patterns = failure.schema.get("patternProperties", {})
-    for key in sorted(failure.given.keys() - known.keys()):
+def _unknown_keys(error: Failure) -> Iterator[Misfit]:
+    known = error.schema.get("properties", {})
+    patterns = error.schema.get("patternProperties", {})
+    for key in sorted(error.instance.keys() - known.keys()):
         if not any(re.search(pattern, key) for pattern in patterns):
             message = f"the key {_shortened(key)!r} is not known here"
-            yield Misfit((*failure.path, key), message, listing(known), did_you_mean(key, known))
+            yield Misfit((*error.absolute_path, key), message, **choices(key, known))
 
 
-def _missing_keys(failure: _Failure) -> Iterator[Misfit]:
+def _missing_keys(error: Failure) -> Iterator[Misfit]:
     # jsonschema gives one error per missing key, and names it only in the message.
-    for key in failure.wanted:
-        if key not in failure.given and failure.message.startswith(repr(key)):
-            described = failure.schema.get("properties", {}).get(key)
+    for key in error.validator_value:
+        if key not in error.instance and error.message.startswith(repr(key)):
+            described = error.schema.get("properties", {}).get(key)
             about = described.get("description") if isinstance(described, dict) else None
             hint = f"{key}: {about}" if about else None
-            yield Misfit(failure.path, f"the key {key!r} is missing", hint=hint)
+            yield Misfit(tuple(error.absolute_path), f"the key {key!r} is missing", hint=hint)
 
 
-def _best_branch(failure: _Failure) -> Iterator[Misfit]:
+def _best_branch(error: Failure) -> Iterator[Misfit]:
     """Misfits of the alternative that was most likely meant: one of the right type, with the
     fewest and deepest misfits; if none has the right type, what all of them allow."""
-    near = [branch for branch in failure.branches if not any(map(_is_other_kind, branch))]
+    branches: dict[Any, list[Failure]] = {}
+    for child in error.context or ():
+        branches.setdefault(child.schema_path[0], []).append(child)
+    near = [branch for branch in branches.values() if not any(map(_is_other_kind, branch))]
     if not near:
-        yield _together(failure)
+        yield _together(error)
         return
-    best = min(near, key=lambda branch: (len(branch), -max(child.depth for child in branch)))
+    best = min(near, key=lambda branch: (len(branch), -max(len(child.path) for child in branch)))
     for child in best:
         yield from _in_words(child)
 
 
-def _is_other_kind(failure: _Failure) -> bool:
+def _is_other_kind(error: Failure) -> bool:
     """Whether a branch failed at its root, by type or by a fixed value."""
-    return failure.depth == 0 and failure.keyword in ("type", "const", "enum")
+    return not error.path and error.validator in ("type", "const", "enum")
 
 
-def _together(failure: _Failure) -> Misfit:
+def _together(error: Failure) -> Misfit:
     wanted: list[str] = []
     options: list[str] = []
-    for child in (child for branch in failure.branches for child in branch):
-        if child.keyword == "type":
-            wanted.append(_kinds(child.wanted))
-        elif child.keyword in ("const", "enum"):
-            values = child.wanted if child.keyword == "enum" else [child.wanted]
+    for child in error.context or ():
+        if child.validator == "type":
+            wanted.append(_kinds(child.validator_value))
+        elif child.validator in ("const", "enum"):
+            one = child.validator == "const"
+            values = [child.validator_value] if one else child.validator_value
             wanted += [_shown(item) for item in values]
             options += [str(item) for item in values]
     return Misfit(
-        failure.path,
-        f"{_shown(failure.given)} is not allowed here",
+        tuple(error.absolute_path),
+        f"{_shown(error.instance)} is not allowed here",
         " or ".join(dict.fromkeys(wanted)),
-        did_you_mean(failure.given, options),
+        did_you_mean(error.instance, options),
     )
 
 

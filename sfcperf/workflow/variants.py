@@ -1,9 +1,4 @@
-"""Variants: one workflow, measured with different values side by side (an interleaved A/B test).
-
-Each variant is the document with some values changed, expanded and checked like a workflow of its
-own. Errors are reported where the user can correct them: at the change, or in the document that
-all variants share.
-"""
+"""Variants: one workflow, measured with different values side by side."""
 
 from __future__ import annotations
 
@@ -56,8 +51,9 @@ def document_of(document: Mapping[str, Any], variant: Variant) -> dict[str, Any]
     result = deepcopy({key: item for key, item in document.items() if key != "variants"})
     overrides = _overrides(variant)
     for _, override in overrides:
-        if override.path == _DRIVER and _names_another_driver(result, override.value):
-            result["infrastructure"] = {"driver": override.value}
+        own, driver = result.get("infrastructure"), override.value
+        if override.path == _DRIVER and isinstance(own, dict) and own.get("driver") != driver:
+            result["infrastructure"] = {"driver": driver}
     for path, override in overrides:
         try:
             apply(result, override)
@@ -82,19 +78,18 @@ def in_shared_document(
     without any change, or with all of them, are reported once, where they are in the document.
     """
     keys = {
-        name: {(finding.where, finding.message) for finding in (error, *error.others)}
+        name: {(finding.where, finding.message) for finding in error.all}
         for name, error in errors.items()
     }
     unchanged = [variant.name for variant in variants if not variant.changes]
     findings = Findings()
     for variant in variants:
-        error = errors.get(variant.name)
-        for finding in () if error is None else (error, *error.others):
+        for finding in errors[variant.name].all if variant.name in errors else ():
             key = (finding.where, finding.message)
             shared = any(key in keys.get(name, ()) for name in unchanged)
             shared = shared or all(key in keys.get(each.name, ()) for each in variants)
             where, message = _place(document, variant, finding, shared=shared)
-            findings.add(where, message, allowed=finding.allowed, hint=finding.hint)
+            findings.add(where, message, finding.allowed, finding.hint)
     return findings
 
 
@@ -123,11 +118,6 @@ def _overrides(variant: Variant) -> list[tuple[str, Override]]:
         (text, Override(override_path(text, text), deepcopy(value), text))
         for text, value in variant.changes.items()
     ]
-
-
-def _names_another_driver(document: Mapping[str, Any], driver: Any) -> bool:
-    infrastructure = document.get("infrastructure")
-    return isinstance(infrastructure, dict) and infrastructure.get("driver") != driver
 
 
 def _place(
@@ -163,14 +153,7 @@ def _leads_to(path: tuple[str, ...], parts: tuple[str, ...], document: Mapping[s
 
 
 def _exists(document: Any, parts: tuple[str, ...]) -> bool:
-    for part in parts:
-        if isinstance(document, dict) and part in document:
-            document = document[part]
-        elif isinstance(document, list) and part.isdigit() and int(part) < len(document):
-            document = document[int(part)]
-        else:
-            return False
-    return True
+    return pointer.deepest(document, parts) == parts
 
 
 @dataclass(frozen=True)

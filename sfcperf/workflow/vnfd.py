@@ -50,7 +50,11 @@ def read_descriptor(path: Path) -> Descriptor:
 @lru_cache(maxsize=64)
 def _read(path: Path, _changed_ns: int) -> Descriptor:
     tree = _yaml(path)
-    _check_self_contained(tree, path)
+    if "repositories" in tree or "://" in str(tree.get("imports", "")):
+        raise InputError(
+            f"the VNF descriptor {path} imports from the network",
+            allowed="imports of files beside it",
+        )
     template = _parse(tree, path)
     sizes = [_compute(node) for node in template.nodetemplates]
     vcpus = [cpus for cpus, _ in sizes if cpus is not None]
@@ -89,15 +93,6 @@ def _yaml(path: Path) -> dict[str, Any]:
     if not isinstance(topology, dict) or not topology.get("node_templates"):
         raise InputError(f"the VNF descriptor {path} is empty: it has no node_templates")
     return tree
-
-
-def _check_self_contained(tree: dict[str, Any], path: Path) -> None:
-    """Refuse descriptors that make the parser use the network."""
-    if "repositories" in tree or "://" in str(tree.get("imports", "")):
-        raise InputError(
-            f"the VNF descriptor {path} imports from the network",
-            allowed="imports of files beside it",
-        )
 
 
 def _parse(tree: dict[str, Any], path: Path) -> Any:

@@ -1,8 +1,4 @@
-"""Types of Tacker's legacy descriptors, which a VNFD uses without defining them.
-
-Names and properties as in Tacker's documentation of VNF descriptors (Tacker 8, "VNF Descriptor
-Template Guide"), including properties that sfcperf does not read but accepts.
-"""
+"""Types of Tacker's legacy descriptors (Tacker 8, VNF Descriptor Template Guide)."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import pytest
 from support.openstack_project import inventory, left_over
 
-from sfcperf.cli.shipped import shipped_profiles
+from sfcperf.cli.shipped import shipped
 from sfcperf.drivers.conformance import DriverConformance
 from sfcperf.workflow.profile import read_profile
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.exhaustive
 class TestOpenStack(DriverConformance):
     driver = "openstack"
     config: ClassVar[dict[str, Any]] = {
-        **read_profile(shipped_profiles()["openstack"]).config,
+        **read_profile(shipped("profiles")["openstack"]).config,
         "cloud": os.environ.get("OS_CLOUD", "sfcperf"),
         # Nova tells diagnostics to administrators.
         "telemetry_cloud": "sfcperf-admin",

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfcperf.cli.shipped import shipped_profiles
+from sfcperf.cli.shipped import shipped
 from sfcperf.workflow.profile import read_profile
 
 SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 LONGEST_S = 600.0
 """After that a command hangs, and its test fails."""
-CONFIG = read_profile(shipped_profiles()["openstack"]).config
+CONFIG = read_profile(shipped("profiles")["openstack"]).config
 
 
 def workflow(cloud: str, **config: Any) -> dict[str, Any]:

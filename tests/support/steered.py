@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfcperf.drivers.local.openvswitch import Interface, OpenVSwitch, create_database
-from sfcperf.hosts.local import LocalHost
-from sfcperf.hosts.namespace import NamespaceHost
+from sfcperf.hosts.namespace import LocalHost, NamespaceHost
 from sfcperf.management.deployment import Endpoint, ServiceFunction
 from support.wires import Lab, Port, ip, space
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -20,8 +21,6 @@ def clean(
 ) -> None:
     """Remove what killed runs left behind, on this machine and on other infrastructures, according
     to the runs' journals on this machine. Results are never touched."""
-    import sys
-
     from sfcperf.control.clean import clean as clean_runs
 
     cleaned = clean_runs(dry_run=dry_run, driver=driver)

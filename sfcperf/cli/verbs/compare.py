@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfcperf.cli.arguments import RESULTS, AllMetricsOption, ResultsOption, Test
+from sfcperf.errors import ExitCode
 
 if TYPE_CHECKING:
     from sfcperf.analysis.comparison import Comparison
@@ -118,7 +119,8 @@ def compare(
     if json_ != "-":
         _print(comparison)
     write_outputs(comparison, sides, json_=json_, html=html, csv=csv)
-    _exit(comparison, verdicts)
+    if any(row.verdict in verdicts for row in comparison.rows):
+        raise typer.Exit(ExitCode.SOME_TRIALS_BAD)
 
 
 def _print(comparison: Comparison) -> None:
@@ -130,11 +132,3 @@ def _print(comparison: Comparison) -> None:
         terminal.print(table)
     for text in comparison_texts(comparison):
         terminal.print(text)
-
-
-def _exit(comparison: Comparison, verdicts: frozenset[str]) -> None:
-    """Exit with 1 if a row has one of these verdicts."""
-    from sfcperf.errors import ExitCode
-
-    if any(row.verdict in verdicts for row in comparison.rows):
-        raise typer.Exit(ExitCode.SOME_TRIALS_BAD)

@@ -17,16 +17,15 @@ def doctor(
     from rich.table import Table
 
     from sfcperf.cli.console import console
-    from sfcperf.environment import requirements_for
-    from sfcperf.environment.gather import infrastructures_elsewhere
+    from sfcperf.environment.gather import infrastructures_elsewhere, requirements_for
     from sfcperf.environment.tools import versions
 
     config = None
     if profile is not None or set_:
         from sfcperf.cli.inputs import open_profile
-        from sfcperf.workflow.infrastructure import infrastructure
+        from sfcperf.workflow.load import load_infrastructure
 
-        chosen = infrastructure(set_ or (), driver, open_profile(profile))
+        chosen = load_infrastructure(set_ or (), driver, open_profile(profile))
         driver, config = chosen.driver, chosen.config
     with versions():
         requirements = requirements_for(None, driver, config)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from sfcperf.cli.arguments import RESULTS, LabelOption, ResultsOption, RunsArgument
+from sfcperf.errors import InputError
 
 
 class Kind(StrEnum):
@@ -110,7 +111,6 @@ def figures(
     """
     from sfcperf.cli.inputs import open_runs
     from sfcperf.cli.progress import say
-    from sfcperf.errors import InputError
     from sfcperf.figures.figure_files import write_figures
     from sfcperf.figures.layout import FORMATS, FigureLayout, page_style
     from sfcperf.figures.selection import FigureRequest
@@ -126,20 +126,17 @@ def figures(
         if run.workflow_problem:
             # Before the paths, which other programs may read.
             say(f"{run.label}: the figures of its workflow are unavailable: {run.workflow_problem}")
-    drawn = {
-        "kind": kind and kind.value,
-        "fit": fit and fit.value,
-        "centre": centre and centre.value,
-    }
     request = FigureRequest(
         tuple(figure or ()),
         metric=metric,
         probe=probe,
         x=x,
         series=series,
+        kind=kind and kind.value,
+        fit=fit and fit.value,
+        centre=centre and centre.value,
         title=title,
         name=name,
-        **drawn,
     )
     if output is None:
         output = data[0].store.figures / layout.folder_name if len(data) == 1 else Path("figures")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfcperf.cli.arguments import RESULTS, ResultsOption
+from sfcperf.errors import EnvironmentLacks, ExitCode, InputError, SfcperfError
 
 if TYPE_CHECKING:
     from sfcperf.elasticsearch.target import Target
@@ -80,7 +81,6 @@ def index(
     """
     from sfcperf.cli.inputs import open_run
     from sfcperf.elasticsearch.target import of_run
-    from sfcperf.errors import InputError
 
     if pending == bool(runs) or (pending and verify):
         raise InputError(
@@ -125,7 +125,6 @@ def _send_waiting(retry_s: float) -> None:
     from sfcperf.cli.text import count_text
     from sfcperf.elasticsearch.delivery import deliver_waiting
     from sfcperf.elasticsearch.spool import Spool
-    from sfcperf.errors import EnvironmentLacks, SfcperfError
 
     spool, left = Spool(), []
     waiting = spool.waiting()
@@ -149,7 +148,6 @@ def _send_waiting(retry_s: float) -> None:
 def _verify(places: Sequence[tuple[RunStore, Target]], retry_s: float) -> None:
     from sfcperf.cli.sending import show_findings
     from sfcperf.elasticsearch.verify import verify
-    from sfcperf.errors import ExitCode
 
     good = True
     for store, target in places:

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from sfcperf.errors import EnvironmentLacks, InputError, system_errors_as
+
 app = typer.Typer(
     help="Data views and dashboards for Kibana.", no_args_is_help=True, rich_markup_mode=None
 )
@@ -31,15 +33,10 @@ def export(
     if output is None:
         print(content, end="")
         return
-    from sfcperf.errors import InputError
     from sfcperf.results.files import replace_file
 
-    try:
+    with system_errors_as(InputError, "the file cannot be written", where=output):
         replace_file(output, content)
-    except OSError as error:
-        raise InputError(
-            f"the file cannot be written: {error.strerror}", where=str(output)
-        ) from error
     print(output)
 
 
@@ -71,7 +68,6 @@ def import_(
     Secrets come from the environment or the keyring, as for `sfcperf index`.
     """
     from sfcperf.elasticsearch.target import target
-    from sfcperf.errors import EnvironmentLacks, InputError
     from sfcperf.kibana import import_objects
 
     if space is not None and not re.fullmatch("[a-z0-9_-]+", space):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from sfcperf.errors import InputError, SfcperfError
 
 KINDS = {
     "drivers": "driver",
@@ -30,8 +31,6 @@ def list_(
     ] = None,
 ) -> None:
     """List plug-ins, shipped workflows and topologies, with a one-line description each."""
-    from sfcperf.errors import InputError
-
     known = [*KINDS, *OTHERS]
     if kind is not None and kind not in known:
         raise InputError(f"unknown kind {kind!r}", allowed=", ".join(known))
@@ -51,35 +50,21 @@ def _print(entries: dict[str, str], indent: str = "") -> None:
 
 def _entries(kind: str) -> dict[str, str]:
     """Name -> one line about it."""
-    if kind in KINDS:
-        from sfcperf import plugins
-
-        return {name: _title(KINDS[kind], name) for name in plugins.names(KINDS[kind])}
-    if kind == "workflows":
-        from sfcperf.cli.shipped import shipped_workflows
-
-        return {name: _description(file) for name, file in shipped_workflows().items()}
+    from sfcperf import plugins
+    from sfcperf.cli.shipped import shipped
+    from sfcperf.workflow.document import read_document
     from sfcperf.workflow.topology import DESCRIPTIONS
 
-    return dict(DESCRIPTIONS)
-
-
-def _title(kind: str, name: str) -> str:
-    """A plug-in that cannot be imported is listed as unusable and does not hide the others."""
-    from sfcperf import plugins
-    from sfcperf.errors import SfcperfError
-
-    try:
-        return str(plugins.load(kind, name).title)
-    except SfcperfError as error:
-        return f"(unusable: {error.message})"
-
-
-def _description(file: Path) -> str:
-    from sfcperf.errors import SfcperfError
-    from sfcperf.workflow.document import read_document
-
-    try:
-        return str(read_document(file).get("description", ""))
-    except SfcperfError as error:
-        return f"(unusable: {error.message})"
+    if kind == "topologies":
+        return dict(DESCRIPTIONS)
+    titles: dict[str, str] = {}
+    for name in shipped() if kind == "workflows" else plugins.names(KINDS[kind]):
+        try:
+            if kind == "workflows":
+                titles[name] = read_document(shipped()[name]).get("description", "")
+            else:
+                titles[name] = plugins.load(KINDS[kind], name).title
+        except SfcperfError as error:
+            # One that cannot be read or imported does not hide the others.
+            titles[name] = f"(unusable: {error.message})"
+    return titles

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from sfcperf.cli.arguments import DriverOption, ProfileOption, SetOption, WorkflowArgument
@@ -21,10 +22,10 @@ def plan(
     Exit code: 2 if the driver cannot build the workflow, 3 if an infrastructure other than this
     machine lacks something or has no room for it.
     """
-    from sfcperf.cli.inputs import open_workflow
+    from sfcperf.cli.inputs import read_workflow
     from sfcperf.control.validation import check_remote, validate
 
-    loaded = open_workflow(workflow, overrides=set_, driver=driver, profile=profile)
+    loaded, _ = read_workflow(workflow, set_, driver, profile)
     validate(loaded)
     print_plan(loaded)
     check_remote(loaded)
@@ -67,8 +68,6 @@ def print_plan(workflow: Workflow) -> None:
 
 def _print_variants(workflow: Workflow) -> None:
     """What is compared, and what each variant changes."""
-    import json
-
     for number, variant in enumerate(workflow.variants):
         changes = ", ".join(
             f"{path} = {json.dumps(value, ensure_ascii=False)}"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sfcperf.cli.arguments import RESULTS, ResultsOption
+from sfcperf.errors import InputError, system_errors_as
 
 if TYPE_CHECKING:
     from sfcperf.query.engine import RunDatabase
@@ -57,10 +61,6 @@ def query(
 def _split(words: list[str]) -> tuple[list[str], str | None]:
     """Runs, and the SQL: a last word that has white space in it (as every query has, and names of
     runs have not), or `-`."""
-    import sys
-
-    from sfcperf.errors import InputError
-
     if not words:
         return [], None
     last = words[-1]
@@ -81,10 +81,7 @@ def _is_path(word: str) -> bool:
 
 
 def _stores(names: list[str], every: bool, results: Path) -> list[RunStore]:
-    from fnmatch import fnmatchcase
-
     from sfcperf.cli.inputs import open_run
-    from sfcperf.errors import InputError
     from sfcperf.results.runs import list_runs
 
     if every and names:
@@ -120,8 +117,6 @@ def _list_views(database: RunDatabase) -> None:
 
 def _name(column: str) -> str:
     """As it is written in SQL."""
-    import re
-
     plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", column) is not None
     return column if plain else '"' + column.replace('"', '""') + '"'
 
@@ -129,10 +124,7 @@ def _name(column: str) -> str:
 def _answer(
     database: RunDatabase, sql: str, format_: Format, output: Path | None, stores: list[RunStore]
 ) -> None:
-    import sys
-
     from sfcperf.cli.streams import drop_stdout
-    from sfcperf.errors import InputError
     from sfcperf.query.output import write_parquet, write_text
     from sfcperf.results.export import check_target
     from sfcperf.results.files import replacing
@@ -152,15 +144,14 @@ def _answer(
         return
     for store in stores:
         check_target(store, output)
-    try:
-        with database.ask(sql) as rows, replacing(output) as beside:
-            if format_ is Format.PARQUET:
-                write_parquet(rows, beside)
-            else:
-                with beside.open("w", encoding="utf-8") as file:
-                    write_text(rows, format_.value, file)
-    except OSError as error:
-        raise InputError(
-            f"the result cannot be written: {error.strerror or error}", where=str(output)
-        ) from error
+    with (
+        system_errors_as(InputError, "the result cannot be written", where=output),
+        database.ask(sql) as rows,
+        replacing(output) as beside,
+    ):
+        if format_ is Format.PARQUET:
+            write_parquet(rows, beside)
+        else:
+            with beside.open("w", encoding="utf-8") as file:
+                write_text(rows, format_.value, file)
     print(output)

@@ -22,6 +22,8 @@ from sfcperf.cli.packaging import (
     PackageArgument,
     PublicKeyOption,
 )
+from sfcperf.errors import InputError
+from sfcperf.package.layout import MAX_BYTES
 
 if TYPE_CHECKING:
     from sfcperf.package.opened import Package
@@ -69,7 +71,7 @@ def replay(
     set_: SetOption = None,
     allowed_signers: AllowedSignersOption = None,
     public_key: PublicKeyOption = None,
-    max_bytes: MaxBytesOption = None,
+    max_bytes: MaxBytesOption = MAX_BYTES,
     json_: Annotated[
         bool, typer.Option("--json", help="Print the verdicts as JSON, one line per run.")
     ] = False,
@@ -86,7 +88,6 @@ def replay(
     """
     from sfcperf.cli.comparing import options_of
     from sfcperf.cli.inputs import open_profile
-    from sfcperf.cli.packaging import size_limit
     from sfcperf.package.opened import open_package
     from sfcperf.package.replay import ReplayOptions, chosen_runs
     from sfcperf.package.unpack import unpacked
@@ -100,7 +101,7 @@ def replay(
         resume=run,
         comparison=options_of(margin or (), test.value, alpha=alpha, all_metrics=all_),
     )
-    with unpacked(package, max_bytes=size_limit(max_bytes)) as folder:
+    with unpacked(package, max_bytes=max_bytes) as folder:
         _check(package, folder, allowed_signers, public_key)
         opened = open_package(folder)
         stores = chosen_runs(opened, only or ())
@@ -111,7 +112,6 @@ def replay(
 
 def _check(path: Path, folder: Path, allowed_signers: Path | None, public_key: str | None) -> None:
     """Show or run only packages that pass verification."""
-    from sfcperf.errors import InputError
     from sfcperf.package.verify import verify_unpacked
 
     found = verify_unpacked(path, folder, allowed_signers, public_key)
@@ -126,11 +126,12 @@ def _check(path: Path, folder: Path, allowed_signers: Path | None, public_key: s
 
 
 def _show(package: Package, stores: list[RunStore]) -> None:
+    from sfcperf.cli.text import shown
     from sfcperf.package.describe import description
 
     print("With --trust, this would be executed here, as this user:")
     for line in description(package, stores):
-        print(line)
+        print(shown(line))
     print("Nothing was executed.")
 
 
@@ -143,7 +144,6 @@ def _replay(
     as_json: bool,
 ) -> int:
     """The verdict's exit code, or that of a run which came to nothing."""
-    from sfcperf.errors import InputError
     from sfcperf.package.replay import keep_for_later, run_or_resume
 
     if options.resume is not None and len(stores) != 1:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sfcperf.cli.arguments import RESULTS, LabelOption, ResultsOption, RunsArgument
+from sfcperf.errors import EnvironmentLacks, InputError
 
 MANY = Path("runs.html")
 
@@ -25,8 +26,6 @@ def report(
 ) -> None:
     """Recreate summary, figures and report of a run from its folder alone. For several runs, create
     one page that shows them side by side."""
-    from sfcperf.errors import InputError
-
     if len(runs) == 1:
         if output is not None or label:
             raise InputError(
@@ -43,7 +42,6 @@ def _of_one(run: str, results: Path) -> None:
     from sfcperf.cli.inputs import open_run
     from sfcperf.cli.outcome import print_places, print_summary
     from sfcperf.control import publishing
-    from sfcperf.errors import EnvironmentLacks
 
     store = open_run(run, results)
     # A damaged folder is the user's to know about, not a failed step.
@@ -58,7 +56,6 @@ def _of_one(run: str, results: Path) -> None:
 
 def _of_many(runs: list[str], output: Path, labels: list[str] | None, results: Path) -> None:
     from sfcperf.cli.inputs import open_runs
-    from sfcperf.errors import InputError
     from sfcperf.report import write_report
 
     data = open_runs(runs, results, labels)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import typer
 
 from sfcperf.cli.arguments import RESULTS, QuietOption, ResultsOption, RunArgument
@@ -13,15 +15,9 @@ def resume(
     quiet: QuietOption = False,
 ) -> None:
     """Continue an interrupted run: remove what it left behind, then run the missing trials."""
-    import sys
-
     from sfcperf.cli.inputs import open_run
-    from sfcperf.cli.outcome import show_outcome
-    from sfcperf.cli.progress import progress
+    from sfcperf.cli.outcome import executed
     from sfcperf.control.run import resume as resume_run
 
     store = open_run(run, results)
-    with progress(quiet=quiet) as listener:
-        outcome = resume_run(store.folder, command=sys.argv, listener=listener)
-    show_outcome(outcome, quiet=quiet)
-    raise typer.Exit(outcome.exit_code)
+    raise typer.Exit(executed(partial(resume_run, store.folder), quiet=quiet))

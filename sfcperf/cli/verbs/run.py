@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -36,7 +37,7 @@ def run(
     """
     from sfcperf.cli.inputs import read_workflow
 
-    loaded, given = read_workflow(workflow, overrides=set_, driver=driver, profile=profile)
+    loaded, given = read_workflow(workflow, set_, driver, profile)
     if dry_run:
         from sfcperf.cli.verbs.plan import print_plan
         from sfcperf.control.validation import check
@@ -46,13 +47,7 @@ def run(
             print_plan(loaded)
         return
 
-    import sys
-
-    from sfcperf.cli.outcome import show_outcome
-    from sfcperf.cli.progress import progress
+    from sfcperf.cli.outcome import executed
     from sfcperf.control.run import start
 
-    with progress(quiet=quiet) as listener:
-        outcome = start(loaded, results, command=sys.argv, listener=listener, given=given)
-    show_outcome(outcome, quiet=quiet)
-    raise typer.Exit(outcome.exit_code)
+    raise typer.Exit(executed(partial(start, loaded, results, given=given), quiet=quiet))

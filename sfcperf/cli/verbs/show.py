@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfcperf.cli.verbs.listing import KINDS
+from sfcperf.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,6 +39,8 @@ def show(
     if kind in ("schema", "schemas"):
         _show_schema(name)
         return
+    from inspect import cleandoc
+
     from sfcperf import plugins
     from sfcperf.cli.console import console as new_console
 
@@ -45,9 +48,8 @@ def show(
     plugin = plugins.load(kind, name)
     console = new_console()
     console.print(f"{kind} {name}: {plugin.title}")
-    text = _own_docstring(plugin)
-    if text:
-        console.print(f"\n{text}")
+    if own := plugin.__dict__.get("__doc__"):
+        console.print(f"\n{cleandoc(own)}")
     if kind == "monitor":
         console.print(f"\nCost: {plugin.cost}")
     if kind == "vnf":
@@ -60,20 +62,18 @@ def show(
 
 def _show_workflow(name: str) -> None:
     """The text of a shipped workflow: the best documentation of a workflow is the workflow."""
-    from sfcperf.cli.shipped import shipped_workflows
-    from sfcperf.errors import InputError
+    from sfcperf.cli.shipped import shipped
 
-    shipped = shipped_workflows()
-    if name not in shipped:
-        raise InputError(f"no shipped workflow is named {name!r}", allowed=", ".join(shipped))
+    known = shipped()
+    if name not in known:
+        raise InputError(f"no shipped workflow is named {name!r}", allowed=", ".join(known))
     # Not on stdout, which is a workflow: `sfcperf show workflow quickstart > mine.json`.
-    print(shipped[name], file=sys.stderr)
-    print(shipped[name].read_text().rstrip())
+    print(known[name], file=sys.stderr)
+    print(known[name].read_text().rstrip())
 
 
 def _show_schema(name: str) -> None:
     """The JSON Schema of workflows with all installed plug-ins, for editors."""
-    from sfcperf.errors import InputError
     from sfcperf.workflow.schema import effective_schema
 
     if name != "workflow":
@@ -83,7 +83,6 @@ def _show_schema(name: str) -> None:
 
 def _show_topology(name: str) -> None:
     """What a preset stands for, as a workflow would write it out."""
-    from sfcperf.errors import InputError
     from sfcperf.workflow.topology import DESCRIPTIONS, PRESETS
 
     if name not in PRESETS:
@@ -97,14 +96,6 @@ def _show_topology(name: str) -> None:
     }
     print(f"topology {name}: {DESCRIPTIONS[name]}\n")
     print(json.dumps({"topology": written}, indent=2))
-
-
-def _own_docstring(plugin: type[Any]) -> str:
-    """The class's own text, without its first line when the title says the same."""
-    from inspect import cleandoc
-
-    text = plugin.__dict__.get("__doc__") or ""
-    return cleandoc(text)
 
 
 def _print_parameters(console: Console, schema: Mapping[str, Any]) -> None:

@@ -12,10 +12,10 @@ def validate(
     set_: SetOption = None,
 ) -> None:
     """Check a workflow without running it. Exit code: 2 if there is an error."""
-    from sfcperf.cli.inputs import open_workflow
+    from sfcperf.cli.inputs import read_workflow
+    from sfcperf.cli.text import count_text
     from sfcperf.control import validation
 
-    loaded = open_workflow(workflow, overrides=set_, driver=driver, profile=profile)
+    loaded, _ = read_workflow(workflow, set_, driver, profile)
     validation.validate(loaded)
-    scenarios = len(loaded.scenarios)
-    print(f"{loaded.name}: valid, {scenarios} scenario{'s' if scenarios != 1 else ''}")
+    print(f"{loaded.name}: valid, {count_text(len(loaded.scenarios), 'scenario')}")

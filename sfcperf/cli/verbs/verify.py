@@ -12,13 +12,14 @@ from sfcperf.cli.packaging import (
     PackageArgument,
     PublicKeyOption,
 )
+from sfcperf.package.layout import MAX_BYTES
 
 
 def verify(
     package: PackageArgument,
     allowed_signers: AllowedSignersOption = None,
     public_key: PublicKeyOption = None,
-    max_bytes: MaxBytesOption = None,
+    max_bytes: MaxBytesOption = MAX_BYTES,
     json_: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
 ) -> None:
     """Check a package: hashes, signature, documents, and that summaries and figures follow from
@@ -29,14 +30,14 @@ def verify(
     """
     import json
 
-    from sfcperf.cli.packaging import print_verification, size_limit
+    from sfcperf.cli.packaging import print_verification
     from sfcperf.package.verify import verify as check
 
     verification = check(
         package,
         allowed_signers=allowed_signers,
         public_key=public_key,
-        max_bytes=size_limit(max_bytes),
+        max_bytes=max_bytes,
     )
     if json_:
         print(json.dumps(verification.document(), indent=2))

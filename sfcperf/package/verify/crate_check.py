@@ -1,8 +1,4 @@
-"""Is ro-crate-metadata.json what RO-Crate 1.1 asks of a crate, and does it describe what is here.
-
-What the specification says MUST be (https://w3id.org/ro/crate/1.1, sections "RO-Crate Metadata File
-Descriptor", "Root Data Entity", "Data Entities"); recommendations are no check of ours.
-"""
+"""Is ro-crate-metadata.json all that RO-Crate 1.1 says it MUST be, and true of the package."""
 
 from __future__ import annotations
 
@@ -31,27 +27,15 @@ def check_crate(folder: Path, names: list[str]) -> Check:
     if not isinstance(graph, list) or not all(isinstance(e, dict) for e in graph):
         return Check(NAME, "failed", f"{CRATE} has no @graph of entities")
     entities = {e["@id"]: e for e in graph if isinstance(e.get("@id"), str)}
-    findings = [
-        *_context_findings(document.get("@context")),
-        *_graph_findings(graph, entities),
-        *_root_findings(entities),
-        *_file_findings(entities, set(names)),
-    ]
-    return judged(NAME, findings, f"1.1, {len(entities)} entities")
-
-
-def _context_findings(context: Any) -> list[str]:
-    contexts = context if isinstance(context, list) else [context]
-    wanted = f"{PROFILE}/context"
-    return [] if wanted in contexts else [f"its @context is not {wanted}"]
-
-
-def _graph_findings(graph: list[dict[str, Any]], entities: dict[str, Any]) -> list[str]:
-    found = []
+    findings = []
+    context = f"{PROFILE}/context"
+    if context not in _list(document.get("@context")):
+        findings.append(f"its @context is not {context}")
     if len(entities) != len(graph):
-        found.append("an entity has no @id, or the @id of another")
-    found += [f"{i} has no @type" for i, e in entities.items() if not _types(e)]
-    return found
+        findings.append("an entity has no @id, or the @id of another")
+    findings += [f"{i} has no @type" for i, e in entities.items() if not _types(e)]
+    findings += [*_root_findings(entities), *_file_findings(entities, set(names))]
+    return judged(NAME, findings, f"1.1, {len(entities)} entities")
 
 
 def _root_findings(entities: dict[str, Any]) -> list[str]:
@@ -65,7 +49,7 @@ def _root_findings(entities: dict[str, Any]) -> list[str]:
         found.append("it is not about the package")
     root = entities.get("./", {})
     if "Dataset" not in _types(root):
-        found.append("the package is no Dataset")
+        found.append("the package is not a Dataset")
     wanted = ("name", "description", "datePublished", "license")
     found += [f"the package has no {name}" for name in wanted if not root.get(name)]
     return found
@@ -74,7 +58,7 @@ def _root_findings(entities: dict[str, Any]) -> list[str]:
 def _file_findings(entities: dict[str, Any], names: set[str]) -> list[str]:
     """Each file that is described is there, and is a part of the package."""
     listed = _list(entities.get("./", {}).get("hasPart"))
-    parts = {part["@id"] for part in listed if _is_reference(part)}
+    parts = {p["@id"] for p in listed if isinstance(p, dict) and isinstance(p.get("@id"), str)}
     folders = {name[: end + 1] for name in names for end, c in enumerate(name) if c == "/"}
     found = []
     for identifier, entity in entities.items():
@@ -84,14 +68,10 @@ def _file_findings(entities: dict[str, Any], names: set[str]) -> list[str]:
         name = unquote(identifier)
         there = name in (folders if name.endswith("/") else names)
         if "://" not in identifier and not there:
-            found.append(f"{name} is described and not there")
+            found.append(f"{name} is described but missing")
         if identifier not in parts:
-            found.append(f"{name} is described as no part of the package")
+            found.append(f"{name} is described but not as a part of the package")
     return found
-
-
-def _is_reference(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("@id"), str)
 
 
 def _types(entity: dict[str, Any]) -> list[Any]:

@@ -38,7 +38,7 @@ def check_documents(package: Package) -> Check:
     findings = [finding for store in package.runs for finding in run_findings(store)]
     count = len(package.runs)
     of = "the run" if count == 1 else f"{count} runs"
-    return judged(NAME, findings, f"all documents of {of} are as their schemas say")
+    return judged(NAME, findings, f"all documents of {of} match their schemas")
 
 
 def run_findings(store: RunStore) -> list[str]:

@@ -28,7 +28,7 @@ def check_hashes(folder: Path, names: list[str]) -> Check:
     for number, line in enumerate(text.removesuffix("\n").split("\n"), start=1):
         match = _LINE.fullmatch(line)
         if match is None:
-            findings.append(f"{layout.HASHES}:{number} is no line of sha256sum")
+            findings.append(f"{layout.HASHES}:{number} is not a line of sha256sum")
         elif match[2] in listed:
             findings.append(f"{match[2]} is listed twice")
         else:

@@ -1,13 +1,8 @@
-"""Do the figures follow from the trials? They are drawn again and compared.
-
-What they show is in the workflow document, units in run.json: neither the workflow is loaded for it
-nor a plug-in.
-"""
+"""Do the figures follow from the trials? They are drawn again, without any plug-in."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -71,9 +66,12 @@ def _figure_findings(
     notes = []
     drawings = [file for file in different if not file.endswith(_TABLE)]
     if drawings:
-        then, now = _software(store.manifest()["sessions"][-1]["versions"]), _software(versions())
-        if then == now and then.is_known:
-            findings += [f"{name}/figures/{file} is another when drawn again" for file in drawings]
+        then, is_known = _software(store.manifest()["sessions"][-1]["versions"])
+        now, _ = _software(versions())
+        if then == now and is_known:
+            findings += [
+                f"{name}/figures/{file} is different when drawn again" for file in drawings
+            ]
         else:
             notes.append(
                 f"{name}: {len(drawings)} drawings differ, as the software does ({then}; here "
@@ -86,6 +84,7 @@ def _figure_findings(
 
 
 def _draw(store: RunStore, folder: Path) -> None:
+    """What they show is in the workflow document, which is not loaded; units are in run.json."""
     from sfcperf.figures.figure_files import resolve_figures, write_figure
     from sfcperf.figures.layout import FORMATS, FigureLayout
     from sfcperf.figures.run_data import RunData
@@ -114,32 +113,14 @@ def _specs(figures: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any]) ->
     return [figure_spec(f, units.get((f.get("probe"), f.get("metric")), "")) for f in figures]
 
 
-@dataclass(frozen=True)
-class _Software:
-    """What decides how a figure looks."""
-
-    sfcperf: str
-    commit: str
-    modified: bool
-    matplotlib: str
-
-    @property
-    def is_known(self) -> bool:
-        """A changed working tree may be any."""
-        return not self.modified
-
-    def __str__(self) -> str:
-        commit = f" at {self.commit[:_COMMIT_DIGITS]}" if self.commit else ""
-        changed = ", changed" if self.modified else ""
-        return f"SFCPerf {self.sfcperf}{commit}{changed}, matplotlib {self.matplotlib}"
-
-
-def _software(versions: Mapping[str, Any]) -> _Software:
-    """From versions as run.json has them: of the last process that worked on the run."""
+def _software(versions: Mapping[str, Any]) -> tuple[str, bool]:
+    """What decides how a figure looks, in words, and whether that is all: a changed working tree
+    may be any. From versions as run.json has them, of the last process that worked on the run."""
     revision = versions.get("revision") or {}
-    return _Software(
-        str(versions.get("sfcperf")),
-        str(revision.get("commit") or ""),
-        bool(revision.get("modified")),
-        str((versions.get("packages") or {}).get("matplotlib")),
+    commit = f" at {revision['commit'][:_COMMIT_DIGITS]}" if revision.get("commit") else ""
+    changed = ", changed" if revision.get("modified") else ""
+    matplotlib = (versions.get("packages") or {}).get("matplotlib")
+    return (
+        f"SFCPerf {versions.get('sfcperf')}{commit}{changed}, matplotlib {matplotlib}",
+        not changed,
     )

@@ -1,8 +1,4 @@
-"""Do the summaries follow from the trials? They are made again and compared.
-
-No plug-in is needed for it: what probes can report is in run.json. So nothing that came with a
-package is loaded.
-"""
+"""Do the summaries follow from the trials? They are made again, without any plug-in."""
 
 from __future__ import annotations
 
@@ -17,7 +13,8 @@ from sfcperf.results.store import RunFile, RunStore
 
 
 def check_summaries(package: Package) -> Check:
-    """Summaries, from run.json and trials.jsonl alone. The folder is left as it was."""
+    """Summaries, from run.json (which says what probes report) and trials.jsonl alone. The folder
+    is left as it was."""
     findings: list[str] = []
     notes: list[str] = []
     exact = True
@@ -81,7 +78,7 @@ def _differences(
     for key in dict.fromkeys([*before, *now]):
         what = f"{key[2]} of {key[1]} in {key[0]}"
         if key not in now:
-            found.append(f"{what} is in the summary and not in the trials")
+            found.append(f"{what} is in the summary but not in the trials")
         elif key not in before:
             found.append(f"{what} is not in the summary")
         else:

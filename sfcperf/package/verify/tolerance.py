@@ -1,5 +1,4 @@
-"""Tolerance: equality of results that another release of a library may have computed in another
-order."""
+"""Equality of results that another release of a library may have computed in another order."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def _derived(
     name: str, check: Callable[[Package], Check], package: Package, documents: Check
 ) -> Check:
     if documents.state != "ok":
-        return Check(name, "not checked", "the documents that they would be made from are damaged")
+        return Check(name, "not checked", "the documents that they are made from are damaged")
     try:
         return check(package)
     except SfcperfError as error:

@@ -25,7 +25,7 @@ from sfcperf.elasticsearch.target import target
 from sfcperf.elasticsearch.verify import verify
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.results.store import RunStore
-from sfcperf.workflow.model import PublishSpec
+from sfcperf.workflow.model import PluginSpec
 
 pytestmark = pytest.mark.server
 SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
@@ -226,9 +226,9 @@ def test_verify_names_what_is_missing_and_extra(
 def test_a_run_whose_server_is_away_is_not_failed_and_waits(
     elasticsearch: Server, store: RunStore, prefix: str, state_dir: Path
 ) -> None:
-    def spec(url: str) -> PublishSpec:
+    def spec(url: str) -> PluginSpec:
         parameters = {"url": url, "prefix": prefix, "insecure": False, "patience_s": 0}
-        return PublishSpec("elasticsearch", parameters)
+        return PluginSpec("elasticsearch", parameters)
 
     with Proxy("http://127.0.0.1:1") as proxy:
         # Nothing is behind it yet.

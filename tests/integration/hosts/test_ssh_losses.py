@@ -265,4 +265,4 @@ def test_sudo_that_wants_a_password(tmp_path: Path, workdir: Path) -> None:
         host = SshHost("guest", server.access, workdir)
         with pytest.raises(DeploymentError, match="a password is required") as caught:
             host.wait_reachable(5)
-        assert "sudo without password" in (caught.value.hint or "")
+        assert "sudo without a password" in (caught.value.hint or "")

@@ -11,6 +11,7 @@ import pytest
 from support.engine import Bench, in_child
 
 from sfcperf.control.clean import clean
+from sfcperf.control.lock import is_held
 from sfcperf.control.state import TAG_ALPHABET, RunAlive, RunInfo, RunState, StateDir
 from sfcperf.drivers.base import Resource
 from sfcperf.errors import EnvironmentLacks
@@ -40,11 +41,11 @@ def test_run_ids_and_tags_are_unique(state_dir: Path) -> None:
 def test_a_run_is_alive_until_its_process_ends(state_dir: Path) -> None:
     states = StateDir()
     state, run_id, _ = states.create("w")
-    assert states.alive(run_id)
+    assert is_held(states.root / "runs" / run_id)
     with pytest.raises(RunAlive):
         states.claim(run_id)
     state.release()
-    assert not states.alive(run_id)
+    assert not is_held(states.root / "runs" / run_id)
 
 
 def test_a_child_that_outlives_a_run_does_not_keep_it_alive(state_dir: Path) -> None:
@@ -66,7 +67,7 @@ def test_a_child_that_outlives_a_run_does_not_keep_it_alive(state_dir: Path) -> 
     run_id, _ = os.read(reader, 1000).decode().split()
     os.close(reader)
     os.close(writer)
-    assert not StateDir().alive(run_id)
+    assert not is_held(StateDir().root / "runs" / run_id)
 
 
 def test_clean_undoes_dead_runs_and_names_living_ones(bench: Bench) -> None:

@@ -266,7 +266,7 @@ def test_a_killed_run_is_cleaned_on_all_infrastructures(bench: Bench) -> None:
 def test_what_one_driver_cannot_undo_does_not_keep_the_others_leftovers(bench: Bench) -> None:
     workflow = load_document(bench.document(**three(bench)), bench.results)
     state, run_id, tag = StateDir().create("w")
-    tags = [tag, *StateDir().further_tags(tag, 2)]
+    tags = StateDir().tags(tag, 3)
     store = RunStore.create(bench.results / run_id)
     engine._write_info(state, workflow, store, tags)
     journal = state.journal()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sfcperf import environment, plugins
+from sfcperf import plugins
 from sfcperf.environment import gather
 from sfcperf.errors import EnvironmentLacks, ExitCode
 from sfcperf.plugins import Requirement
@@ -84,7 +84,7 @@ def workflow() -> Any:
 
 
 def test_a_workflow_asks_only_what_it_uses(installed: dict[tuple[str, str], Plugin]) -> None:
-    names = [r.name for r in environment.requirements_for(workflow())]
+    names = [r.name for r in gather.requirements_for(workflow())]
     assert names == ["root", "clang", "ping"]
     assert installed["driver", "here"].asked == [({"a": 1},)]
     assert installed["vnf", "fwd"].asked[0] == ({"engine": "x"},)
@@ -93,7 +93,7 @@ def test_a_workflow_asks_only_what_it_uses(installed: dict[tuple[str, str], Plug
 def test_another_driver_is_not_asked_with_the_configuration_of_the_first(
     installed: dict[tuple[str, str], Plugin],
 ) -> None:
-    names = [r.name for r in environment.requirements_for(workflow(), driver="there")]
+    names = [r.name for r in gather.requirements_for(workflow(), driver="there")]
     assert names == ["credentials", "clang", "ping"]
     assert installed["driver", "there"].asked == [({"speed": 3},)]
 
@@ -107,14 +107,14 @@ def test_this_kernel_does_not_matter_where_hosts_are_other_machines(
     installed["driver", "there"].elsewhere = True
     gather.check(workflow(), driver="there")
     for driver, asked in ((None, True), ("here", True), ("there", False)):
-        names = [need.name for need in environment.requirements_for(None, driver)]
+        names = [need.name for need in gather.requirements_for(None, driver)]
         assert ("TUN" in names) is asked
 
 
 def test_without_a_workflow_all_are_asked_with_their_defaults(
     installed: dict[tuple[str, str], Plugin],
 ) -> None:
-    names = [r.name for r in environment.requirements_for(None)]
+    names = [r.name for r in gather.requirements_for(None)]
     assert names == ["root", "credentials", "clang", "nft", "ping", "httperf"]
     assert installed["vnf", "nat"].asked == [({"speed": 3},)]
 
@@ -122,7 +122,7 @@ def test_without_a_workflow_all_are_asked_with_their_defaults(
 def test_without_a_workflow_one_driver_can_be_chosen(
     installed: dict[tuple[str, str], Plugin],
 ) -> None:
-    names = [r.name for r in environment.requirements_for(None, driver="there")]
+    names = [r.name for r in gather.requirements_for(None, driver="there")]
     assert "root" not in names
     assert "credentials" in names
 
@@ -130,7 +130,7 @@ def test_without_a_workflow_one_driver_can_be_chosen(
 def test_the_chosen_driver_may_have_a_configuration(
     installed: dict[tuple[str, str], Plugin],
 ) -> None:
-    environment.requirements_for(None, driver="there", config={"speed": 9})
+    gather.requirements_for(None, driver="there", config={"speed": 9})
     assert installed["driver", "there"].asked == [({"speed": 9},)]
     assert installed["vnf", "nat"].asked == [({"speed": 3},)]
 
@@ -139,7 +139,7 @@ def test_a_plug_in_that_does_not_import_hides_nothing(
     installed: dict[tuple[str, str], Plugin], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(BROKEN, "probe", ("broken",))
-    by_name = {r.name: r for r in environment.requirements_for(None)}
+    by_name = {r.name: r for r in gather.requirements_for(None)}
     assert not by_name["probe broken"].met
     assert by_name["probe broken"].remedy == "reinstall"
     assert "httperf" in by_name
@@ -149,7 +149,7 @@ def test_missing_wins_when_two_plug_ins_disagree(
     installed: dict[tuple[str, str], Plugin],
 ) -> None:
     installed["monitor", "cpu"].needs = [need("ping", met=False)]
-    by_name = {r.name: r for r in environment.requirements_for(workflow())}
+    by_name = {r.name: r for r in gather.requirements_for(workflow())}
     assert not by_name["ping"].met
 
 
@@ -172,7 +172,7 @@ def test_a_plug_in_that_cannot_say_what_it_needs_hides_no_other(
         raise KeyError("speed")
 
     monkeypatch.setattr(installed["probe", "http"], "requirements", broken)
-    found = {need.name: need for need in environment.requirements_for(None)}
+    found = {need.name: need for need in gather.requirements_for(None)}
     assert not found["probe http"].met
     assert "KeyError" in found["probe http"].detail
     assert found["ping"].met
@@ -183,7 +183,7 @@ def test_an_infrastructure_elsewhere_is_checked_when_it_is_asked_for(
 ) -> None:
     installed["driver", "there"].elsewhere = True
     assert gather.infrastructures_elsewhere() == ["there"]
-    names = [each.name for each in environment.requirements_for(None)]
+    names = [each.name for each in gather.requirements_for(None)]
     assert "root" in names and "credentials" not in names
-    names = [each.name for each in environment.requirements_for(None, "there")]
+    names = [each.name for each in gather.requirements_for(None, "there")]
     assert "credentials" in names

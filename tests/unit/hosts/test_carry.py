@@ -15,7 +15,7 @@ from sfcperf.hosts.base import Completed
 from sfcperf.hosts.carry import Room, equip
 from sfcperf.hosts.carry_closure import Closure, closure, parse_ldd
 from sfcperf.hosts.carry_pack import archive, tree
-from sfcperf.hosts.local import LocalHost
+from sfcperf.hosts.namespace import LocalHost
 
 LDD = """\
 \tlinux-vdso.so.1 (0x00007ffe1bdf6000)
@@ -135,9 +135,7 @@ def test_a_guest_that_is_too_small_is_refused(tmp_path: Path, monkeypatch: objec
     host = OtherMachine(tmp_path)
     host.machine = platform.machine()
     host.memory_kib = 13_000
-    with pytest.raises(
-        DeploymentError, match=r"has not got stat; they take \d+ MiB, and it has ro"
-    ):
+    with pytest.raises(DeploymentError, match=r"lacks stat; they take \d+ MiB, and it has ro"):
         equip(host, ["stat"])
 
 

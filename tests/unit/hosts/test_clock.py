@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
 from sfcperf.hosts.base import Completed
-from sfcperf.hosts.local import LocalHost
+from sfcperf.hosts.namespace import LocalHost
 
 NS_PER_S = 1_000_000_000
 

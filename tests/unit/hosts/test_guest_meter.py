@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfcperf.errors import MeasurementError
-from sfcperf.hosts.guest_meter import GuestMeter, busy_cpu_s, used_memory_bytes
-from sfcperf.hosts.local import LocalHost
-from sfcperf.hosts.procfs import process_stat
+from sfcperf.hosts.guest_meter import GuestMeter, busy_cpu_s
+from sfcperf.hosts.namespace import LocalHost
+from sfcperf.hosts.procfs import memory_bytes, process_stat
 
 MIB = 2**20
 
@@ -52,7 +52,7 @@ def test_processes_are_those_of_the_machine(meter: GuestMeter) -> None:
 
 @given(st.text())
 def test_other_texts_are_refused(text: str) -> None:
-    for read in (busy_cpu_s, used_memory_bytes):
+    for read in (busy_cpu_s, memory_bytes):
         with pytest.raises(MeasurementError, match="does not say"):
             read(text)
 

@@ -106,7 +106,7 @@ def test_what_was_kept_is_used_again_unless_it_was_changed(
         assert keep_for_later(package, with_files, tmp_path / "results") == kept
         (file,) = kept.rglob("own.yaml")
         file.write_text(f"{file.read_text()}# changed\n")
-        with pytest.raises(InputError, match="was changed"):
+        with pytest.raises(InputError, match="has changed"):
             keep_for_later(package, with_files, tmp_path / "results")
 
 

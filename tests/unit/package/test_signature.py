@@ -136,7 +136,7 @@ def test_what_is_packed_anew_loses_its_old_signature(
 
 @pytest.mark.parametrize("text", ["", "ssh", "ssh:", "gpg:key", "key"])
 def test_what_names_no_way_to_sign(text: str) -> None:
-    with pytest.raises(InputError, match="no way to sign"):
+    with pytest.raises(InputError, match="not a way to sign"):
         signer(text)
 
 

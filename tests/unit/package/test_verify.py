@@ -221,10 +221,13 @@ def test_the_crate_is_read_by_the_ro_crate_library(package: Path, tmp_path: Path
         (lambda g: [e.update({"@id": "gone.txt"}) for e in g if e["@id"] == "README.md"], "gone"),
         (lambda g: [e.pop("@type") for e in g if e["@id"] == "README.md"], "no @type"),
         (lambda g: [e.update(conformsTo=[]) for e in g], "conform"),
-        (lambda g: [e.update(hasPart=[]) for e in g if e["@id"] == "./"], "no part"),
-        (lambda g: [e.update(hasPart=["x", []]) for e in g if e["@id"] == "./"], "no part"),
-        (lambda g: [e.update(hasPart=[{"@id": {}}]) for e in g if e["@id"] == "./"], "no part"),
-        (lambda g: [e.update({"@type": [{}, []]}) for e in g if e["@id"] == "./"], "no Dataset"),
+        (lambda g: [e.update(hasPart=[]) for e in g if e["@id"] == "./"], "not as a part"),
+        (lambda g: [e.update(hasPart=["x", []]) for e in g if e["@id"] == "./"], "not as a part"),
+        (
+            lambda g: [e.update(hasPart=[{"@id": {}}]) for e in g if e["@id"] == "./"],
+            "not as a part",
+        ),
+        (lambda g: [e.update({"@type": [{}, []]}) for e in g if e["@id"] == "./"], "not a Dataset"),
     ],
 )
 def test_a_crate_that_is_none(

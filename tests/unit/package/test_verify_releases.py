@@ -88,7 +88,7 @@ def test_a_forged_drawing_is_found_though_its_hash_fits(
         # Code that nobody else has may have drawn it: that is told.
         assert drawing.rpartition("/")[2] in told(verification, "figures")
     else:
-        assert "another when drawn again" in told(verification, "figures", "failed")
+        assert "different when drawn again" in told(verification, "figures", "failed")
 
 
 def test_drawings_of_another_matplotlib_are_a_note(package: Path, tmp_path: Path) -> None:

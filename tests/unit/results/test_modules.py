@@ -11,10 +11,11 @@ from typing import Any
 
 from support.engine import Bench
 from support.schemas import violations
+from support.workflow_file import load_workflow
 
 from sfcperf import plugins
 from sfcperf.results.modules import modules_of
-from sfcperf.workflow.load import load_document, load_workflow
+from sfcperf.workflow.load import load_document
 
 ROOT = Path(__file__).parents[3]
 

@@ -12,7 +12,7 @@ import pytest
 from sfcperf import plugins
 from sfcperf.environment import tools
 from sfcperf.errors import EnvironmentLacks, InputError, MeasurementError
-from sfcperf.hosts.local import LocalHost
+from sfcperf.hosts.namespace import LocalHost
 from sfcperf.vnfs import binaries, kernel_forwarding
 from sfcperf.vnfs.base import NetworkFunction
 from sfcperf.vnfs.forwarder.function import Forwarder, RunningForwarder

@@ -9,7 +9,7 @@ import pytest
 from support.workflow_plugins import findings_at
 
 from sfcperf.errors import WorkflowError
-from sfcperf.workflow.model import AnalysisSpec, Workflow
+from sfcperf.workflow.model import PluginSpec, Workflow
 
 Load = Callable[..., Workflow]
 Refused = Callable[..., WorkflowError]
@@ -20,9 +20,7 @@ def test_none_is_asked_for_by_default(load: Load) -> None:
 
 
 def test_defaults_are_filled_in(load: Load) -> None:
-    assert load(analyses=[{"analysis": "relate"}]).analyses == (
-        AnalysisSpec("relate", {"order": 1}),
-    )
+    assert load(analyses=[{"analysis": "relate"}]).analyses == (PluginSpec("relate", {"order": 1}),)
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.workflow_file import load_workflow
 from support.workflow_plugins import pointers
 
 from sfcperf.errors import WorkflowError
-from sfcperf.workflow.load import load_workflow
 
 QUICKSTART = Path(__file__).parents[3] / "workflows" / "quickstart.json"
 

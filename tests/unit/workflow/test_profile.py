@@ -11,8 +11,7 @@ import pytest
 from support.workflow_plugins import document
 
 from sfcperf.errors import InputError, WorkflowError
-from sfcperf.workflow.infrastructure import infrastructure
-from sfcperf.workflow.load import load_document
+from sfcperf.workflow.load import load_document, load_infrastructure
 from sfcperf.workflow.model import Infrastructure, Workflow
 from sfcperf.workflow.profile import Profile, read_profile
 
@@ -126,17 +125,19 @@ def test_what_is_no_json_object_is_told_with_the_file(tmp_path: Path, content: s
 def test_the_infrastructure_alone() -> None:
     """As `doctor` has it."""
     profile = Profile("lab.json", "lab", {"site": "south"})
-    assert infrastructure((), None, None) == Infrastructure("local", {"dataplane": "ovs"})
-    assert infrastructure((), None, profile) == Infrastructure("lab", {"site": "south"})
-    changed = infrastructure(["infrastructure.config.site=7a"], "lab", None)
+    assert load_infrastructure((), None, None) == Infrastructure("local", {"dataplane": "ovs"})
+    assert load_infrastructure((), None, profile) == Infrastructure("lab", {"site": "south"})
+    changed = load_infrastructure(["infrastructure.config.site=7a"], "lab", None)
     assert changed == Infrastructure("lab", {"site": "7a"})
 
 
 def test_of_the_infrastructure_alone_nothing_else_can_be_set() -> None:
     with pytest.raises(InputError, match="without a workflow"):
-        infrastructure(["design.rounds=1"], "lab", None)
+        load_infrastructure(["design.rounds=1"], "lab", None)
     with pytest.raises(WorkflowError) as refused:
-        infrastructure([f"infrastructure.config.{key}=x" for key in ("site", "sight")], "lab", None)
+        load_infrastructure(
+            [f"infrastructure.config.{key}=x" for key in ("site", "sight")], "lab", None
+        )
     assert refused.value.where == "/infrastructure/config/sight"
     with pytest.raises(WorkflowError):
-        infrastructure((), "lba", None)
+        load_infrastructure((), "lba", None)

@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from support.workflow_file import load_workflow
 
 from sfcperf import plugins
 from sfcperf.report.verdict import MIN_TRIALS
 from sfcperf.workflow import plan as plans
 from sfcperf.workflow import pointer
 from sfcperf.workflow.expand import VARYING
-from sfcperf.workflow.load import load_document, load_workflow
+from sfcperf.workflow.load import load_document
 from sfcperf.workflow.schema import effective_schema
 from sfcperf.workflow.vnfd import read_descriptor
 
@@ -190,8 +191,9 @@ def test_pptmon_fig9_has_the_chains_of_the_paper() -> None:
 
 def test_validation_imports_nothing_heavy() -> None:
     script = (
-        "import sys; from pathlib import Path; from sfcperf.workflow.load import load_workflow; "
-        f"load_workflow(Path(sys.argv[1])); print([m for m in {HEAVY} if m in sys.modules])"
+        "import sys; from sfcperf.cli.inputs import read_workflow; "
+        "read_workflow(sys.argv[1], None, None, None); "
+        f"print([m for m in {HEAVY} if m in sys.modules])"
     )
     argv = [sys.executable, "-c", script, str(WORKFLOWS / "quickstart.json")]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True)

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
+from support.workflow_file import load_workflow
 
 from sfcperf.cli.verbs.plan import print_plan
 from sfcperf.errors import WorkflowError
-from sfcperf.workflow.load import load_workflow
 
 ROOT = Path(__file__).parents[3]
 WORKFLOW = ROOT / "workflows" / "compare-encapsulation.json"

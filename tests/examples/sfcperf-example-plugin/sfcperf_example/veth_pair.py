@@ -16,8 +16,7 @@ from typing import Any, ClassVar
 from sfcperf.drivers.base import Driver, DriverContext, Resource
 from sfcperf.environment.tools import root, tool
 from sfcperf.errors import DeploymentError, MeasurementError, WorkflowError
-from sfcperf.hosts.local import LocalHost
-from sfcperf.hosts.namespace import NamespaceHost
+from sfcperf.hosts.namespace import LocalHost, NamespaceHost
 from sfcperf.management.deployment import Deployment, Endpoint, Hop, TraversalProof
 from sfcperf.plugins import Requirement
 from sfcperf.workflow.model import EndpointSpec, Scenario
