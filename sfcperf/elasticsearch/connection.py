@@ -90,7 +90,7 @@ def explaining(target: Target) -> Iterator[None]:
         ) from error
 
 
-def patiently(target: Target, retry_s: float, step: Callable[[], T]) -> T:
+def with_retries(target: Target, retry_s: float, step: Callable[[], T]) -> T:
     """What `step` gives, tried again for `retry_s` while the server is away.
 
     `step` must bear being repeated. Raises ServerAway, EnvironmentLacks.

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from sfcperf.elasticsearch import inventory, templates
-from sfcperf.elasticsearch.connection import connect, patiently
+from sfcperf.elasticsearch.connection import connect, with_retries
 from sfcperf.elasticsearch.documents import Documents
 from sfcperf.elasticsearch.mappings import STREAMS, Stream, data_stream
 from sfcperf.elasticsearch.send import Sender, Sent
@@ -39,7 +39,7 @@ def send(
     """
     documents = Documents(store)
     with _alone(store), connect(target) as client:
-        patiently(target, retry_s, lambda: templates.install(client, target.prefix))
+        with_retries(target, retry_s, lambda: templates.install(client, target.prefix))
         return {
             data_stream(stream, target.prefix): _stream(
                 client, target, documents, stream, retry_s, progress
@@ -58,14 +58,14 @@ def _stream(
 ) -> Sent:
     name, total = data_stream(stream, target.prefix), documents.count(stream)
     progress(name, 0, total)
-    before = patiently(target, retry_s, lambda: inventory.count(client, name, documents.run_id))
+    before = with_retries(target, retry_s, lambda: inventory.count(client, name, documents.run_id))
     sender = Sender(client, target, name, retry_s)
     sent = sender.send(
         documents.of(stream),
         look_up=before > 0,
         progress=lambda done: progress(name, done, total),
     )
-    patiently(target, retry_s, lambda: _settle(client, name, documents, stream, total))
+    with_retries(target, retry_s, lambda: _settle(client, name, documents, stream, total))
     return sent
 
 

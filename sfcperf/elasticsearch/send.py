@@ -18,7 +18,7 @@ from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 
 from sfcperf import waiting
-from sfcperf.elasticsearch.connection import AWAY, ServerAway, patiently
+from sfcperf.elasticsearch.connection import AWAY, ServerAway, with_retries
 from sfcperf.elasticsearch.documents import Document
 from sfcperf.elasticsearch.inventory import hash_of
 from sfcperf.elasticsearch.target import Target
@@ -120,7 +120,7 @@ class Sender:
         while chunk:
             missing = len(chunk)
             try:
-                patiently(self.target, self.retry_s, attempt)
+                with_retries(self.target, self.retry_s, attempt)
             except ServerAway:
                 if len(chunk) == missing:
                     raise

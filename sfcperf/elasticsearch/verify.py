@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sfcperf.elasticsearch import inventory
-from sfcperf.elasticsearch.connection import connect, patiently
+from sfcperf.elasticsearch.connection import connect, with_retries
 from sfcperf.elasticsearch.documents import Documents
 from sfcperf.elasticsearch.mappings import STREAMS, Stream, data_stream
 from sfcperf.elasticsearch.target import Target
@@ -59,7 +59,7 @@ def _stream(
     retry_s: float,
 ) -> Findings:
     name = data_stream(stream, target.prefix)
-    found = patiently(
+    found = with_retries(
         target, retry_s, lambda: list(inventory.entries(client, name, documents.run_id))
     )
     return _compare(name, {d.id: d.hash for d in documents.of(stream)}, found)

@@ -58,7 +58,7 @@ def import_objects(
                 allow_redirects=False,
             )
 
-        response = _patiently(post, target, wait_s)
+        response = _with_retries(post, target, wait_s)
     if response.status_code == 404 and space:
         raise InputError(f"this Kibana has no space {space!r}", where=target.name)
     if response.status_code != 200:
@@ -82,7 +82,7 @@ def _session(target: Target) -> requests.Session:
     return session
 
 
-def _patiently(
+def _with_retries(
     post: Callable[[], requests.Response], target: Target, wait_s: float
 ) -> requests.Response:
     """An import is repeatable: the same objects have the same ids."""

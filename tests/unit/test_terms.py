@@ -22,6 +22,7 @@ REPLACED = {
     "asking": "retry",
     "patience": "retry",
     "patient": "retry",
+    "patiently": "retry",
     "admission": "validation",
     "workshop": "LifecycleContext",
     "undivided": "(removed)",

@@ -77,7 +77,7 @@ def test_the_page_and_its_table_show_what_the_figure_shows(long_run: RunStore) -
         assert point["y"] == row.median * spec.y_scale
         assert point["low"] == row.median_ci_low * spec.y_scale
         assert "median" in point["text"] and "mean" not in point["text"]
-    assert shown.table.centre == "median"
+    assert shown.plot.centre == "median"
     assert "Medians." in shown.note
 
 
