@@ -170,6 +170,6 @@ class Ips(KernelFunction):
         if knobs["engine"] == "suricata":
             needs.append(_suricata())
         elif knobs["engine"] == "auto":
-            found = "suricata" if _suricata().met else "nftables, since Suricata is not installed"
+            found = "suricata" if _suricata().met else "nftables, because Suricata is not installed"
             needs.append(Requirement("engine of ips", True, found))
         return needs
