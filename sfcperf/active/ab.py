@@ -114,7 +114,7 @@ class Ab(WebProbe):
         if seen.good == 0:
             raise MeasurementError(
                 f"no good reply to {seen.requests} requests ({seen.failed} failed, {seen.not_2xx} "
-                f"with another status than 2xx; causes {dict(seen.failures)})"
+                f"with a status other than 2xx; causes {dict(seen.failures)})"
             )
         deployment.client.host.get(table, raw_dir / table.name)
         times_us = parse_percentiles((raw_dir / table.name).read_text(errors="replace"))
@@ -171,7 +171,7 @@ def doubts(seen: AbOutput, asked: Mapping[str, Any], cpu_ratio: float | None) ->
     CPU ratio is of one CPU (None: ab ended before it was looked at)."""
     reasons = []
     if seen.requests < asked["requests"]:
-        reasons.append(f"ab made {seen.requests} of the {asked['requests']} requests asked for")
+        reasons.append(f"ab made {seen.requests} of the {asked['requests']} requests")
     if seen.failed or seen.write_errors:
         causes = ", ".join(f"{cause} {count}" for cause, count in seen.failures.items())
         reasons.append(

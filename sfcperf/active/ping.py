@@ -166,7 +166,7 @@ class Ping(Probe):
             )
         if seen.transmitted < self.parameters["count"]:
             doubts.append(
-                f"ping sent {seen.transmitted} of the {self.parameters['count']} requests asked for"
+                f"ping sent {seen.transmitted} of the {self.parameters['count']} requests"
             )
         if stderr.strip():
             doubts.append(f"the sender could not send all requests: {last_lines(stderr)}")

@@ -59,8 +59,8 @@ class DiagnosticsMonitor(SamplingMonitor):
         """See SamplingMonitor.begin."""
         if not deployment.diagnostics:
             raise MeasurementError(
-                "this infrastructure says nothing of its instances from outside, which the monitor "
-                "`diagnostics` asks for",
+                "this infrastructure does not report on its instances from outside, which the "
+                "monitor `diagnostics` needs",
                 hint="the monitors `cpu`, `memory` and `interfaces` look from inside",
             )
         self._sources = deployment.diagnostics

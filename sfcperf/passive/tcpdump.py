@@ -197,7 +197,7 @@ class TcpdumpMonitor(Monitor):
         if compiled.returncode != 0:
             said = compiled.stderr.decode(errors="replace").strip().splitlines()
             raise MeasurementError(
-                f"tcpdump refuses the filter {' '.join(self.parameters['filter'])!r}: "
+                f"tcpdump rejects the filter {' '.join(self.parameters['filter'])!r}: "
                 f"{said[-1] if said else 'it does not say why'}",
                 hint="pcap-filter(7) describes filters",
             )

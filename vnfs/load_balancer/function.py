@@ -83,6 +83,8 @@ class LoadBalancer(KernelFunction):
         if wanted != "auto":
             return ENGINES[wanted].requirements()
         lacking = [need.detail for need in ENGINES["ipvs"].requirements() if not need.met]
-        found = f"nftables, because IPVS cannot be used: {'; '.join(lacking)}" if lacking else "ipvs"
+        found = (
+            f"nftables, because IPVS cannot be used: {'; '.join(lacking)}" if lacking else "ipvs"
+        )
         engine = Requirement("engine of load_balancer", True, found)
         return [*ENGINES["nftables"].requirements(), engine]
