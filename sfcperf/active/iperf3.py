@@ -50,10 +50,10 @@ _UDP = (
     Metric(
         "loss_ratio",
         "1",
-        "lost datagrams, of those up to the last one received, by sequence number",
+        "share of datagrams lost before the last one received, by sequence number",
         better="lower",
     ),
-    Metric("jitter_us", "us", "interarrival jitter of RFC 3550 at the server", better="lower"),
+    Metric("jitter_us", "us", "interarrival jitter (RFC 3550) at the server", better="lower"),
 )
 
 
