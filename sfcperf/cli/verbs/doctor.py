@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sfcperf.errors import ExitCode
+from sfcperf.errors import ExitCode, InputError
 
 DriverOption = Annotated[
     str | None,
@@ -41,6 +41,7 @@ def doctor(
     infrastructure. Exit code: 3 if something is missing."""
     from rich.table import Table
 
+    from sfcperf import plugins
     from sfcperf.cli.console import console
     from sfcperf.environment.gather import infrastructures_elsewhere, requirements_for
     from sfcperf.environment.tools import versions
@@ -52,6 +53,8 @@ def doctor(
 
         chosen = load_infrastructure(set_ or (), driver, open_profile(profile))
         driver, config = chosen.driver, chosen.config
+    if driver is not None and driver not in (known := plugins.names("driver")):
+        raise InputError(f"there is no driver named {driver!r}", allowed=", ".join(known))
     with versions():
         requirements = requirements_for(None, driver, config)
     table = Table("", "needed", "found", box=None, pad_edge=False)
