@@ -104,7 +104,7 @@ class FileJournal:
                 raise InputError(
                     f"line {number} of the journal is damaged",
                     where=str(self.path),
-                    hint="remove by hand what the other lines name, then this folder",
+                    hint="remove the resources that the other lines name by hand, then this folder",
                 ) from error
             self._outstanding.pop(_key(resource, owner), None)
             if intended:

@@ -29,8 +29,8 @@ DROPS = {
 """Why a packet was not forwarded -> counter of the kernel (names of RFC 4293)."""
 
 CHECK_CHECKSUMS_KNOB: Mapping[str, Any] = flag(
-    "Whether connection tracking verifies checksums. If so, UDP with a trailer "
-    "behind its data and no option checksum counts as invalid and is forwarded untranslated."
+    "Whether connection tracking verifies checksums. If so, UDP datagrams with a trailer "
+    "behind their data and no option checksum are invalid and forwarded untranslated."
 )
 """Schema of the knob `check_checksums`."""
 

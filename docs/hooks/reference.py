@@ -52,10 +52,10 @@ SINGULAR = {
 PLACES = {
     "driver": "Set these in `infrastructure.config`.",
     "vnf": "Set these in `vnfs.NAME.knobs`.",
-    "probe": 'Set these beside `"probe": "{}"`.',
-    "monitor": 'Set these beside `"monitor": "{}"`.',
-    "analysis": 'Set these beside `"analysis": "{}"`.',
-    "publisher": 'Set these beside `"to": "{}"`.',
+    "probe": 'Set these next to `"probe": "{}"`.',
+    "monitor": 'Set these next to `"monitor": "{}"`.',
+    "analysis": 'Set these next to `"analysis": "{}"`.',
+    "publisher": 'Set these next to `"to": "{}"`.',
 }
 UNITS = {
     "us": "µs",

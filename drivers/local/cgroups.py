@@ -78,8 +78,8 @@ def _parent_on_v1(controller: str, mounts: Sequence[CgroupMount], own: Mapping[s
             if folder is not None and os.access(folder, os.W_OK):
                 return folder
     raise EnvironmentLacks(
-        f"control groups cannot be made: no mount of {controller} (v1) shows {group or '/'}, "
-        "the group in which sfcperf runs, writable",
+        f"control groups cannot be created: no writable mount of {controller} (v1) shows "
+        f"{group or '/'}, the group in which sfcperf runs",
         hint="a container needs --privileged, and its own group mounted below /sys/fs/cgroup",
     )
 
@@ -107,12 +107,12 @@ def obstacle_on_v2(root: Path) -> EnvironmentLacks | None:
         return EnvironmentLacks(
             f"control groups cannot be used: {root} (v2) does not offer "
             f"{', '.join(sorted(missing))}",
-            hint="use a kernel that has it, neither disabled at boot (cgroup_disable=) nor on v1, "
-            "and, in a container, one that is given it",
+            hint="use a kernel that offers it on v2 (not disabled by cgroup_disable=, not used by "
+            "v1); a container must be given it",
         )
     if not os.access(root, os.W_OK):
         return EnvironmentLacks(
-            f"control groups cannot be made: {root} (v2) is mounted read-only",
+            f"control groups cannot be created: {root} (v2) is mounted read-only",
             hint="a container needs --privileged",
         )
     kind = root / "cgroup.type"
@@ -121,13 +121,13 @@ def obstacle_on_v2(root: Path) -> EnvironmentLacks | None:
         return None
     if _words(kind) != {"domain"}:
         return EnvironmentLacks(
-            f"control groups cannot be made: {kind} is {kind.read_text().strip()!r}",
+            f"control groups cannot be created: {kind} is {kind.read_text().strip()!r}",
             allowed="domain",
-            hint=f"turn off what {root}/cgroup.subtree_control has turned on",
+            hint=f"disable the controllers in {root}/cgroup.subtree_control",
         )
     if _words(root / "cgroup.procs"):
         return EnvironmentLacks(
-            f"control groups with limits cannot be made: {root} (v2) has processes of its own, "
+            f"control groups with limits cannot be created: {root} (v2) has processes of its own, "
             "and is not the machine's root but a container's",
             hint=f"move them down, in the container: mkdir -p {root}/init && "
             f"xargs -rn1 <{root}/cgroup.procs >{root}/init/cgroup.procs; "
@@ -290,7 +290,7 @@ def _write(file: Path, text: str) -> None:
 
 def _cannot_be_made(error: OSError, file: Path) -> DeploymentError:
     return DeploymentError(
-        f"the control group cannot be made: {error.strerror}",
+        f"the control group cannot be created: {error.strerror}",
         where=str(file),
         hint="`sfcperf doctor` shows what control groups lack here",
     )

@@ -62,7 +62,7 @@ def check_free(resources: Sequence[Resource]) -> None:
     taken = [name for name in names if (NETNS_FOLDER / name).exists()]
     if taken:
         raise DeploymentError(
-            f"the network namespace {taken[0]} exists already, and this run has not created it",
+            f"the network namespace {taken[0]} already exists, and this run did not create it",
             hint="is another process working on this run? `sfcperf clean` removes what is left",
         )
 

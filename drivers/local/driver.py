@@ -33,22 +33,22 @@ from sfcperf.workflow.model import Scenario
 
 
 class LocalDriver(Driver):
-    """Nodes, endpoints and VNFs are namespaces; each node has an SFF of its own."""
+    """Nodes, endpoints and VNFs are network namespaces; each node has its own SFF."""
 
     name = "local"
-    title = "Linux namespaces on this machine, with Open vSwitch in userspace as SFF"
+    title = "Network namespaces on this machine, with Open vSwitch in userspace as the SFF"
     parameters: ClassVar[Mapping[str, Any]] = {
         "type": "object",
         "additionalProperties": False,
         "properties": {
             "dataplane": {
-                "description": "What classifies and forwards: Open vSwitch's userspace datapath.",
+                "description": "Classifier and SFF: `ovs` is Open vSwitch's userspace datapath.",
                 "enum": ["ovs"],
                 "default": "ovs",
             },
             "mtu": {
-                "description": "MTU of the endpoints, bytes of IP packet; with the largest "
-                "encapsulation it still fits into 1500 bytes on every link.",
+                "description": "MTU of the endpoints, bytes of IP packet. At the maximum, "
+                "packets with the largest encapsulation still fit into 1500 bytes.",
                 "type": "integer",
                 "minimum": 576,
                 "maximum": WIRE_MTU - GPE_OVERHEAD,

@@ -39,7 +39,7 @@ def add_namespaces(names: Sequence[str]) -> None:
     try:
         run(["ip", "-batch", "-"], timeout_s=COMMAND_TIMEOUT_S, stdin=commands.encode())
     except MeasurementError as error:
-        raise DeploymentError(f"network namespaces cannot be made: {error.message}") from error
+        raise DeploymentError(f"network namespaces cannot be created: {error.message}") from error
     for name in names:
         with (
             netlink_errors(f"the network namespace {name} cannot be set up"),
@@ -90,7 +90,7 @@ def add_veth(
     """Create a veth pair across two namespaces, both ends up; it never appears in the machine's
     own."""
     with (
-        netlink_errors(f"the link {interface} cannot be made in {namespace}"),
+        netlink_errors(f"the link {interface} cannot be created in {namespace}"),
         netlink(namespace) as here,
         netlink(peer_namespace) as there,
     ):

@@ -23,13 +23,12 @@ PING_TIMEOUT_S = 5
 
 
 class OpenStackDriver(Driver):
-    """Endpoints and functions are VMs, kept from one scenario to the next; the cloud chains them.
+    """Endpoints and functions are VMs, which scenarios share; networking-sfc chains them."""
 
-    Other modules are imported when they are used, so that commands without a cloud start fast.
-    """
+    # Methods import other modules when they run, so that commands without a cloud start fast.
 
     name = "openstack"
-    title = "VMs on OpenStack, chained by networking-sfc; life cycle by nova, heat or Tacker"
+    title = "VMs on OpenStack, created by Nova, Heat or Tacker and chained by networking-sfc"
     parameters: ClassVar[Mapping[str, Any]] = PARAMETERS
     elsewhere: ClassVar[bool] = True
 

@@ -83,7 +83,7 @@ def down(layout: Layout, *, wipe: bool) -> int:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
     if wipe:
         layout.root.rmdir()
-    print(f"  OPENSTACK {'is down' if was else 'was not up'}{', wiped' if wipe else ''}")
+    print(f"  OPENSTACK {'is down' if was else 'was not running'}{', wiped' if wipe else ''}")
     return ExitCode.OK
 
 
@@ -94,7 +94,7 @@ def _is_ours(layout: Layout) -> None:
     ours = mark.exists() or layout.keeper.exists() or layout.root == TREE / "build" / "openstack"
     if there and not ours:
         raise InputError(
-            "this folder is not empty, and no cloud was made in it",
+            "this folder is not empty, and does not belong to a cloud",
             where=str(layout.root),
             allowed="an empty folder, or one that is not there yet, as SFCPERF_OPENSTACK",
         )

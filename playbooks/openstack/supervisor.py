@@ -48,7 +48,7 @@ class Supervisor:
         states = self.states()
         if name not in states:
             raise EnvironmentLacks(
-                f"the cloud that runs has no service {name}: it was started by another version",
+                f"the running cloud has no service {name}: it was started by another version",
                 hint="make openstack-down openstack-up",
             )
         return states[name]

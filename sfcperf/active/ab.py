@@ -30,7 +30,7 @@ _METRICS = (
     Metric(
         "requests_per_s",
         "1/s",
-        "requests per second that were answered with the object",
+        "requests per second that were answered correctly",
         better="higher",
         primary=True,
     ),
@@ -40,48 +40,46 @@ _METRICS = (
         "mean time from the start of a request's connection to the end of its reply",
         better="lower",
     ),
-    Metric("request_time_median_us", "us", "its median", better="lower"),
-    Metric("request_time_p95_us", "us", "its 95th percentile", better="lower"),
-    Metric("request_time_p99_us", "us", "its 99th percentile", better="lower"),
-    Metric("request_time_max_us", "us", "its maximum", better="lower"),
-    Metric("errors", "1", "requests that failed, or were answered otherwise", better="lower"),
+    Metric("request_time_median_us", "us", "median of this time", better="lower"),
+    Metric("request_time_p95_us", "us", "95th percentile of this time", better="lower"),
+    Metric("request_time_p99_us", "us", "99th percentile of this time", better="lower"),
+    Metric("request_time_max_us", "us", "maximum of this time", better="lower"),
+    Metric("errors", "1", "requests that failed or were answered incorrectly", better="lower"),
 )
 
 
 class Ab(WebProbe):
     """HTTP requests from ab to an nginx that the probe starts on the server endpoint.
 
-    A closed loop: ab keeps `concurrency` requests in flight until all are done, so that the rate
-    is the chain's own, and the mean time of a request concurrency / rate (Little's law). By default
-    each request has its own connection, as in the paper: the figure includes what VNFs do for each
-    connection; `keep_alive` shows the chain without it.
+    This is a closed loop: ab keeps `concurrency` requests in flight until all are done, so the
+    chain determines the rate, and the mean time of a request is concurrency / rate (Little's law).
+    By default, each request has its own connection, as in the paper, so the rate includes the work
+    of VNFs for each connection; with `keep_alive` it does not.
     """
 
     name = "ab"
     reported = _METRICS
     needs = (("ab", "apache2-utils", "-V"), NGINX)
     longer_test = "raise requests"
-    title = "HTTP requests per second, and percentiles of their time (ApacheBench)"
+    title = "Rate of HTTP requests, and percentiles of their time (ApacheBench)"
     parameters = object_schema(
         {
             "requests": integer("Number of requests.", (100, 10_000_000), default=10_000),
             "concurrency": integer("Requests in flight at a time.", (1, 100), default=16),
             "keep_alive": flag(
-                "Whether a connection serves one request after the other; else each request has "
-                "one of its own."
+                "Whether connections carry many requests. If not, each request has its own."
             ),
             "timeout_s": integer(
-                "The test fails if nothing comes back for this long, seconds.",
+                "The test fails if no data arrive for this long, seconds.",
                 (1, 60),
                 default=5,
             ),
             "port": port(
-                "TCP port that requests are sent to: the server's, or the virtual one of a load "
-                "balancer.",
+                "TCP port that requests are sent to: that of the server or of a load balancer.",
                 default=8080,
             ),
             "server_ports": array(
-                "TCP ports that nginx serves at: the backends of a load balancer. Absent: port.",
+                "TCP ports that nginx listens on: the backends of a load balancer. Default: port.",
                 {"type": "integer", "minimum": 1024, "maximum": 65_535},
                 minItems=1,
                 maxItems=64,
@@ -116,7 +114,7 @@ class Ab(WebProbe):
         if seen.good == 0:
             raise MeasurementError(
                 f"no good reply to {seen.requests} requests ({seen.failed} failed, {seen.not_2xx} "
-                f"with another status than 2xx; causes {dict(seen.failures)})"
+                f"with a status other than 2xx; causes {dict(seen.failures)})"
             )
         deployment.client.host.get(table, raw_dir / table.name)
         times_us = parse_percentiles((raw_dir / table.name).read_text(errors="replace"))
@@ -173,7 +171,7 @@ def doubts(seen: AbOutput, asked: Mapping[str, Any], cpu_ratio: float | None) ->
     CPU ratio is of one CPU (None: ab ended before it was looked at)."""
     reasons = []
     if seen.requests < asked["requests"]:
-        reasons.append(f"ab made {seen.requests} of the {asked['requests']} requests asked for")
+        reasons.append(f"ab made {seen.requests} of the {asked['requests']} requests")
     if seen.failed or seen.write_errors:
         causes = ", ".join(f"{cause} {count}" for cause, count in seen.failures.items())
         reasons.append(

@@ -104,11 +104,13 @@ def parse_percentiles(table: str) -> Mapping[int, float]:
     except csv.Error as error:
         raise MeasurementError(f"ab's table of percentiles cannot be read: {error}") from error
     if rows[:1] != [_HEADER] or [row[:1] for row in rows[1:]] != [[p] for p in _PERCENTS]:
-        raise MeasurementError("ab's table of percentiles has not one row for each of 0 to 100 %")
+        raise MeasurementError(
+            "ab's table of percentiles does not have one row for each of 0 to 100 %"
+        )
     times = [row[1] if len(row) == 2 else "" for row in rows[1:]]
     if not all(_TIME.fullmatch(text) and len(text) <= MOST_DIGITS for text in times):
         raise MeasurementError("ab's table of percentiles has a time that is not a number")
     values = [float(text) * _US_PER_MS for text in times]
     if values != sorted(values):
-        raise MeasurementError("ab's table of percentiles does not rise")
+        raise MeasurementError("ab's table of percentiles is not increasing")
     return dict(enumerate(values))

@@ -52,48 +52,49 @@ _METRICS = (
 class Httperf(WebProbe):
     """HTTP requests from httperf to an nginx that the probe starts on the server endpoint.
 
-    `rate_per_s` "maximum" is a closed loop: each of the connections sends its next request when
-    the reply to the last has come, so that the rate is the chain's own at this concurrency. A
-    connection that times out carries no load from then on. httperf is told a number of calls, not a
-    time: short tests beforehand find the number that takes about `duration_s`.
+    With `rate_per_s` "maximum", the test is a closed loop: each connection sends its next request
+    when it has the reply to the previous one, so the chain determines the rate at this concurrency.
+    A connection that timed out sends nothing more. httperf takes a number of calls, not a time:
+    short tests beforehand find the number that takes about `duration_s`.
 
-    A number is an open loop: connections are opened at this rate whether or not the chain follows;
-    one that cannot follow shows it by timeouts and by fewer replies.
+    With a number, it is an open loop: httperf opens connections at this rate, whether or not the
+    chain keeps up. If it does not, there are timeouts and fewer replies.
 
-    httperf polls its sockets without sleeping, so its CPU use does not tell whether it is
-    saturated; in the open loop its rate does, in the closed one a chain of length 0.
+    httperf polls its sockets without sleeping, so its CPU use does not show whether httperf is
+    saturated. In the open loop, its rate does; in the closed loop, compare with a chain of length
+    0.
     """
 
     name = "httperf"
     reported = _METRICS
     needs = (("httperf", "httperf", "--version"), NGINX)
     longer_test = "raise calls_per_connection or leave it out"
-    title = "Rate of HTTP requests, response time and errors"
+    title = "Rate of HTTP replies, response time and errors"
     parameters = object_schema(
         {
             "connections": integer(
                 "Number of TCP connections. With rate_per_s "
-                f'"{MAXIMUM}" all are open at once and may be at most 1000.',
+                f'"{MAXIMUM}", all are open at once, at most 1000.',
                 (1, 1_000_000),
                 default=16,
             ),
             "calls_per_connection": integer(
-                "HTTP requests on each connection, one after the other; absent: as "
-                f'many as take duration_s with rate_per_s "{MAXIMUM}", 1 with a number.',
+                "HTTP requests on each connection, one after the other. Default: with rate_per_s "
+                f'"{MAXIMUM}" as many as take duration_s, otherwise 1.',
                 (1, 1_000_000),
             ),
             "duration_s": number(
-                "How long the test should take, seconds, when calls_per_connection "
-                f'is absent and rate_per_s is "{MAXIMUM}"; else it follows from them.',
+                "How long the test should take, seconds, if calls_per_connection is absent and "
+                f'rate_per_s is "{MAXIMUM}". Otherwise, these determine the duration.',
                 (0.2, 3600),
                 default=2,
             ),
             "rate_per_s": {
                 "oneOf": [{"type": "number", "exclusiveMinimum": 0}, {"const": MAXIMUM}],
                 "default": MAXIMUM,
-                "description": "New connections per second, whether or not the chain follows; or "
-                f'"{MAXIMUM}": all connections at once, each sending its next request when it has '
-                "the reply to the last.",
+                "description": "New connections per second, whether or not the chain keeps up; or "
+                f'"{MAXIMUM}": all connections at once, each of which sends its next request when '
+                "it has the reply to the previous one.",
             },
             "timeout_s": number(
                 "A connection or call fails if it makes no progress for this long, seconds.",
@@ -221,7 +222,7 @@ class Httperf(WebProbe):
             return []
         return [
             f"the sender opened {seen.connections / opening_s:.1f} connections/s of the "
-            f"{rate_per_s:g} asked for (tolerance {_RATE_TOLERANCE:.0%})"
+            f"{rate_per_s:g} requested (tolerance {_RATE_TOLERANCE:.0%})"
         ]
 
 

@@ -50,17 +50,17 @@ _UDP = (
     Metric(
         "loss_ratio",
         "1",
-        "lost datagrams, of those up to the last one received, by sequence number",
+        "share of datagrams lost before the last one received, by sequence number",
         better="lower",
     ),
-    Metric("jitter_us", "us", "interarrival jitter of RFC 3550 at the server", better="lower"),
+    Metric("jitter_us", "us", "interarrival jitter (RFC 3550) at the server", better="lower"),
 )
 
 
 class Iperf3(ServerProbe):
-    """One iperf3 test. At the rate "maximum", TCP sends as its congestion control allows and UDP
-    as fast as the client can: more than the chain carries is meant, and what arrives is the
-    chain's throughput."""
+    """One iperf3 test. At the rate "maximum", TCP sends as fast as its congestion control allows,
+    and UDP as fast as the client can. This is more than the chain carries, on purpose: what arrives
+    is the chain's throughput."""
 
     name = "iperf3"
     needs = (("iperf3", "iperf3", "--version"),)
@@ -68,9 +68,7 @@ class Iperf3(ServerProbe):
     parameters = object_schema(
         {
             "protocol": choice("Transport protocol.", ["tcp", "udp"], default="tcp"),
-            "duration_s": integer(
-                "Measured time, seconds (iperf3 takes whole ones).", (1, 86_400), default=5
-            ),
+            "duration_s": integer("Measured time, whole seconds.", (1, 86_400), default=5),
             "omit_s": integer(
                 "Seconds at the start that do not count (TCP slow start).", (0, 60), default=0
             ),
@@ -84,28 +82,27 @@ class Iperf3(ServerProbe):
                 "exclusiveMinimum": 0,
                 "maximum": 0.5,
                 "default": 0.05,
-                "description": "The trial is untrusted when the sender stays more than this ratio "
-                'below rate_bps, or, at "maximum", when the endpoints themselves lose more than '
-                "this ratio of the datagrams (at a fixed rate they must lose none), or when more "
-                "than this ratio of them came after the last one received.",
+                "description": "The trial is untrusted if the sender is more than this ratio below "
+                "rate_bps, if more than this ratio of the datagrams were sent after the last one "
+                f'received, or if, at "{MAXIMUM}", the endpoints themselves lose more than this '
+                "ratio (at a fixed rate they must lose none).",
             },
             "payload_bytes": integer(
-                "UDP: payload of a datagram, bytes; the IPv4 packet is 28 longer "
-                "and must fit the client's MTU; absent: the largest that fits. TCP: the maximum "
-                f"segment size to ask for, at least {_LEAST_SEGMENT_BYTES}, at most 9216; absent: "
-                "the system's.",
+                "UDP: payload of a datagram, bytes. The IPv4 packet is 28 bytes longer "
+                "and must fit the client's MTU. Default: the largest that fits. TCP: the maximum "
+                f"segment size to request, {_LEAST_SEGMENT_BYTES} to 9216. Default: the system's.",
                 (16, 65_507),
             ),
             "write_bytes": integer(
-                "TCP: bytes that the client hands over at a time; absent: iperf3's own, 131072. At"
-                " a low rate_bps these are bursts with long pauses; with as many as a segment "
-                "holds, packets are evenly spread.",
+                "TCP: bytes that the client writes at a time. Default: iperf3's own, 131072. At a "
+                "low rate_bps, large writes are bursts with long pauses between them; writes of "
+                "one segment spread packets evenly.",
                 (16, 1_048_576),
             ),
             "streams": integer("Parallel connections or UDP flows.", (1, 128), default=1),
             "socket_buffer_bytes": integer(
-                "Socket buffers for sending and receiving at both ends, bytes, at "
-                "most net.core.wmem_max and rmem_max. Absent: for TCP the system's; for UDP as "
+                "Size of the socket buffers for sending and receiving at both ends, bytes, at most "
+                "net.core.wmem_max and rmem_max. Default: for TCP, the system's; for UDP, as "
                 f"much as the hosts allow, up to {UDP_BUFFER_BYTES}, so that a receiver that waits "
                 "for its CPU loses nothing.",
                 (4096, 536_870_912),
@@ -113,7 +110,7 @@ class Iperf3(ServerProbe):
             "congestion": {
                 "type": "string",
                 "pattern": "^[a-z0-9_]{1,15}$",
-                "description": "TCP congestion control; absent: the client's default.",
+                "description": "TCP congestion control. Default: the client's.",
             },
             "port": port("TCP and UDP port of the server.", 1024, default=5201),
         },
@@ -248,7 +245,7 @@ class Iperf3(ServerProbe):
         if not maximum and seen.sent_bps < (1 - asked["rate_tolerance"]) * asked["rate_bps"]:
             doubts.append(
                 f"the sender reached {seen.sent_bps / 1e6:.3f} of the "
-                f"{asked['rate_bps'] / 1e6:.3f} Mbit/s asked for "
+                f"{asked['rate_bps'] / 1e6:.3f} Mbit/s requested "
                 f"(tolerance {asked['rate_tolerance']:.0%})"
             )
         if seen.datagrams is None:
@@ -256,7 +253,7 @@ class Iperf3(ServerProbe):
         sent, unseen = seen.datagrams.sent, seen.datagrams.unseen
         if unseen > asked["rate_tolerance"] * sent:
             doubts.append(
-                f"{unseen} datagrams ({unseen / sent:.0%} of those sent) came after the last one "
+                f"{unseen} datagrams ({unseen / sent:.0%} of all) were sent after the last one "
                 "received: lost at the end or never read; loss_ratio does not count them"
             )
         # At a fixed rate the loss ratio counts, and must be the chain's alone. At "maximum" the

@@ -39,13 +39,13 @@ _METRICS = (
         "mean absolute difference of the round-trip times of successive requests",
         better="lower",
     ),
-    Metric("loss_ratio", "1", "requests that were not answered, of those sent", better="lower"),
+    Metric("loss_ratio", "1", "share of requests without a reply", better="lower"),
 )
 
 
 class Ping(Probe):
-    """Sends echo requests at a fixed interval. RTT, jitter and loss are those of the round trip:
-    forward and reverse path together."""
+    """Sends echo requests at a fixed interval. RTT, jitter and loss cover the round trip, that is
+    the forward and the reverse path together."""
 
     name = "ping"
     reported = _METRICS
@@ -58,13 +58,13 @@ class Ping(Probe):
             "count": integer("Number of echo requests.", (2, 100_000), default=20),
             "interval_s": number(
                 "Time between two requests, seconds. The kernel's timer rounds it up by some "
-                "milliseconds; the time that it took is recorded.",
+                "milliseconds; results record the actual time.",
                 (0.002, 60),
                 default=0.05,
             ),
             "payload_bytes": integer(
-                "ICMP payload of a request, bytes; the IPv4 packet is 28 longer. Must fit the "
-                "client's MTU.",
+                "ICMP payload of a request, bytes. The IPv4 packet is 28 bytes longer and must fit "
+                "the client's MTU.",
                 (16, 65_507),
                 default=56,
             ),
@@ -166,7 +166,7 @@ class Ping(Probe):
             )
         if seen.transmitted < self.parameters["count"]:
             doubts.append(
-                f"ping sent {seen.transmitted} of the {self.parameters['count']} requests asked for"
+                f"ping sent {seen.transmitted} of the {self.parameters['count']} requests"
             )
         if stderr.strip():
             doubts.append(f"the sender could not send all requests: {last_lines(stderr)}")

@@ -58,7 +58,7 @@ def attempt(run: RunContext, trial: PlannedTrial, deployment: Deployment, raw_di
     # A chain that broke makes the numbers wrong, however many packets crossed it before; it is also
     # the cause of other failures, so that it is reported first.
     if unhealthy := health(run.driver_of(trial.scenario), deployment):
-        raise DeploymentError("broke while it was measured: " + "; ".join(unhealthy))
+        raise DeploymentError("broke during the measurement: " + "; ".join(unhealthy))
     if measurement.faults:
         raise MeasurementError("; ".join(measurement.faults))
     if not done.result.samples:

@@ -47,7 +47,7 @@ class ChainDeployment:
             evidence = self._keep_evidence(self._deployment, proof)
             if not proof.proven:
                 raise DeploymentError(
-                    "packets do not traverse the chain as asked: "
+                    "packets do not traverse the chain as requested: "
                     + ("; ".join(proof.problems) or "no proof"),
                     where=evidence,
                 )

@@ -41,7 +41,7 @@ def check_unchanged(before: Mapping[str, Any], workflow: Workflow, where: str) -
     if changes:
         more = f", and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
         raise InputError(
-            "the workflow has changed its meaning since the run began: "
+            "the scenarios of the workflow have changed since the run began: "
             + ", ".join(changes[:_SHOWN])
             + more,
             where=where,

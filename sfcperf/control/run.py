@@ -102,7 +102,7 @@ def resume(folder: Path, *, command: Sequence[str], listener: Listener) -> Outco
             raise InputError(
                 "this run is complete; there is nothing to resume",
                 where=str(store.folder),
-                hint=f"`sfcperf report {store.folder}` makes its report again",
+                hint=f"`sfcperf report {store.folder}` creates its report again",
             )
         check(workflow)
         store.remove_unfinished()

@@ -11,31 +11,31 @@ from sfcperf.results.store import RunStore
 
 
 class ElasticsearchPublisher(Publisher):
-    """Sends the run; while the server is away the run waits in the spool, and is not failed."""
+    """Sends the run. While the server is down, the run waits in the spool; it does not fail."""
 
     name: ClassVar[str] = "elasticsearch"
-    title: ClassVar[str] = "Data streams in Elasticsearch: runs, trials, summaries, telemetry"
+    title: ClassVar[str] = "Runs, trials, summaries and telemetry as data streams in Elasticsearch"
     parameters: ClassVar[Mapping[str, Any]] = {
         "type": "object",
         "properties": {
             "url": {
-                "description": "The server, https://HOST:PORT, or a list of nodes of one cluster. "
-                "No user or password: those come from the environment (SFCPERF_ES_API_KEY, or "
-                "SFCPERF_ES_USER and SFCPERF_ES_PASSWORD) or from the keyring.",
+                "description": "The server, https://HOST:PORT, or a list of nodes of one cluster, "
+                "without user and password. These come from the environment (SFCPERF_ES_API_KEY, "
+                "or SFCPERF_ES_USER and SFCPERF_ES_PASSWORD) or from the keyring.",
                 "type": ["string", "array"],
                 "pattern": "^https?://[^@?#\\s]+$",
                 "minItems": 1,
                 "items": {"type": "string", "pattern": "^https?://[^@?#\\s]+$"},
             },
             "prefix": {
-                "description": "Before the names of data streams and templates.",
+                "description": "Prefix of the names of data streams and templates.",
                 "type": "string",
                 "pattern": "^[a-z0-9][a-z0-9._-]{0,79}$",
                 "default": "sfcperf",
             },
             "ca": {
-                "description": "File with certificates of the authorities that are trusted (PEM), "
-                "from the workflow's folder; without it, those of the system.",
+                "description": "File with certificates of trusted authorities (PEM), relative to "
+                "the workflow's folder. Default: those of the system.",
                 "type": "string",
                 "minLength": 1,
             },
@@ -51,8 +51,8 @@ class ElasticsearchPublisher(Publisher):
                 "default": False,
             },
             "patience_s": {
-                "description": "How long to try again while the server is unavailable, before the "
-                "run is left to `sfcperf index --pending`.",
+                "description": "How long to keep trying while the server is down, seconds. After "
+                "that, send the run with `sfcperf index --pending`.",
                 "type": "number",
                 "minimum": 0,
                 "maximum": 86400,

@@ -34,7 +34,7 @@ def credentials(target: Target, environment: Mapping[str, str] | None = None) ->
     found = _found(target, env)
     if found and not target.insecure and any(_in_the_clear(url) for url in target.urls):
         raise InputError(
-            "a secret would go over the network in the clear",
+            "a secret would be sent over the network unencrypted",
             where=target.name,
             hint="use an https:// URL; --insecure, or `insecure` in the workflow, allows it",
         )

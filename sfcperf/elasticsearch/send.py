@@ -74,7 +74,7 @@ class Sender:
         `retry_s`, EnvironmentLacks when the server refuses a document.
         """
         given_up = waiting.Cancellation(
-            lambda: EnvironmentLacks("given up, since another request failed")
+            lambda: EnvironmentLacks("abandoned because another request failed")
         )
         with (
             ThreadPoolExecutor(THREADS, thread_name_prefix="sfcperf-send") as pool,

@@ -109,8 +109,8 @@ def _of_plugin(
     except EnvironmentLacks as error:
         return [Requirement(f"{kind} {name}", False, error.message, error.hint or "")]
     except Exception as error:
-        reason = f"it cannot say what it needs: {type(error).__name__}: {error}"
-        return [Requirement(f"{kind} {name}", False, reason, "mend or remove its package")]
+        reason = f"its requirements cannot be determined: {type(error).__name__}: {error}"
+        return [Requirement(f"{kind} {name}", False, reason, "repair or remove its package")]
     return requirements
 
 

@@ -133,7 +133,7 @@ def run(
             out, err = _communicate(popen, stdin or b"", timeout_s)
             popen.wait()
         except TimeoutError as error:
-            raise MeasurementError(f"{argv[0]} was ended after {timeout_s:g} s") from error
+            raise MeasurementError(f"{argv[0]} was stopped after {timeout_s:g} s") from error
         finally:
             if popen.returncode is None:
                 # Nothing of ours is left running.

@@ -219,14 +219,14 @@ class SshHost(Host):
                     session.feed(stdin)
                 status = await asyncio.shield(session.ended)
         except TimeoutError as error:
-            raise MeasurementError(f"{argv[0]} was ended after {timeout_s:g} s") from error
+            raise MeasurementError(f"{argv[0]} was stopped after {timeout_s:g} s") from error
         finally:
             if session is not None and not session.ended.done():
                 await link.end(session)
                 session.abandon()
         if session.lost:
             raise MeasurementError(
-                f"the connection to {self.name} was lost while {argv[0]} ran; it was ended there"
+                f"the connection to {self.name} was lost while {argv[0]} ran; it was stopped there"
             )
         return Completed(tuple(argv), status, bytes(out.data), bytes(err.data))
 

@@ -24,7 +24,7 @@ def make_key(folder: Path) -> tuple[Path, str]:
     path = folder / _NAME
     try:
         with system_errors_as(
-            MeasurementError, "the SSH key of the run cannot be made", where=path
+            MeasurementError, "the SSH key of the run cannot be created", where=path
         ):
             if not path.exists():
                 _write(path, asyncssh.generate_private_key("ssh-ed25519").export_private_key())

@@ -76,13 +76,13 @@ class Pool:
                 if started:
                     raise MeasurementError(
                         f"the connection to {self._name} was lost as {argv[0]} was started; "
-                        "it was ended there"
+                        "it was stopped there"
                     ) from lost
                 continue
             if number := session.started.result():
                 raise MeasurementError(
                     f"{argv[0]} cannot be started on {self._name}: {os.strerror(number)}",
-                    hint="a guest gets tools that it lacks by `equip`",
+                    hint="is it installed there? `sfcperf.hosts.carry.equip` copies tools",
                 )
             return link, session
         raise self._given_up()

@@ -11,8 +11,8 @@ from sfcperf.results.store import RunStore
 
 
 class PackagePublisher(Publisher):
-    """Writes package.zip into the run folder. Signing is left to `sfcperf pack --sign`: a key's
-    password is asked for where somebody can answer."""
+    """Writes package.zip into the run folder. To sign a package, use `sfcperf pack --sign`, which
+    can ask for the password of the key."""
 
     name: ClassVar[str] = "package"
     title: ClassVar[str] = "Reproducibility package (RO-Crate) of the run, in the run folder"

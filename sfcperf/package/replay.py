@@ -119,7 +119,7 @@ def run_or_resume(
     # next run.
     hint = f"the same command with `--run {found.folder}` continues it" if found else None
     if interrupted or code == ExitCode.INTERRUPTED:
-        raise InterruptedRun("the replay was interrupted, and nothing was judged", hint=hint)
+        raise InterruptedRun("the replay was interrupted, and nothing was evaluated", hint=hint)
     if code < 0:
         raise SfcperfError(
             f"the process of the replay was ended by signal {-code}",

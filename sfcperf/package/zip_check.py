@@ -53,7 +53,7 @@ class Refused(InputError):
 
 def refused(what: str, where: Path | str) -> Refused:
     """The error for an archive that is not opened."""
-    return Refused(f"this package is refused: {what}", where=str(where))
+    return Refused(f"this package is rejected: {what}", where=str(where))
 
 
 @contextmanager

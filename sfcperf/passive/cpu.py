@@ -10,14 +10,14 @@ from sfcperf.results.values import Observation
 
 
 class CpuMonitor(SamplingMonitor):
-    """CPU time of each SF and SFF as its meter counts it (a cgroup, a VM from inside), as cores in
-    use: `cpu_cores` at a moment is the mean since the moment before."""
+    """CPU time of each SF and SFF according to its meter (a cgroup, or a VM from inside), as the
+    number of cores in use: each `cpu_cores` is the mean since the previous sample."""
 
     name = "cpu"
     title = "CPU cores used by each SF and SFF"
     cost = (
-        "reads one accounting file per instance and interval, in this machine without starting a "
-        "process; in a VM a round trip of SSH, some ms of its CPU time"
+        "reads one accounting file per instance and interval: on this machine without starting a "
+        "process; in a VM with an SSH round trip, which takes some ms of the VM's CPU time"
     )
 
     def begin(self, deployment: Deployment) -> None:

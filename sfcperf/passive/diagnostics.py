@@ -35,22 +35,23 @@ class _Answer:
 
 
 class DiagnosticsMonitor(SamplingMonitor):
-    """CPU time, memory, disk and network counters of each VM as its cloud counts them: nothing is
-    installed in it, nothing runs in it.
+    """CPU time, memory, disk and network counters of each VM according to its cloud. Nothing is
+    installed or runs in the VM.
 
-    Of source `INSTANCE`: `outside_memory_bytes`, and at each sample what was added since the one
-    before, `outside_cpu_s`, `outside_disk_read_bytes`, ..., with `outside_cpu_cores` as rate; of
-    source `INSTANCE/PORT`, as the VM sees it, `outside_rx_packets`, `outside_tx_bytes`, ... and the
-    rates `outside_rx_pps` (1/s), `outside_tx_bps` (bit/s). At the end the counts since the start,
-    `outside_cpu_s_total` and so on. What the cloud does not say is left out.
+    The source `INSTANCE` has `outside_memory_bytes`, the increase of each counter since the
+    previous sample (`outside_cpu_s`, `outside_disk_read_bytes`, ...), and the rate
+    `outside_cpu_cores`. The source `INSTANCE/PORT` has, as the VM sees it, `outside_rx_packets`,
+    `outside_tx_bytes`, ... and the rates `outside_rx_pps` (1/s) and `outside_tx_bps` (bit/s). At
+    the end come the counts since the start, `outside_cpu_s_total` and so on. Values that the cloud
+    does not report are left out.
     """
 
     name = "diagnostics"
     prefix = PREFIX
-    title = "CPU, memory, disk and network of each VM as the cloud counts them, without an agent"
+    title = "CPU, memory, disk and network of each VM according to the cloud, without an agent"
     cost = (
-        "one or two requests to the cloud's API per VM and interval, which its hypervisor answers: "
-        "some ms of its CPU time; nothing in the VMs"
+        "one or two requests to the cloud's API per VM and interval, which take some ms of the "
+        "hypervisor's CPU time; nothing in the VMs"
     )
     parameters = object_schema({"interval_s": {**INTERVAL, "minimum": 0.5, "default": 5}})
 
@@ -58,8 +59,8 @@ class DiagnosticsMonitor(SamplingMonitor):
         """See SamplingMonitor.begin."""
         if not deployment.diagnostics:
             raise MeasurementError(
-                "this infrastructure says nothing of its instances from outside, which the monitor "
-                "`diagnostics` asks for",
+                "this infrastructure does not report on its instances from outside, which the "
+                "monitor `diagnostics` needs",
                 hint="the monitors `cpu`, `memory` and `interfaces` look from inside",
             )
         self._sources = deployment.diagnostics

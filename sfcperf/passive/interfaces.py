@@ -16,18 +16,18 @@ from sfcperf.results.values import Observation
 class InterfaceMonitor(SamplingMonitor):
     """Counters of /proc/net/dev at each hop.
 
-    At each sample, what was added since the one before: `rx_packets`, `rx_bytes`, `rx_errors`,
-    `rx_drops` and the same with `tx_`, and as rates `rx_pps`, `tx_pps` (1/s), `rx_bps`, `tx_bps`
-    (bit/s). At the end the same counts since the start, named `rx_packets_total` and so on. A hop
-    is seen from the SFF: rx is what comes out of the SF or endpoint, tx what goes into it; also
-    where the interface that is read is the SF's own (`Hop.inside`), as in a VM.
+    Each sample has the increase since the previous one (`rx_packets`, `rx_bytes`, `rx_errors`,
+    `rx_drops`, and the same with `tx_`) and the rates `rx_pps`, `tx_pps` (1/s), `rx_bps` and
+    `tx_bps` (bit/s). At the end come the counts since the start, `rx_packets_total` and so on.
+    Directions are those of the SFF: rx is what comes out of the SF or endpoint, tx what goes into
+    it, even if the monitor reads the SF's own interface (`Hop.inside`), as in a VM.
     """
 
     name = "interfaces"
     title = "Packets, bytes, errors and drops at each hop"
     cost = (
-        "reads /proc/net/dev once per host and interval, in this machine without starting a "
-        "process; in a VM a round trip of SSH, some ms of its CPU time"
+        "reads /proc/net/dev once per host and interval: on this machine without starting a "
+        "process; in a VM with an SSH round trip, which takes some ms of the VM's CPU time"
     )
 
     def begin(self, deployment: Deployment) -> None:

@@ -9,14 +9,14 @@ from sfcperf.results.values import Observation
 
 
 class MemoryMonitor(SamplingMonitor):
-    """Memory of each SF and SFF as its meter counts it (a cgroup, a VM from inside):
+    """Memory of each SF and SFF according to its meter (a cgroup, or a VM from inside):
     `memory_bytes`."""
 
     name = "memory"
-    title = "Memory held by each SF and SFF"
+    title = "Memory used by each SF and SFF"
     cost = (
-        "reads one accounting file per instance and interval, in this machine without starting a "
-        "process; in a VM a round trip of SSH, some ms of its CPU time"
+        "reads one accounting file per instance and interval: on this machine without starting a "
+        "process; in a VM with an SSH round trip, which takes some ms of the VM's CPU time"
     )
 
     def sample(self, time_ns: int) -> Iterator[Observation]:

@@ -27,21 +27,21 @@ log = logging.getLogger(__name__)
 
 
 class PptmonMonitor(Monitor):
-    """An instance of `pptmon` at each VNF: the chain's first one writes a header into sampled TCP
-    and UDP packets (of NSH with MD type 2: into any), all add their time, and the last one restores
-    the packet and reports (Van Tu et al., CNSM 2020).
+    """Runs an instance of `pptmon` at each VNF. The first one of the chain writes a header into
+    sampled TCP and UDP packets (with NSH MD type 2: into any packet), each adds its time, and the
+    last one restores the packet and reports (Van Tu et al., CNSM 2020).
 
-    Per sample and VNF: `processing_time_us`, or what else `metrics` asks for; of source `chain`:
-    `chain_processing_time_us`, their sum where all VNFs are in the sample, and with the metric
-    `delay` `end_to_end_us`. Of the other direction, names begin with `reverse_`. At the end the
-    counters: `pptmon_sampled`, `pptmon_reported`, `pptmon_truncated_samples`, ...
+    Each sample has `processing_time_us`, or the other `metrics`, of each VNF. The source `chain`
+    has `chain_processing_time_us`, the sum over the VNFs if the sample contains all of them, and,
+    with the metric `delay`, `end_to_end_us`. Names of the reverse direction begin with `reverse_`.
+    At the end come counters: `pptmon_sampled`, `pptmon_reported`, `pptmon_truncated_samples`, ...
     """
 
     name = "pptmon"
-    title = "Packet processing time of each VNF, in band (PPTMon)"
+    title = "Packet processing time of each VNF, measured in band (PPTMon)"
     cost = (
-        "BPF programs on each VNF's interfaces look at every packet (tens of ns) and rewrite the "
-        "sampled ones; one mostly idle process per VNF, on the VNF's own CPUs"
+        "BPF programs on each VNF's interfaces look at every packet (tens of ns) and rewrite "
+        "sampled ones; one process per VNF, mostly idle, runs on the VNF's CPUs"
     )
     parameters = object_schema(
         {
@@ -49,32 +49,32 @@ class PptmonMonitor(Monitor):
                 "type": "number",
                 "exclusiveMinimum": 0,
                 "maximum": 1_000_000,
-                "description": "Samples per second, at most; absent: 1, or what period_ms says.",
+                "description": "Samples per second, at most. Default: 1, unless period_ms is set.",
             },
             "period_ms": number(
-                "Instead of rate_hz: time between two samples, ms; 0 samples every packet that has "
-                "room: for slow traffic.",
+                "Time between two samples, ms, instead of rate_hz. 0 samples every packet that has "
+                "room; use it for slow traffic only.",
                 (0, 3_600_000),
             ),
             "format": choice(
-                "How a sample looks in the packet: by RFC 6994 and RFC 9868, or as the paper has "
-                "it. The paper's trailer behind UDP makes the checksum wrong for Linux's "
-                "connection tracking, so that stateful VNFs (NAT, firewall, load balancer) may "
-                "drop sampled datagrams.",
+                "Format of samples in packets: that of RFC 6994 and RFC 9868, or that of the "
+                "paper. For Linux's connection tracking, the paper's trailer behind UDP makes the "
+                "checksum wrong, so stateful VNFs (NAT, firewall, load balancer) may drop sampled "
+                "datagrams.",
                 ["rfc", "paper"],
                 default="rfc",
             ),
             "carrier": choice(
-                "Where a sample travels: in NSH metadata where the packet has MD type 2, else in "
-                "TCP or UDP options (`auto`); or only in one of the two.",
+                "What carries samples: `l4`, TCP or UDP options; `nsh`, NSH metadata; `auto`, NSH "
+                "metadata if the packet has MD type 2, otherwise options.",
                 ["auto", "l4", "nsh"],
                 default="auto",
             ),
             "metrics": array(
-                "What VNFs write; several take turns from sample to sample. `time`: their "
-                "processing time. `delay`: time since the first VNF got the packet, which also "
-                "gives the end-to-end time (clocks must be shared: VNFs that are VMs of their own "
-                "are refused). `backlog`: bytes queued at the egress interface. `cpu`: use of the "
+                "What VNFs write; several alternate from sample to sample. `time`: their "
+                "processing time. `delay`: time since the first VNF received the packet, which "
+                "also gives the end-to-end time (VNFs must share a clock, so separate VMs are "
+                "rejected). `backlog`: bytes queued at the egress interface. `cpu`: use of the "
                 "VNF's CPUs.",
                 {"enum": ["time", "delay", "backlog", "cpu"]},
                 minItems=1,
@@ -84,30 +84,34 @@ class PptmonMonitor(Monitor):
             "filter": object_schema(
                 {
                     "protocol": choice("Transport protocol.", ["tcp", "udp"]),
-                    "source": {**_NETWORK, "description": "Address or prefix, IPv4 or IPv6."},
-                    "destination": {**_NETWORK, "description": "The same of the destination."},
+                    "source": {
+                        **_NETWORK,
+                        "description": "Source address or prefix, IPv4 or IPv6.",
+                    },
+                    "destination": {**_NETWORK, "description": "Destination address or prefix."},
                     "source_port": port("TCP or UDP port."),
                     "destination_port": port("TCP or UDP port."),
                 },
                 default={},
-                description="Packets to sample, as they look on their way from client to server "
-                "where they reach the first VNF; mirrored for the other direction.",
+                description="Packets to sample, as they reach the first VNF from the client; "
+                "mirrored for the reverse direction.",
             ),
             "direction": choice(
-                "Packets from client to server, replies, or both (two instances per VNF).",
+                "Packets from client to server (`forward`), replies (`reverse`), or both (two "
+                "instances per VNF).",
                 ["forward", "reverse", "both"],
                 default="forward",
             ),
             "side": choice(
-                "Where it is attached: in the VNF, or at the outer ends of its links, so that "
-                "nothing is installed in it; not where the SFF takes packets before tc does, as "
-                "that of the local driver.",
+                "Where to attach: `vnf`, in the VNF; `host`, at the outer ends of its links, so "
+                "that nothing is installed in it. `host` is impossible if the SFF takes packets "
+                "before tc, as on the local driver.",
                 ["vnf", "host"],
                 default="vnf",
             ),
             "drain_s": number(
-                "How long the last VNFs keep measuring after the first one stops sampling, "
-                "seconds: longer than a packet takes through the chain.",
+                "How long the other VNFs keep measuring after the first one stopped sampling, "
+                "seconds. Must exceed the time of a packet through the chain.",
                 (0, 60),
                 default=0.2,
             ),

@@ -141,7 +141,9 @@ def _along(
     found = []
     for place_on_path, function in enumerate(path):
         if function.position > _MOST_ID:
-            raise MeasurementError(f"pptmon numbers VNFs to {_MOST_ID}; {function.name} is beyond")
+            raise MeasurementError(
+                f"pptmon supports at most {_MOST_ID} VNFs, so not {function.name}"
+            )
         host, interfaces = _attachment(function, host_side)
         ends = (interfaces[0], interfaces[-1])
         ingress, egress = ends if direction == "forward" else ends[::-1]

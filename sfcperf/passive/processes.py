@@ -14,22 +14,22 @@ from sfcperf.results.values import Observation
 
 
 class ProcessMonitor(SamplingMonitor):
-    """CPU cores (mean since the sample before) and resident memory of the processes that belong to
-    an SF or SFF: `process_cpu_cores`, `process_rss_bytes`, source `INSTANCE/COMMAND[PID]` (a
-    command's first 15 characters)."""
+    """CPU cores (mean since the previous sample) and resident memory of the processes of each SF
+    and SFF: `process_cpu_cores` and `process_rss_bytes` of the source `INSTANCE/COMMAND[PID]`, with
+    the first 15 characters of the command."""
 
     name = "processes"
     title = "The busiest processes of each SF and SFF"
     cost = (
-        "reads a file of /proc per process and interval, in this machine without starting a "
-        "process; in a VM one command, some ten ms of its CPU time"
+        "reads one file of /proc per process and interval: on this machine without starting a "
+        "process; in a VM with one command, which takes some ten ms of the VM's CPU time"
     )
     parameters = object_schema(
         {
             "interval_s": INTERVAL,
             "top": integer(
-                "How many processes of each instance are kept at each sample: those that used most"
-                " CPU time.",
+                "Number of processes to record per instance and sample: those that used most CPU "
+                "time.",
                 (1, 100),
                 default=5,
             ),

@@ -51,43 +51,44 @@ class _Capture:
 
 
 class TcpdumpMonitor(Monitor):
-    """One tcpdump per hop; files `tcpdump-HOP.pcap` in the trial's raw folder.
+    """Runs one tcpdump per hop, which writes `tcpdump-HOP.pcap` into the trial's raw folder.
 
-    Observations, per hop at the end: `captured_packets`, `capture_dropped_packets` (lost by the
-    capture itself), `capture_bytes`, and `capture_bound_reached` (1: the capture ended early). A
-    file's times are by its hop's clock; `capture_clock_offset_us` is how far a VM's is from ours.
+    At the end, each hop has `captured_packets`, `capture_dropped_packets` (lost by the capture
+    itself), `capture_bytes`, and `capture_bound_reached` (1: the capture ended early). The times in
+    a file are those of its hop's clock; `capture_clock_offset_us` is the offset of a VM's clock
+    from that of this machine.
     """
 
     name = "tcpdump"
-    title = "Bounded packet captures at the hops"
+    title = "Packet captures of limited size at the hops"
     cost = (
-        "one process per hop that copies each packet that the filter lets through: expect lower "
-        "rates and higher round-trip times; not for trials whose throughput counts. From a VM they "
-        "come by SSH, which encrypts them there"
+        "one process per hop copies each packet that matches the filter: expect lower rates and "
+        "higher round-trip times, and do not use it in trials whose throughput counts. VMs also "
+        "send their captures over SSH, which encrypts them"
     )
     parameters = object_schema(
         {
             "hops": array(
-                "Names of the hops to capture at (`client`, `fwd-1`, `server`, ...); absent: all.",
+                "Names of the hops to capture at (`client`, `fwd-1`, `server`, ...). Default: all.",
                 {"type": "string"},
                 minItems=1,
                 uniqueItems=True,
             ),
             "filter": array(
-                'Filter in the words of pcap-filter(7), e.g. ["ether", "proto", "0x894f"]; empty: '
-                "every packet.",
+                "Filter as words of the syntax of pcap-filter(7), such as "
+                '["ether", "proto", "0x894f"]. Empty: every packet.',
                 {"type": "string", "minLength": 1},
                 default=[],
             ),
             "snaplen": integer(
-                "Bytes kept of each packet at least, from its Ethernet header on (the kernel's "
-                "rounding may keep up to 16 more).",
+                "Bytes to keep of each packet, from its Ethernet header on; up to 16 more because "
+                "the kernel rounds up.",
                 (14, 65_535),
                 default=128,
             ),
             "max_bytes": integer(
-                "Bound of the file of each hop, bytes. The capture ends after as many packets as "
-                "are sure to fit with snaplen bytes each.",
+                "Limit of the file size per hop, bytes. The capture ends after the number of "
+                "packets that certainly fit with snaplen bytes each.",
                 (1_000, 100_000_000_000),
                 default=10_000_000,
             ),
@@ -196,7 +197,7 @@ class TcpdumpMonitor(Monitor):
         if compiled.returncode != 0:
             said = compiled.stderr.decode(errors="replace").strip().splitlines()
             raise MeasurementError(
-                f"tcpdump refuses the filter {' '.join(self.parameters['filter'])!r}: "
+                f"tcpdump rejects the filter {' '.join(self.parameters['filter'])!r}: "
                 f"{said[-1] if said else 'it does not say why'}",
                 hint="pcap-filter(7) describes filters",
             )

@@ -51,54 +51,56 @@ class Crossing:
 
 
 class TransitTimeMonitor(Monitor):
-    """Two captures per VNF and direction, in the VNF: of what comes in at one side and of what
-    leaves at the other. Packets are paired by what VNFs do not change in them (NAT included).
+    """Captures packets inside each VNF, where they enter and where they leave, and pairs them by
+    those parts that VNFs do not change (including NAT).
 
-    A time begins where the kernel stamps a packet that comes in: before it waits for the CPU, with
-    net.core.netdev_tstamp_prequeue 1, which is Linux's default. It ends where the driver of the
-    egress interface gets the packet, behind tc and queueing. pptmon's interval, from hook to hook,
-    lies within, and so do pptmon's programs: expect one to three microseconds more than it
-    reports, and some ten at tens of packets per second, which find nothing in the caches.
+    The time starts when the kernel timestamps an incoming packet: before the packet waits for the
+    CPU if net.core.netdev_tstamp_prequeue is 1, which is Linux's default. It ends when the driver
+    of the egress interface gets the packet, behind tc and queueing. It therefore includes the time
+    that pptmon reports and pptmon's own programs: expect one to three microseconds more than pptmon
+    reports, and some ten at tens of packets per second, because these find cold caches.
 
-    Both captures are made in the VNF, by one clock, so that VNFs may be VMs.
+    Both captures use the VNF's clock, so VNFs can be VMs.
 
-    Per VNF: `captured_processing_time_us` of single packets (`most_observations` of them, evenly
-    spread), and of all packets `captured_processing_time_mean_us`, `..._p1_us`, `..._p50_us`,
-    `..._p99_us`, `..._packets`, `..._only_entered_packets`, `..._ambiguous_packets`. Of the other
-    direction, names begin with `reverse_`.
+    Each VNF has `captured_processing_time_us` of single packets (`most_observations` of them,
+    evenly spread) and, over all packets, `captured_processing_time_mean_us`, `..._p1_us`,
+    `..._p50_us`, `..._p99_us`, `..._packets`, `..._only_entered_packets` and
+    `..._ambiguous_packets`. Names of the reverse direction begin with `reverse_`.
     """
 
     name = "transit-time"
-    title = "Time of every packet inside each VNF, from captures on both sides"
+    title = "Time of every packet in each VNF, from captures on both sides"
     cost = (
-        "two tcpdumps per VNF and direction copy each packet that the filter lets through (some "
-        "µs per packet, part of it within the measured time): ground truth for pptmon at modest "
-        "rates; not for trials whose throughput counts"
+        "two tcpdumps per VNF and direction copy each packet that matches the filter (some µs per "
+        "packet, part of them within the measured time): use it to check pptmon at modest rates, "
+        "not in trials whose throughput counts"
     )
     parameters = object_schema(
         {
             "functions": array(
-                "Names of the VNFs (`router-1`); absent: all whose packets pass the kernel.",
+                "Names of the VNFs (`router-1`). Default: all whose packets pass the kernel.",
                 {"type": "string"},
                 minItems=1,
                 uniqueItems=True,
             ),
             "direction": choice(
-                "Packets from client to server, replies, or both.",
+                "Packets from client to server (`forward`), replies (`reverse`), or both.",
                 ["forward", "reverse", "both"],
                 default="forward",
             ),
             "filter": array(
-                "Filter in the words of pcap-filter(7), true on both sides of the VNFs, e.g. "
-                '["udp"]; empty: every packet.',
+                "Filter as words of the syntax of pcap-filter(7), such as "
+                '["udp"]; packets must match it on both sides of the VNFs. Empty: every packet.',
                 {"type": "string", "minLength": 1},
                 default=[],
             ),
             "most_packets": integer(
-                "Each capture ends after this many packets.", (10, 10_000_000), default=200_000
+                "Number of packets after which each capture ends.",
+                (10, 10_000_000),
+                default=200_000,
             ),
             "most_observations": integer(
-                "Single packets per VNF that are kept in the telemetry.",
+                "Number of packets per VNF whose times are recorded one by one.",
                 (10, 1_000_000),
                 default=2000,
             ),

@@ -117,27 +117,27 @@ def _await_tun(host: Host) -> None:
 
 
 class Delay(KernelFunction):
-    """Delays each packet by the same time, to about a microsecond."""
+    """Delays each packet by the same time, exact to about a microsecond."""
 
     name = "delay"
-    title = "synthetic function with a known processing time, for judging monitors"
+    title = "Synthetic function with a known processing time, for checking monitors"
     running = RunningDelay
     parameters = object_schema(
         {
             "delay_us": integer(
-                "How long each packet is kept, both ways, microseconds.",
+                "Delay of each packet, in both directions, microseconds.",
                 (0, 10_000_000),
                 default=1000,
             ),
             "spin_us": integer(
-                "How long before a packet is due to stop sleeping and watch the clock, "
-                "microseconds: more is more exact and takes more CPU.",
+                "How long before a packet is due the process stops sleeping and watches the clock, "
+                "microseconds. A longer time is more exact and uses more CPU.",
                 (0, 10_000_000),
                 default=200,
             ),
             "buffer_mib": integer(
-                "Room for delayed packets, MiB: at least rate times delay. Packets that do not fit "
-                "are dropped.",
+                "Buffer for delayed packets, MiB: at least rate times delay. Packets that do not "
+                "fit are dropped.",
                 (1, 4096),
                 default=32,
             ),

@@ -95,21 +95,21 @@ class RunningDpi(KernelForwarding):
 
 
 class Dpi(KernelFunction):
-    """Forwards IPv4; a process beside it inspects every packet."""
+    """The kernel forwards IPv4 while a process inspects every packet."""
 
     name = "dpi"
-    title = "deep packet inspection by nDPI beside kernel forwarding"
+    title = "Deep packet inspection by nDPI, next to kernel forwarding"
     running = RunningDpi
     parameters = object_schema(
         {
             "engine": choice(
-                "What inspects: nDPI's ndpiReader, on the ingress interface.",
+                "Inspector: nDPI's ndpiReader, on the ingress interface.",
                 ["ndpireader"],
                 default="ndpireader",
             ),
             "report_s": integer(
-                "Period of ndpiReader's reports, seconds: counters of what it found grow when a "
-                "period ends, and flows are detected anew.",
+                "Period of ndpiReader's reports, seconds. Counters of protocols and flows grow at "
+                "the end of a period, and flows are detected again in the next.",
                 (1, 3600),
                 default=10,
             ),

@@ -41,7 +41,7 @@ class Iptables(iptables.Chains):
         lines = self._host.run(argv, timeout_s=iptables.COMMAND_TIMEOUT_S).text.splitlines()
         counted = [line.split() for line in lines[2:]]
         if len(counted) != 1:
-            raise MeasurementError(f"the chain {rules.END} is not as it was", where=self._host.name)
+            raise MeasurementError(f"the chain {rules.END} has changed", where=self._host.name)
         return {rules.LAST: int(counted[0][0])}
 
 

@@ -47,7 +47,7 @@ class Firewall(KernelFunction):
     """Forwards IPv4 and compares every packet with every rule."""
 
     name = "firewall"
-    title = "packet filter of the Linux kernel that compares every packet with every rule"
+    title = "Packet filter of the Linux kernel that compares every packet with every rule"
     running = RunningFirewall
     parameters = object_schema(
         {
@@ -57,13 +57,13 @@ class Firewall(KernelFunction):
                 default=20,
             ),
             "engine": choice(
-                "`iptables` is iptables-nft, Debian's iptables; `iptables-legacy` the xtables that"
-                " iptables was before, and in the paper.",
+                "`iptables` is iptables-nft, as in Debian; `iptables-legacy` uses the xtables of "
+                "older kernels and of the paper.",
                 ENGINES,
                 default="nftables",
             ),
             "default": choice(
-                "What happens to packets that no rule matches: `drop` lets nothing through.",
+                "What happens to packets that match no rule. `drop` lets nothing through.",
                 ["accept", "drop"],
                 default="accept",
             ),

@@ -67,8 +67,8 @@ class PlainForwarder(KernelForwarding):
 
 
 class Forwarder(NetworkFunction):
-    """Decrements the service index of each NSH packet and returns it to its SFF; in plain IP,
-    forwards each packet from one interface to the other."""
+    """Decrements the service index of each NSH packet and returns it to its SFF. Where the
+    infrastructure chains plain IP, the kernel forwards from one interface to the other."""
 
     name = "forwarder"
     title = "NSH forwarder: decrements the service index and returns the packet"
@@ -80,9 +80,9 @@ class Forwarder(NetworkFunction):
     parameters = object_schema(
         {
             "engine": choice(
-                "`xdp` works in the driver's receive path: fastest, but in softirq, where the "
-                "VNF's vCPUs do not bound it. `userspace` runs one thread pinned to each of the "
-                "VNF's vCPUs. In plain IP the kernel forwards, whichever is asked for.",
+                "`xdp` works in the driver's receive path: it is the fastest, but the VNF's vCPUs "
+                "do not limit it. `userspace` runs one thread on each of the VNF's vCPUs. With "
+                "plain IP, the kernel forwards, whichever engine you request.",
                 ["xdp", "userspace"],
                 default="xdp",
             )

@@ -117,17 +117,17 @@ def _choose(host: Host, wanted: str) -> str:
 
 
 class Ips(KernelFunction):
-    """Inspects the IPv4 packets that it forwards, and drops attacks."""
+    """Forwards IPv4, and drops packets that look like an attack."""
 
     name = "ips"
-    title = "inline intrusion prevention: Suricata, or rules of the kernel's filter"
+    title = "Inline intrusion prevention: Suricata, or rules of the kernel's packet filter"
     running = RunningIps
     parameters = object_schema(
         {
             "engine": choice(
-                "`suricata` inspects by NFQUEUE; `nftables` are rules of the kernel's filter "
-                "(strings, flags, rates), which follow no streams; `auto`: Suricata where it is "
-                "installed.",
+                "`suricata` inspects packets from NFQUEUE. `nftables` uses rules of the kernel's "
+                "packet filter (strings, flags, rates), which do not follow streams. `auto` is "
+                "Suricata if it is installed, otherwise nftables.",
                 ["auto", "suricata", "nftables"],
                 default="auto",
             ),
@@ -139,12 +139,12 @@ class Ips(KernelFunction):
                 default=list(PATTERNS),
             ),
             "new_connections_per_s": integer(
-                "Engine `nftables`: new TCP connections that one address may open in a second.",
+                "Engine `nftables`: new TCP connections per second that an address may open.",
                 (1, 1_000_000),
                 default=100_000,
             ),
             "config": {
-                "description": "Engine `suricata`: path of its configuration on the host.",
+                "description": "Engine `suricata`: path of Suricata's configuration on the host.",
                 "type": "string",
                 "default": suricata.CONFIG,
             },
@@ -170,6 +170,6 @@ class Ips(KernelFunction):
         if knobs["engine"] == "suricata":
             needs.append(_suricata())
         elif knobs["engine"] == "auto":
-            found = "suricata" if _suricata().met else "nftables, since Suricata is not installed"
+            found = "suricata" if _suricata().met else "nftables, because Suricata is not installed"
             needs.append(Requirement("engine of ips", True, found))
         return needs

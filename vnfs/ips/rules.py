@@ -126,8 +126,8 @@ class Rules(iptables.Chains):
         except MeasurementError as error:
             raise MeasurementError(
                 error.message,
-                hint="does its kernel have what the rules are made of? nft_compat, xt_string, "
-                "ts_bm, xt_hashlimit and xt_NFQUEUE are modules of their own",
+                hint="check that its kernel has the modules of the rules: nft_compat, xt_string, "
+                "ts_bm, xt_hashlimit, xt_NFQUEUE",
             ) from error
 
     def counters(self) -> Mapping[str, int]:

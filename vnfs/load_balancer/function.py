@@ -40,20 +40,20 @@ class RunningLoadBalancer(KernelForwarding):
 
 
 class LoadBalancer(KernelFunction):
-    """Sends each connection to a port of the server to one of its backends."""
+    """Distributes connections to a port of the server over other ports of it, the backends."""
 
     name = "load_balancer"
-    title = "layer 4 load balancer by destination NAT (IPVS, or nftables)"
+    title = "Layer 4 load balancer by destination NAT (IPVS or nftables)"
     running = RunningLoadBalancer
     parameters = object_schema(
         {
             "port": port(
-                "TCP and UDP port of the server that the client addresses; packets to others are "
-                "forwarded unchanged.",
+                "TCP and UDP port of the server that the client addresses. Packets to other ports "
+                "are forwarded unchanged.",
                 default=80,
             ),
             "backends": array(
-                "Ports of the server that connections go to.",
+                "Ports of the server that connections are distributed to.",
                 {"type": "integer", "minimum": 1, "maximum": 65535},
                 minItems=1,
                 maxItems=64,
@@ -61,13 +61,13 @@ class LoadBalancer(KernelFunction):
                 default=[8081, 8082],
             ),
             "scheduler": choice(
-                "How a backend is chosen: each in turn, or by a hash of the client's address and "
+                "How to choose a backend: each in turn, or by a hash of the client's address and "
                 "port.",
                 ["round-robin", "hash"],
                 default="round-robin",
             ),
             "engine": choice(
-                "`auto` is IPVS where the kernel has it and ipvsadm is installed, else nftables.",
+                "`auto` is IPVS if the kernel has it and ipvsadm is installed, otherwise nftables.",
                 ["auto", *ENGINES],
                 default="auto",
             ),
@@ -83,6 +83,8 @@ class LoadBalancer(KernelFunction):
         if wanted != "auto":
             return ENGINES[wanted].requirements()
         lacking = [need.detail for need in ENGINES["ipvs"].requirements() if not need.met]
-        found = f"nftables, since for IPVS: {'; '.join(lacking)}" if lacking else "ipvs"
+        found = (
+            f"nftables, because IPVS cannot be used: {'; '.join(lacking)}" if lacking else "ipvs"
+        )
         engine = Requirement("engine of load_balancer", True, found)
         return [*ENGINES["nftables"].requirements(), engine]

@@ -61,6 +61,6 @@ def counters(listing: str, backends: Sequence[int]) -> Mapping[str, int]:
         elif words[:1] == ["->"] and words[1] != "RemoteAddress:Port":
             connections[int(words[1].rpartition(":")[2])] += int(words[2])
     if not services_seen:
-        raise MeasurementError("IPVS has no services any more")
+        raise MeasurementError("the IPVS services are gone")
     by_backend = {f"connections_port{port}": count for port, count in connections.items()}
     return {"balanced": balanced, **by_backend}

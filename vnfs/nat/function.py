@@ -109,26 +109,26 @@ def _optional_port(description: str) -> dict[str, Any]:
 
 
 class Nat(KernelFunction):
-    """Translates each connection's source port, and one destination port when asked to."""
+    """Translates each connection's source port and, if requested, one destination port."""
 
     name = "nat"
-    title = "address and port translation of the Linux kernel (conntrack, nftables)"
+    title = "Address and port translation of the Linux kernel (conntrack, nftables)"
     running = RunningNat
     parameters = object_schema(
         {
             "first_port": port(
-                "Source ports are translated to a random one from here ...", default=1024
+                "Lowest port that source ports are translated to, at random.", default=1024
             ),
             "last_port": port(
-                "... to here. The default range lies below the ports that Linux clients use, so "
-                "that every connection's port is translated.",
+                "Highest such port. The default range is below the ports that Linux clients use, "
+                "so every connection's port is translated.",
                 default=32767,
             ),
             "virtual_port": _optional_port(
-                "TCP and UDP port that the client addresses; null: destinations stay as they are."
+                "TCP and UDP port that the client addresses. Null: destinations stay unchanged."
             ),
             "server_port": _optional_port(
-                "What `virtual_port` is translated to: where the server listens."
+                "Port that `virtual_port` is translated to: the server listens there."
             ),
             "check_checksums": CHECK_CHECKSUMS_KNOB,
         }

@@ -7,8 +7,8 @@ from sfcperf.vnfs.kernel_forwarding import KernelFunction
 
 
 class Router(KernelFunction):
-    """Forwards IPv4 between its two interfaces, as a host behind an SFC proxy sees packets."""
+    """Forwards IPv4 between its two interfaces."""
 
     name = "router"
-    title = "IPv4 router of the Linux kernel, NSH-unaware (behind an SFC proxy)"
+    title = "IPv4 router of the Linux kernel"
     parameters = object_schema({})

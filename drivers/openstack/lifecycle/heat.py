@@ -98,7 +98,7 @@ class HeatLifecycle(Lifecycle):
             outputs = heat_stack.ensure_stack(cloud, plan.name, template, timeout_s)
         except heat_stack.StackFailed as error:
             # The next try may find another hypervisor.
-            cloud.log(f"openstack: {error.message}; a second try")
+            cloud.log(f"openstack: {error.message}; trying again")
             outputs = heat_stack.ensure_stack(cloud, plan.name, template, timeout_s)
         ports = {port: _port(plan, port, outputs[port]) for port in plan.spec.ports}
         return Machine(plan, outputs[heat_template.SERVER], ports, time.monotonic() - started)
@@ -108,7 +108,7 @@ def _port(plan: MachinePlan, port: str, output: Sequence[str]) -> Port:
     identity, mac, address, network = output
     if not address:
         raise DeploymentError(
-            f"the cloud gave the port {plan.port_name(port)} no address",
+            f"the cloud assigned no address to the port {plan.port_name(port)}",
             hint="does the network have an IPv4 subnet?",
         )
     return Port(identity, mac.lower(), address, network)
@@ -119,21 +119,21 @@ def _offer(cloud: Cloud) -> str:
     if not cloud.offers(SERVICE):
         raise EnvironmentLacks(
             f"no endpoint of type {SERVICE} in the cloud's catalogue",
-            hint="use the life cycle nova, which needs no heat",
+            hint="use the life cycle nova, which does not need Heat",
         )
     known = cloud.call("listing heat's resource types", lambda: _listed(cloud, "resource_types"))
     versions = cloud.call("listing heat's versions", lambda: _template_versions(cloud))
     if heat_template.VERSION not in versions:
         raise EnvironmentLacks(
-            f"heat knows templates up to {max(versions, default='none')}, but sfcperf needs "
-            f"{heat_template.VERSION}",
+            f"Heat supports templates up to version {max(versions, default='none')}, but sfcperf "
+            f"needs {heat_template.VERSION}",
             hint="use a cloud of Rocky (2018) or later, or the life cycle nova",
         )
     missing = ", ".join(name for name in RESOURCE_TYPES if name not in known)
     if missing:
         raise EnvironmentLacks(
-            f"heat offers this project no {missing}",
-            hint="heat hides the types of services that the cloud lacks: it needs networking-sfc",
+            f"Heat does not offer {missing} to this project",
+            hint="Heat hides the types of missing services: the cloud needs networking-sfc",
         )
     return f"{len(known)} resource types, PortChain too"
 

@@ -65,7 +65,7 @@ class EtsiVnfs(TackerVnfs):
                 # Tacker refuses a package by going back to CREATED; later releases give a reason.
                 failure = shown.get("onboardingFailureDetails") or {}
                 reason = failure.get("detail") or "it gives no reason; its conductor's log does"
-                raise TackerFailed(f"Tacker refuses VNF package {name}: {reason}")
+                raise TackerFailed(f"Tacker rejects VNF package {name}: {reason}")
             return True if state == "ONBOARDED" else None
 
         cloud.wait(f"waiting for VNF package {name}", look, ONBOARDING_TIMEOUT_S)

@@ -105,7 +105,7 @@ class ForwardingGraph:
         chain = _first(cloud, Kind.CHAIN, f"{name}-port-chain")
         if len(chain.port_pair_groups) != len(plan.functions):
             raise TackerFailed(
-                f"Tacker made a chain of {len(chain.port_pair_groups)} functions instead of "
+                f"Tacker created a chain of {len(chain.port_pair_groups)} functions instead of "
                 f"{len(plan.functions)}"
             )
         correlation = dict(chain.chain_parameters or {}).get("correlation")

@@ -14,58 +14,59 @@ PARAMETERS: Mapping[str, Any] = {
     "additionalProperties": False,
     "properties": {
         "cloud": {
-            "description": "Name of the cloud in clouds.yaml. Absent: OS_CLOUD, or the OS_* "
+            "description": "Name of the cloud in clouds.yaml. Default: OS_CLOUD, or the other OS_* "
             "variables of the environment.",
             **_NAME,
         },
         "image": {
-            "description": "Image of all VMs, name or id. Absent: each VNF uses the image of its "
-            "descriptor, and each endpoint needs an image in its options.",
+            "description": "Image of all VMs, name or id. Default: each VNF uses the image of "
+            "its descriptor, and each endpoint needs an image in its options.",
             **_NAME,
         },
         "flavor": {
-            "description": "Flavor of all VMs, name or id. Absent: each VM gets the smallest with "
-            "the vCPUs and the memory that the workflow or the VNF's descriptor asks for.",
+            "description": "Flavor of all VMs, name or id. Default: each VM gets the flavor of "
+            "the VNF's descriptor, or the smallest with the requested vCPUs and memory.",
             **_NAME,
         },
         "management_network": {
-            "description": "Network through which sfcperf reaches the VMs by SSH, name or id. "
-            "Absent: the run creates one, which `external_network` leads to.",
+            "description": "Network through which SFCPerf reaches the VMs by SSH, name or id. "
+            "Without it, the run creates one behind `external_network`.",
             **_NAME,
         },
         "external_network": {
             "description": "External network, name or id, from which the client's VM gets a "
-            "floating IP; it leads to the other VMs. Only without `management_network`.",
+            "floating IP; SFCPerf reaches the other VMs through the client. Instead of "
+            "`management_network`.",
             **_NAME,
         },
         "dns_servers": {
             "description": "IPv4 addresses of name servers for the VMs, in the management network "
-            "that the run creates behind `external_network`. Absent: the VMs have none.",
+            "that the run creates behind `external_network`. Default: none.",
             "type": "array",
             "items": {"type": "string", "format": "ipv4"},
             "maxItems": 3,
         },
         "ssh_user": {
-            "description": "SSH user of the VMs; a user other than root needs sudo without a "
-            "password.",
+            "description": "SSH user of the VMs; a user other than root needs passwordless sudo.",
             "type": "string",
             "pattern": "^[a-z_][a-z0-9_-]{0,31}$",
             "default": "root",
         },
         "lifecycle": {
-            "description": "What creates VNFs and chain: `nova` with neutron, one by one; `heat`, "
-            "as stacks; `tacker`, as VNFs and a VNF forwarding graph.",
+            "description": "Service that creates VNFs and chain: `nova` (with Neutron), `heat` (as "
+            "stacks) or `tacker` (as VNFs and, where Tacker has it, a VNF forwarding graph).",
             "enum": list(LIFECYCLES),
             "default": "nova",
         },
         "telemetry_cloud": {
-            "description": "Name in clouds.yaml of the user who reads diagnostics for the monitor "
-            "of that name, if that of `cloud` may not; nova allows only administrators by default.",
+            "description": "Name in clouds.yaml of a user who may read diagnostics for the monitor "
+            "`diagnostics`, if the user of `cloud` may not. By default, Nova only allows "
+            "administrators.",
             **_NAME,
         },
         "hosts": {
-            "description": "Node of the topology -> hypervisor, by availability zone (needs the "
-            "rights of an administrator). Absent: the cloud chooses hypervisors.",
+            "description": "Node of the topology -> hypervisor (needs the rights of an "
+            "administrator). Default: the cloud chooses.",
             "type": "object",
             "additionalProperties": {"type": "string", "minLength": 1},
         },
@@ -78,13 +79,13 @@ PARAMETERS: Mapping[str, Any] = {
             "default": 1400,
         },
         "provision": {
-            "description": "How a VM gets tools that it lacks: `carry` copies those of this "
-            "machine, `ansible` installs packages.",
+            "description": "How a VM gets missing tools: `carry` copies them from this machine, "
+            "`ansible` installs packages.",
             "enum": ["carry", "ansible"],
             "default": "carry",
         },
         "boot_timeout_s": {
-            "description": "How long a VM may take until it answers by SSH, seconds.",
+            "description": "How long to wait until a VM answers by SSH, seconds.",
             "type": "number",
             "minimum": 10,
             "maximum": 3600,

@@ -211,7 +211,7 @@ class _NetworkBuilder:
                 if error.status != 403:
                     raise
                 self.cloud.log(
-                    f"openstack: the project may not switch port security off in {name}; security "
+                    f"openstack: the project may not disable port security in {name}; security "
                     "groups may drop packets that come back from a chain"
                 )
         return operations.create(self.cloud, Kind.NETWORK, name, call, **fields)

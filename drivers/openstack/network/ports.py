@@ -96,7 +96,7 @@ def port_of(found: Any) -> Port:
     addresses = [ip["ip_address"] for ip in found.fixed_ips if ":" not in ip["ip_address"]]
     if not addresses:
         raise DeploymentError(
-            f"the cloud gave the port {found.name} no IPv4 address",
+            f"the cloud assigned no IPv4 address to the port {found.name}",
             hint="does the network have an IPv4 subnet?",
         )
     return Port(found.id, found.mac_address.lower(), addresses[0], found.network_id)

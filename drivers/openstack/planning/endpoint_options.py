@@ -101,7 +101,7 @@ def _existing(spec: EndpointSpec, given: Mapping[str, Any]) -> ExistingMachine:
     for name, value in (("resources", spec.resources), ("address", spec.address)):
         if value is not None:
             raise WorkflowError(
-                f"the {spec.name} is an existing machine, which is used as it is",
+                f"the {spec.name} is an existing machine, which cannot be changed",
                 where=f"/endpoints/{spec.name}/{name}",
                 hint="leave it out",
             )

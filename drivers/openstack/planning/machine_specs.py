@@ -124,7 +124,7 @@ def _check_descriptor(
     for field in sorted(descriptor.left_open):
         if used[field]:
             raise WorkflowError(
-                f"the VNF descriptor {vnfd} leaves its {field} open",
+                f"the VNF descriptor {vnfd} does not set a fixed {field}",
                 where=where,
                 allowed="a fixed value, no input and no file of a package",
             )

@@ -22,12 +22,12 @@ def validate(scenarios: Sequence[Scenario], config: Config) -> None:
         raise WorkflowError(
             "exactly one network for SSH to the VMs is needed",
             where="/infrastructure/config",
-            allowed='either "management_network", a network that this machine is in, or '
+            allowed='either "management_network", a network that this machine is on, or '
             '"external_network", from which the client\'s VM gets a floating IP',
         )
     if config.dns_servers and config.external_network is None:
         raise WorkflowError(
-            "sfcperf cannot set the name servers of a management network that it does not make",
+            "sfcperf cannot set the name servers of a management network that it does not create",
             where="/infrastructure/config/dns_servers",
             hint='leave it out, or set "external_network"',
         )
@@ -61,8 +61,8 @@ def _check_encapsulation(scenario: Scenario) -> None:
     asked = scenario.chain.encapsulation
     if asked != "auto":
         raise WorkflowError(
-            f"this driver has no {asked}: networking-sfc carries packets by MPLS between switches, "
-            "and gives functions plain IP",
+            f"this driver does not support {asked}: networking-sfc carries packets by MPLS "
+            "between switches, and functions receive plain IP",
             where="/chain/encapsulation",
             allowed='"auto": the infrastructure\'s own chaining, which the results record',
         )
@@ -118,9 +118,9 @@ def _check_topology(scenario: Scenario) -> None:
         for name, value in (("vcpus", node.vcpus), ("memory_mib", node.memory_mib)):
             if value is not None:
                 raise WorkflowError(
-                    "a node takes no size: the driver does not change hypervisors",
+                    "the size of a node cannot be set: the driver does not change hypervisors",
                     where=f"/topology/nodes/{node.name}/{name}",
-                    hint="leave it out; VMs get theirs by `resources`",
+                    hint="leave it out; `resources` set the size of VMs",
                 )
 
 
@@ -131,9 +131,9 @@ def _check_hosts(scenario: Scenario, config: Config) -> None:
     used.update(spec.node for spec in scenario.chain.functions)
     for node in sorted(used - set(config.hosts)):
         raise WorkflowError(
-            f"`hosts` names no hypervisor for the node {node}, but for others",
+            f"`hosts` names hypervisors for other nodes, but none for the node {node}",
             where="/infrastructure/config/hosts",
-            hint=f'add "{node}", or leave `hosts` out and the cloud places all VMs',
+            hint=f'add "{node}", or leave `hosts` out to let the cloud place all VMs',
         )
 
 
@@ -141,8 +141,8 @@ def _check_places(scenarios: Sequence[Scenario], config: Config) -> None:
     """Scenarios that would be built alike must not be compared."""
     if not config.hosts and len({_places(scenario) for scenario in scenarios}) > 1:
         raise WorkflowError(
-            "the scenarios differ in where their parts are, but no hypervisors are named: the "
-            "cloud would place all of them",
+            "the scenarios differ in placement, but no hypervisors are named, so the cloud "
+            "would place all of them alike",
             where="/infrastructure/config/hosts",
             hint="name a hypervisor for each node (needs the rights of an administrator), or use "
             "one topology",
@@ -181,7 +181,7 @@ def _check_function(spec: FunctionSpec) -> None:
     kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
     if not kind.takes_plain_ip():
         raise WorkflowError(
-            f"a {spec.type} needs NSH, but this cloud gives its functions plain IP",
+            f"a {spec.type} needs NSH, but functions of this cloud receive plain IP",
             where=f"/vnfs/{spec.vnf}/type",
             hint="use an NSH-unaware type, or the local driver",
         )

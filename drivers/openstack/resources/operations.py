@@ -58,7 +58,7 @@ def ensure(cloud: Cloud, kind: Kind, name: str, make: Callable[[], T]) -> T:
     def remove_duplicates(kept: T) -> None:
         for found in find(cloud, kind, name):
             if id_of(found) != id_of(kept):
-                cloud.log(f"openstack: {kind} {name} was made twice; removing {id_of(found)}")
+                cloud.log(f"openstack: {kind} {name} was created twice; removing {id_of(found)}")
                 delete(cloud, kind, name, found)
 
     made: T = cloud.ensure(

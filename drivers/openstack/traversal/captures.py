@@ -58,7 +58,7 @@ class Capture:
             raise MeasurementError(
                 f"tcpdump does not capture at {self.point.name}: {output or 'no message'}",
                 hint="its libpcap is older than 1.10 (2020): use a newer image, or one without "
-                "tcpdump, to which this machine's is copied"
+                "tcpdump, so that sfcperf copies that of this machine"
                 if LINK_TYPE in output
                 else None,
             )

@@ -103,7 +103,9 @@ def _follow(
         crossed[step.function].append(crossing)
         problems += _indirect(step.function, crossing.ttl, ttl, before)
         if crossing.ttl_after >= crossing.ttl:
-            problems.append(f"{step.function} does not lower the TTL, which shows the order")
+            problems.append(
+                f"{step.function} does not decrement the TTL, so the order is not proven"
+            )
         before, ttl = step.function, crossing.ttl_after
     destination, interface = path.destination
     arrived = [o for o in seen[destination][mark] if not o.outgoing and o.interface == interface]

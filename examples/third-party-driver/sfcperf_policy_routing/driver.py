@@ -30,7 +30,7 @@ class PolicyRoutingDriver(Driver):
     function to function by `ip rule`, as plain IP."""
 
     name = "policy-routing"
-    title = "Linux namespaces on this machine, chained by the kernel's policy routing"
+    title = "Network namespaces on this machine, chained by the kernel's policy routing"
     parameters: ClassVar[Mapping[str, Any]] = {
         "type": "object",
         "additionalProperties": False,
@@ -47,7 +47,6 @@ class PolicyRoutingDriver(Driver):
 
     def __init__(self, context: DriverContext) -> None:
         super().__init__(context)
-        # Now: a signal that interrupts an import leaves an incomplete module behind.
         self._built: ScenarioDeployment | None = None
         self._identity = ""
         self._deployed = 0

@@ -83,7 +83,7 @@ def _evaluate(
             back = _times(frames, exit_, packet, outgoing=False)
             crossed[entry.instance] += len(into) == len(back) == 1
         if len(_times(frames, way[-1], packet, outgoing=True)) != 1:
-            problems.append(f"a packet {direction} did not arrive once")
+            problems.append(f"a packet {direction} did not arrive exactly once")
     problems += [
         f"{name} was crossed once by {count} of {PACKETS} packets {direction}"
         for name, count in crossed.items()

@@ -23,7 +23,7 @@ def _check_node(scenario: Scenario) -> None:
     used = {scenario.client.node, scenario.server.node, *(spec.node for spec in functions)}
     if len(used) > 1:
         raise WorkflowError(
-            f"this driver has one node, and the scenario uses {', '.join(sorted(used))}",
+            f"this driver has one node, but the scenario uses {', '.join(sorted(used))}",
             where="/topology",
             allowed="everything on one node, as in T1",
         )
@@ -71,12 +71,12 @@ def _check_chain(scenario: Scenario) -> None:
     for spec in chain.functions:
         if not plugins.load("vnf", spec.type).takes_plain_ip():
             raise WorkflowError(
-                f"a {spec.type} works on NSH only, and this driver gives its functions plain IP",
+                f"a {spec.type} works on NSH only, but functions of this driver receive plain IP",
                 where=f"/vnfs/{spec.vnf}/type",
             )
         if spec.resources.vcpus > len(machine_cpus()):
             raise EnvironmentLacks(
-                f"{spec.name} wants {spec.resources.vcpus} vCPUs, and this machine has "
+                f"{spec.name} needs {spec.resources.vcpus} vCPUs, but this machine has "
                 f"{len(machine_cpus())}",
                 where=f"/vnfs/{spec.vnf}/resources/vcpus",
             )

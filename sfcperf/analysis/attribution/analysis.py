@@ -61,12 +61,12 @@ class PathAttribution:
 
 
 class AttributionAnalysis(Analysis):
-    """Writes attribution.json if the monitor pptmon observed packets: per scenario and probe the
-    mean processing time of each VNF, their sum, the end-to-end time where it was measured, and the
-    residual between them. Every run is analysed; a workflow need not ask for it."""
+    """Writes attribution.json if the monitor pptmon observed packets: per scenario and probe, the
+    mean processing time of each VNF, their sum, the end-to-end time if it was measured, and the
+    residual between the two. Runs on every run, even if the workflow does not request it."""
 
     name: ClassVar[str] = "attribution"
-    title: ClassVar[str] = "Delay per VNF: pptmon's processing times against end-to-end"
+    title: ClassVar[str] = "Share of each VNF in the end-to-end time, from pptmon's samples"
     parameters: ClassVar[Mapping[str, Any]] = NO_PARAMETERS
 
     def analyse(self, run: RunStore) -> Mapping[str, Any]:

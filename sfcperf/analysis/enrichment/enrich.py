@@ -36,11 +36,11 @@ _NAMES = {"type": "string", "minLength": 1, "maxLength": 64}
 
 
 class EnrichAnalysis(Analysis):
-    """Writes tags.json: tags from tables (CSV) and address databases (mmdb) for the run's trials
-    and telemetry sources, and what has no match in the files or in the run."""
+    """Writes tags.json: tags of the run's trials and telemetry sources from tables (CSV) and
+    address databases (mmdb), and everything in the files or in the run that has no match."""
 
     name: ClassVar[str] = "enrich"
-    title: ClassVar[str] = "Tags from CSV tables and from GeoLite-style address databases"
+    title: ClassVar[str] = "Tags from your own CSV tables and IP address databases"
     parameters: ClassVar[Mapping[str, Any]] = {
         "type": "object",
         "properties": {

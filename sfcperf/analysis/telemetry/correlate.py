@@ -53,11 +53,11 @@ class CorrelationRow:
 
 class CorrelateAnalysis(Analysis):
     """Writes correlations.json: Pearson's and Spearman's coefficients between metrics of probes
-    and telemetry series, over all trials and within scenarios, with intervals, p-values and Holm's
-    correction."""
+    and telemetry series, over all trials and within scenarios, with intervals and p-values
+    corrected by Holm's method."""
 
     name: ClassVar[str] = "correlate"
-    title: ClassVar[str] = "Correlation of metrics with telemetry, e.g. throughput with VNF CPU"
+    title: ClassVar[str] = "Correlation of metrics with telemetry"
     parameters: ClassVar[Mapping[str, Any]] = {
         "type": "object",
         "properties": {
@@ -70,7 +70,7 @@ class CorrelateAnalysis(Analysis):
                 default=["*"],
             ),
             "aggregate": {
-                "description": "How a series becomes one number per trial. `sum` is for counts.",
+                "description": "How to reduce a series to a number per trial. `sum` is for counts.",
                 "enum": ["mean", "max", "p95", "sum"],
                 "default": "mean",
             },

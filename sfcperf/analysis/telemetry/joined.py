@@ -117,11 +117,11 @@ order by v.ordinal, s.source, s.series, s.series_unit
 
 
 class MergeAnalysis(Analysis):
-    """Writes joined.parquet: a row per trial, metric of its probe and telemetry series, with mean,
+    """Writes joined.parquet, with a row per trial, metric of its probe, and telemetry series: mean,
     min, max, 95th percentile, sum and coverage of the series during the trial."""
 
     name: ClassVar[str] = "merge"
-    title: ClassVar[str] = "What probes measured beside what monitors saw during the same trial"
+    title: ClassVar[str] = "Metrics of probes next to the telemetry of the same trial"
     parameters: ClassVar[Mapping[str, Any]] = NO_PARAMETERS
 
     def analyse(self, run: RunStore) -> Mapping[str, Any]:

@@ -63,11 +63,11 @@ class Row:
 
 
 class SteadyAnalysis(Analysis):
-    """Writes steady.json: for each telemetry series and scenario whether its level changes within
-    the trials, and when a warm-up ends (MSER-5)."""
+    """Writes steady.json: for each telemetry series and scenario, whether its level changes within
+    the trials, and when the warm-up ends (MSER-5)."""
 
     name: ClassVar[str] = "steady"
-    title: ClassVar[str] = "Steady state of telemetry within the trials, e.g. of VNF CPU"
+    title: ClassVar[str] = "Steady state of telemetry within the trials"
     parameters: ClassVar[Mapping[str, Any]] = {
         "type": "object",
         "properties": {

@@ -2,20 +2,46 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
-from sfcperf.cli.arguments import DriverOption, ProfileOption, SetOption
-from sfcperf.errors import ExitCode
+from sfcperf.errors import ExitCode, InputError
+
+DriverOption = Annotated[
+    str | None,
+    typer.Option("--driver", metavar="NAME", help="Also check the infrastructure of this driver."),
+]
+
+ProfileOption = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        metavar="FILE",
+        help="Also check this infrastructure: a JSON file with a driver and its config, or a "
+        "shipped profile (local, openstack).",
+    ),
+]
+
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Set a value of the driver's configuration: infrastructure.config.KEY=VALUE. "
+        "Repeatable.",
+    ),
+]
 
 
 def doctor(
     driver: DriverOption = None, profile: ProfileOption = None, set_: SetOption = None
 ) -> None:
-    """Check this machine and say what to install. With a driver, also check its infrastructure,
-    configured by --profile or --set infrastructure.config.KEY=VALUE. Exit code: 3 if something is
-    missing."""
+    """Check this machine and say what to install. With --driver or --profile, also check that
+    infrastructure. Exit code: 3 if something is missing."""
     from rich.table import Table
 
+    from sfcperf import plugins
     from sfcperf.cli.console import console
     from sfcperf.environment.gather import infrastructures_elsewhere, requirements_for
     from sfcperf.environment.tools import versions
@@ -27,6 +53,8 @@ def doctor(
 
         chosen = load_infrastructure(set_ or (), driver, open_profile(profile))
         driver, config = chosen.driver, chosen.config
+    if driver is not None and driver not in (known := plugins.names("driver")):
+        raise InputError(f"there is no driver named {driver!r}", allowed=", ".join(known))
     with versions():
         requirements = requirements_for(None, driver, config)
     table = Table("", "needed", "found", box=None, pad_edge=False)

@@ -24,8 +24,8 @@ def list_(
     kind: Annotated[
         str | None,
         typer.Argument(
-            metavar="[" + "|".join([*KINDS, *OTHERS]) + "]",
-            help="What to list [default: everything].",
+            metavar="KIND",
+            help=f"What to list: {', '.join([*KINDS, *OTHERS])} [default: everything].",
             show_default=False,
         ),
     ] = None,

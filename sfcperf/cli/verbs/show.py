@@ -20,8 +20,8 @@ def show(
     kind: Annotated[
         str,
         typer.Argument(
-            metavar="driver|vnf|probe|monitor|analysis|publisher|workflow|topology|schema",
-            help="Kind of plug-in, or `workflow`, `topology`, `schema`.",
+            metavar="KIND",
+            help="driver, vnf, probe, monitor, analysis, publisher, workflow, topology or schema.",
             show_default=False,
         ),
     ],
@@ -29,7 +29,8 @@ def show(
         str, typer.Argument(metavar="NAME", help="Its name (`sfcperf list`).", show_default=False)
     ],
 ) -> None:
-    """Show what a plug-in does, its parameters, what it reports, and what it costs."""
+    """Show what a plug-in does, its parameters, what it reports, and what it costs. Also shows
+    shipped workflows, topologies, and the JSON Schema of workflows (`show schema workflow`)."""
     if kind in ("workflow", "workflows"):
         _show_workflow(name)
         return

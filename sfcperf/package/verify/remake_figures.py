@@ -46,7 +46,7 @@ def check_figures(package: Package) -> Check:
         return judged("figures", findings, "")
     if not count:
         return Check("figures", "absent", "the runs have no figures")
-    same = "are the same when made again" + (", but for how they are drawn" if notes else "")
+    same = "are the same when drawn again" + (", except for details of drawing" if notes else "")
     return Check("figures", "ok", f"{count} files {same}", tuple(notes))
 
 
@@ -74,7 +74,7 @@ def _figure_findings(
             ]
         else:
             notes.append(
-                f"{name}: {len(drawings)} drawings differ, as the software does ({then}; here "
+                f"{name}: {len(drawings)} drawings differ because the software does ({then}; here "
                 f"{now}); their data are the same: {', '.join(drawings)}"
             )
     others = sorted(packed.keys() - made.keys())

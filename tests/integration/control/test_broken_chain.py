@@ -63,6 +63,6 @@ def test_what_dies_in_the_middle_of_a_ping_voids_the_trial(tmp_path: Path, comma
     # ping itself was content: it had replies, and packets enough had crossed the chain.
     assert "bytes from" in (folder / record.raw / "attempt-1" / "ping.txt").read_text()
     assert (record.status, record.samples) == ("failed", ())
-    assert "broke while it was measured" in record.reasons[0]
+    assert "broke during the measurement" in record.reasons[0]
     culprit = {"ovs-vswitchd": "the SFF of node1", "sfc-forwarder": "fwd-1"}[command]
     assert culprit in record.reasons[0]

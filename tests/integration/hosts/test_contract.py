@@ -162,7 +162,7 @@ def test_what_cannot_be_started_is_told(host: Host, command: str, reason: str) -
 def test_what_takes_too_long_is_killed_with_its_children(host: Host) -> None:
     mark = f"31.4{os.getpid()}{next(_numbers)}"
     started = time.monotonic()
-    with pytest.raises(MeasurementError, match=r"sh was ended after 0.5 s"):
+    with pytest.raises(MeasurementError, match=r"sh was stopped after 0.5 s"):
         host.run(_sh(f"sleep {mark} & sleep {mark}; true"), timeout_s=0.5)
     assert time.monotonic() - started < 20
     assert _gone(host, mark)

@@ -151,9 +151,9 @@ def test_tcpdump_stops_at_its_bound_and_says_so(
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"filter": ["host", "and", "and"]}, "refuses the filter 'host and and'"),
-        ({"filter": ["-w", "elsewhere.pcap"]}, "refuses the filter"),
-        ({"filter": ["icmp; touch elsewhere.pcap"]}, "refuses the filter"),
+        ({"filter": ["host", "and", "and"]}, "rejects the filter 'host and and'"),
+        ({"filter": ["-w", "elsewhere.pcap"]}, "rejects the filter"),
+        ({"filter": ["icmp; touch elsewhere.pcap"]}, "rejects the filter"),
         ({"hops": ["client", "nowhere"]}, "no hop named nowhere"),
         ({"max_bytes": 1000, "snaplen": 1500}, "does not hold one packet"),
     ],

@@ -121,6 +121,11 @@ def test_a_shown_workflow_is_one(
     assert err.rstrip().endswith("quickstart.json")
 
 
+def test_doctor_of_an_unknown_driver(sfcperf: Command, capsys: Capture) -> None:
+    assert sfcperf("doctor", "--driver", "lokal") == 2
+    assert "there is no driver named 'lokal'" in capsys.readouterr().err
+
+
 def test_doctor_of_one_driver(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
     sfcperf("doctor", "--driver", "fake")
     assert "fake-tool" in capsys.readouterr().out

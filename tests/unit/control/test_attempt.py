@@ -23,7 +23,7 @@ def test_a_deployment_that_broke_in_a_trial_is_no_result_and_is_built_anew(bench
     broken = bench.by_id()["r001-s001-a"]
     assert (broken.status, broken.attempts) == ("valid", 2)
     (reason,) = broken.notes["failed_attempts"]
-    assert "broke while it was measured: sf-1: it crashed" in reason
+    assert "broke during the measurement: sf-1: it crashed" in reason
     assert broken.deployment["facts"]["number"] > 2
 
 

@@ -154,12 +154,14 @@ class TestV1:
         assert list(where.parents.values()) == [cgroupfs / folder for folder in folders]
 
     def test_a_group_that_no_mount_shows(self, cgroupfs: Path) -> None:
-        with pytest.raises(EnvironmentLacks, match=r"no mount of memory .* shows /"):
+        with pytest.raises(EnvironmentLacks, match=r"no writable mount of memory .* shows /"):
             find(NEW_CGROUP_NAMESPACE, cgroupfs, ("cpuset", "cpuacct", "memory"))
 
     def test_a_group_that_cannot_be_written(self, cgroupfs: Path) -> None:
         """A folder that is absent stands for it: root may write everything here."""
-        with pytest.raises(EnvironmentLacks, match=r"no mount of cpuset .* shows /docker/5dace"):
+        with pytest.raises(
+            EnvironmentLacks, match=r"no writable mount of cpuset .* shows /docker/5dace"
+        ):
             find(DOCKER_V1, cgroupfs, ("cpu,cpuacct", "memory"))
 
     def test_a_controller_is_missing(self, cgroupfs: Path) -> None:
@@ -169,7 +171,7 @@ class TestV1:
     def test_only_the_two_levels_of_the_journal_are_made(self, cgroupfs: Path) -> None:
         """What is made above them, nobody would remove."""
         absent = dict.fromkeys(cgroups.CONTROLLERS, cgroupfs / "docker" / "abc")
-        with pytest.raises(DeploymentError, match="cannot be made: No such file"):
+        with pytest.raises(DeploymentError, match="cannot be created: No such file"):
             Cgroup(Hierarchies(1, absent), "sfcperf-abc123", "fwd-1").create([0], None)
         assert list(cgroupfs.iterdir()) == []
 

@@ -34,5 +34,5 @@ def test_what_is_no_key_is_told(tmp_path: Path) -> None:
 
 
 def test_where_nothing_can_be_written() -> None:
-    with pytest.raises(MeasurementError, match="cannot be made"):
+    with pytest.raises(MeasurementError, match="cannot be created"):
         make_key(Path("/proc/nosuch"))

@@ -165,7 +165,7 @@ def test_a_stopped_replay_judges_nothing_and_starts_no_other_run(
     with unpacked(with_files) as folder:
         package = open_package(folder)
         options = ReplayOptions(tmp_path / "results")
-        with pytest.raises(InterruptedRun, match="nothing was judged") as stopped:
+        with pytest.raises(InterruptedRun, match="nothing was evaluated") as stopped:
             run_or_resume(package, package.runs[0], tmp_path / "kept", options)
     assert f"--run {done.folder}" in str(stopped.value)
 

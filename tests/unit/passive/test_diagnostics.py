@@ -137,7 +137,7 @@ def test_one_that_does_not_answer_hides_no_other(
 
 def test_an_infrastructure_without_is_refused(tmp_path: Path) -> None:
     monitor = DiagnosticsMonitor({"interval_s": 1})
-    with pytest.raises(MeasurementError, match="says nothing of its instances from outside"):
+    with pytest.raises(MeasurementError, match="does not report on its instances from outside"):
         monitor.start(deployment({}), tmp_path)
     assert monitor.stop() == []
 

@@ -106,7 +106,7 @@ def test_the_filter_is_mirrored_for_replies_and_the_period_wins() -> None:
 
 
 def test_vnf_ids_have_eight_bits() -> None:
-    with pytest.raises(MeasurementError, match="router-256 is beyond"):
+    with pytest.raises(MeasurementError, match="at most 255 VNFs, so not router-256"):
         place(chain([function(255), function(256)]), "forward", host_side=False)
 
 

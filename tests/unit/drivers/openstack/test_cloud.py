@@ -200,7 +200,7 @@ class TestMaking:
 
         made = ensure(cloud, Kind.NETWORK, "n", ask)
         assert list(api.things["networks"]) == [made.id]  # type: ignore[attr-defined]
-        assert any("made twice" in line for line in said)
+        assert any("created twice" in line for line in said)
 
     def test_what_an_earlier_try_made_is_found_behind_a_conflict(self, start: Start) -> None:
         """As networking-sfc answers for a port pair that is there: 400."""

@@ -73,7 +73,7 @@ def test_a_bridge_does_not_lower_the_ttl() -> None:
     seen["a"][MARK] = (Observation("eth1", False, 64), Observation("eth2", True, 64))
     seen["server"][MARK] = (Observation("eth1", False, 64),)
     (problem,) = evaluate(way(["a"]), NAMES, seen).problems
-    assert problem.startswith("a does not lower the TTL")
+    assert problem.startswith("a does not decrement the TTL")
 
 
 @pytest.mark.parametrize(

@@ -329,7 +329,7 @@ class TestRunNetworks:
         b = self._ready(bench, refused)
         run_networks = prepare_networks(b.context, "", self.KEY)
         assert run_networks.data_id in run_networks.security_groups
-        assert any("may not switch port security off" in line for line in b.said)
+        assert any("may not disable port security" in line for line in b.said)
 
     def test_without_the_extensions(self, bench: Start) -> None:
         b = self._ready(bench, extensions=("sfc",))

@@ -145,7 +145,7 @@ class TestValidation:
         (tmp_path / "own.yaml").write_text(text.replace("  node_templates:", inputs))
         own = {"fwd": {"type": "forwarder", "vnfd": "own.yaml"}, "fw": {"type": "firewall"}}
         error = refused(tmp_path, {}, vnfs=own)
-        assert "leaves its flavor open" in error.message
+        assert "does not set a fixed flavor" in error.message
         validate(scenarios(tmp_path, vnfs=own), config(flavor="large"))
 
     def test_user_data_that_nobody_would_run(self, tmp_path: Any) -> None:
