@@ -52,6 +52,7 @@ _UDP = (
         "1",
         "share of datagrams lost before the last one received, by sequence number",
         better="lower",
+        out_of="datagrams_sent",
     ),
     Metric("jitter_us", "us", "interarrival jitter (RFC 3550) at the server", better="lower"),
 )

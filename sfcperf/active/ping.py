@@ -39,7 +39,13 @@ _METRICS = (
         "mean absolute difference of the round-trip times of successive requests",
         better="lower",
     ),
-    Metric("loss_ratio", "1", "share of requests without a reply", better="lower"),
+    Metric(
+        "loss_ratio",
+        "1",
+        "share of requests without a reply",
+        better="lower",
+        out_of="transmitted",
+    ),
 )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from sfcperf.errors import InputError
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.results.values import Metric
@@ -55,7 +56,8 @@ class PlannedMeasurement:
 def planned_measurements(
     manifest: Mapping[str, Any], trials: Sequence[TrialRecord]
 ) -> list[PlannedMeasurement]:
-    """In the order of the plan: scenarios as expanded, probes as in the workflow."""
+    """In the order of the plan: scenarios as expanded, probes as in the workflow. Raises InputError
+    for a sample in another unit than its metric."""
     scenarios = _scenarios(manifest, trials)
     probes = _probes(manifest, trials)
     declared = _declared_metrics(manifest)
@@ -146,7 +148,12 @@ def _metrics(declared: Sequence[Metric], trials: Sequence[TrialRecord]) -> tuple
     known = {metric.name: metric for metric in declared}
     for record in trials:
         for sample in record.samples:
-            name = sample["metric"]
-            if name not in known:
-                known[name] = Metric(name, sample["unit"], "not declared by the probe")
+            name, unit = sample["metric"], sample["unit"]
+            metric = known.setdefault(name, Metric(name, unit, "not declared by the probe"))
+            if unit != metric.unit:
+                raise InputError(
+                    f"a sample of {name} is in {unit}, and others are in {metric.unit}",
+                    where=record.trial_id,
+                    hint="numbers in different units cannot be averaged",
+                )
     return tuple(known.values())

@@ -18,6 +18,11 @@ class Metric:
     """`higher`, `lower` or `none`."""
     primary: bool = False
     """Sequential stopping and the short table look at primary metrics."""
+    tick: float | None = None
+    """Smallest step of a trial's number, in the unit, where the tool rounds; None if it does not
+    matter or is not known."""
+    out_of: str = ""
+    """Of a share of packets or requests: the trial's note that counts them all."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +33,19 @@ def ping_run(
     design: Mapping[str, Any] | None = None,
     **manifest: Any,
 ) -> RunStore:
-    """RTTs of 100 us * (1 + chain length) * ratio, 1 % dispersion; `bad`: (round, scenario id) ->
+    """Samples are in the units of `metrics`. RTTs of 100 us * (1 + chain length) * ratio, 1 %
+    dispersion; `bad`: (round, scenario id) ->
     status. A scenario with the level `ebpf` of `variant` is a tenth faster."""
     draw = random.Random(seed)
     ids = [f"s{number:03d}" for number in range(len(scenarios))]
+    units = {metric["name"]: metric["unit"] for metric in metrics}
     records = [
-        _record(draw, number, identity, levels, ratio, (bad or {}).get((number, identity), "valid"))
+        _in_units(
+            _record(
+                draw, number, identity, levels, ratio, (bad or {}).get((number, identity), "valid")
+            ),
+            units,
+        )
         for number in range(1, rounds + 1)
         for identity, levels in zip(ids, scenarios, strict=True)
     ]
@@ -49,6 +57,11 @@ def ping_run(
         design={"rounds": rounds, **(design or {})},
         **manifest,
     )
+
+
+def _in_units(record: TrialRecord, units: Mapping[str, str]) -> TrialRecord:
+    samples = ({**one, "unit": units.get(one["metric"], one["unit"])} for one in record.samples)
+    return replace(record, samples=tuple(samples))
 
 
 def variants_run(folder: Path, rounds: int = 12, **more: Any) -> RunStore:

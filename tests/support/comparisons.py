@@ -8,7 +8,8 @@ from statistics import fmean, median
 import numpy as np
 
 from sfcperf.analysis.comparison import Options, Row, Sample
-from sfcperf.analysis.comparison.evaluation import Case, evaluate
+from sfcperf.analysis.comparison.case import Case
+from sfcperf.analysis.comparison.evaluation import evaluate
 from sfcperf.results.values import Metric
 
 RTT = Metric("rtt_us", "us", "round-trip time", "lower", True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean, median
 
+from sfcperf.analysis.comparison.case import Case
 from sfcperf.analysis.comparison.differences import differences
-from sfcperf.analysis.comparison.evaluation import Case, evaluate
+from sfcperf.analysis.comparison.evaluation import evaluate
 from sfcperf.analysis.comparison.matching import Match, Matching, match
 from sfcperf.analysis.comparison.options import Options
 from sfcperf.analysis.comparison.result import Comparison, Sample
@@ -106,7 +107,8 @@ def _samples(matched: Match, paired: bool) -> tuple[Sample, Sample]:
     if paired:
         both = {r.round for r, _ in a} & {r.round for r, _ in b}
         a, b = _by_round(a, both), _by_round(b, both)
-    return _sample(a, matched.a), _sample(b, matched.b)
+    of = matched.metric.out_of
+    return _sample(a, matched.a, of), _sample(b, matched.b, of)
 
 
 def _values(trials: Sequence[TrialRecord], metric: str) -> _Values:
@@ -120,7 +122,7 @@ def _by_round(values: _Values, rounds: set[int]) -> _Values:
     return [last[number] for number in sorted(rounds)]
 
 
-def _sample(values: _Values, trials: Sequence[TrialRecord]) -> Sample:
+def _sample(values: _Values, trials: Sequence[TrialRecord], out_of: str) -> Sample:
     ids = tuple(record.trial_id for record, _ in values)
     numbers = tuple(value for _, value in values)
     counted = set(ids)
@@ -133,7 +135,19 @@ def _sample(values: _Values, trials: Sequence[TrialRecord]) -> Sample:
         fmean(numbers) if numbers else None,
         tuple(r.trial_id for r in trials if r.trial_id not in counted),
         len(run - known),
+        *_counts(values, out_of),
     )
+
+
+def _counts(values: _Values, out_of: str) -> tuple[int | None, int | None]:
+    """All packets of the trials and those that the metric counts; None where a trial does not tell
+    the number."""
+    told = [(value, record.notes.get(out_of)) for record, value in values]
+    numbers = [(value, number) for value, number in told if isinstance(number, int)]
+    if not out_of or len(numbers) < len(told):
+        return None, None
+    events = round(sum(value * number for value, number in numbers))
+    return sum(number for _, number in numbers), events
 
 
 def _nothing_to_compare(

@@ -2,45 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite
 
+from sfcperf.analysis.comparison.case import Case, mean_test, shift_test
+from sfcperf.analysis.comparison.equivalence import coarseness, why_withheld
 from sfcperf.analysis.comparison.options import Margin, Options
-from sfcperf.analysis.comparison.result import Row, Sample
+from sfcperf.analysis.comparison.result import Row
 from sfcperf.analysis.comparison.verdict import verdict_of, why_undecidable
-from sfcperf.analysis.statistics import at_most, holm
+from sfcperf.analysis.statistics import at_most, holm, least_to_see, rarest_mode
 from sfcperf.analysis.two_sample import (
     Estimate,
     Needed,
     Observed,
-    PairedT,
-    RankSum,
     Scale,
     ShiftTest,
-    SignedRank,
-    WelchT,
     cliffs_delta,
     hedges_g,
     needed,
     rank_biserial,
     scale_of,
 )
-from sfcperf.results.values import Metric
-
-
-@dataclass(frozen=True)
-class Case:
-    """A row before it is evaluated."""
-
-    candidate: str
-    scenario: Mapping[str, Any]
-    label: str
-    metric: Metric
-    a: Sample
-    b: Sample
-    paired: bool
-    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,8 +36,15 @@ class _Tested:
     bounds: tuple[float, float] | None
     """The margin on the scale."""
     test: ShiftTest | None
-    """On the scale; None if there are too few trials for any."""
+    """Of the shift, on the scale; None if there are too few trials for any."""
+    means: ShiftTest | None
+    """Of the means, on the scale."""
     tost: float | None
+    means_differ: bool
+    """Whether most trials are within the margin, and the means are not shown to be."""
+    coarse: float
+    """How far the resolution may have moved a difference, in the unit."""
+    withheld: tuple[str, ...]
 
 
 def evaluate(cases: Sequence[Case], options: Options, *, sizes: bool = True) -> list[Row]:
@@ -74,23 +64,22 @@ def _test(case: Case, options: Options) -> _Tested:
     centre = a.median if options.test == "rank" else a.mean
     scale = scale_of(a.values, b.values, centre or 0.0)
     margin = options.margin_for(case.label, case.metric.name)
-    test = _shift_test(case, scale, options.test == "rank")
+    test, means = shift_test(case, scale, options.test == "rank"), mean_test(case, scale)
     bounds = scale.bounds(margin.size, margin.absolute)
-    tested_bounds = bounds
-    if bounds is None and len({*a.values, *b.values}) == 1:
-        # A baseline of 0 has no relative margin, but both sides are equal if they are always 0.
-        tested_bounds = (-1.0, 1.0)
-    tost = None if test is None or tested_bounds is None else test.tost_p(*tested_bounds)
-    return _Tested(case, scale, margin, bounds, test, tost)
-
-
-def _shift_test(case: Case, scale: Scale, ranks: bool) -> ShiftTest | None:
-    a, b = scale.of(case.a.values), scale.of(case.b.values)
-    if min(len(a), len(b)) < (1 if ranks else 2):
-        return None
-    if ranks:
-        return SignedRank(a, b) if case.paired else RankSum(a, b)
-    return PairedT(a, b) if case.paired else WelchT(a, b)
+    coarse = coarseness(a.values, b.values, case.metric) if a.values and b.values else 0.0
+    tost: float | None = None
+    means_differ = False
+    withheld: tuple[str, ...] = ()
+    if test is not None and means is not None and bounds is not None:
+        taken = scale.share(coarse) if isfinite(coarse) else 0.0
+        narrower = (bounds[0] + taken, bounds[1] - taken)
+        # A margin that is smaller than the resolution is tested as it is, and then withheld.
+        tested = narrower if narrower[0] < narrower[1] else bounds
+        of_shift, of_means = test.tost_p(*tested), means.tost_p(*tested)
+        tost = None if of_shift is None or of_means is None else max(of_shift, of_means)
+        means_differ = at_most(of_shift, options.alpha) and not at_most(of_means, options.alpha)
+        withheld = why_withheld(a, b, case.metric, scale, narrower, options)
+    return _Tested(case, scale, margin, bounds, test, means, tost, means_differ, coarse, withheld)
 
 
 def _family(tested: Sequence[_Tested], options: Options, sizes: bool) -> list[Row]:
@@ -121,9 +110,8 @@ def _row(
 ) -> Row:
     case, test, alpha = one.case, one.test, options.alpha
     a, b = case.a.values, case.b.values
-    found = verdict_of(test, one.tost, p_holm, case.metric.better, alpha)
+    found = verdict_of(test, one.tost, one.withheld, p_holm, case.metric.better, alpha)
     confidence, ranks = 1 - alpha, options.test == "rank"
-    shift = _estimate(case, one.scale, confidence, ranks)
     more = Needed(None, "")
     if found.verdict == "undecided" and step is not None:
         more = _needed(one, options, step)
@@ -139,9 +127,9 @@ def _row(
         paired=case.paired,
         a=case.a,
         b=case.b,
-        difference=_estimate(case, Scale(False, one.scale.centre), confidence, ranks),
-        relative=None if shift is None else one.scale.relative(shift),
-        mean_difference=_estimate(case, Scale(False, 0.0), confidence, ranks=False),
+        difference=_estimate(one, Scale(False, one.scale.centre), confidence, ranks),
+        relative=_relative(one, confidence, ranks),
+        mean_difference=_estimate(one, Scale(False, 0.0), confidence, ranks=False),
         effect=effect_size(a, b, confidence) if a and b else None,
         hedges_g=hedges_g(a, b, case.paired, confidence),
         test="" if test is None else test.name,
@@ -152,34 +140,74 @@ def _row(
         margin=None if one.bounds is None else one.margin.size,
         margin_absolute=one.margin.absolute,
         tost_p=one.tost,
+        beyond_p=None if test is None or one.bounds is None else test.beyond_p(*one.bounds),
+        tost_interval=_relative(one, 1 - 2 * alpha, ranks),
+        mean_ratio=_mean_ratio(one, 1 - 2 * alpha),
+        withheld=one.withheld if at_most(one.tost, alpha) else (),
+        rarest_mode=rarest_mode(min(len(a), len(b))),
         verdict=found.verdict,
         n_needed=more.n,
         n_needed_for=more.purpose,
         warnings=(
             *case.warnings,
             *found.warnings,
+            *_about_means(one, options),
             *why_undecidable(case.a, case.b, test, case.paired, options),
         ),
     )
 
 
-def _estimate(case: Case, scale: Scale, confidence: float, ranks: bool) -> Estimate | None:
+def _about_means(one: _Tested, options: Options) -> Iterator[str]:
+    """Why a row whose interval of the shift is narrow is not equivalent all the same."""
+    ratio = _mean_ratio(one, 1 - 2 * options.alpha)
+    if not one.means_differ or ratio is None or ratio.low is None or ratio.high is None:
+        return
+    yield (
+        "most trials are within the margin, but the means are not shown to be: their ratio differs "
+        f"by {100 * ratio.value:+.2g} % [{100 * ratio.low:+.2g}, {100 * ratio.high:+.2g}]; look "
+        "for a second mode"
+    )
+
+
+def _relative(one: _Tested, confidence: float, ranks: bool) -> Estimate | None:
+    shift = _estimate(one, one.scale, confidence, ranks)
+    return None if shift is None else one.scale.relative(shift)
+
+
+def _mean_ratio(one: _Tested, confidence: float) -> Estimate | None:
+    if one.means is None or (ends := one.means.interval(confidence)) is None:
+        return None
+    low, high = _wider(one, one.scale, ends)
+    return one.scale.relative(Estimate(one.means.shift, low, high, confidence, one.means.estimator))
+
+
+def _estimate(one: _Tested, scale: Scale, confidence: float, ranks: bool) -> Estimate | None:
     """By the deciding method, or by t if there are too few trials for an interval by ranks."""
-    test = _shift_test(case, scale, ranks)
+    test = shift_test(one.case, scale, ranks)
     if test is None:
         return None
     ends = test.interval(confidence)
-    if ends is None and ranks and (by_t := _estimate(case, scale, confidence, ranks=False)):
+    if ends is None and ranks and (by_t := _estimate(one, scale, confidence, ranks=False)):
         return by_t
-    low, high = ends or (None, None)
+    low, high = _wider(one, scale, ends) if ends else (None, None)
     return Estimate(test.shift, low, high, confidence, test.estimator)
+
+
+def _wider(
+    one: _Tested, scale: Scale, ends: tuple[float, float]
+) -> tuple[float, float] | tuple[None, None]:
+    """No interval is narrower than the resolution allows; none at all if that is not known."""
+    if not isfinite(one.coarse):
+        return None, None
+    taken = replace(scale, centre=one.scale.centre).share(one.coarse)
+    return ends[0] - taken, ends[1] + taken
 
 
 def _needed(one: _Tested, options: Options, step: float) -> Needed:
     a, b = one.scale.of(one.case.a.values), one.scale.of(one.case.b.values)
     if one.test is None or min(len(a), len(b)) < 2:
         return Needed(None, "")
-    return needed(
+    found = needed(
         Observed(
             a,
             b,
@@ -188,6 +216,9 @@ def _needed(one: _Tested, options: Options, step: float) -> Needed:
             shift=one.test.shift,
             alpha=step,
             alpha_tost=options.alpha,
-            bounds=one.bounds,
+            bounds=None if one.means_differ else one.bounds,
         )
     )
+    if found.purpose == "equivalence" and found.n is not None:
+        return Needed(max(found.n, least_to_see(options.rarest)), found.purpose)
+    return found

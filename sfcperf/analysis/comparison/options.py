@@ -11,6 +11,8 @@ from sfcperf.errors import InputError
 Test = Literal["rank", "t"]
 DEFAULT_MARGIN = 0.05
 """Ratio of the baseline."""
+DEFAULT_RAREST = 0.1
+"""Ratio: 29 trials per side."""
 LEAST_ALPHA = 1e-6
 """The distributions' approximations cannot tell less, and the correction divides it further."""
 
@@ -42,6 +44,9 @@ class Options:
     test: Test = "rank"
     """`rank`: Wilcoxon's, exact, for any distribution. `t`: Student's, which needs fewer trials
     and assumes that they are nearly normal (docs/explanation/comparing.md)."""
+    rarest: float = DEFAULT_RAREST
+    """Smallest share of trials that a mode may have and not be missed: a ratio. Nothing is called
+    equivalent on fewer trials than show such a mode with 95 %."""
     all_metrics: bool = False
     """Secondary metrics too, as a family of their own."""
     metrics: tuple[str, ...] = ()
@@ -62,6 +67,10 @@ class Options:
                 raise InputError(
                     f"the margin{of} is {100 * value:g} %", allowed="above 0 % and below 100 %"
                 )
+        if not 0 < self.rarest < 1:
+            raise InputError(
+                f"the rarest mode is {100 * self.rarest:g} %", allowed="above 0 % and below 100 %"
+            )
         for name, value in self.absolute_margins.items():
             if not 0 < value < float("inf"):
                 raise InputError(f"the margin of {name} is {value:g}", allowed="a number above 0")

@@ -33,6 +33,10 @@ class Sample:
     missing: int = 0
     """Rounds (of each scenario) without a trial that counts. A trial with a valid rerun is
     excluded, but its round is not missing."""
+    total: int | None = None
+    """Packets or requests of all trials, of which the metric is a share; None for other metrics."""
+    events: int | None = None
+    """How many of them the share counts."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,20 @@ class Row:
     `margin_absolute`. None for a baseline of 0 without an absolute margin."""
     margin_absolute: bool
     tost_p: float | None
-    """Of the two one-sided tests against the margin; equivalent if <= alpha."""
+    """Of the two one-sided tests against the margin, the larger of those of shift and of means;
+    equivalent if <= alpha and nothing is `withheld`."""
+    beyond_p: float | None
+    """One-sided, of a shift beyond the margin; small if it is shown to matter."""
+    tost_interval: Estimate | None
+    """The interval of `relative` with the confidence 1 - 2 alpha: equivalence needs it, and that of
+    the means, within the margin."""
+    mean_ratio: Estimate | None
+    """The means' difference as a ratio of the baseline's, with the confidence 1 - 2 alpha; None for
+    a baseline of 0."""
+    withheld: tuple[str, ...]
+    """Why the row is not called equivalent although both intervals lie within the margin."""
+    rarest_mode: float
+    """Modes that occur in a smaller share of trials may be missing from a side: a ratio."""
     verdict: Verdict
     n_needed: int | None
     """Trials per side (paired: rounds) that would decide an undecided row in 4 of 5 cases if

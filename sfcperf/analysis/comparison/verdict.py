@@ -1,12 +1,14 @@
 """The verdict of a row: practical significance first, then statistical significance.
 
-Equivalent takes precedence: a difference that is shown to lie within the margin does not matter,
-even if it is significant. Better and worse need a difference that is significant after Holm's
-correction. All else is undecided, which does not mean equal.
+A difference that is shown to lie within the margin, of most trials and of the means, does not
+matter, even if it is significant: the row is equivalent, or undecided if that is withheld. Better
+and worse need a difference that is significant after Holm's correction. All else is undecided,
+which does not mean equal.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sfcperf.analysis.comparison.options import Options
@@ -24,12 +26,20 @@ class Decision:
 
 
 def verdict_of(
-    test: ShiftTest | None, tost: float | None, p_holm: float | None, better: str, alpha: float
+    test: ShiftTest | None,
+    tost: float | None,
+    withheld: Sequence[str],
+    p_holm: float | None,
+    better: str,
+    alpha: float,
 ) -> Decision:
-    """`better` is the metric's: higher, lower or none."""
+    """`better` is the metric's: higher, lower or none; `withheld` speaks against equivalence."""
     significant = at_most(p_holm, alpha)
     if at_most(tost, alpha):
         small = ("the difference is significant, but within the margin",) if significant else ()
+        if withheld:
+            reasons = f"within the margin, but not called equivalent: {'; '.join(withheld)}"
+            return Decision("undecided", (*small, reasons))
         return Decision("equivalent", small)
     if test is None or not significant:
         return Decision("undecided")

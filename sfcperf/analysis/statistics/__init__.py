@@ -26,9 +26,18 @@ from sfcperf.analysis.statistics.multiple_testing import at_most, holm
 from sfcperf.analysis.statistics.normality import normality
 from sfcperf.analysis.statistics.outliers import find_outliers
 from sfcperf.analysis.statistics.regression import Line, fit_line
+from sfcperf.analysis.statistics.resolution import least_to_see, rarest_mode, tick_of
+from sfcperf.analysis.statistics.serial_dependence import (
+    FOR_INTERVALS,
+    FOR_TESTS,
+    Stretch,
+    stretch,
+)
 from sfcperf.analysis.statistics.steady_state import Steadiness, steadiness
 
 __all__ = [
+    "FOR_INTERVALS",
+    "FOR_TESTS",
     "LOOKS_METHOD",
     "MEAN_METHOD",
     "MEDIAN_METHOD",
@@ -39,6 +48,7 @@ __all__ = [
     "Interval",
     "Line",
     "Steadiness",
+    "Stretch",
     "at_most",
     "bca_interval",
     "confidence_per_look",
@@ -48,10 +58,14 @@ __all__ = [
     "find_outliers",
     "fit_line",
     "holm",
+    "least_to_see",
     "mean_interval",
     "median_interval",
     "normality",
+    "rarest_mode",
     "relative_half_width",
     "steadiness",
+    "stretch",
     "t_quantile",
+    "tick_of",
 ]

@@ -35,6 +35,10 @@ class Scale:
         size = margin if absolute else margin * self.centre
         return (-size, size) if size > 0 else None
 
+    def share(self, size: float) -> float:
+        """A small difference in the unit, on this scale."""
+        return size / self.centre if self.ratios and self.centre else size
+
     def relative(self, estimate: Estimate) -> Estimate | None:
         """A shift of this scale as a ratio of the baseline (0.03: 3 % more)."""
         if not self.ratios and not self.centre:

@@ -69,6 +69,11 @@ class ShiftTest(ABC):
         above, below = self.p_above(low), self.p_below(high)
         return None if above is None or below is None else max(above, below)
 
+    def beyond_p(self, low: float, high: float) -> float | None:
+        """One-sided: small if the shift is outside `low` to `high`, on the side where it was seen.
+        None if the values allow no test."""
+        return self.p_above(high) if self.shift > 0 else self.p_below(low)
+
 
 def variance(values: Sequence[float]) -> float:
     """Sample variance (divisor n - 1) of at least two values, in the unit squared.

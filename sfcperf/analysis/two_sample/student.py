@@ -14,7 +14,7 @@ from typing import ClassVar
 from sfcperf.analysis.two_sample.shift import ShiftTest, variance
 
 
-class _Student(ShiftTest):
+class Student(ShiftTest):
     """A mean shift with its standard error."""
 
     def __init__(self, shift: float, error: float, freedom: float) -> None:
@@ -62,7 +62,7 @@ class _Student(ShiftTest):
         return float(stdtr(self._freedom, distance / self._error))
 
 
-class WelchT(_Student):
+class WelchT(Student):
     """Two independent groups, whose dispersions may differ."""
 
     name: ClassVar[str] = "Welch t"
@@ -77,7 +77,7 @@ class WelchT(_Student):
         super().__init__(fmean(b) - fmean(a), sqrt(both), freedom)
 
 
-class PairedT(_Student):
+class PairedT(Student):
     """Pairs."""
 
     name: ClassVar[str] = "paired t"

@@ -35,7 +35,12 @@ def test_a_slower_run_is_worse_in_every_scenario(tmp_path: Path) -> None:
     for row in found.rows:
         assert row.relative is not None
         assert row.relative.value == pytest.approx(0.1, abs=0.02)
-        assert (row.n_a, row.n_b, row.paired, row.test) == (8, 8, False, "Wilcoxon rank-sum")
+        assert (row.n_a, row.n_b, row.paired, row.test) == (
+            8,
+            8,
+            False,
+            "Wilcoxon rank-sum and Brunner-Munzel",
+        )
         assert row.a.trials[0] == f"r001-s00{row.scenario['chain_length']}-ping"
 
 
@@ -44,7 +49,7 @@ def test_scenarios_are_matched_by_levels_not_by_ids(tmp_path: Path) -> None:
     b = ping_run(
         tmp_path / "b", [{"vcpus": 2.0, "chain_length": 0}, {"vcpus": 2, "chain_length": 1}]
     )
-    rows = compared(a, b).rows
+    rows = compared(a, b, rarest=0.4).rows
     assert [r.verdict for r in rows] == ["equivalent", "equivalent"]
     assert [r.scenario["chain_length"] for r in rows] == [1, 0]
 
@@ -100,7 +105,7 @@ def test_ignoring_a_factor_that_varies_pools_and_says_so(tmp_path: Path) -> None
 
 def test_only_valid_trials_count(tmp_path: Path) -> None:
     bad = {(2, "s000"): "untrusted", (3, "s000"): "failed"}
-    found = compared(ping_run(tmp_path / "a"), ping_run(tmp_path / "b", bad=bad))
+    found = compared(ping_run(tmp_path / "a"), ping_run(tmp_path / "b", bad=bad), rarest=0.4)
     row = found.rows[0]
     assert (row.n_a, row.n_b) == (8, 6)
     assert row.b.excluded == ("r002-s000-ping", "r003-s000-ping")
@@ -226,7 +231,7 @@ def test_a_rerun_that_is_no_better_leaves_one_round_missing(tmp_path: Path) -> N
         b.append_trial(
             replace(marked[trial_id], trial_id=again, status=status, rerun_of=trial_id)  # type: ignore[arg-type]
         )
-    worse, mended = compared(a, b).rows
+    worse, mended = compared(a, b, rarest=0.4).rows
     assert worse.b.excluded == ("r002-s000-ping", "r002.1-s000-ping")
     assert worse.warnings == ("1 of 8 trials of b do not count",)
     assert (mended.n_a, mended.n_b, mended.b.missing, mended.warnings) == (8, 8, 0, ())
@@ -259,3 +264,14 @@ def test_a_single_look_is_no_sequential_stopping(tmp_path: Path, max_rounds: int
 def test_variants_that_stopped_together_need_no_word(tmp_path: Path) -> None:
     run = variants_run(tmp_path / "run", design=STOPPING)
     assert not any("stop_when" in t for t in compare(side(run, "ovs"), side(run, "ebpf")).warnings)
+
+
+def test_samples_in_another_unit_are_refused(tmp_path: Path) -> None:
+    a, b = ping_run(tmp_path / "a"), ping_run(tmp_path / "b")
+    path = b.folder / "trials.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    rows[3]["samples"][0]["unit"] = "ms"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(InputError, match="rtt_us is in ms, and others are in us") as caught:
+        compared(a, b)
+    assert caught.value.where == rows[3]["trial_id"]

@@ -1,0 +1,132 @@
+"""Whether two sides may be called equivalent: more than a small shift of most trials.
+
+Two one-sided tests must place both the shift and the ratio of the means within the margin; then
+nothing else may speak against it: a resolution too coarse to tell, modes that so few trials cannot
+show, outliers, zeros, dispersions that differ. docs/explanation/comparing.md gives the reasons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import inf
+
+from sfcperf.analysis.comparison.options import Options
+from sfcperf.analysis.comparison.result import Sample
+from sfcperf.analysis.statistics import (
+    find_outliers,
+    least_to_see,
+    rarest_mode,
+    tick_of,
+)
+from sfcperf.analysis.two_sample import Scale, stdev
+from sfcperf.results.values import Metric
+
+_ZEROS = 0.2
+"""Share of zeros from which a typical value hides how often there is something else."""
+_SPREAD_RATIO = 2.0
+_SPREAD_ALPHA = 0.05
+
+
+def coarseness(a: Sequence[float], b: Sequence[float], metric: Metric) -> float:
+    """How far the resolution may have moved a difference of these values, in their unit.
+
+    Dispersion of a tick or more averages the rounding out; with less, each side may be half a tick
+    off. Infinite if all values are equal and the metric declares no tick.
+    """
+    values = [*a, *b]
+    tick = tick_of(values, metric.tick)
+    if tick is None:
+        return inf if len(set(values)) == 1 else 0.0
+    spread = min(stdev(side) if len(side) > 1 else 0.0 for side in (a, b))
+    return tick if spread < tick else 0.0
+
+
+def why_withheld(
+    a: Sample,
+    b: Sample,
+    metric: Metric,
+    scale: Scale,
+    bounds: tuple[float, float],
+    options: Options,
+) -> tuple[str, ...]:
+    """Reasons not to call two sides equivalent whose tests say so; `bounds`: the margin on the
+    scale, without what the resolution takes from it."""
+    return (
+        *_resolution(a, b, metric, bounds),
+        *_zeros(a, b, metric),
+        *_packets(a, b, bounds, options),
+        *_outliers(a, b, scale),
+        *_spreads(a, b, scale),
+        *_rarity(a, b, options),
+    )
+
+
+def _resolution(a: Sample, b: Sample, metric: Metric, bounds: tuple[float, float]) -> Iterator[str]:
+    coarse = coarseness(a.values, b.values, metric)
+    if coarse == inf and a.total is None:
+        yield "every trial gave the same value, and the resolution of the metric is not known"
+    elif bounds[0] >= bounds[1]:
+        yield f"the values come in steps of {coarse:g} {metric.unit}, too coarse for this margin"
+
+
+def _zeros(a: Sample, b: Sample, metric: Metric) -> Iterator[str]:
+    shares = [sample.values.count(0) / len(sample.values) for sample in (a, b)]
+    if max(shares) >= _ZEROS and any((*a.values, *b.values)) and a.total is None:
+        yield (
+            f"{100 * max(shares):.0f} % of the trials gave 0: a typical value of {metric.name} "
+            "does not tell how often there is more"
+        )
+
+
+def _packets(a: Sample, b: Sample, bounds: tuple[float, float], options: Options) -> Iterator[str]:
+    """By exact (Clopper-Pearson) limits of the shares of all trials together."""
+    if a.total is None or b.total is None:
+        return
+    (low_a, high_a), (low_b, high_b) = (_share_limits(s, options.alpha) for s in (a, b))
+    if max(high_b - low_a, high_a - low_b) > bounds[1]:
+        yield (
+            f"{a.total} and {b.total} packets cannot show a difference to be below "
+            f"{100 * bounds[1]:.2g} % of them"
+        )
+
+
+def _share_limits(sample: Sample, alpha: float) -> tuple[float, float]:
+    """One-sided limits of a share (a ratio), each with this alpha."""
+    from scipy.special import betaincinv
+
+    total = sample.total or 0
+    count = sample.events or 0
+    low = float(betaincinv(count, total - count + 1, alpha)) if count else 0.0
+    high = float(betaincinv(count + 1, total - count, 1 - alpha)) if count < total else 1.0
+    return low, high
+
+
+def _outliers(a: Sample, b: Sample, scale: Scale) -> Iterator[str]:
+    found = [len(find_outliers(scale.of(sample.values))) for sample in (a, b)]
+    if any(found):
+        yield (
+            f"{found[0]} of {len(a.values)} and {found[1]} of {len(b.values)} trials are outliers: "
+            "a second mode may have been hit"
+        )
+
+
+def _spreads(a: Sample, b: Sample, scale: Scale) -> Iterator[str]:
+    """Brown & Forsythe's test (JASA 69, 1974), and a ratio that matters."""
+    from scipy.stats import levene
+
+    of_a, of_b = scale.of(a.values), scale.of(b.values)
+    low, high = sorted((stdev(of_a), stdev(of_b)))
+    if high <= _SPREAD_RATIO * low or min(len(of_a), len(of_b)) < 3:
+        return
+    if low == 0 or levene(of_a, of_b, center="median").pvalue <= _SPREAD_ALPHA:
+        times = f"{high / low:.1f} times that of" if low else "there, and there is none in"
+        yield f"the dispersion of one side is {times} the other"
+
+
+def _rarity(a: Sample, b: Sample, options: Options) -> Iterator[str]:
+    few, least = min(len(a.values), len(b.values)), least_to_see(options.rarest)
+    if few < least:
+        yield (
+            f"{few} trials miss a mode that occurs in up to {100 * rarest_mode(few):.0f} % of all; "
+            f"{least} per side would see any in {100 * options.rarest:g} % (--rarest)"
+        )

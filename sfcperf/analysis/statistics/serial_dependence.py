@@ -1,0 +1,63 @@
+"""How much wider an interval has to be because successive trials resemble each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+from sfcperf.analysis.statistics.scaling import scaled
+
+FOR_INTERVALS, FOR_TESTS = 0.2, 0.05
+"""Lag-1 correlation counts as positive beyond chance below this one-sided p. Of two sides together
+more trials tell of it, and a test that is corrected without need loses power
+(docs/explanation/statistics.md has the figures)."""
+LEAST = 6
+"""Trials of a series; fewer do not tell."""
+_MOST = 0.98
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """The information that n dependent trials hold."""
+
+    factor: float
+    """Standard errors are so many times those of independent trials; 1 for independent ones."""
+    freedom: float
+    """Degrees of freedom that are left for the dispersion."""
+
+
+def stretch(series: Sequence[Sequence[float]], alpha: float) -> Stretch:
+    """For one series, or both sides of a comparison, each in order of time.
+
+    As of a first-order autoregressive process, whose mean has a variance (1 + r) / (1 - r) times
+    larger (Bayley & Hammersley, Supplement to the Journal of the Royal Statistical Society 8,
+    1946). r is the lag-1 coefficient of all series together, without its bias at small n (Kendall,
+    Biometrika 41, 1954), and one standard error above it: too small a correction is worse than too
+    large a one.
+    """
+    from scipy.special import ndtr
+
+    count, total = len(series), sum(map(len, series))
+    independent = Stretch(1.0, total - count)
+    found = [_lag_one(values) for values in series if len(values) >= LEAST]
+    if not found or len(found) < count:
+        return independent
+    share = count / total
+    r = sum(one * len(values) for one, values in zip(found, series, strict=True)) / total
+    z = (r + share) * total / sqrt(total - 2 * count)
+    if float(ndtr(-z)) > alpha:
+        return independent
+    unbiased = min((r + share) / (1 - 4 * share), _MOST)
+    r = min(unbiased + sqrt((1 - unbiased**2) / total), _MOST)
+    ratio = (1 + r) / (1 - r)
+    return Stretch(sqrt(ratio), max(total / ratio - count, 1.0))
+
+
+def _lag_one(values: Sequence[float]) -> float:
+    """The lag-1 coefficient; 0 for equal values."""
+    deviations = scaled(values)
+    if deviations is None:
+        return 0.0
+    centred = deviations - deviations.mean()
+    return float(centred[1:] @ centred[:-1] / (centred @ centred))

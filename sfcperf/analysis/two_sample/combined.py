@@ -1,0 +1,81 @@
+"""Tests that must agree: a claim is made only if each of several tests makes it.
+
+The level of such a combination is at most that of its best member, whatever the others assume
+(intersection-union principle: Berger, "Multiparameter hypothesis testing and acceptance sampling",
+Technometrics 24, 1982). Members with different assumptions so cover each other's weak places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from sfcperf.analysis.two_sample.brunner_munzel import BrunnerMunzel
+from sfcperf.analysis.two_sample.ranks import RankSum
+from sfcperf.analysis.two_sample.shift import ShiftTest
+from sfcperf.analysis.two_sample.student import WelchT
+
+_FEW = 8
+_UNEVEN = 2.0
+
+
+class RobustRanks(ShiftTest):
+    """Two independent groups whose dispersions may differ.
+
+    Wilcoxon's rank sum is exact for few trials, but if the smaller group is the more dispersed one
+    it finds differences where there are none (17 % instead of 5 % for 20 trials of sd 2 % against 5
+    of 10 %). Brunner & Munzel's test holds there from about ten trials on; Welch's joins them where
+    the groups differ in size and the smaller one is small.
+    """
+
+    estimator: ClassVar[str] = "Hodges-Lehmann"
+
+    def __init__(self, a: Sequence[float], b: Sequence[float]) -> None:
+        self._members: list[ShiftTest] = [RankSum(a, b)]
+        few, many = sorted((len(a), len(b)))
+        if few >= 2:
+            self._members.append(BrunnerMunzel(a, b))
+        if few >= 2 and few != many and (few < _FEW or many > _UNEVEN * few):
+            self._members.append(WelchT(a, b))
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """Names of the members."""
+        return " and ".join(member.name for member in self._members)
+
+    @property
+    def shift(self) -> float:
+        """Median of all differences between a value of b and one of a."""
+        return self._members[0].shift
+
+    @property
+    def p(self) -> float | None:
+        """The largest."""
+        return _largest(member.p for member in self._members)
+
+    @property
+    def p_least(self) -> float:
+        """That of the rank sum, the only one that is limited."""
+        return self._members[0].p_least
+
+    def interval(self, confidence: float) -> tuple[float, float] | None:
+        """From the lowest end to the highest; None if the rank sum has none."""
+        ends = [member.interval(confidence) for member in self._members]
+        found = [end for end in ends if end is not None]
+        if ends[0] is None:
+            return None
+        return min(low for low, _ in found), max(high for _, high in found)
+
+    def p_above(self, bound: float) -> float | None:
+        """The largest."""
+        return _largest(member.p_above(bound) for member in self._members)
+
+    def p_below(self, bound: float) -> float | None:
+        """The largest."""
+        return _largest(member.p_below(bound) for member in self._members)
+
+
+def _largest(p_values: object) -> float | None:
+    """None if no member could test; a member that cannot has no say."""
+    found = [p for p in p_values if p is not None]  # type: ignore[attr-defined]
+    return max(found) if found else None

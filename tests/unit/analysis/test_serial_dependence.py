@@ -1,0 +1,56 @@
+"""Trials that resemble their predecessors count for less."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.signal import lfilter
+from support.comparisons import row
+
+from sfcperf.analysis.statistics import FOR_TESTS, stretch
+from sfcperf.analysis.two_sample import RobustRanks, Stretched
+
+
+def autoregressive(seed: int, n: int, r: float) -> list[float]:
+    noise = np.random.default_rng(seed).standard_normal(n + 100)
+    found: list[float] = lfilter([1], [1, -r], noise)[100:].tolist()
+    return found
+
+
+@pytest.mark.parametrize("r", [0.3, 0.6])
+def test_the_factor_is_that_of_the_process(r: float) -> None:
+    """Of a long series; the upper standard error adds little to it."""
+    found = stretch([autoregressive(1, 20_000, r)], FOR_TESTS)
+    assert found.factor == pytest.approx(((1 + r) / (1 - r)) ** 0.5, rel=0.05)
+    assert found.freedom == pytest.approx(20_000 / found.factor**2 - 1)
+
+
+def test_independent_equal_or_few_values_are_left_alone() -> None:
+    alternating = [float(n % 2) for n in range(20)]
+    for values in ([[1.0] * 20], [[1.0, 2, 3, 4, 5]], [alternating], [alternating, [2.0] * 9]):
+        assert stretch(values, FOR_TESTS).factor == 1
+
+
+def test_both_sides_together_tell_more_than_one() -> None:
+    one, other = autoregressive(11, 12, 0.7), autoregressive(12, 12, 0.7)
+    assert stretch([one, other], FOR_TESTS).factor > 1
+
+
+def test_a_stretched_test_claims_less() -> None:
+    a, b = autoregressive(3, 20, 0.6), [value + 2 for value in autoregressive(4, 20, 0.6)]
+    plain = RobustRanks(a, b)
+    found = Stretched(plain, 38, stretch([a, b], FOR_TESTS))
+    assert found.p is not None
+    assert plain.p is not None
+    assert found.p > plain.p
+    wide, narrow = found.interval(0.95), plain.interval(0.95)
+    assert wide is not None
+    assert narrow is not None
+    assert wide[0] < narrow[0] < found.shift < narrow[1] < wide[1]
+    assert found.shift == plain.shift
+
+
+def test_the_row_says_so() -> None:
+    a = [100 + value for value in autoregressive(3, 20, 0.6)]
+    b = [100 + value for value in autoregressive(4, 20, 0.6)]
+    assert "corrected for autocorrelation" in row(a, b).test
