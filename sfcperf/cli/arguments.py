@@ -81,6 +81,18 @@ QuietOption = Annotated[
 AllMetricsOption = Annotated[bool, typer.Option("--all", help="Include secondary metrics.")]
 
 
+RarestOption = Annotated[
+    str,
+    typer.Option(
+        "--rarest",
+        metavar="SHARE",
+        help="Smallest share of trials that a second mode (a slow trial now and then) may have and "
+        "must not be missed: rows with fewer trials than show it are not called equivalent. 10% "
+        "needs 29 trials per side, 25% needs 11, 40% needs 6.",
+    ),
+]
+
+
 class Test(StrEnum):
     """Tests to decide by."""
 

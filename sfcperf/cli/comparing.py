@@ -35,8 +35,8 @@ def failing(given: Sequence[str]) -> frozenset[str]:
     return frozenset(words)
 
 
-def options_of(margins: Sequence[str], test: str, **more: Any) -> Options:
-    """Raises InputError for an invalid margin."""
+def options_of(margins: Sequence[str], test: str, rarest: str, **more: Any) -> Options:
+    """Raises InputError for an invalid margin or share."""
     relative: dict[str, float] = {}
     absolute: dict[str, float] = {}
     for text in margins:
@@ -57,9 +57,20 @@ def options_of(margins: Sequence[str], test: str, **more: Any) -> Options:
         margin=relative.pop("", DEFAULT_MARGIN),
         margins=relative,
         absolute_margins=absolute,
+        rarest=_share(rarest),
         test=cast(Literal["rank", "t"], test),
         **more,
     )
+
+
+def _share(text: str) -> float:
+    percent = re.fullmatch(r"\s*([0-9.]+)\s*%", text)
+    try:
+        return float(percent[1]) / 100 if percent else float(text)
+    except ValueError as error:
+        raise InputError(
+            f"{text!r} is not a share of trials", where="--rarest", allowed="10%, or 0.1"
+        ) from error
 
 
 def sides_of(runs: Sequence[str], baseline: str | None, results: Path) -> list[Side]:

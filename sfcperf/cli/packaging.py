@@ -97,7 +97,7 @@ def print_verdict(verdict: Verdict) -> None:
     needed = [j.rounds_needed for j in verdict.evaluations if j.rounds_needed is not None]
     if needed:
         metrics = count_text(len(needed), "undecided metric")
-        print(f"about {max(needed)} rounds on both sides would decide {metrics}")
+        print(f"about {max(needed)} rounds here would decide {metrics} (--set design.rounds=N)")
     _print_differences(verdict)
     counts = verdict.counts()
     print(", ".join(f"{number} {outcome}" for outcome, number in counts.items()))

@@ -5,10 +5,13 @@ from __future__ import annotations
 from sfcperf.analysis.comparison import Comparison, Estimate, Row
 from sfcperf.results.columns import PREFIX, cell, csv_text, factor_names
 
-_ESTIMATES = ("difference", "relative", "mean_difference", "effect", "hedges_g")
+_ESTIMATES = (
+    "difference", "relative", "mean_difference", "mean_ratio", "tost_interval", "effect",
+    "hedges_g",
+)  # fmt: skip
 _PLAIN = (
-    "test", "p", "p_holm", "p_least", "family", "tost_p", "margin", "margin_absolute", "verdict",
-    "n_needed", "n_needed_for",
+    "test", "p", "p_holm", "p_least", "family", "tost_p", "rarest_mode", "margin",
+    "margin_absolute", "verdict", "n_needed", "n_needed_for",
 )  # fmt: skip
 
 
@@ -26,7 +29,7 @@ def _header(factors: list[str]) -> list[str]:
     return [
         "baseline", "candidate", *(PREFIX + name for name in factors), "label", "metric", "unit",
         "better", "primary", "paired", "n_a", "n_b", "median_a", "median_b", "mean_a", "mean_b",
-        *estimates, *_PLAIN, "warnings",
+        *estimates, *_PLAIN, "withheld", "warnings",
     ]  # fmt: skip
 
 
@@ -37,7 +40,8 @@ def _line(comparison: Comparison, row: Row, factors: list[str]) -> list[object]:
         row.label, row.metric, row.unit, row.better, row.primary, row.paired, row.n_a, row.n_b,
         row.a.median, row.b.median, row.a.mean, row.b.mean,
         *(value for name in _ESTIMATES for value in _estimate(getattr(row, name))),
-        *(getattr(row, name) for name in _PLAIN), "; ".join(row.warnings),
+        *(getattr(row, name) for name in _PLAIN), "; ".join(row.withheld),
+        "; ".join(row.warnings),
     ]  # fmt: skip
 
 

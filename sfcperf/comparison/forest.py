@@ -53,6 +53,8 @@ class Mark:
     above: bool
     band: tuple[float, float] | None
     """Left end and width of the margin."""
+    means: tuple[float, float, float] | None
+    """The ratio of means with both ends of its interval."""
 
 
 def axis_of(rows: Sequence[Row]) -> Axis:
@@ -92,7 +94,15 @@ def mark(row: Row, axis: Axis) -> Mark | None:
         low is not None and low < -axis.limit,
         high is not None and high > axis.limit,
         band,
+        _means(row, axis),
     )
+
+
+def _means(row: Row, axis: Axis) -> tuple[float, float, float] | None:
+    found = row.mean_ratio
+    if found is None or found.low is None or found.high is None:
+        return None
+    return axis.x(found.value), axis.x(found.low), axis.x(found.high)
 
 
 def relative_margin(row: Row) -> float | None:

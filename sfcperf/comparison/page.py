@@ -69,6 +69,7 @@ def comparison_page(comparison: Comparison, sides: Sequence[Side], target: Path)
         charts=drawn,
         many=len(comparison.candidates) > 1,
         confidence=f"{100 * (1 - comparison.options.alpha):g} %",
+        tost_confidence=f"{100 * (1 - 2 * comparison.options.alpha):g} %",
     )
 
 
@@ -83,7 +84,7 @@ def _level(comparison: Comparison) -> Literal["trustworthy", "care", "not"]:
 def _headline(comparison: Comparison) -> str:
     counts, total = comparison.counts(), len(comparison.rows)
     found = [f"{wording.count_of(counts[name], total)} {name}" for name in _ORDER if counts[name]]
-    text = ", ".join(found)
+    text = wording.scope(comparison) + ", ".join(found)
     return text[0].upper() + text[1:]
 
 
@@ -106,6 +107,7 @@ def _numbers(row: Row, scale: units.Scale) -> list[tuple[str, str]]:
         ("Difference", _estimate(row.difference, scale)),
         ("Relative difference", _relative(row.relative)),
         ("Difference of means", _estimate(row.mean_difference, scale)),
+        ("Ratio of means", _tost(row.mean_ratio)),
         ("Means", f"{scale.quantity(row.a.mean)} and {scale.quantity(row.b.mean)}"),
         ("Effect size", _plain(row.effect)),
         ("Difference in standard deviations", _plain(row.hedges_g)),
@@ -114,7 +116,13 @@ def _numbers(row: Row, scale: units.Scale) -> list[tuple[str, str]]:
         ("Smallest possible p", wording.p_text(row.p_least)),
         (
             "Equivalence",
-            f"p {wording.p_text(row.tost_p)} for a margin of {wording.margin_text(row)}",
+            f"p {wording.p_text(row.tost_p)} for a margin of {wording.margin_text(row)}; "
+            f"shift {_tost(row.tost_interval)}",
+        ),
+        ("Not equivalent because", "; ".join(row.withheld) or "–"),
+        (
+            "Rarest mode that would be seen",
+            f"{100 * row.rarest_mode:.2g} % of the trials (of {min(row.n_a, row.n_b)})",
         ),
     ]
 
@@ -132,6 +140,16 @@ def _relative(estimate: Estimate | None) -> str:
     if estimate is None:
         return "none: the baseline is 0"
     return f"{wording.relative_text(estimate)} {wording.interval_text(estimate)}, {estimate.method}"
+
+
+def _tost(estimate: Estimate | None) -> str:
+    """With the interval's confidence, which is not that of the table."""
+    if estimate is None:
+        return "none: the baseline is 0"
+    return (
+        f"{wording.relative_text(estimate)} {wording.interval_text(estimate)} at "
+        f"{100 * estimate.confidence:g} %, {estimate.method}"
+    )
 
 
 def _plain(estimate: Estimate | None) -> str:

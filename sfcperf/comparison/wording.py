@@ -16,7 +16,16 @@ MARKS = {"better": "▲", "worse": "▼", "different": "≠", "equivalent": "=",
 def counts_text(comparison: Comparison) -> str:
     """`12 rows: 1 better, 2 worse, 9 undecided`."""
     found = [f"{number} {name}" for name, number in comparison.counts().items() if number]
-    return f"{count_text(len(comparison.rows), 'row')}: {', '.join(found)}"
+    return f"{scope(comparison)}{count_text(len(comparison.rows), 'row')}: {', '.join(found)}"
+
+
+def scope(comparison: Comparison) -> str:
+    """What the verdicts are about: rounds repeat the trial, not the run, so two runs do not tell
+    how runs of one thing differ. Empty for variants, which share a run."""
+    if all(row.paired for row in comparison.rows):
+        return ""
+    runs = 1 + len(comparison.candidates)
+    return f"within these {'two' if runs == 2 else runs} runs, "
 
 
 def count_of(number: int, total: int) -> str:
@@ -68,6 +77,15 @@ def margin_text(row: Row) -> str:
     return f"{100 * row.margin:g} %"
 
 
+def reasons(row: Row) -> tuple[str, ...]:
+    """Why an undecided row is not equivalent although its interval may look so."""
+    if row.verdict != "undecided":
+        return ()
+    if row.withheld:
+        return row.withheld
+    return tuple(text for text in row.warnings if "the means" in text)
+
+
 def needed_text(row: Row) -> str:
     """`12 ≠`: trials that would decide, and what they would show."""
     if row.verdict != "undecided" or row.n_needed is None:
@@ -106,7 +124,9 @@ def method_text(comparison: Comparison) -> str:
     corrected = f"Holm over {holm} rows" if holm else "no correction for multiple tests"
     return (
         f"{' and '.join(names) or 'no test'}, {corrected}, alpha "
-        f"{options.alpha:g}; equivalence by two one-sided tests; "
+        f"{options.alpha:g}; equivalence by two one-sided tests of the shift and of the ratio of "
+        f"means ({100 * (1 - 2 * options.alpha):g} % intervals), which must not miss a mode in "
+        f"{100 * options.rarest:g} % of the trials; "
         f"{100 * (1 - options.alpha):g} % intervals"
     )
 
@@ -116,8 +136,9 @@ def caveat(comparison: Comparison) -> str | None:
     if all(row.paired for row in comparison.rows):
         return None
     return (
-        "the runs took place at different times: whatever changed between them counts as a "
-        "difference; variants of one workflow are measured alternately and avoid this"
+        "each side is one run: whatever changed from one run to the other counts as a difference, "
+        "and more rounds do not help; variants of one workflow are measured alternately and avoid "
+        "this"
     )
 
 

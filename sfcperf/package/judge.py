@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from statistics import median
 from typing import Any, Literal
 
-from sfcperf.analysis.comparison import Comparison, Estimate, Row
+from sfcperf.analysis.comparison import Comparison, Estimate, Options, Row
+from sfcperf.analysis.statistics import at_most, holm, least_to_see
+from sfcperf.analysis.two_sample import scale_of, trials_beside
 
 Outcome = Literal["reproduced", "not reproduced", "undecided"]
 OUTCOMES: tuple[Outcome, ...] = ("reproduced", "not reproduced", "undecided")
@@ -41,7 +44,8 @@ class Evaluation:
     """A ratio, or in the unit with `margin_absolute`."""
     margin_absolute: bool = False
     rounds_needed: int | None = None
-    """Trials per side that would decide; None if it is decided, or if there would be too many."""
+    """Trials here, beside the packaged ones, that would decide in 4 of 5 cases; None if it is
+    decided, or if no number would."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +75,18 @@ class Verdict:
 
 def judge(comparison: Comparison) -> Verdict:
     """Judge a comparison whose baseline is the packaged run. Metrics that were not measured here
-    are undecided too."""
-    evaluations = [_evaluation(row) for row in comparison.rows]
+    are undecided too.
+
+    Both claims need evidence: `reproduced` that the difference is within the margin (the row is
+    equivalent), `not reproduced` that it is beyond (the whole interval, and a test). Each claim is
+    corrected for the number of metrics (Holm): one in twenty of many would be wrong otherwise.
+    """
+    within = _corrected([row.tost_p for row in comparison.rows])
+    beyond = _corrected([row.beyond_p for row in comparison.rows])
+    evaluations = [
+        _evaluation(row, inside, outside, comparison.options)
+        for row, inside, outside in zip(comparison.rows, within, beyond, strict=True)
+    ]
     evaluations += [
         Evaluation(u.scenario, u.label, u.metric, "", "undecided", u.reason)
         for u in comparison.unmatched
@@ -81,9 +95,22 @@ def judge(comparison: Comparison) -> Verdict:
     return Verdict(tuple(evaluations), comparison)
 
 
-def _evaluation(row: Row) -> Evaluation:
-    outcome, reason = _outcome(row)
+def _corrected(p_values: Sequence[float | None]) -> list[float | None]:
+    found = iter(holm([p for p in p_values if p is not None]))
+    return [None if p is None else next(found) for p in p_values]
+
+
+def _evaluation(
+    row: Row, within: float | None, beyond: float | None, options: Options
+) -> Evaluation:
+    outcome, reason = _outcome(row, within, beyond, options.alpha)
     relative = row.relative
+    needed = _rounds_needed(row, options) if outcome == "undecided" else None
+    if outcome == "undecided" and needed is None:
+        reason += (
+            f"; beside {row.n_a} packaged trials, no number of rounds here would decide if "
+            "difference and dispersion are as measured"
+        )
     return Evaluation(
         scenario=row.scenario,
         label=row.label,
@@ -101,26 +128,49 @@ def _evaluation(row: Row) -> Evaluation:
         method=relative.method if relative else "",
         margin=row.margin,
         margin_absolute=row.margin_absolute,
-        rounds_needed=row.n_needed if outcome == "undecided" else None,
+        rounds_needed=needed,
     )
 
 
-def _outcome(row: Row) -> tuple[Outcome, str]:
-    """Both claims need evidence: that the difference is within the margin (equivalence by two
-    one-sided tests), or beyond it (the whole interval, and the test)."""
+def _outcome(
+    row: Row, within: float | None, beyond: float | None, alpha: float
+) -> tuple[Outcome, str]:
+    """`within`, `beyond`: corrected p of either claim."""
     if row.verdict == "equivalent":
-        return "reproduced", "the difference is within the margin"
+        if at_most(within, alpha):
+            return "reproduced", "the difference is within the margin"
+        return "undecided", "within the margin, but not after correction for all metrics"
     if row.verdict == "undecided":
         return "undecided", "; ".join(row.warnings) or "too few trials for the dispersion"
     if row.margin is None:
         return "not reproduced", "it differs, and the packaged value is 0: there is no margin"
-    beyond = _beyond(row.difference if row.margin_absolute else row.relative, row.margin)
-    if beyond:
+    estimate = row.difference if row.margin_absolute else row.relative
+    if _is_beyond(estimate, row.margin) and at_most(beyond, alpha):
         return "not reproduced", "the difference is beyond the margin"
     return "undecided", "it differs, perhaps by less than the margin"
 
 
-def _beyond(estimate: Estimate | None, margin: float) -> bool:
+def _is_beyond(estimate: Estimate | None, margin: float) -> bool:
     if estimate is None or estimate.low is None or estimate.high is None:
         return False
     return estimate.low > margin or estimate.high < -margin
+
+
+def _rounds_needed(row: Row, options: Options) -> int | None:
+    """Rounds here that would decide; the package's are what they are."""
+    a, b = row.a.values, row.b.values
+    if row.margin is None or min(len(a), len(b)) < 2:
+        return None
+    scale = scale_of(a, b, row.a.median or 0.0)
+    bounds = scale.bounds(row.margin, row.margin_absolute)
+    if bounds is None:
+        return None
+    one, other = scale.of(a), scale.of(b)
+    return trials_beside(
+        one,
+        other,
+        median(other) - median(one),
+        bounds,
+        options.alpha,
+        least_to_see(options.rarest),
+    )

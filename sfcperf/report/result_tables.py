@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from sfcperf.analysis.statistics import rarest_mode
 from sfcperf.presentation import units
 from sfcperf.presentation.levels import by_metric, level_text, scenario_name
 from sfcperf.results.columns import factor_names
@@ -141,6 +142,8 @@ def details(row: Summary, scale: units.Scale) -> Iterator[tuple[str, str]]:
     if row.steady:
         state = _STEADY.get(row.steady, f"steady after {row.steady_after} samples")
         yield "within a trial", f"{state} ({row.steady_method})"
+    if row.n:
+        yield "rarest mode that would be seen", f"{100 * rarest_mode(row.n):.2g} % of the trials"
     if row.outlier_method:
         yield "outliers", f"{', '.join(row.outliers) or 'none'} ({row.outlier_method})"
 

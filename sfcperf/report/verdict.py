@@ -7,14 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from sfcperf.analysis.statistics import rarest_mode
 from sfcperf.presentation.wording import count_text, first_names
 from sfcperf.report.noise import noise_findings
 from sfcperf.report.time_dependence import row_name, time_dependence_findings
 from sfcperf.results.noise_gate import without_replaced
 from sfcperf.results.records import Summary, TrialRecord
 
-MIN_TRIALS = 3
-"""Valid trials below which a primary number says little: of two, the t quantile is 12.7 at 95 %."""
+MIN_TRIALS = 6
+"""Valid trials below which a primary number says little: of five, no interval holds at 95 % without
+assuming what their distribution is."""
 MAX_RELATIVE_HALF_WIDTH = 0.5
 """Half-width over mean above which a primary number says little."""
 
@@ -45,8 +47,9 @@ def verdict_of(
 
     Trustworthy means: the run is complete, every planned trial is there and valid, every chain was
     proven to be traversed, every number has an interval, and each primary one rests on MIN_TRIALS
-    or more, with a relative half-width of at most MAX_RELATIVE_HALF_WIDTH, and does not depend
-    on time. A trial outside the noise gate that was run again is judged by its rerun.
+    or more, none of them an outlier, with a relative half-width of at most
+    MAX_RELATIVE_HALF_WIDTH, and does not depend on time. A trial outside the noise gate that was
+    run again is judged by its rerun.
     """
     trials = without_replaced(trials)
     count = Counter(record.status for record in trials)
@@ -64,7 +67,11 @@ def verdict_of(
             primary = sum(row.primary for row in summaries)
             headline += f", but {len(rough)} of {primary} primary results are imprecise"
     else:
-        level, headline = "trustworthy", f"Trustworthy: {of_all}"
+        fewest = min((row.n for row in summaries if row.primary), default=0)
+        unseen = (
+            f"; slow modes in fewer than {100 * rarest_mode(fewest):.0f} % of them can be missing"
+        )
+        level, headline = "trustworthy", f"Trustworthy: {of_all}{unseen if fewest else ''}"
     return Verdict(
         level,
         headline,
@@ -105,6 +112,7 @@ def _findings(
             f"chain in order; the first is {unproven[0]}."
         )
     yield from _rough_numbers(summaries)
+    yield from _outliers(summaries)
     yield from noise_findings(manifest, trials)
     yield from time_dependence_findings(summaries)
     bare = sum(row.ci_low is None for row in summaries)
@@ -128,6 +136,20 @@ def _rough_numbers(summaries: Sequence[Summary]) -> Iterator[str]:
         yield (
             f"The interval is wider than ±{100 * MAX_RELATIVE_HALF_WIDTH:g} % of the mean: "
             f"{first_names(wide)}. More rounds, or longer trials, narrow it."
+        )
+
+
+def _outliers(summaries: Sequence[Summary]) -> Iterator[str]:
+    """Trials far from the others may be a second mode, which few trials do not tell from chance."""
+    found = [
+        f"{row_name(row)} {len(row.outliers)} of {row.n}"
+        for row in summaries
+        if row.primary and row.outliers
+    ]
+    if found:
+        yield (
+            f"Trials are outliers, and count: {first_names(found)}. They may be a second mode; the "
+            "median hides it, and the mean depends on how often it was hit."
         )
 
 

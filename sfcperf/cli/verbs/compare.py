@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfcperf.cli.arguments import RESULTS, AllMetricsOption, ResultsOption, Test
+from sfcperf.cli.arguments import RESULTS, AllMetricsOption, RarestOption, ResultsOption, Test
 from sfcperf.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def compare(
             "[default: 5%].",
         ),
     ] = None,
+    rarest: RarestOption = "10%",
     alpha: Annotated[
         float, typer.Option("--alpha", help="Probability of a false alarm over all rows together.")
     ] = 0.05,
@@ -93,7 +94,8 @@ def compare(
             "--fail-on",
             metavar="VERDICT",
             help="Exit with 1 if a row has this verdict: worse, undecided, different, better, "
-            "equivalent. Repeatable, or comma-separated.",
+            "equivalent. Repeatable, or comma-separated. Verdicts on two runs are about these two "
+            "runs: what differs from one run to the next counts as a difference.",
         ),
     ] = None,
     results: ResultsOption = RESULTS,
@@ -106,6 +108,7 @@ def compare(
     verdicts = failing(fail_on or ())
     options = options_of(
         margins=margin or (),
+        rarest=rarest,
         alpha=alpha,
         test=test.value,
         all_metrics=all_,

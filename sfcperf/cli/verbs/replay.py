@@ -12,6 +12,7 @@ from sfcperf.cli.arguments import (
     AllMetricsOption,
     DriverOption,
     ProfileOption,
+    RarestOption,
     ResultsOption,
     SetOption,
     Test,
@@ -60,6 +61,7 @@ def replay(
             "loss_ratio=0.001 (in the metric's unit). Repeatable [default: 5%].",
         ),
     ] = None,
+    rarest: RarestOption = "10%",
     alpha: Annotated[float, typer.Option("--alpha", help="Probability of a false claim.")] = 0.05,
     test: Annotated[
         Test,
@@ -99,7 +101,7 @@ def replay(
         profile=open_profile(profile),
         quiet=quiet or json_,
         resume=run,
-        comparison=options_of(margin or (), test.value, alpha=alpha, all_metrics=all_),
+        comparison=options_of(margin or (), test.value, rarest, alpha=alpha, all_metrics=all_),
     )
     with unpacked(package, max_bytes=max_bytes) as folder:
         _check(package, folder, allowed_signers, public_key)

@@ -82,7 +82,7 @@ def test_what_is_no_package(sfcperf: Command, capsys: Capture, tmp_path: Path, v
     path = tmp_path / "p.zip"
     path.write_text("not a zip")
     assert sfcperf(verb, path) == 2
-    assert "refused" in capsys.readouterr().err
+    assert "rejected" in capsys.readouterr().err
     assert sfcperf(verb, tmp_path / "none.zip") == 2
 
 

@@ -49,6 +49,11 @@ ROW = Row(
     family=1,
     margin=0.05,
     margin_absolute=False,
+    beyond_p=0.001,
+    tost_interval=None,
+    mean_ratio=None,
+    withheld=(),
+    rarest_mode=0.1,
     tost_p=0.9,
     verdict="worse",
     n_needed=None,
@@ -74,7 +79,7 @@ def outcome(stores: tuple[RunStore, RunStore], row: Row) -> tuple[str, str]:
 
 
 def test_within_the_margin(stores: tuple[RunStore, RunStore]) -> None:
-    assert outcome(stores, replace(ROW, verdict="equivalent"))[0] == "reproduced"
+    assert outcome(stores, replace(ROW, verdict="equivalent", tost_p=0.01))[0] == "reproduced"
 
 
 @pytest.mark.parametrize("verdict", ["better", "worse", "different"])
@@ -88,7 +93,33 @@ def test_beyond_the_margin(stores: tuple[RunStore, RunStore], verdict: str, sign
 
 def test_different_and_perhaps_within_the_margin(stores: tuple[RunStore, RunStore]) -> None:
     row = replace(ROW, relative=estimate(0.1, 0.02, 0.18))
-    assert outcome(stores, row) == ("undecided", "it differs, perhaps by less than the margin")
+    found, reason = outcome(stores, row)
+    assert found == "undecided"
+    assert "it differs, perhaps by less than the margin" in reason
+
+
+def test_each_claim_is_corrected_for_the_number_of_metrics(
+    stores: tuple[RunStore, RunStore],
+) -> None:
+    a, b = stores
+    comparison = compare(Side("packaged", a), Side("here", b))
+    for changes, alone in (
+        ({"verdict": "equivalent", "tost_p": 0.03}, "reproduced"),
+        ({"beyond_p": 0.03}, "not reproduced"),
+    ):
+        row = replace(ROW, **changes)  # type: ignore[arg-type]
+        for count, expected in ((1, alone), (2, "undecided")):
+            many = replace(comparison, rows=(row,) * count, unmatched=())
+            assert {e.outcome for e in judge(many).evaluations} == {expected}
+
+
+def test_a_package_of_few_trials_cannot_be_confirmed(
+    stores: tuple[RunStore, RunStore],
+) -> None:
+    """More rounds here do not add any there."""
+    values = [100 + n % 3 for n in range(10)]
+    row = replace(ROW, verdict="undecided", a=sample(*values), b=sample(*values))
+    assert "no number of rounds here would decide" in outcome(stores, row)[1]
 
 
 def test_a_margin_in_the_unit(stores: tuple[RunStore, RunStore]) -> None:
@@ -136,8 +167,8 @@ def scaled(store: RunStore, ratio: float, seed: int) -> None:
 )
 def test_from_trials_to_the_verdict(tmp_path: Path, ratio: float, expected: str) -> None:
     """Two runs of known truth; the documents are as their schema says."""
-    a = finished_run(tmp_path / "run-1", replace(SHORT, rounds=12))
-    b = finished_run(tmp_path / "run-2", replace(SHORT, rounds=12))
+    a = finished_run(tmp_path / "run-1", replace(SHORT, rounds=30))
+    b = finished_run(tmp_path / "run-2", replace(SHORT, rounds=30))
     scaled(a, 1.0, 1)
     scaled(b, ratio, 2)
     package = tmp_path / "p.zip"

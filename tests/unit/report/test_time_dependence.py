@@ -16,7 +16,7 @@ from sfcperf.results.store import RunStore
 
 
 def rows(run: RunStore) -> list[Summary]:
-    return [replace(row, n=10, relative_half_width=0.05) for row in run.summaries()]
+    return [replace(row, n=10, outliers=(), relative_half_width=0.05) for row in run.summaries()]
 
 
 def first_is(found: list[Summary], **changes: object) -> list[Summary]:

@@ -8,14 +8,16 @@ from sfcperf.results.store import RunStore
 
 def verdict(run: RunStore, **changes: object) -> Verdict:
     trials = [replace(r, status="valid", reasons=()) for r in run.trials()]
-    rows = [replace(row, n=3) for row in run.summaries()]
+    rows = [replace(row, n=10, outliers=()) for row in run.summaries()]
     return verdict_of({**run.manifest(), **changes}, trials, rows)
 
 
 def test_trustworthy_when_nothing_speaks_against_it(run: RunStore) -> None:
     found = verdict(run)
     assert found.level == "trustworthy"
-    assert found.headline == "Trustworthy: all 72 trials are valid"
+    assert found.headline == (
+        "Trustworthy: all 72 trials are valid; slow modes in fewer than 26 % of them can be missing"
+    )
     assert found.findings == ()
 
 
@@ -50,23 +52,23 @@ def test_missing_trials_and_intervals(run: RunStore) -> None:
 def roughly(run: RunStore, **changes: object) -> Verdict:
     """The verdict on a run of valid trials, one primary number of which is like this."""
     trials = [replace(r, status="valid", reasons=()) for r in run.trials()]
-    rows = [replace(row, n=3) for row in run.summaries()]
+    rows = [replace(row, n=10, outliers=()) for row in run.summaries()]
     index = next(i for i, row in enumerate(rows) if row.primary and row.label == "iperf3-tcp")
     rows[index] = replace(rows[index], **changes)  # type: ignore[arg-type]
     return verdict_of(run.manifest(), trials, rows)
 
 
 def test_valid_trials_whose_numbers_say_nothing_are_not_trustworthy(run: RunStore) -> None:
-    two = roughly(run, n=2, relative_half_width=3.67)
-    assert two.level == "care"
-    assert two.headline == (
+    few = roughly(run, n=5, relative_half_width=3.67)
+    assert few.level == "care"
+    assert few.headline == (
         "Read with care: all 72 trials are valid, but 1 of 30 primary results are imprecise"
     )
-    assert two.findings == (
-        "Fewer than 3 valid trials: iperf3-tcp rate (topology T1, chain_length 0) n = 2. "
-        "Plan 3 rounds or more.",
+    assert few.findings == (
+        "Fewer than 6 valid trials: iperf3-tcp rate (topology T1, chain_length 0) n = 5. "
+        "Plan 6 rounds or more.",
     )
-    wide = roughly(run, n=3, relative_half_width=0.512)
+    wide = roughly(run, n=6, relative_half_width=0.512)
     assert wide.level == "care"
     (finding,) = wide.findings
     assert "wider than ±50 % of the mean" in finding
@@ -75,13 +77,19 @@ def test_valid_trials_whose_numbers_say_nothing_are_not_trustworthy(run: RunStor
 
 
 def test_a_number_at_the_bounds_or_a_secondary_one_does_not_alarm(run: RunStore) -> None:
-    assert roughly(run, n=3, relative_half_width=0.5).level == "trustworthy"
+    assert roughly(run, n=6, relative_half_width=0.5).level == "trustworthy"
     assert roughly(run, n=2, relative_half_width=9.0, primary=False).level == "trustworthy"
+
+
+def test_a_run_with_an_outlier_is_not_trustworthy(run: RunStore) -> None:
+    found = roughly(run, outliers=("r003-s000-iperf3-tcp",))
+    assert found.level == "care"
+    assert "iperf3-tcp rate (topology T1, chain_length 0) 1 of 10" in found.findings[0]
 
 
 def test_only_the_first_rough_numbers_are_named(run: RunStore) -> None:
     trials = [replace(r, status="valid", reasons=()) for r in run.trials()]
-    rows = [replace(row, relative_half_width=0.9, n=5) for row in run.summaries()]
+    rows = [replace(row, relative_half_width=0.9, n=10, outliers=()) for row in run.summaries()]
     (finding,) = verdict_of(run.manifest(), trials, rows).findings
     assert finding.count("±90 %") == 4
     assert "and 26 more" in finding
