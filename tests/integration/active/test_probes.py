@@ -148,7 +148,7 @@ def test_a_rate_beyond_the_sender_is_untrusted(wire: Cable, tmp_path: Path, prot
     # A long queue: the sender is held back by its socket's buffer and loses nothing.
     wire.shape("client", "tbf", "rate", "5mbit", "burst", "10kb", "limit", "4mb")
     result = measure(wire, tmp_path, Iperf3, duration_s=1, **given)
-    assert any("of the 20.000 Mbit/s asked for" in reason for reason in result.untrusted)
+    assert any("of the 20.000 Mbit/s requested" in reason for reason in result.untrusted)
 
 
 def test_refused_sends_make_ping_untrusted(wire: Cable, tmp_path: Path) -> None:

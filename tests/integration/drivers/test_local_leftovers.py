@@ -83,7 +83,7 @@ def test_what_was_there_before_is_not_removed(tmp_path: Path) -> None:
     name = f"sfcperf-{driver.context.tag}-server"
     subprocess.run(["ip", "netns", "add", name], check=True)
     try:
-        with pytest.raises(DeploymentError, match=f"namespace {name} exists already"):
+        with pytest.raises(DeploymentError, match=f"namespace {name} already exists"):
             driver.deploy(scenario(["forwarder"]))
         driver.close()
         assert name in traces(driver.context.tag)

@@ -39,5 +39,5 @@ def test_counters() -> None:
 
 
 def test_no_service_is_told() -> None:
-    with pytest.raises(MeasurementError, match="no services"):
+    with pytest.raises(MeasurementError, match="services are gone"):
         ipvs.counters("\n".join(LISTING.splitlines()[:3]), [8081])

@@ -124,7 +124,7 @@ def test_auto_says_which_engine_it_is_and_lacks_nothing(
     needs = kind.requirements(with_defaults(kind.parameters, {}))
     [engine] = [need for need in needs if need.name == f"engine of {name}"]
     assert engine.met
-    assert engine.detail.startswith("nftables, since")
+    assert engine.detail.startswith("nftables, because")
 
 
 @pytest.mark.parametrize(
