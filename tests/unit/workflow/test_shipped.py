@@ -53,7 +53,7 @@ def test_each_preset_loads_and_is_shorter(file: Path, preset: str) -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=named)
 def test_a_report_of_it_can_be_trustworthy(file: Path) -> None:
-    """The quickstart is a first look, PPTMon's have the rounds of the paper; their reports say so."""
+    """The quickstart is a first look; PPTMon has the rounds of its paper. Their reports say so."""
     rounds = load_workflow(file).design.rounds
     assert rounds >= MIN_TRIALS or file.stem == "quickstart" or file.stem.startswith("pptmon-")
 
