@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from support.manifests import run_manifest
+from support.records.manifests import run_manifest
 
 from sfcperf.results.documents import trial_document
 from sfcperf.results.records import TrialRecord

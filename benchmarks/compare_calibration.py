@@ -16,7 +16,7 @@ import numpy
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from support.comparisons import NOISE, family
+from support.records.comparisons import NOISE, family
 
 from sfcperf.analysis.comparison import Options, Row
 from sfcperf.analysis.statistics import confidence_per_look, t_quantile

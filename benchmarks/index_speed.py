@@ -22,8 +22,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import parallel_bulk
-from support.elasticsearch import Server, installed
-from support.runs import RunOptions, build_run
+from support.records.runs import RunOptions, build_run
+from support.servers.elasticsearch import Server, installed
 
 from sfcperf.elasticsearch import mappings, templates
 from sfcperf.elasticsearch.documents import Documents

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import numpy
 from scipy.special import stdtrit
-from support.sequential import Array, Cell, grid, trials
+from support.records.sequential import Array, Cell, grid, trials
 
 from sfcperf.analysis.statistics import find_outliers, mean_interval, median_interval, steadiness
 from sfcperf.analysis.statistics.bootstrap import _resamples, bca_interval

@@ -22,7 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import numpy as np
-from support.comparisons import RTT, case
+from support.records.comparisons import RTT, case
 
 from sfcperf.analysis.comparison import Options
 from sfcperf.analysis.comparison.evaluation import evaluate

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.runs import MADE_RUNS
+from support.records.runs import MADE_RUNS
 from support.tiers import mark_exhaustive, register_profiles
 
 register_profiles()

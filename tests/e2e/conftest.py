@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.browser import browser, started_browser
-from support.elasticsearch import elasticsearch, elasticsearch_server
+from support.servers.browser import browser, started_browser
+from support.servers.elasticsearch import elasticsearch, elasticsearch_server
 
 __all__ = ["browser", "elasticsearch", "elasticsearch_server", "started_browser"]

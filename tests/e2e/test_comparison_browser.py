@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from support.browser import LOOKS, Browser, picture, size, theme, wait
-from support.compared_runs import ping_run, variants_run
+from support.records.compared_runs import ping_run, variants_run
+from support.servers.browser import LOOKS, Browser, picture, size, theme, wait
 
 from sfcperf.analysis.comparison import Options, Side, compare
 from sfcperf.comparison import comparison_page

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 from support.local import processes_of, processes_with, traces
+from support.network.wires import eventually
 from support.signals import default_signals
-from support.wires import eventually
 
 pytestmark = pytest.mark.root
 

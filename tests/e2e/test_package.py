@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.network.veth_pairs import leftovers
 from support.schemas import validator, violations
-from support.veth_pairs import leftovers
 
 from sfcperf.control.lock import is_held
 

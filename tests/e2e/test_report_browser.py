@@ -11,8 +11,8 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
-from support.browser import LOOKS, Browser, picture, size, theme, wait
-from support.runs import RunOptions, build_run
+from support.records.runs import RunOptions, build_run
+from support.servers.browser import LOOKS, Browser, picture, size, theme, wait
 
 from sfcperf.figures.run_data import label_runs
 from sfcperf.report import ReportPublisher, write_report

@@ -96,7 +96,7 @@ def test_latex_takes_the_figure(folder: Path) -> None:
     tex = shutil.which("pdflatex")
     if tex is None:
         pytest.skip("needs pdflatex (texlive-latex-base)")
-    from support.runs import build_run
+    from support.records.runs import build_run
 
     store = build_run(folder / "run")
     verb = [Path(sys.executable).with_name("sfcperf"), "figures", store.folder, "-o", folder]

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.veth_pairs import leftovers
+from support.network.veth_pairs import leftovers
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "sfcperf-example-plugin"
 WORKFLOW = EXAMPLE / "tcp-connect.json"

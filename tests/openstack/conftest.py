@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.openstack_project import inventory, settled
+from support.cloud.openstack_project import inventory, settled
 
 if TYPE_CHECKING:
     from openstack.connection import Connection

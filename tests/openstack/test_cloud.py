@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from support.openstack_guest import booted
-from support.openstack_project import inventory, left_over
+from support.cloud.openstack_guest import booted
+from support.cloud.openstack_project import inventory, left_over
 
 if TYPE_CHECKING:
     from openstack.connection import Connection

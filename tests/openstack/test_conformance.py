@@ -6,7 +6,7 @@ import os
 from typing import Any, ClassVar
 
 import pytest
-from support.openstack_project import inventory, left_over
+from support.cloud.openstack_project import inventory, left_over
 
 from sfcperf.cli.shipped import shipped
 from sfcperf.drivers.conformance import DriverConformance

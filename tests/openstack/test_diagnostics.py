@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.cloud_runs import CONFIG
+from support.cloud.cloud_runs import CONFIG
+from support.cloud.openstack_project import inventory, settled
 from support.local import ListJournal
-from support.openstack_project import inventory, settled
-from support.scenarios import scenario
+from support.records.scenarios import scenario
 
 from sfcperf.drivers.base import DriverContext
 from sfcperf.drivers.openstack.api.cloud import Cloud

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from openstack.connection import Connection
-from support.cloud_runs import PLANNED, CloudLab, workflow
+from support.cloud.cloud_runs import PLANNED, CloudLab, workflow
 from support.faulty_cloud.clouds import NAME, before, write_clouds
 from support.faulty_cloud.faults import Answer, Straggle
 from support.faulty_cloud.proxy import Proxy

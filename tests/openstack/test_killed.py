@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 from openstack.connection import Connection
-from support.cloud_runs import PLANNED, CloudLab, wait_until, workflow
-from support.openstack_project import inventory, left_over
+from support.cloud.cloud_runs import PLANNED, CloudLab, wait_until, workflow
+from support.cloud.openstack_project import inventory, left_over
 
 pytestmark = pytest.mark.server
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from openstack.connection import Connection
-from support.cloud_runs import PLANNED, CloudLab, workflow
+from support.cloud.cloud_runs import PLANNED, CloudLab, workflow
 
 pytestmark = [pytest.mark.server, pytest.mark.exhaustive]
 

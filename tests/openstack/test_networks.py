@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.cloud_runs import PLANNED, CloudLab, workflow
-from support.openstack_context import USER_DATA, endpoint, lifecycle_context, public_key
+from support.cloud.cloud_runs import PLANNED, CloudLab, workflow
+from support.cloud.openstack_context import USER_DATA, endpoint, lifecycle_context, public_key
 
 from sfcperf.drivers.openstack.cleanup.journal_cleanup import clean_up
 from sfcperf.drivers.openstack.compute.servers import Machine

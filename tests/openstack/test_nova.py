@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.openstack_context import USER_DATA, endpoint, function, lifecycle_context, public_key
+from support.cloud.openstack_context import (
+    USER_DATA,
+    endpoint,
+    function,
+    lifecycle_context,
+    public_key,
+)
 
 from sfcperf.drivers.openstack.api.errors import CloudError
 from sfcperf.drivers.openstack.cleanup.journal_cleanup import clean_up

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.cloud_runs import CloudLab, workflow
-from support.ssh_servers import SshServer, lacking, openssh
+from support.cloud.cloud_runs import CloudLab, workflow
+from support.network.ssh_servers import SshServer, lacking, openssh
 
 pytestmark = [pytest.mark.exhaustive, pytest.mark.skipif(bool(lacking()), reason=lacking())]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.openstack_context import endpoint, function, lifecycle_context, public_key
+from support.cloud.openstack_context import endpoint, function, lifecycle_context, public_key
 
 from sfcperf import plugins
 from sfcperf.drivers.openstack.api.tacker_server import TackerApi

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from openstack.connection import Connection
-from support.cloud_runs import CloudLab, workflow
+from support.cloud.cloud_runs import CloudLab, workflow
 
 pytestmark = [pytest.mark.server, pytest.mark.exhaustive]
 

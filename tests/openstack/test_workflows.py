@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.cloud_runs import CloudLab
+from support.cloud.cloud_runs import CloudLab
 
 pytestmark = [pytest.mark.server, pytest.mark.root]
 

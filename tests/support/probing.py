@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.active.base import Probe, ProbeResult
-from support.cable import Cable
+from support.network.cable import Cable
 
 
 def made(kind: type[Probe], **given: Any) -> Probe:

@@ -1,5 +1,5 @@
 """What every panel of the dashboards asks of Elasticsearch is asked of a real one, and the answers
-are the run's own numbers. Kibana is not there: tests/support/lens.py asks in its place."""
+are the run's own numbers. Kibana is not there: tests/support/servers/lens.py asks in its place."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 from elasticsearch import Elasticsearch
-from support import lens
-from support.elasticsearch import Server
-from support.kibana import parse, used_fields
-from support.runs import build_run
+from support.records.runs import build_run
+from support.servers import lens
+from support.servers.elasticsearch import Server
+from support.servers.kibana import parse, used_fields
 
 from sfcperf.elasticsearch.mappings import STREAMS
 from sfcperf.elasticsearch.publication import send

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.elasticsearch import Server
-from support.http_proxy import Fault, Proxy, Request
-from support.runs import RunOptions, build_run
+from support.network.http_proxy import Fault, Proxy, Request
+from support.records.runs import RunOptions, build_run
+from support.servers.elasticsearch import Server
 
 from sfcperf.control import publishing
 from sfcperf.elasticsearch import inventory, mappings, templates

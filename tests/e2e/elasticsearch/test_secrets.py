@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from support.elasticsearch import Server
-from support.http_proxy import Proxy, Request, fingerprint, make_certificate
-from support.runs import RunOptions, build_run
+from support.network.http_proxy import Proxy, Request, fingerprint, make_certificate
+from support.records.runs import RunOptions, build_run
+from support.servers.elasticsearch import Server
 
 from sfcperf.results.store import RunStore
 

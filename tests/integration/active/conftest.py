@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from support.cable import Cable, cable
+from support.network.cable import Cable, cable
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.cable import SERVER, Cable, ended, processes_in
+from support.network.cable import SERVER, Cable, ended, processes_in
 from support.probing import made, measure, measure_in_peace, measure_while, values
 
 from sfcperf.active.ab import Ab

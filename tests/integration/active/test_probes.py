@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.cable import Cable, cable, listeners, processes_in
+from support.network.cable import Cable, cable, listeners, processes_in
 from support.probing import made, measure, measure_in_peace, measure_while, values
 
 from sfcperf.active.ab import Ab

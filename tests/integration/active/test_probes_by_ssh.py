@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import ssh_servers
-from support.ssh_servers import SshServer
+from support.network import ssh_servers
+from support.network.ssh_servers import SshServer
 
 from sfcperf.active.ab import Ab
 from sfcperf.active.base import Probe, ProbeResult

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from support.echoes import ping
-from support.scenarios import scenario, topology
+from support.network.echoes import ping
+from support.records.scenarios import scenario, topology
 
 from sfcperf.active.server import start_server
 from sfcperf.drivers.local.driver import LocalDriver

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from support.local import new_driver, traces
-from support.scenarios import scenario, topology
+from support.records.scenarios import scenario, topology
 from support.signals import default_signals
 
 from sfcperf.drivers.local.driver import LocalDriver

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from support.scenarios import scenario
-from support.steered import Flow, Steered
-from support.wires import Lab
+from support.network.steered import Flow, Steered
+from support.network.wires import Lab
+from support.records.scenarios import scenario
 
 from sfcperf.drivers.openstack.traversal.proof import prove, requirements
 from sfcperf.errors import DeploymentError

@@ -9,8 +9,8 @@ import time
 from typing import Any
 
 import pytest
-from support.echoes import ping
-from support.scenarios import scenario, topology
+from support.network.echoes import ping
+from support.records.scenarios import scenario, topology
 
 from sfcperf import plugins
 from sfcperf.active.server import start_server

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support import ssh_servers
-from support.ssh_servers import SshServer
+from support.network import ssh_servers
+from support.network.ssh_servers import SshServer
 
 from sfcperf.active.ping_output import parse
 from sfcperf.errors import DeploymentError

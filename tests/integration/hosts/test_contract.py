@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from support import ssh_servers
+from support.network import ssh_servers
 
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host

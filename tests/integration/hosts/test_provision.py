@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import ssh_servers
-from support.ssh_servers import SshServer
+from support.network import ssh_servers
+from support.network.ssh_servers import SshServer
 
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.provision import install

@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support import ssh_servers
-from support.ssh_servers import SshServer
+from support.network import ssh_servers
+from support.network.ssh_servers import SshServer
 
 from sfcperf import waiting
 from sfcperf.errors import DeploymentError, InputError, MeasurementError

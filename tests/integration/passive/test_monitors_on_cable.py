@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.cable import SERVER, Cable, cable, ended, processes_in
+from support.network.cable import SERVER, Cable, cable, ended, processes_in
 
 from sfcperf.errors import MeasurementError
 from sfcperf.passive.base import Monitor

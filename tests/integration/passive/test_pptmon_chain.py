@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from support.local import new_driver, traces
-from support.scenarios import scenario
+from support.records.scenarios import scenario
 
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.errors import MeasurementError

@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Any
 
 import pytest
-from support.cable import CLIENT, SERVER, Cable, cable, processes_in
+from support.network.cable import CLIENT, SERVER, Cable, cable, processes_in
 from support.pptmon.chain import function
 
 from sfcperf.errors import MeasurementError

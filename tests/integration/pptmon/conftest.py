@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support.network.wires import Lab, lab
 from support.pptmon.bench import Chain, build
 from support.pptmon.kernel_log import without_complaints
 from support.pptmon.process import BINARY as PPTMON
 from support.pptmon.routers import RoutedPath
 from support.pptmon.routers import build as build_routers
-from support.wires import Lab, lab
 
 from sfcperf.vnfs import binaries
 

@@ -8,8 +8,8 @@ import socket
 from collections.abc import Callable
 
 import pytest
+from support.network.wires import eventually
 from support.pptmon.routers import RoutedPath
-from support.wires import eventually
 
 from sfcperf.hosts.process import inside
 

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
+from support.network.wires import Port, eventually, space
 from support.pptmon.bench import Chain
-from support.wires import Port, eventually, space
 
 pytestmark = pytest.mark.root
 

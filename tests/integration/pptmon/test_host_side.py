@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from support.network.wires import Lab, Port
 from support.pptmon.bench import Seen, bridge, exchange, quiet, tap
 from support.pptmon.process import BINARY, Pptmon
 from support.pptmon.tap import NEEDS_CSUM, Offload, Tap
@@ -19,7 +20,6 @@ from support.pptmon.zoo import DATA, FRAMES, ethernet, network, tcp
 from support.pptmon_model import packet
 from support.pptmon_model.format import Format
 from support.pptmon_model.layers import walk
-from support.wires import Lab, Port
 
 from sfcperf.vnfs import binaries
 

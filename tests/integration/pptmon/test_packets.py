@@ -11,7 +11,7 @@ from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Packet, Raw
-from support.frames_judge import judge
+from support.network.frames_judge import judge
 from support.pptmon.bench import Chain
 from support.pptmon.zoo import (
     DATA,

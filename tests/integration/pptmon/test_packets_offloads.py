@@ -13,7 +13,7 @@ import pytest
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
-from support.frames_judge import judge
+from support.network.frames_judge import judge
 from support.pptmon.bench import Chain
 from support.pptmon.offloads import (
     GSO_TCP,

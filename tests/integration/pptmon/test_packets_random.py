@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from support.network.wires import Lab
 from support.pptmon.bench import Chain, build
 from support.pptmon.zoo import FRAMES
 from support.pptmon_model import packet
 from support.pptmon_model.errors import FormatError
 from support.pptmon_model.format import Format, Header, Hop
 from support.tiers import examples
-from support.wires import Lab
 
 pytestmark = pytest.mark.root
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from scapy.layers.vxlan import VXLAN
 from scapy.utils import checksum
-from support.frames_judge import judge
+from support.network.frames_judge import judge
 from support.pptmon.bench import Chain
 from support.pptmon.offloads import (
     GSO_TCP,

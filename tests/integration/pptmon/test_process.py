@@ -15,9 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.network.wires import Lab, Port, eventually, ip, space
 from support.pptmon.hooks import children, clsact, is_alive, qdiscs, tcx
 from support.pptmon.process import BINARY, Pptmon
-from support.wires import Lab, Port, eventually, ip, space
 
 from sfcperf.hosts.process import inside
 from sfcperf.vnfs import binaries

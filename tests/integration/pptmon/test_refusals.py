@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.network.wires import Lab, ip, space
 from support.pptmon.process import BINARY
 from support.tiers import examples
-from support.wires import Lab, ip, space
 
 from sfcperf.hosts.process import inside
 from sfcperf.vnfs import binaries

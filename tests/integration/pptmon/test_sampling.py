@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable
 
 import pytest
+from support.network.wires import eventually
 from support.pptmon.bench import Chain
 from support.pptmon.tap import Tap, pinned
 from support.pptmon.zoo import FRAMES
-from support.wires import eventually
 
 pytestmark = pytest.mark.root
 

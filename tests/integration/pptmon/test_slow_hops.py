@@ -8,12 +8,12 @@ from collections.abc import Callable
 import pytest
 from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
+from support.network.wires import Lab
 from support.pptmon.bench import Chain
 from support.pptmon.held import TUN, HeldVnf
 from support.pptmon.zoo import FRAMES
 from support.pptmon_model import packet
 from support.pptmon_model.value import VALUE_MAX
-from support.wires import Lab
 
 pytestmark = [
     pytest.mark.root,

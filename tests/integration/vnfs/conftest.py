@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.network.wires import Lab, ip, lab, space
 from support.vnfs.forwarder_bench import SF_ADDRESS, Bench
-from support.wires import Lab, ip, lab, space
 
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.base import Attachment

@@ -12,8 +12,8 @@ from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 from scapy.utils import PcapReader
+from support.network.wires import Lab, Port, eventually
 from support.vnfs.kernel_lab import CLIENT, SERVER, Between
-from support.wires import Lab, Port, eventually
 
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.delay.function import BINARY, TUN, TUN_PACKETS, Delay

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.packet import Packet, Raw
+from support.network.wires import Lab
 from support.vnfs.kernel_lab import CLIENT, SERVER, Between
-from support.wires import Lab
 
 from sfcperf.vnfs.firewall.function import Firewall
 

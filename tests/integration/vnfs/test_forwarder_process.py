@@ -14,8 +14,8 @@ from scapy.contrib.nsh import NSH
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
+from support.network.wires import Lab, eventually, ip, space
 from support.vnfs.forwarder_bench import Bench
-from support.wires import Lab, eventually, ip, space
 
 from sfcperf.errors import DeploymentError
 from sfcperf.vnfs.forwarder.function import RunningForwarder, attach_pass

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.packet import Packet, Raw
+from support.network.wires import Lab, eventually
 from support.vnfs.kernel_lab import CLIENT, SERVER, Between
-from support.wires import Lab, eventually
 
 from sfcperf.errors import DeploymentError
 from sfcperf.vnfs.ips import suricata

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.packet import Packet
+from support.network.wires import Lab
 from support.vnfs.kernel_lab import CLIENT, SERVER, Between
-from support.wires import Lab
 
 from sfcperf.errors import DeploymentError
 from sfcperf.vnfs.load_balancer.engines import Ipvs

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.packet import Packet, Raw
+from support.network.wires import Lab
 from support.vnfs.kernel_lab import CLIENT, SERVER, Between
-from support.wires import Lab
 
 from sfcperf.vnfs.nat.function import Nat
 

@@ -13,9 +13,9 @@ import pytest
 from scapy.layers.inet import ICMP, IP, UDP
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Packet, Raw
-from support import ssh_servers
-from support.remote_like import RemoteLike
-from support.wires import Lab, Port, Wire, eventually, ip
+from support.network import ssh_servers
+from support.network.remote_like import RemoteLike
+from support.network.wires import Lab, Port, Wire, eventually, ip
 
 from sfcperf import plugins
 from sfcperf.errors import DeploymentError

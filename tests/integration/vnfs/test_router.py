@@ -6,7 +6,7 @@ import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
-from support.wires import Lab, Port, eventually, ip, space
+from support.network.wires import Lab, Port, eventually, ip, space
 
 from sfcperf.errors import DeploymentError
 from sfcperf.vnfs.base import Attachment

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from scapy.layers.inet import ICMP, IP
 from scapy.layers.l2 import Ether
+from support.network.wires import Lab, Port, ip, space
 from support.tiers import examples
-from support.wires import Lab, Port, ip, space
 
 from sfcperf.hosts.base import Completed
 from sfcperf.vnfs import binaries

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.vnfs.pptmon.events import Sample
+from support.network.wires import Lab, Port, ip, space
 from support.pptmon.process import Pptmon
 from support.pptmon.tap import Offload, Tap, mark_frame
-from support.wires import Lab, Port, ip, space
 
 _marks = itertools.count(1)
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.hosts.process import inside
+from support.network.wires import RETRY_S, Lab, Port, ip, space
 from support.pptmon.bench import Chain, bridge
-from support.wires import RETRY_S, Lab, Port, ip, space
 
 TUN = Path("/dev/net/tun")
 _TUNSETIFF, _IFF_TAP, _IFF_NO_PI = 0x400454CA, 0x0002, 0x1000

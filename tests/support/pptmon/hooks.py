@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.hosts.process import inside
-from support.wires import Port, space
+from support.network.wires import Port, space
 
 _SYS_BPF = {"x86_64": 321, "aarch64": 280}[platform.machine()]
 _BPF_PROG_QUERY = 16

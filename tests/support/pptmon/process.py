@@ -9,7 +9,7 @@ from sfcperf.hosts.base import Process
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.pptmon.events import Counters, Event, Ready, Sample, parse
-from support.wires import eventually
+from support.network.wires import eventually
 
 BINARY = "pptmon"
 

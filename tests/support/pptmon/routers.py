@@ -11,8 +11,8 @@ from pathlib import Path
 
 from sfcperf.hosts.base import Process
 from sfcperf.hosts.namespace import NamespaceHost
+from support.network.wires import Lab, Port, eventually, ip, space
 from support.pptmon.process import Pptmon
-from support.wires import Lab, Port, eventually, ip, space
 
 _PROGRAM = Path(__file__).with_name("stream.py")
 OFFLOADS = ("tso", "gso", "gro", "tx", "rx")

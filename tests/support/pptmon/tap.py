@@ -13,7 +13,7 @@ from os import sched_getaffinity, sched_setaffinity
 from pathlib import Path
 
 from sfcperf.hosts.process import inside
-from support.wires import RETRY_S
+from support.network.wires import RETRY_S
 
 _ETH_P_ALL = 3
 _SOL_PACKET, _AUXDATA, _VNET_HDR, _IGNORE_OUTGOING = 263, 8, 15, 23

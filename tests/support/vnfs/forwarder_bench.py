@@ -10,7 +10,7 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 
 from sfcperf.vnfs.forwarder.function import RunningForwarder
-from support.wires import Port, Wire, eventually
+from support.network.wires import Port, Wire, eventually
 
 SFF_ADDRESS, SF_ADDRESS = "198.18.0.1", "198.18.0.2"
 SENTINEL_SPI = 0xABCDEF

@@ -10,7 +10,7 @@ from scapy.packet import Packet
 
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.workflow.defaults import with_defaults
-from support.wires import Lab, Port, eventually
+from support.network.wires import Lab, Port, eventually
 
 CLIENT, SERVER = "198.18.0.1", "198.18.1.1"
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy
 import pytest
 from scipy import stats
-from support.attributed import Seen, seen_run, telemetry
+from support.records.attributed import Seen, seen_run, telemetry
+from support.records.trials import run_folder, trial
 from support.schemas import validator
-from support.trials import run_folder, trial
 
 from sfcperf.analysis.attribution import AttributionAnalysis
 from sfcperf.control import publishing

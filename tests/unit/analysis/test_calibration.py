@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy
 import pytest
-from support.sequential import Array, grid, looks, trials
+from support.records.sequential import Array, grid, looks, trials
 
 from sfcperf.analysis.statistics import (
     Interval,

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.runs import RunOptions, build_run
+from support.records.runs import RunOptions, build_run
+from support.records.trials import RTT, run_folder, trial
 from support.schemas import validator
-from support.trials import RTT, run_folder, trial
 
 from sfcperf.analysis.telemetry import CorrelateAnalysis
 from sfcperf.results.store import RunFile, RunStore
@@ -60,7 +60,7 @@ def run_of(folder: Path, scenarios: int, rounds: int, numbers: Numbers) -> RunSt
 
 
 def _ns(step: int) -> int:
-    """Within the time of every trial of `support.trials`."""
+    """Within the time of every trial of `support.records.trials`."""
     start = datetime.fromisoformat("2026-01-31T12:00:00+00:00")
     return int(start.timestamp()) * 10**9 + step * 10**8
 

@@ -8,7 +8,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.tsa.stattools import acf
-from support.trials import trial
+from support.records.trials import trial
 
 from sfcperf.analysis.diagnosis import diagnose
 from sfcperf.analysis.statistics import describe, find_outliers, steadiness

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mmdb_writer import MMDBWriter
 from netaddr import IPSet
-from support.runs import build_run
+from support.records.runs import build_run
+from support.records.trials import run_folder, trial
 from support.schemas import validator
-from support.trials import run_folder, trial
 
 from sfcperf.analysis.enrichment import EnrichAnalysis
 from sfcperf.analysis.enrichment.table import read_table

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.trials import run_folder, trial
+from support.records.trials import run_folder, trial
 
 from sfcperf.analysis.fits import fit_lines
 from sfcperf.errors import InputError

@@ -15,8 +15,8 @@ import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.manifests import run_manifest
-from support.runs import build_run
+from support.records.manifests import run_manifest
+from support.records.runs import build_run
 from support.schemas import validator
 from support.tiers import examples
 

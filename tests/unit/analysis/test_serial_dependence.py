@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.signal import lfilter
-from support.comparisons import row
+from support.records.comparisons import row
 
 from sfcperf.analysis.statistics import FOR_TESTS, stretch
 from sfcperf.analysis.two_sample import RobustRanks, Stretched

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import scipy.stats
-from support.trials import RTT, run_folder, trial
+from support.records.trials import RTT, run_folder, trial
 
 from sfcperf.analysis.summary import SummaryAnalysis
 from sfcperf.errors import InputError

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy
 import pytest
+from support.records.trials import run_folder, trial
 from support.schemas import validator
-from support.trials import run_folder, trial
 
 from sfcperf.analysis.telemetry import SteadyAnalysis
 from sfcperf.results.store import RunFile, RunStore

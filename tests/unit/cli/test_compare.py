@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.compared_runs import ping_run, variants_run
+from support.records.compared_runs import ping_run, variants_run
 from support.schemas import validator
 
 from sfcperf.results.store import RunStore

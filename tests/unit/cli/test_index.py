@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.runs import RunOptions, build_run
+from support.records.runs import RunOptions, build_run
 
 SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 

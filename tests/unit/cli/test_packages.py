@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.packages import contents, finished_run, packed, sealed
+from support.records.packages import contents, finished_run, packed, sealed
 from support.schemas import validator
 
 Command = Callable[..., int]

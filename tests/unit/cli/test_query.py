@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pyarrow.parquet
 import pytest
-from support.readings import reading
-from support.runs import RunOptions, build_run
-from support.trials import run_folder, trial
+from support.records.readings import reading
+from support.records.runs import RunOptions, build_run
+from support.records.trials import run_folder, trial
 from typer.testing import CliRunner
 
 from sfcperf.analysis.telemetry import MergeAnalysis

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from support.compared_runs import ping_run
-from support.comparisons import row
+from support.records.compared_runs import ping_run
+from support.records.comparisons import row
 
 from sfcperf.analysis.comparison import Options, Side, compare_all
 from sfcperf.comparison import comparison_page

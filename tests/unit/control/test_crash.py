@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from support.engine import Bench, die_at, in_child, sampled_points
-from support.manifests import VERSIONS
+from support.records.manifests import VERSIONS
 
 import sfcperf.control.run as engine
 from sfcperf.analysis.summary import SummaryAnalysis

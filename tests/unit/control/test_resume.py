@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support import fakes
 from support.engine import Bench, in_child
-from support.manifests import VERSIONS
+from support.records.manifests import VERSIONS
 
 from sfcperf.control import run as engine
 from sfcperf.control.events import Listener

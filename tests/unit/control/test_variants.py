@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from support.engine import Bench, die_at, in_child, sampled_points
-from support.manifests import VERSIONS
+from support.records.manifests import VERSIONS
 from support.schemas import violations
 
 import sfcperf.control.run as engine

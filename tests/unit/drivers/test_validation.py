@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.scenarios import scenario, topology
+from support.records.scenarios import scenario, topology
 
 from sfcperf.drivers.local.layout import lay_out
 from sfcperf.drivers.local.validation import validate

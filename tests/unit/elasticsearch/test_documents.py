@@ -14,8 +14,8 @@ import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.runs import RunOptions, build_run
-from support.trials import trial
+from support.records.runs import RunOptions, build_run
+from support.records.trials import trial
 
 from sfcperf.elasticsearch import mappings, telemetry_rows
 from sfcperf.elasticsearch.documents import Documents, document_id

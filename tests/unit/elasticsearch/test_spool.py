@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
-from support.runs import RunOptions, build_run
+from support.records.runs import RunOptions, build_run
 from support.schemas import validator
 
 from sfcperf.elasticsearch import delivery

@@ -6,8 +6,8 @@ import csv
 from pathlib import Path
 
 import pytest
-from support.attributed import Seen, seen_run
-from support.runs import build_run
+from support.records.attributed import Seen, seen_run
+from support.records.runs import build_run
 
 from sfcperf.control import publishing
 from sfcperf.figures.attribution_figure import write_attribution

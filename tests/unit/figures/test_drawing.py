@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from support.runs import RunOptions, build_run
+from support.records.runs import RunOptions, build_run
 
 from sfcperf.analysis.fits import fit_lines
 from sfcperf.errors import InputError

@@ -16,7 +16,7 @@ from statistics import fmean
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.runs import RunOptions, build_run
+from support.records.runs import RunOptions, build_run
 from typer.testing import CliRunner
 
 from sfcperf.cli.app import app

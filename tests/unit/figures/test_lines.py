@@ -11,7 +11,7 @@ import numpy
 import pyarrow.parquet
 import pytest
 from scipy import stats
-from support.runs import RunOptions, build_run
+from support.records.runs import RunOptions, build_run
 
 from sfcperf.errors import InputError
 from sfcperf.figures.figure_files import resolve_figures, write_figure, write_figures

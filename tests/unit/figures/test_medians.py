@@ -9,7 +9,7 @@ from statistics import median
 
 import pytest
 from scipy.stats import binom
-from support.runs import RunOptions, build_run
+from support.records.runs import RunOptions, build_run
 
 from sfcperf.errors import InputError
 from sfcperf.figures.figure_files import write_figures

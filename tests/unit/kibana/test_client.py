@@ -1,4 +1,4 @@
-"""The import call, against a stand-in for Kibana's API (tests/support/kibana.py says why)."""
+"""The import call, against a stand-in for Kibana's API (support/servers/kibana.py says why)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from support.kibana import kibana
+from support.servers.kibana import kibana
 from typer.testing import CliRunner
 
 from sfcperf.cli.app import app

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from support.kibana import Used, parse, used_fields
+from support.servers.kibana import Used, parse, used_fields
 
 from sfcperf.elasticsearch.mappings import STREAMS, mappings
 from sfcperf.kibana import dashboards, lens, ndjson

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import vl_convert
-from support.runs import RunOptions, build_run
+from support.records.runs import RunOptions, build_run
 
 from sfcperf.elasticsearch import mappings
 from sfcperf.elasticsearch.documents import Documents

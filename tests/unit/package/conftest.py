@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.packages import packed
+from support.records.packages import packed
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from support.packages import OPTIONS, contents, finished_run, sealed
-from support.readings import reading
+from support.records.packages import OPTIONS, contents, finished_run, sealed
+from support.records.readings import reading
 
 from sfcperf.analysis.summary import SummaryAnalysis
 from sfcperf.control.publishing import publish_report

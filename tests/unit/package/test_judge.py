@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.packages import SHORT, finished_run
+from support.records.packages import SHORT, finished_run
 from support.schemas import validator
 
 from sfcperf.analysis.comparison import Estimate, Options, Row, Sample, Side, compare

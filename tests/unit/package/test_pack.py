@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.packages import OPTIONS, contents, finished_run
-from support.runs import RunOptions, build_run, workflow_document
+from support.records.packages import OPTIONS, contents, finished_run
+from support.records.runs import RunOptions, build_run, workflow_document
 
 from sfcperf.control.lock import held
 from sfcperf.control.resolved import resolved

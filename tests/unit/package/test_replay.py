@@ -11,8 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from support.packages import OPTIONS, contents, finished_run, sealed
-from support.runs import RunOptions, workflow_document
+from support.records.packages import OPTIONS, contents, finished_run, sealed
+from support.records.runs import RunOptions, workflow_document
 
 from sfcperf.control.resolved import resolved
 from sfcperf.errors import InputError, InterruptedRun

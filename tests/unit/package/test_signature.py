@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.packages import OPTIONS, changed
+from support.records.packages import OPTIONS, changed
 
 from sfcperf.errors import InputError
 from sfcperf.package.pack import pack

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from rocrate.rocrate import ROCrate
-from support.packages import changed, contents, edited, sealed, write_zip
+from support.records.packages import changed, contents, edited, sealed, write_zip
 from support.schemas import validator
 
 from sfcperf.errors import InputError

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.packages import contents, edited, sealed
+from support.records.packages import contents, edited, sealed
 
 from sfcperf.package.verify import Verification, verify
 from sfcperf.results.records import Summary

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from support.packages import contents, write_zip
+from support.records.packages import contents, write_zip
 from support.tiers import examples
 
 from sfcperf.errors import SfcperfError

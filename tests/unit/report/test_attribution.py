@@ -7,8 +7,8 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from support.attributed import Seen, seen_run
-from support.runs import build_run
+from support.records.attributed import Seen, seen_run
+from support.records.runs import build_run
 
 from sfcperf.control import publishing
 from sfcperf.report import ReportPublisher

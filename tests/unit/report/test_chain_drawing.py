@@ -3,7 +3,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from support.runs import RunOptions, workflow_document
+from support.records.runs import RunOptions, workflow_document
 
 from sfcperf.report.chain_drawing import Drawing, draw, drawings
 from sfcperf.workflow.load import load_document

@@ -6,7 +6,7 @@ import re
 from html import unescape
 from pathlib import Path
 
-from support.runs import build_run
+from support.records.runs import build_run
 
 from sfcperf.analysis.telemetry import CorrelateAnalysis
 from sfcperf.report import ReportPublisher

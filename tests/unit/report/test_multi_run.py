@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from support.runs import RunOptions, build_run
+from support.records.runs import RunOptions, build_run
 from typer.testing import CliRunner
 
 from sfcperf.cli.app import app

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.readings import reading
-from support.runs import build_run
+from support.records.readings import reading
+from support.records.runs import build_run
 
 from sfcperf.report.noise import noise_findings, noise_section
 from sfcperf.results.noise_gate import GATE_REASON

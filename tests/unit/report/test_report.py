@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.runs import RunOptions, build_run
+from support.records.runs import RunOptions, build_run
 
 from sfcperf.presentation import pages
 from sfcperf.report import ReportPublisher

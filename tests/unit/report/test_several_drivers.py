@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from support.manifests import run_manifest
-from support.trials import run_folder, trial
+from support.records.manifests import run_manifest
+from support.records.trials import run_folder, trial
 
 from sfcperf.report.run_facts import run_facts
 from sfcperf.report.trial_tables import proofs

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.runs import RunOptions, build_run
+from support.records.runs import RunOptions, build_run
 from support.tiers import examples
 
 from sfcperf.presentation.pages import trial_anchor

@@ -8,8 +8,8 @@ from typing import Any
 import duckdb
 import pyarrow.parquet
 import pytest
-from support.runs import build_run
-from support.trials import run_folder, trial
+from support.records.runs import build_run
+from support.records.trials import run_folder, trial
 
 from sfcperf.errors import InputError
 from sfcperf.results.export import Format, export, telemetry_target

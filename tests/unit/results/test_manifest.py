@@ -11,8 +11,8 @@ from typing import Any
 
 import psutil
 import pytest
+from support.records.trials import run_folder, trial
 from support.schemas import validator
-from support.trials import run_folder, trial
 
 from sfcperf import plugins
 from sfcperf.results import hostfacts, versions

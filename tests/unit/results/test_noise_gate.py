@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from support.readings import reading
-from support.runs import build_run
+from support.records.readings import reading
+from support.records.runs import build_run
 
 from sfcperf.errors import InputError
 from sfcperf.results.manifest import counts

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from support.trials import RTT, run_folder, trial
+from support.records.trials import RTT, run_folder, trial
 
 from sfcperf.analysis.summary import SummaryAnalysis
 from sfcperf.results.store import RunFile

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.trials import run_folder, trial
+from support.records.trials import run_folder, trial
 
 from sfcperf.errors import InputError
 from sfcperf.results.runs import list_runs

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from support.records.trials import RTT, run_folder, trial
 from support.schemas import validator
-from support.trials import RTT, run_folder, trial
 
 from sfcperf.analysis.summary import SummaryAnalysis
 from sfcperf.results.records import Summary, TrialRecord

@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.trials import run_folder, trial
+from support.records.trials import run_folder, trial
 
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.results.documents import parse, trial_document, trial_record

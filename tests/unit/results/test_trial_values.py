@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.trials import trial
+from support.records.trials import trial
 
 from sfcperf.results.trial_values import trial_series
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from support.engine import Bench
-from support.manifests import run_manifest
+from support.records.manifests import run_manifest
 from support.schemas import violations
 
 from sfcperf.errors import InputError

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scapy.layers.inet import IP, TCP, UDP, in4_chksum
 from scapy.layers.inet6 import IPv6, in6_chksum
 from scapy.layers.l2 import Ether
-from support.frames_judge import judge
+from support.network.frames_judge import judge
 from support.pptmon.zoo import FRAMES, SERVICE_HEADERS
 from support.pptmon_model import packet
 from support.pptmon_model.errors import FormatError

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.compared_runs import LOSS, ping_run, variants_run
-from support.manifests import HOST, VERSIONS
+from support.records.compared_runs import LOSS, ping_run, variants_run
+from support.records.manifests import HOST, VERSIONS
+from support.records.trials import RTT
 from support.schemas import validator
-from support.trials import RTT
 
 from sfcperf.analysis.comparison import Comparison, Options, Side, compare, compare_all
 from sfcperf.errors import InputError

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.comparisons import RTT, case, row, sample
+from support.records.comparisons import RTT, case, row, sample
 
 from sfcperf.analysis.comparison import Options
 from sfcperf.analysis.comparison.evaluation import evaluate

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.comparisons import NOISE, RTT, case, family, row
+from support.records.comparisons import NOISE, RTT, case, family, row
 
 from sfcperf.analysis.comparison import Options
 from sfcperf.analysis.comparison.evaluation import evaluate

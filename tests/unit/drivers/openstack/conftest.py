@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.broken_api import BrokenApi, Fault
+from support.cloud.broken_api import BrokenApi, Fault
 
 from sfcperf.drivers.journal import FileJournal
 from sfcperf.drivers.openstack.api.cloud import Cloud

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.broken_api import Fault
+from support.cloud.broken_api import Fault
 
 from sfcperf import waiting
 from sfcperf.drivers.base import Resource

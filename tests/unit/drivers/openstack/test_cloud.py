@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.broken_api import BrokenApi, Fault
+from support.cloud.broken_api import BrokenApi, Fault
 
 from sfcperf import waiting
 from sfcperf.drivers.openstack.api.cloud import AT_ONCE, Cloud

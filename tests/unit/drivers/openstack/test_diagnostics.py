@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.broken_api import BrokenApi, Fault
-from support.scenarios import scenario
+from support.cloud.broken_api import BrokenApi, Fault
+from support.records.scenarios import scenario
 
 from sfcperf.drivers.openstack.api.cloud import Cloud
 from sfcperf.drivers.openstack.compute import diagnostics

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.broken_api import Fault
+from support.cloud.broken_api import Fault
 
 from sfcperf.drivers.openstack.compute.flavors import Flavors
 from sfcperf.drivers.openstack.compute.servers import Machine

@@ -8,7 +8,7 @@ from typing import Any
 
 from sfcperf.results.records import TrialRecord, TrialStatus
 from sfcperf.results.store import RunStore
-from support.manifests import run_manifest
+from support.records.manifests import run_manifest
 
 RTT = {
     "name": "rtt_us",

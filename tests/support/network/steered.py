@@ -12,7 +12,7 @@ from pathlib import Path
 from sfcperf.drivers.local.openvswitch import Interface, OpenVSwitch, create_database
 from sfcperf.hosts.namespace import LocalHost, NamespaceHost
 from sfcperf.management.deployment import Endpoint, ServiceFunction
-from support.wires import Lab, Port, ip, space
+from support.network.wires import Lab, Port, ip, space
 
 ADDRESSES = {"client": "198.18.0.1", "server": "198.18.0.2"}  # RFC 2544
 BRIDGE = "br0"

@@ -8,7 +8,7 @@ import pytest
 
 from sfcperf.results.records import Summary
 from sfcperf.results.store import RunStore
-from support.runs import RunOptions, build_run
+from support.records.runs import RunOptions, build_run
 
 
 @pytest.fixture(scope="session")

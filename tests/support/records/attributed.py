@@ -11,7 +11,7 @@ from typing import Any
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.results.values import Observation
-from support.trials import run_folder, trial
+from support.records.trials import run_folder, trial
 
 
 @dataclass(frozen=True)

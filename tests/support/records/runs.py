@@ -26,7 +26,7 @@ from sfcperf.management.deployment import HopObservation, TraversalProof
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.results.values import Observation
-from support.manifests import run_manifest
+from support.records.manifests import run_manifest
 
 MADE_RUNS = "SFCPERF_TEST_RUNS"
 """Environment variable: the folder of the runs that tests copy."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
-from support.trials import RTT, run_folder, trial
+from support.records.trials import RTT, run_folder, trial
 
 LOSS = {
     "name": "loss_ratio",

@@ -23,7 +23,7 @@ import pytest
 from elastic_transport import TransportError
 from elasticsearch import ApiError, Elasticsearch
 
-SERVERS = Path(__file__).resolve().parents[2] / "build" / "servers"
+SERVERS = Path(__file__).resolve().parents[3] / "build" / "servers"
 NOBODY = 65534
 STARTS_WITHIN_S = 180.0
 

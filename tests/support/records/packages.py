@@ -18,7 +18,7 @@ from sfcperf.results.manifest import counts
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.plan import plan_document
-from support.runs import RunOptions, build_run, copied_run
+from support.records.runs import RunOptions, build_run, copied_run
 
 ADA = Author("Ada Lovelace", "0000-0002-1825-0097")
 OPTIONS = PackOptions(license="CC-BY-4.0", authors=(ADA,))

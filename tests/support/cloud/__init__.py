@@ -1,0 +1,1 @@
+"""OpenStack for tests: projects, guests, broken APIs."""

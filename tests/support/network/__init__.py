@@ -1,0 +1,1 @@
+"""Cables, remote machines and packets for tests."""

@@ -1,0 +1,1 @@
+"""Run folders and trials that are made up for tests."""

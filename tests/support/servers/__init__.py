@@ -1,0 +1,1 @@
+"""Servers and browsers for tests."""
