@@ -79,11 +79,7 @@ def margin_text(row: Row) -> str:
 
 def reasons(row: Row) -> tuple[str, ...]:
     """Why an undecided row is not equivalent although its interval may look so."""
-    if row.verdict != "undecided":
-        return ()
-    if row.withheld:
-        return row.withheld
-    return tuple(text for text in row.warnings if "the means" in text)
+    return row.withheld if row.verdict == "undecided" else ()
 
 
 def needed_text(row: Row) -> str:

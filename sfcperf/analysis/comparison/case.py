@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfcperf.analysis.comparison.result import Sample
-from sfcperf.analysis.statistics import FOR_TESTS, stretch
+from sfcperf.analysis.statistics import stretch
 from sfcperf.analysis.two_sample import (
     MeanRatio,
     PairedMeanRatio,
@@ -59,6 +59,6 @@ def mean_test(case: Case, scale: Scale) -> ShiftTest | None:
 def _stretched(test: ShiftTest, a: Sequence[float], b: Sequence[float], paired: bool) -> ShiftTest:
     """The test itself, unless successive trials (or differences of pairs) resemble each other."""
     pairs = [[y - x for x, y in zip(a, b, strict=True)]] if paired else [a, b]
-    by = stretch(pairs, FOR_TESTS)
+    by = stretch(pairs)
     freedom = sum(map(len, pairs)) - len(pairs)
     return test if by.factor == 1 else Stretched(test, freedom, by)

@@ -54,7 +54,7 @@ def why_withheld(
     return (
         *_resolution(a, b, metric, bounds),
         *_zeros(a, b, metric),
-        *_packets(a, b, bounds, options),
+        *_packets(a, b, scale, bounds, options),
         *_outliers(a, b, scale),
         *_spreads(a, b, scale),
         *_rarity(a, b, options),
@@ -78,16 +78,18 @@ def _zeros(a: Sample, b: Sample, metric: Metric) -> Iterator[str]:
         )
 
 
-def _packets(a: Sample, b: Sample, bounds: tuple[float, float], options: Options) -> Iterator[str]:
+def _packets(
+    a: Sample, b: Sample, scale: Scale, bounds: tuple[float, float], options: Options
+) -> Iterator[str]:
     """By exact (Clopper-Pearson) limits of the shares of all trials together."""
     if a.total is None or b.total is None:
         return
-    (low_a, high_a), (low_b, high_b) = (_share_limits(s, options.alpha) for s in (a, b))
-    if max(high_b - low_a, high_a - low_b) > bounds[1]:
-        yield (
-            f"{a.total} and {b.total} packets cannot show a difference to be below "
-            f"{100 * bounds[1]:.2g} % of them"
-        )
+    limits = [_share_limits(sample, options.alpha) for sample in (a, b)]
+    if all(low > 0 for low, _ in limits) or not scale.ratios:
+        (low_a, high_a), (low_b, high_b) = (scale.of(ends) for ends in limits)
+        if max(high_b - low_a, high_a - low_b) <= bounds[1]:
+            return
+    yield f"{a.total} and {b.total} packets are too few to show that the shares are within the margin"
 
 
 def _share_limits(sample: Sample, alpha: float) -> tuple[float, float]:

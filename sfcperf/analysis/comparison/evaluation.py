@@ -115,6 +115,7 @@ def _row(
     more = Needed(None, "")
     if found.verdict == "undecided" and step is not None:
         more = _needed(one, options, step)
+    of_means = tuple(_about_means(one, options))
     effect_size = rank_biserial if case.paired else cliffs_delta
     return Row(
         candidate=case.candidate,
@@ -143,7 +144,7 @@ def _row(
         beyond_p=None if test is None or one.bounds is None else test.beyond_p(*one.bounds),
         tost_interval=_relative(one, 1 - 2 * alpha, ranks),
         mean_ratio=_mean_ratio(one, 1 - 2 * alpha),
-        withheld=one.withheld if at_most(one.tost, alpha) else (),
+        withheld=one.withheld if at_most(one.tost, alpha) else of_means,
         rarest_mode=rarest_mode(min(len(a), len(b))),
         verdict=found.verdict,
         n_needed=more.n,
@@ -151,7 +152,7 @@ def _row(
         warnings=(
             *case.warnings,
             *found.warnings,
-            *_about_means(one, options),
+            *of_means,
             *why_undecidable(case.a, case.b, test, case.paired, options),
         ),
     )
@@ -159,8 +160,8 @@ def _row(
 
 def _about_means(one: _Tested, options: Options) -> Iterator[str]:
     """Why a row whose interval of the shift is narrow is not equivalent all the same."""
-    ratio = _mean_ratio(one, 1 - 2 * options.alpha)
-    if not one.means_differ or ratio is None or ratio.low is None or ratio.high is None:
+    ratio = _mean_ratio(one, 1 - 2 * options.alpha) if one.means_differ else None
+    if ratio is None or ratio.low is None or ratio.high is None:
         return
     yield (
         "most trials are within the margin, but the means are not shown to be: their ratio differs "

@@ -95,7 +95,7 @@ class Row:
     """The means' difference as a ratio of the baseline's, with the confidence 1 - 2 alpha; None for
     a baseline of 0."""
     withheld: tuple[str, ...]
-    """Why the row is not called equivalent although both intervals lie within the margin."""
+    """Why the row is not called equivalent although most trials are within the margin."""
     rarest_mode: float
     """Modes that occur in a smaller share of trials may be missing from a side: a ratio."""
     verdict: Verdict

@@ -27,17 +27,10 @@ from sfcperf.analysis.statistics.normality import normality
 from sfcperf.analysis.statistics.outliers import find_outliers
 from sfcperf.analysis.statistics.regression import Line, fit_line
 from sfcperf.analysis.statistics.resolution import least_to_see, rarest_mode, tick_of
-from sfcperf.analysis.statistics.serial_dependence import (
-    FOR_INTERVALS,
-    FOR_TESTS,
-    Stretch,
-    stretch,
-)
+from sfcperf.analysis.statistics.serial_dependence import Stretch, stretch
 from sfcperf.analysis.statistics.steady_state import Steadiness, steadiness
 
 __all__ = [
-    "FOR_INTERVALS",
-    "FOR_TESTS",
     "LOOKS_METHOD",
     "MEAN_METHOD",
     "MEDIAN_METHOD",

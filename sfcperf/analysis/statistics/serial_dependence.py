@@ -8,10 +8,9 @@ from math import sqrt
 
 from sfcperf.analysis.statistics.scaling import scaled
 
-FOR_INTERVALS, FOR_TESTS = 0.2, 0.05
-"""Lag-1 correlation counts as positive beyond chance below this one-sided p. Of two sides together
-more trials tell of it, and a test that is corrected without need loses power
-(docs/explanation/statistics.md has the figures)."""
+ALPHA = 0.05
+"""Lag-1 correlation counts as positive beyond chance below this one-sided p: a test that is
+corrected without need loses power."""
 LEAST = 6
 """Trials of a series; fewer do not tell."""
 _MOST = 0.98
@@ -27,7 +26,7 @@ class Stretch:
     """Degrees of freedom that are left for the dispersion."""
 
 
-def stretch(series: Sequence[Sequence[float]], alpha: float) -> Stretch:
+def stretch(series: Sequence[Sequence[float]]) -> Stretch:
     """For one series, or both sides of a comparison, each in order of time.
 
     As of a first-order autoregressive process, whose mean has a variance (1 + r) / (1 - r) times
@@ -46,7 +45,7 @@ def stretch(series: Sequence[Sequence[float]], alpha: float) -> Stretch:
     share = count / total
     r = sum(one * len(values) for one, values in zip(found, series, strict=True)) / total
     z = (r + share) * total / sqrt(total - 2 * count)
-    if float(ndtr(-z)) > alpha:
+    if float(ndtr(-z)) > ALPHA:
         return independent
     unbiased = min((r + share) / (1 - 4 * share), _MOST)
     r = min(unbiased + sqrt((1 - unbiased**2) / total), _MOST)

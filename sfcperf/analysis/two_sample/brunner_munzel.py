@@ -6,7 +6,7 @@ sample approximation", Biometrical Journal 42, 2000. scipy's `brunnermunzel` has
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from math import inf, sqrt
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -86,7 +86,7 @@ class BrunnerMunzel(ShiftTest):
         freedom = both**2 / (of_a**2 / (n - 1) + of_b**2 / (m - 1))
         return share / sqrt(both), freedom
 
-    def _first(self, holds: Any) -> int:
+    def _first(self, holds: Callable[[float], bool]) -> int:
         """Index of the first difference for which a condition holds that stays true after it."""
         low, high = 0, len(self._shifts)
         while low < high:

@@ -7,7 +7,7 @@ Technometrics 24, 1982). Members with different assumptions so cover each other'
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from sfcperf.analysis.two_sample.brunner_munzel import BrunnerMunzel
@@ -75,7 +75,7 @@ class RobustRanks(ShiftTest):
         return _largest(member.p_below(bound) for member in self._members)
 
 
-def _largest(p_values: object) -> float | None:
+def _largest(p_values: Iterable[float | None]) -> float | None:
     """None if no member could test; a member that cannot has no say."""
-    found = [p for p in p_values if p is not None]  # type: ignore[attr-defined]
+    found = [p for p in p_values if p is not None]
     return max(found) if found else None

@@ -1,9 +1,7 @@
 """The ratio of the means, as a shift of logarithms.
 
 A shift of most trials and a mode of a few slow ones move the mean alike; ranks see the first alone.
-The interval is that of the delta method with Welch's degrees of freedom; Fieller's differs from it
-in the third digit as long as the means are known to a few per cent, and has no end where they are
-not (docs/explanation/statistics.md).
+The interval is that of the delta method with Welch's degrees of freedom.
 """
 
 from __future__ import annotations

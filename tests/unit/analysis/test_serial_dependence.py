@@ -7,7 +7,7 @@ import pytest
 from scipy.signal import lfilter
 from support.records.comparisons import row
 
-from sfcperf.analysis.statistics import FOR_TESTS, stretch
+from sfcperf.analysis.statistics import stretch
 from sfcperf.analysis.two_sample import RobustRanks, Stretched
 
 
@@ -20,7 +20,7 @@ def autoregressive(seed: int, n: int, r: float) -> list[float]:
 @pytest.mark.parametrize("r", [0.3, 0.6])
 def test_the_factor_is_that_of_the_process(r: float) -> None:
     """Of a long series; the upper standard error adds little to it."""
-    found = stretch([autoregressive(1, 20_000, r)], FOR_TESTS)
+    found = stretch([autoregressive(1, 20_000, r)])
     assert found.factor == pytest.approx(((1 + r) / (1 - r)) ** 0.5, rel=0.05)
     assert found.freedom == pytest.approx(20_000 / found.factor**2 - 1)
 
@@ -28,18 +28,18 @@ def test_the_factor_is_that_of_the_process(r: float) -> None:
 def test_independent_equal_or_few_values_are_left_alone() -> None:
     alternating = [float(n % 2) for n in range(20)]
     for values in ([[1.0] * 20], [[1.0, 2, 3, 4, 5]], [alternating], [alternating, [2.0] * 9]):
-        assert stretch(values, FOR_TESTS).factor == 1
+        assert stretch(values).factor == 1
 
 
 def test_both_sides_together_tell_more_than_one() -> None:
     one, other = autoregressive(11, 12, 0.7), autoregressive(12, 12, 0.7)
-    assert stretch([one, other], FOR_TESTS).factor > 1
+    assert stretch([one, other]).factor > 1
 
 
 def test_a_stretched_test_claims_less() -> None:
     a, b = autoregressive(3, 20, 0.6), [value + 2 for value in autoregressive(4, 20, 0.6)]
     plain = RobustRanks(a, b)
-    found = Stretched(plain, 38, stretch([a, b], FOR_TESTS))
+    found = Stretched(plain, 38, stretch([a, b]))
     assert found.p is not None
     assert plain.p is not None
     assert found.p > plain.p

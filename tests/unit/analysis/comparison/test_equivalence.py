@@ -104,12 +104,24 @@ def losses(per_trial: int, lost: int = 0) -> list[object]:
 def test_no_losses_of_few_packets_do_not_show_that_there_are_none() -> None:
     (found,) = losses(20)
     assert found.verdict == "undecided"
-    assert "800 and 800 packets cannot show" in "; ".join(found.withheld)
+    assert "800 and 800 packets are too few" in "; ".join(found.withheld)
 
 
 def test_no_losses_of_many_packets_do() -> None:
     (found,) = losses(1000)
     assert found.verdict == "equivalent"
+
+
+def test_few_losses_in_every_trial_are_too_few_for_a_ratio() -> None:
+    """One or two of 100 packets in each trial: their ratio is known to a third at best."""
+    shares = 0.01 * (1 + np.random.default_rng(4).permutation(N) % 2)
+    one = case(shares, shares[::-1], metric=LOSS)
+    sides = [
+        replace(side, total=100 * N, events=round(100 * sum(side.values)))
+        for side in (one.a, one.b)
+    ]
+    found = evaluate([replace(one, a=sides[0], b=sides[1])], Options(margin=0.3, rarest=0.2))[0]
+    assert "packets are too few" in "; ".join(found.withheld)
 
 
 def test_half_lost_in_an_eighth_of_the_trials_is_worse() -> None:
