@@ -89,7 +89,7 @@ def _packets(
         (low_a, high_a), (low_b, high_b) = (scale.of(ends) for ends in limits)
         if max(high_b - low_a, high_a - low_b) <= bounds[1]:
             return
-    yield f"{a.total} and {b.total} packets are too few to show that the shares are within the margin"
+    yield f"{a.total} and {b.total} packets are too few to show shares within the margin"
 
 
 def _share_limits(sample: Sample, alpha: float) -> tuple[float, float]:
