@@ -1,4 +1,5 @@
-"""Strict JSON for documents that programs write: Python's json also accepts NaN and Infinity."""
+"""Strict JSON for documents that programs write: Python's json also accepts NaN and Infinity, and
+has no limits."""
 
 from __future__ import annotations
 
@@ -9,18 +10,30 @@ from typing import Any
 _MAX_DIGITS = 30
 
 
-def loads(content: bytes | str, *, bounded: bool = False) -> Any:
+def loads(content: bytes | str, *, bounded: bool = False, max_values: int | None = None) -> Any:
     """JSON text as values. Raises ValueError for anything that is not JSON.
 
     `bounded`: also for integers of more than 30 digits and for floats that overflow, at the cost
-    of a Python call per number.
+    of a Python call per number. `max_values`: also for text that may hold more values, before it
+    is parsed (`most_values`).
     """
+    if max_values is not None and most_values(content) > max_values:
+        raise ValueError(f"more than {max_values} values")
     if isinstance(content, bytes):
         content = content.decode(json.detect_encoding(content), "surrogatepass")
     try:
         return (_BOUNDED if bounded else _DECODER).decode(content)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def most_values(content: bytes | str) -> int:
+    """Upper bound of the number of values in JSON text: each is the first, or follows a comma or an
+    opening bracket. Counting costs no memory; parsing costs up to 25 bytes for each byte of text.
+    """
+    if isinstance(content, str):
+        return 1 + sum(map(content.count, "[,{"))
+    return 1 + sum(map(content.count, (b"[", b",", b"{")))
 
 
 def _refuse(constant: str) -> None:

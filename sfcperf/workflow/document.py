@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.errors import InputError
+from sfcperf.input_file import read_input
 from sfcperf.workflow import pointer
 from sfcperf.workflow.findings import Findings
 
@@ -65,22 +66,8 @@ def clean(value: Any) -> Any:
 
 
 def _read(path: Path, what: str) -> str:
-    try:
-        if path.is_dir():
-            raise InputError(f"this is a folder, not a {what} file", where=str(path))
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(
-            f"the file cannot be read: {reason}",
-            where=str(path),
-            hint="`sfcperf list workflows` lists the shipped workflows"
-            if what == "workflow"
-            else None,
-        ) from error
-    if len(content) > MAX_BYTES:
-        raise InputError("the file is too large", where=str(path), allowed=f"{MAX_BYTES} bytes")
+    hint = "`sfcperf list workflows` lists the shipped workflows" if what == "workflow" else None
+    content = read_input(path, f"the {what} file", max_bytes=MAX_BYTES, hint=hint)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
