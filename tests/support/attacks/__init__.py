@@ -1,7 +1,7 @@
 """Hostile inputs: each is made by a function when it is needed, so that no large file is kept.
 
-A module per kind of input (workflows, descriptors, packages, run folders, ...) has a list `ATTACKS`;
-`judge.judged` runs one through the command line and says how SFCPerf behaved.
+A module per kind of input (workflows, descriptors, packages, run folders) has a list `ATTACKS`.
+`judge.behaviour` runs one through the command line, `judge.faults` says what was wrong.
 """
 
 from __future__ import annotations
