@@ -35,7 +35,7 @@ class Attempt:
     drops: Mapping[str, int]
     """By SF: packets that it dropped meanwhile; only those SFs that dropped some."""
     noise: Mapping[str, Any]
-    """What the machine did meanwhile: TrialRecord.noise."""
+    """What the machine did before, meanwhile and after: TrialRecord.noise."""
 
 
 def health(driver: Driver, deployment: Deployment) -> list[str]:
@@ -92,10 +92,12 @@ class _Measurement:
                 before = _counters(deployment)
                 watch.begin()
                 result, observations = self._observe()
-                noise = watch.end()
+                watch.end()
                 forwarded, dropped = _differences(before, _counters(deployment))
             finally:
                 self._stop(self.trial.probe.label, self.probe.cleanup)
+            with run.interrupts.allowed:
+                noise = watch.finish()
         return Attempt(result, observations, forwarded, dropped, noise)
 
     def _observe(self) -> tuple[ProbeResult, tuple[Observation, ...]]:
