@@ -17,7 +17,7 @@ class Judged:
     @property
     def line(self) -> str:
         """The row."""
-        return f"{self.word:7}{self.text:42}{self.name}"
+        return f"{self.word:7}{self.text:50}{self.name}"
 
 
 def verdict(holds: bool) -> str:
