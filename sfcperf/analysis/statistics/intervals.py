@@ -107,7 +107,7 @@ def relative_half_width(centre: float, interval: Interval) -> float | None:
 
 
 @cache
-def t_quantile(degrees_of_freedom: int, confidence: float) -> float:
+def t_quantile(degrees_of_freedom: float, confidence: float) -> float:
     """Two-sided quantile of Student's t."""
     from scipy.special import stdtrit
 

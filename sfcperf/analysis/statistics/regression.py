@@ -50,8 +50,9 @@ def fit_line(
     the `rounds` (one per point). With fewer than LEAST_ROUNDS, or without rounds, it comes from
     those without each trial, which is HC3. benchmarks/truth.py shows how often both cover.
     Sources: Draper & Smith, Applied Regression Analysis (3rd ed.), chapter 1; MacKinnon & White,
-    J. of Econometrics 29 (1985), HC3; Bell & McCaffrey, Survey Methodology 28 (2002), section 3,
-    the jackknife of clusters. Assumes finite numbers, and arguments of equal length.
+    J. of Econometrics 29 (1985), HC3; Bell & McCaffrey, Survey Methodology 28 (2002), the
+    jackknife of clusters and the degrees of freedom. Assumes finite numbers, and arguments of equal
+    length.
     """
     import numpy as np
 
@@ -75,7 +76,7 @@ def fit_line(
     r_squared = 1 - float(residuals @ residuals) / float(dy @ dy)
     by_round = rounds is not None and len(set(rounds)) >= LEAST_ROUNDS
     groups = rounds if by_round and rounds is not None else range(n)
-    half_width = _half_width(slope, _slopes_without(dx, dy, groups), n, confidence, by_round)
+    half_width = _half_width(slope, dx, _slopes_without(dx, dy, groups), confidence, by_round)
     interval = None
     if half_width is not None and isfinite((abs(slope) + half_width) * unit):
         method = ROUNDS_METHOD if by_round else TRIALS_METHOD
@@ -119,7 +120,7 @@ _NOTHING = 1e-13
 
 
 def _half_width(
-    slope: float, without: Array, n: int, confidence: float, by_round: bool
+    slope: float, dx: Array, without: Array, confidence: float, by_round: bool
 ) -> float | None:
     """None if a slope without one of the groups is undefined."""
     import numpy as np
@@ -131,4 +132,14 @@ def _half_width(
     if by_round:
         # Exact for normal trials if every round has all levels: the mean of its rounds' slopes.
         return t_quantile(count - 1, confidence) * (variance * (count - 1) / count) ** 0.5
-    return t_quantile(n - 2, confidence) * variance**0.5
+    return t_quantile(_freedom(dx), confidence) * variance**0.5
+
+
+def _freedom(dx: Array) -> float:
+    """Degrees of freedom of HC3's variance: Satterthwaite's, for residuals that scatter equally."""
+    import numpy as np
+
+    sxx = dx @ dx
+    residual = np.eye(len(dx)) - 1 / len(dx) - np.outer(dx, dx) / sxx
+    weighted = (dx / sxx / np.diag(residual)) ** 2 * residual
+    return float(np.trace(weighted) ** 2 / np.sum(weighted * weighted.T))

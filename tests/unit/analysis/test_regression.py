@@ -52,7 +52,12 @@ def test_without_rounds_the_interval_is_hc3_of_statsmodels(
     if found.get_influence().hat_matrix_diag.max() > 1 - 1e-9:
         assert line.slope_interval is None, "one trial decides whether there is a slope"
         return
-    expected = found.HC3_se[1] * stats.t.ppf(0.95, len(x) - 2)
+    design = numpy.column_stack([numpy.ones(len(x)), x])
+    residual = numpy.eye(len(x)) - design @ numpy.linalg.pinv(design)
+    weights = (numpy.linalg.pinv(design)[1] / numpy.diag(residual)) ** 2
+    eigenvalues = numpy.linalg.eigvalsh(residual @ numpy.diag(weights) @ residual)
+    freedom = eigenvalues.sum() ** 2 / (eigenvalues**2).sum()
+    expected = found.HC3_se[1] * stats.t.ppf(0.95, freedom)
     assert line.slope_interval is not None
     assert line.slope_interval.method == TRIALS_METHOD
     scale = max(map(abs, y))
