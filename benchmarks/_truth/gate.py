@@ -13,8 +13,8 @@ from math import exp, sqrt
 from typing import Any
 
 import numpy as np
-from _truth.judged import Judged, verdict
 
+from _truth.judged import Judged, verdict
 from sfcperf.analysis.statistics import mean_interval
 from sfcperf.control.noise import LOAD_S, LoadReading, quiet_evidence
 from sfcperf.control.progress_state import rerun_number, reruns_due
@@ -146,7 +146,8 @@ def _run(row: GateRow, random: np.random.Generator, kind: str) -> list[TrialReco
     planned = row.rounds * row.scenarios
     for number in range(1, row.rounds + 1):
         for scenario in random.permutation(row.scenarios):
-            records.append(_trial(row, machine, random, kind, f"r{number}-s{scenario}", ""))
+            trial_id = f"r{number}-s{scenario}"
+            records.append(_trial(row, machine, random, kind, trial_id, ""))
         while wanted := [] if kind == "none" else reruns_due(records, number, GATE, planned):
             turn = max(rerun_number(record.trial_id) for record in wanted)
             machine.pass_by(GATE.settle_s * 2**turn / 2)  # of trials of two seconds

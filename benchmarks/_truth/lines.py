@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-from _truth.judged import Judged, verdict
 from scipy.special import stdtrit
 
+from _truth.judged import Judged, verdict
 from sfcperf.analysis.statistics import fit_line
 from sfcperf.analysis.statistics.regression import LEAST_ROUNDS
 

@@ -13,11 +13,16 @@ from sfcperf.analysis.statistics import (
     steadiness,
 )
 from sfcperf.analysis.statistics.outliers import LEAST, METHOD
+from sfcperf.analysis.statistics.typical import (
+    TYPICAL_PERCENTILES,
+    TypicalPercentile,
+    typical_percentiles,
+)
 from sfcperf.results.percentiles import percentiles
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.trial_values import trial_series
 
-SAMPLE_PERCENTILES = (5, 25, 50, 75, 95, 99)
+SAMPLE_PERCENTILES = (5, 25, 50, 75, 90, 95, 99)
 LEAST_BIAS = 0.01
 """Smallest share of the mean for which a warm-up is reported."""
 _MOST_NAMED = 5
@@ -36,14 +41,20 @@ class Diagnosis:
     samples_n: int
     samples: dict[int, float | None]
     """SAMPLE_PERCENTILES of the samples of all trials."""
+    typical: dict[int, TypicalPercentile]
+    """TYPICAL_PERCENTILES of the samples within a typical trial; empty if trials have no samples
+    within them."""
     warnings: tuple[str, ...]
 
 
-def diagnose(records: Sequence[TrialRecord], values: Sequence[float], metric: str) -> Diagnosis:
+def diagnose(
+    records: Sequence[TrialRecord], values: Sequence[float], metric: str, confidence: float
+) -> Diagnosis:
     """`values`: the number of each trial, in the order of `records`."""
     by_time = sorted(range(len(records)), key=lambda i: (records[i].started_at, records[i].round))
     order = dependence([values[i] for i in by_time])
-    series = [found for record in records if len(found := trial_series(record, metric))]
+    all_series = [trial_series(record, metric) for record in records]
+    series = [one for one in all_series if len(one)]
     within = steadiness(series)
     samples = [value for one in series for value in one]
     ids = tuple(records[i].trial_id for i in find_outliers(values))
@@ -54,6 +65,7 @@ def diagnose(records: Sequence[TrialRecord], values: Sequence[float], metric: st
         within=within,
         samples_n=len(samples),
         samples=dict(percentiles(samples, SAMPLE_PERCENTILES)),
+        typical=typical_percentiles(all_series, TYPICAL_PERCENTILES, confidence) if samples else {},
         warnings=tuple(_warnings(len(values), ids, order, within)),
     )
 

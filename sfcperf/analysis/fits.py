@@ -65,7 +65,9 @@ def fit_lines(
         return []
     confidence = confidence_of(store)
     fits = []
-    for level, x, y, rounds in _points_by_series(store.trials() if trials is None else trials, figure):
+    for level, x, y, rounds in _points_by_series(
+        store.trials() if trials is None else trials, figure
+    ):
         line = fit_line(x, y, confidence, rounds)
         if line is None:
             continue

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from sfcperf.figures.distribution import BandPoint, band
 from sfcperf.figures.results import RUN
 from sfcperf.presentation import units
 from sfcperf.presentation.levels import (
@@ -76,6 +77,12 @@ class Point:
     def valid_trials(self) -> list[TrialValue]:
         """Trials that count."""
         return [trial for trial in self.trials if trial.record.status == "valid"]
+
+    def band(self, metric: str) -> list[BandPoint]:
+        """Of the distribution of a metric's samples within a typical trial."""
+        confidence = None if self.summary is None else self.summary.confidence
+        trials = [trial.series(metric) for trial in self.valid_trials]
+        return [] if confidence is None else band(trials, confidence)
 
 
 @dataclass(frozen=True)

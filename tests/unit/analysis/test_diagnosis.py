@@ -43,7 +43,7 @@ def test_published_outliers(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(st.lists(VALUES, max_size=40))
 def test_everything_has_a_diagnosis(values: list[float]) -> None:
     records = [trial(n, values=[value]) for n, value in enumerate(values, 1)]
-    found = diagnose(records, values, "rtt_us")
+    found = diagnose(records, values, "rtt_us", 0.95)
     assert set(found.outliers) <= {record.trial_id for record in records}
     assert len(found.outliers) <= max(1, len(values) // 5)
     assert found.samples_n == 0 and found.within.state == ""
@@ -138,7 +138,7 @@ def test_warm_up_within_trials_is_told_with_its_weight() -> None:
         trial(n, values=[float(numpy.mean(one))], series={"rtt_us": one})
         for n, one in enumerate(echoes, 1)
     ]
-    found = diagnose(records, [r.samples[0]["value"] for r in records], "rtt_us")
+    found = diagnose(records, [r.samples[0]["value"] for r in records], "rtt_us", 0.95)
     assert (found.within.state, found.within.after, found.samples_n) == ("warm-up", 2, 100)
     (warning,) = found.warnings
     assert warning.startswith(
@@ -162,6 +162,6 @@ def test_rounds_are_looked_at_in_order_of_time_not_of_number() -> None:
         trial(n, values=[values[place]], started_at=times[place])
         for n, place in enumerate(shuffled, 1)
     ]
-    found = diagnose(records, [values[place] for place in shuffled], "rtt_us")
+    found = diagnose(records, [values[place] for place in shuffled], "rtt_us", 0.95)
     assert found.order.autocorrelation == dependence(values).autocorrelation
     assert found.warnings[0].startswith("The trials drift with time: the last third")
