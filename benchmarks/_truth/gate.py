@@ -113,9 +113,13 @@ def judge(row: GateRow, repeats: int) -> Judged:
         f"{word} {100 * found[0]:+.1f} %, {100 * found[1]:.0f} %"
         for word, found in (("was", earlier), ("no gate", ungated))
     )
-    held = " (held back)" if row.seed > 1 else ""
-    name = f"gate: {row.name}, {100 * kept:.0f} % of the trials kept ({was}){held}"
+    name = f"{name_of(row)}, {100 * kept:.0f} % of the trials kept ({was})"
     return Judged(verdict(holds) if row.promised else "limit", text, name)
+
+
+def name_of(row: GateRow) -> str:
+    """What is simulated."""
+    return f"gate: {row.name}{' (held back)' if row.seed > 1 else ''}"
 
 
 def _figures(

@@ -35,17 +35,6 @@ class LineRow:
     seed: int = 1
     """Rows with another seed are held back."""
 
-    @property
-    def name(self) -> str:
-        """What is simulated."""
-        grows = {0: "constant sd", 1: "sd grows with the mean"}
-        sd = grows.get(self.power, f"sd grows with mean^{self.power:g}")
-        parts = [f"{self.levels} levels, {self.rounds} rounds", sd]
-        parts += ["lengths 1, 2, 4, ..."] if self.doubling else []
-        parts += ["exponential"] if self.skewed else []
-        parts += [f"rounds disturbed, {self.shared:g} sd"] if self.shared else []
-        return ", ".join(parts)
-
 
 ROWS = (
     *(
@@ -63,6 +52,19 @@ ROWS = (
     LineRow(6, 2, 0, 1.0),
     LineRow(6, 5, 1, skewed=True, promised=False),
 )
+
+
+def name_of(row: LineRow) -> str:
+    """What is simulated."""
+    grows = {0: "constant sd", 1: "sd grows with the mean"}
+    sd = grows.get(row.power, f"sd grows with mean^{row.power:g}")
+    rounds = f"{row.rounds} round" + ("s" if row.rounds > 1 else "")
+    parts = [f"{row.levels} levels, {rounds}", sd]
+    parts += ["lengths 1, 2, 4, ..."] if row.doubling else []
+    parts += ["exponential"] if row.skewed else []
+    parts += [f"rounds disturbed, {row.shared:g} sd"] if row.shared else []
+    held = " (held back)" if row.seed > 1 else ""
+    return f"slope: {', '.join(parts)}{held}"
 
 
 def judge(row: LineRow, repeats: int) -> Judged:
@@ -92,12 +94,11 @@ def judge(row: LineRow, repeats: int) -> Judged:
     error = sqrt(share * (1 - share) / shown)
     most = MOST if row.rounds >= LEAST_ROUNDS else 1
     holds = LEAST - 2 * error <= share <= most + 2 * error
-    held = " (held back)" if row.seed > 1 else ""
     return Judged(
         verdict(holds) if row.promised else "limit",
         f"covers {100 * share:.1f} % +- {100 * error:.1f}, "
         f"was {100 * earlier / repeats:.1f} %, width x {width / before:.2f}",
-        f"slope: {row.name}{held}",
+        name_of(row),
     )
 
 

@@ -40,15 +40,6 @@ class PercentileRow:
     seed: int = 1
     """Rows with another seed are held back."""
 
-    @property
-    def name(self) -> str:
-        """What is simulated."""
-        held = " (held back)" if self.seed > 1 else ""
-        return (
-            f"percentiles: {self.kind}, {self.trials} trials of {self.samples} samples, "
-            f"{self.between:g} times as much between trials as within{held}"
-        )
-
 
 ROWS = (
     *(
@@ -62,6 +53,15 @@ ROWS = (
     PercentileRow("slow trials", 25, 400, 0.3, seed=82),
     PercentileRow("lognormal", 12, 60, 2.0, seed=83),
 )
+
+
+def name_of(row: PercentileRow) -> str:
+    """What is simulated."""
+    held = " (held back)" if row.seed > 1 else ""
+    return (
+        f"percentiles: {row.kind}, {row.trials} trials of {row.samples} samples, "
+        f"sd between x {row.between:g}{held}"
+    )
 
 
 def judge(row: PercentileRow, repeats: int) -> Judged:
@@ -86,7 +86,7 @@ def judge(row: PercentileRow, repeats: int) -> Judged:
         error = sqrt(share * (1 - share) / count)
         holds &= LEAST - 2 * error <= share <= MOST
         parts.append(f"p{percent} {100 * share:.1f} %")
-    return Judged(verdict(holds), ", ".join(parts), row.name)
+    return Judged(verdict(holds), ", ".join(parts), name_of(row))
 
 
 def _drawn(row: PercentileRow, random: np.random.Generator) -> np.ndarray:
