@@ -255,12 +255,14 @@ def quiet_evidence(readings: Sequence[LoadReading]) -> dict[str, float | None]:
     """Of the readings before and after a measurement: steal of the one with more of it, as a ratio
     of the time that was wanted, and the lower frequency. Counters that moved less than a tick per
     reading are None."""
-    read = [reading for reading in readings if reading.wanted_ticks > 0]
-    worst = max(read, key=lambda one: one.stolen_ticks / one.wanted_ticks, default=None)
+    stolen = [
+        (r.stolen_ticks / r.wanted_ticks, 1 / r.wanted_ticks) for r in readings if r.wanted_ticks
+    ]
+    steal, resolution = max(stolen, default=(None, None))
     frequencies = [one.frequency_mhz for one in readings if one.frequency_mhz is not None]
     return {
-        "quiet_steal_ratio": worst and worst.stolen_ticks / worst.wanted_ticks,
-        "quiet_steal_resolution_ratio": worst and 1 / worst.wanted_ticks,
+        "quiet_steal_ratio": steal,
+        "quiet_steal_resolution_ratio": resolution,
         "quiet_frequency_mhz": min(frequencies, default=None),
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, sqrt
 from typing import TYPE_CHECKING
 
 from sfcperf.analysis.statistics.intervals import Interval, t_quantile
@@ -107,7 +107,8 @@ def _slopes_without(dx: Array, dy: Array, groups: Sequence[Hashable]) -> Array:
     labels = [numbers[group] for group in groups]
 
     def rest(values: Array) -> Array:
-        return values.sum() - np.bincount(labels, values)
+        left: Array = values.sum() - np.bincount(labels, values)
+        return left
 
     n, sx, sy = rest(np.ones_like(dx)), rest(dx), rest(dy)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -131,8 +132,8 @@ def _half_width(
         return None
     if by_round:
         # Exact for normal trials if every round has all levels: the mean of its rounds' slopes.
-        return t_quantile(count - 1, confidence) * (variance * (count - 1) / count) ** 0.5
-    return t_quantile(_freedom(dx), confidence) * variance**0.5
+        return t_quantile(count - 1, confidence) * sqrt(variance * (count - 1) / count)
+    return t_quantile(_freedom(dx), confidence) * sqrt(variance)
 
 
 def _freedom(dx: Array) -> float:

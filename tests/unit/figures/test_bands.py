@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -90,7 +91,7 @@ def test_a_band_grows_with_the_percent() -> None:
     trials = [[chance.gauss(level, 1) for _ in range(400)] for level in range(9)]
     found = band(trials, 0.95)
     assert [one.percent for one in found] == list(range(1, 100))
-    for one, following in zip(found, found[1:], strict=False):
+    for one, following in itertools.pairwise(found):
         assert one.low <= following.low and one.high <= following.high
 
 
