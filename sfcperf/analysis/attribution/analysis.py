@@ -15,8 +15,8 @@ from sfcperf.analysis.attribution.estimates import Described, Estimate, Estimato
 from sfcperf.analysis.attribution.path_times import ROUND_TRIP, RTT, PathTimes, path_times
 from sfcperf.analysis.attribution.remarks import remarks
 from sfcperf.analysis.base import NO_PARAMETERS, Analysis
-from sfcperf.analysis.planned import confidence_of, first_look_of
-from sfcperf.analysis.statistics import LOOKS_METHOD, MEAN_METHOD
+from sfcperf.analysis.planned import rules_of
+from sfcperf.analysis.statistics import LOOKS, MEAN_METHOD
 from sfcperf.results.store import RunFile, RunStore
 
 _FROM_DELAY = "first ingress to last egress, by pptmon's metric delay"
@@ -71,14 +71,14 @@ class AttributionAnalysis(Analysis):
 
     def analyse(self, run: RunStore) -> Mapping[str, Any]:
         """The document of attribution.json, which is written unless it has no paths."""
-        confidence, first_look = confidence_of(run), first_look_of(run)
-        estimator = Estimator(confidence, first_look)
+        rules = rules_of(run)
+        estimator = Estimator(rules)
         times = list(path_times(run))
         chains = _chains(run) if times else {}
         document = {
             "run_id": run.run_id,
-            "confidence": confidence,
-            "method": MEAN_METHOD if first_look is None else LOOKS_METHOD,
+            "confidence": rules.confidence,
+            "method": MEAN_METHOD + (LOOKS if rules.first_look is not None else ""),
             "paths": [asdict(_attribution(path, chains, estimator)) for path in times],
         }
         if times:

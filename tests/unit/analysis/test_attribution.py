@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy
 import pytest
-from scipy import stats
 from support.records.attributed import Seen, seen_run, telemetry
 from support.records.trials import run_folder, trial
 from support.schemas import validator
 
 from sfcperf.analysis.attribution import AttributionAnalysis
+from sfcperf.analysis.statistics import mean_interval
 from sfcperf.control import publishing
 from sfcperf.errors import InputError
 from sfcperf.results.store import RunFile, RunStore
@@ -34,8 +34,9 @@ def trial_means(store: RunStore, source: str, metric: str) -> dict[str, float]:
 
 
 def expected(means: list[float]) -> dict[str, Any]:
-    low, high = stats.t.interval(0.95, len(means) - 1, numpy.mean(means), stats.sem(means))
-    approximately = {"mean_us": numpy.mean(means), "ci_low_us": low, "ci_high_us": high}
+    found = mean_interval(means, 0.95)
+    assert found is not None
+    approximately = {"mean_us": numpy.mean(means), "ci_low_us": found.low, "ci_high_us": found.high}
     return {"trials": len(means)} | {k: pytest.approx(v) for k, v in approximately.items()}
 
 
