@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator
@@ -15,7 +16,9 @@ _UNFINISHED = ".new"
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary file next to `path`, which replaces `path` when the block ends and is removed if
     it raises. Readers see the old file or the new one; with two writers, the last one's file
-    stays."""
+    stays. Raises OSError for anything but a file: root could replace /dev/null."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}{_UNFINISHED}")
     try:
         yield beside

@@ -102,6 +102,9 @@ def _attribution(
         [trial.end_to_end for trial in known if trial.end_to_end is not None],
         [value for trial in known for value in trial.end_to_end_samples],
     )
+    # The first VNF stands for all: their trials are the same.
+    first = [t.functions[seen[0]] for t in times.trials if seen and seen[0] in t.functions]
+    withheld = estimator.why_bare(first) if first else ""
     source = _FROM_PROBE if times.path == ROUND_TRIP else _FROM_DELAY
     return PathAttribution(
         scenario_id=record.scenario_id,
@@ -113,7 +116,7 @@ def _attribution(
         end_to_end=end_to_end,
         end_to_end_source=source if end_to_end is not None else "",
         residual=residual,
-        remarks=tuple(remarks(times, seen, residual, end_to_end)),
+        remarks=tuple(remarks(times, seen, residual, end_to_end, withheld)),
     )
 
 

@@ -45,6 +45,10 @@ class Estimator:
         low, high = (None, None) if found is None else (found.low, found.high)
         return Estimate(len(means), fmean(means), low, high)
 
+    def why_bare(self, means: Sequence[float]) -> str:
+        """Why these have no interval, as a clause; empty if they have one."""
+        return estimate_of(means, self.rules, "mean").withheld
+
     def described(self, means: Sequence[float], samples: Sequence[float]) -> Described | None:
         """The same with a description of the samples of all trials."""
         found = self.estimate(means)

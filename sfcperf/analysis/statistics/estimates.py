@@ -50,16 +50,18 @@ class Rules:
     """Rounds after which sequential stopping first looked; None for a fixed number of rounds."""
 
     @property
+    def fewest(self) -> int:
+        """Trials from which on the centre has an interval."""
+        if self.centre == "mean":
+            return least_to_see(self.rarest_mode)
+        return fewest_for_median(self.confidence)
+
+    @property
     def per_look(self) -> float:
         """Confidence of the interval of each look; one without an interval is none."""
         if self.first_look is None:
             return self.confidence
-        least = (
-            least_to_see(self.rarest_mode)
-            if self.centre == "mean"
-            else fewest_for_median(self.confidence)
-        )
-        return confidence_per_look(self.confidence, max(self.first_look, least))
+        return confidence_per_look(self.confidence, max(self.first_look, self.fewest))
 
 
 @dataclass(frozen=True)

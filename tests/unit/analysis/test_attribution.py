@@ -116,7 +116,8 @@ def test_without_end_to_end_there_is_a_hint_and_no_residual(tmp_path: Path) -> N
 def test_one_trial_has_no_interval(tmp_path: Path) -> None:
     (path,) = analysed(seen_run(tmp_path / "run", Seen(rounds=1, end_to_end=10)))["paths"]
     assert (path["sum"]["trials"], path["sum"]["ci_low_us"]) == (1, None)
-    assert "One trial does not show" in path["remarks"][0]
+    assert "Without an interval" in path["remarks"][0]
+    assert "The means have no intervals: one trial shows no dispersion." in path["remarks"]
 
 
 def test_a_vnf_without_samples_leaves_no_sum(tmp_path: Path) -> None:

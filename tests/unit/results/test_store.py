@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -207,6 +208,14 @@ def test_a_manifest_of_another_shape_is_refused(tmp_path: Path, change: dict[str
     with pytest.raises(InputError, match="the run folder is damaged") as caught:
         store.manifest()
     assert str(caught.value.where).startswith(str(store.folder / "run.json"))
+
+
+def test_only_files_are_replaced(tmp_path: Path) -> None:
+    """A named pipe stands for /dev/null."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="not a regular file"), replacing(tmp_path / "pipe"):
+        pass
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def test_two_writers_of_one_document_do_not_meet(tmp_path: Path) -> None:
