@@ -33,7 +33,11 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def replace_file(path: Path, text: str) -> None:
-    """Write a whole text file, UTF-8, as `replacing` does."""
+    """Write a whole text file, UTF-8, as `replacing` does. A pipe or a device (/dev/stdout) is no
+    file that could be replaced: the text is written to it."""
+    if path.exists() and not path.is_file():
+        path.write_text(text, encoding="utf-8")
+        return
     with replacing(path) as beside:
         beside.write_text(text, encoding="utf-8")
 
