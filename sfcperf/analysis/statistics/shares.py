@@ -49,7 +49,7 @@ def pooled_interval(counted: Counted, confidence: float, of_trials: Interval | N
     """The limits of all trials' packets together, and not within those of the trials."""
     events, total = sum(counted.events), sum(counted.totals)
     low, high = share_interval(events, total, confidence)
-    method = f"Clopper-Pearson ({total} packets)"
+    method = "Clopper-Pearson"
     if of_trials is None:
         return Interval(low, high, confidence, method)
     return replace(

@@ -82,7 +82,7 @@ def test_no_loss_at_all_is_below_a_limit_that_the_packets_give() -> None:
     found = estimate_of([0.0] * 3, Rules(), counted=counted).interval
     assert found is not None and found.low == 0
     assert found.high == pytest.approx(3.69 / 3000, rel=0.01)
-    assert found.method == "Clopper-Pearson (3000 packets)"
+    assert found.method == "Clopper-Pearson"
 
 
 def test_losses_that_come_in_some_trials_only_are_not_taken_for_independent() -> None:

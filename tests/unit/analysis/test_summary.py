@@ -160,7 +160,7 @@ def test_packets_behind_a_share_bound_it(tmp_path: Path) -> None:
     [row] = summarise(run_folder(tmp_path / "run", trials, **manifest))
     assert (row.median, row.median_ci_low) == (0, 0)
     assert row.median_ci_high == pytest.approx(scipy.stats.beta.ppf(0.975, 1, 1000))
-    assert row.median_method == "Clopper-Pearson (1000 packets)"
+    assert row.median_method == "Clopper-Pearson"
 
 
 def test_document_has_the_promised_keys(tmp_path: Path) -> None:
