@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil
-from statistics import median
 
-from sfcperf.analysis.statistics.intervals import Interval, median_interval
+from sfcperf.analysis.statistics.estimates import Estimate, Rules, estimate_of
 
 LEAST_BEYOND = 3
 """Samples of a trial beyond a percentile; with fewer, the trial hardly knows it."""
 TYPICAL_PERCENTILES = (50, 90, 99)
 
 
-@dataclass(frozen=True)
-class TypicalPercentile:
-    """The median over trials of each trial's percentile, in the unit of the samples."""
-
-    value: float | None
-    """None without trials, and if one of them is too short."""
-    interval: Interval | None
-    """Of that median, with the trial as the unit of replication."""
-    withheld: str
-    """Why there is no interval, as a clause; empty if there is one."""
-
-
 def typical_percentiles(
-    trials: Sequence[Sequence[float]], percents: Sequence[int], confidence: float
-) -> dict[int, TypicalPercentile]:
-    """Percent (1 ... 99) -> the percentile in a typical trial; `trials` are the samples of each.
+    trials: Sequence[Sequence[float]],
+    percents: Sequence[int],
+    rules: Rules,
+    tick: float | None = None,
+) -> dict[int, Estimate]:
+    """Percent (1 ... 99) -> the percentile in a typical trial, in the unit of the samples, or None
+    if a trial is too short for it. `trials`: the samples of each, in order of time; `tick`: as for
+    `estimate_of`.
 
     Samples of one trial share its circumstances, so a trial counts once, by its own percentile, and
-    the median of these has an interval that assumes no distribution between trials. The estimate
+    the median of these is estimated as that of any trials. The estimate
     within a trial is median-unbiased (definition 8 of Hyndman & Fan 1996): that of definition 6 is
     above its percentile in most trials, and the median over many trials would be sure of it.
     """
@@ -47,12 +38,10 @@ def typical_percentiles(
         if percent not in known:
             least = samples_needed(percent)
             why = f"it needs {least} samples in each trial, the shortest has {shortest}"
-            found[percent] = TypicalPercentile(None, None, why)
+            found[percent] = Estimate(None, None, why)
             continue
         values = [float(row[known.index(percent)]) for row in rows]
-        interval = median_interval(values, confidence)
-        why = "" if interval else f"{len(values)} trials are too few at {100 * confidence:g} %"
-        found[percent] = TypicalPercentile(median(values), interval, why)
+        found[percent] = estimate_of(values, rules, "median", tick=tick)
     return found
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats.mstats import mquantiles
 
+from sfcperf.analysis.statistics import Rules
 from sfcperf.analysis.statistics.typical import samples_needed, typical_percentiles
 
 ASKED = (50, 90, 99)
@@ -22,7 +23,7 @@ TRIALS = st.lists(
 
 @given(TRIALS)
 def test_each_trial_counts_once_by_its_own_percentile(trials: list[list[float]]) -> None:
-    found = typical_percentiles(trials, ASKED, 0.95)
+    found = typical_percentiles(trials, ASKED, Rules())
     # Definition 8 of Hyndman & Fan.
     own = [mquantiles(one, [0.5, 0.9], alphap=1 / 3, betap=1 / 3) for one in trials]
     for percent, column in ((50, 0), (90, 1)):
@@ -33,22 +34,36 @@ def test_each_trial_counts_once_by_its_own_percentile(trials: list[list[float]])
 
 @given(TRIALS)
 def test_there_is_an_interval_or_a_reason(trials: list[list[float]]) -> None:
-    for percent, found in typical_percentiles(trials, ASKED, 0.95).items():
+    for percent, found in typical_percentiles(trials, ASKED, Rules()).items():
         assert (found.interval is None) == bool(found.withheld)
         shortest = min(map(len, trials))
         assert (found.value is None) == (shortest < samples_needed(percent))
-        assert (found.interval is not None) == (found.value is not None and len(trials) >= 6)
+        if found.value is None or len(trials) < 6:
+            assert found.interval is None
         if found.interval is not None and found.value is not None:
             assert found.interval.low <= found.value <= found.interval.high
 
 
 def test_reasons_say_what_would_help() -> None:
-    short = typical_percentiles([[1.0] * 20] * 6, ASKED, 0.95)
+    levels = [5.0, 1.0, 4.0, 2.0, 6.0, 3.0]
+    short = typical_percentiles([[level] * 20 for level in levels], ASKED, Rules())
     assert short[50].withheld == ""
     assert short[90].withheld == "it needs 30 samples in each trial, the shortest has 20"
-    few = typical_percentiles([[1.0] * 20] * 3, ASKED, 0.95)
-    assert few[50].withheld == "3 trials are too few at 95 %"
-    assert typical_percentiles([], ASKED, 0.95)[50].value is None
+    few = typical_percentiles([[level] * 20 for level in levels[:3]], ASKED, Rules())
+    assert few[50].withheld == "an interval of the median at 95 % needs 6 trials; there are 3"
+    assert typical_percentiles([], ASKED, Rules())[50].value is None
+
+
+def test_intervals_follow_the_rules_of_the_run() -> None:
+    trials = [[level] * 20 for level in (5.0, 1.0, 4.0, 2.0, 6.0, 3.0, 5.5, 1.5)]
+    plain, stopped = (
+        typical_percentiles(trials, (50,), rules)[50].interval
+        for rules in (Rules(), Rules(first_look=6))
+    )
+    assert plain is not None and stopped is not None
+    assert stopped.half_width > plain.half_width and stopped.method.endswith("repeated looks")
+    drifting = typical_percentiles(sorted(trials), (50,), Rules())[50]
+    assert drifting.interval is None and "drift" in drifting.withheld
 
 
 def test_many_samples_of_few_trials_promise_no_precision() -> None:
@@ -58,7 +73,7 @@ def test_many_samples_of_few_trials_promise_no_precision() -> None:
     widths = []
     for samples in (100, 10_000):
         trials = (level + random.normal(0, 5, (10, samples))).tolist()
-        interval = typical_percentiles(trials, (50,), 0.95)[50].interval
+        interval = typical_percentiles(trials, (50,), Rules())[50].interval
         assert interval is not None
         widths.append(interval.half_width)
     assert 0.5 < widths[1] / widths[0] < 2

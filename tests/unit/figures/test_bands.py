@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from support.records.runs import RunOptions, build_run
 
+from sfcperf.analysis.statistics import Rules
 from sfcperf.figures.distribution import band
 from sfcperf.figures.figure_files import write_figures
 from sfcperf.figures.layout import FigureLayout
@@ -88,8 +89,9 @@ def test_the_report_draws_the_same_band(echoes: RunStore) -> None:
 
 def test_a_band_grows_with_the_percent() -> None:
     chance = random.Random(3)
-    trials = [[chance.gauss(level, 1) for _ in range(400)] for level in range(9)]
-    found = band(trials, 0.95)
+    levels = chance.sample(range(9), 9)
+    trials = [[chance.gauss(level, 1) for _ in range(400)] for level in levels]
+    found = band(trials, Rules())
     assert [one.percent for one in found] == list(range(1, 100))
     for one, following in itertools.pairwise(found):
         assert one.low <= following.low and one.high <= following.high
@@ -97,7 +99,7 @@ def test_a_band_grows_with_the_percent() -> None:
 
 @pytest.mark.parametrize("trials", [[[1.0] * 50] * 3, [[1.0] * 5] * 10, []])
 def test_too_few_trials_or_samples_have_no_band(trials: list[list[float]]) -> None:
-    assert band(trials, 0.95) == []
+    assert band(trials, Rules()) == []
 
 
 def test_a_figure_says_why_it_has_no_band(tmp_path: Path) -> None:
