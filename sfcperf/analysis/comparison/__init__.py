@@ -3,12 +3,16 @@ interval, a test, a verdict (docs/explanation/comparing.md)."""
 
 from sfcperf.analysis.comparison.differences import differences
 from sfcperf.analysis.comparison.engine import compare, compare_all
+from sfcperf.analysis.comparison.noise_floor import NoiseFloors, read_floors
 from sfcperf.analysis.comparison.options import DEFAULT_MARGIN, Options
 from sfcperf.analysis.comparison.result import (
     VERDICTS,
     Comparison,
     Difference,
+    Floor,
+    Replication,
     Row,
+    RunFacts,
     Sample,
     SideFacts,
     Unmatched,
@@ -24,9 +28,13 @@ __all__ = [
     "Comparison",
     "Difference",
     "Estimate",
+    "Floor",
     "Measured",
+    "NoiseFloors",
     "Options",
+    "Replication",
     "Row",
+    "RunFacts",
     "Sample",
     "Side",
     "SideFacts",
@@ -35,6 +43,7 @@ __all__ = [
     "compare",
     "compare_all",
     "differences",
+    "read_floors",
     "read_side",
     "variants_of",
 ]

@@ -1,0 +1,271 @@
+"""The noise floor of a machine: how far runs of one thing differ on it (A/A runs).
+
+Sets of A/A runs are kept in a document (schemas/noise-floor.schema.json). A comparison of one run
+per side cannot see how runs differ; with the floor of the machine it can tell a difference from
+what two runs of the same thing differ by.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import expm1, sqrt
+from statistics import harmonic_mean
+from typing import Any, ClassVar
+
+from sfcperf.analysis.comparison.replication import centre_of_run, run_centres
+from sfcperf.analysis.comparison.result import Floor, Sample
+from sfcperf.analysis.two_sample import Scale, Student, variance
+from sfcperf.errors import InputError
+from sfcperf.results.records import utc_now
+from sfcperf.results.store import RunStore
+from sfcperf.results.trial_values import trial_means
+
+SCHEMA_VERSION = 1
+MOST_SETS = 40
+"""The oldest are dropped."""
+MOST_ROWS = 1000
+"""Of a set; primary metrics first."""
+
+
+@dataclass(frozen=True)
+class Centre:
+    """A metric in an A/A run."""
+
+    n: int
+    """Trials."""
+    centre: float
+    """Of the trials, in the unit."""
+    sd: float
+    """Of the trials, in the unit; 0 for one trial."""
+
+
+class FloorT(Student):
+    """A difference of two runs against what two runs of one thing differ by."""
+
+    name: ClassVar[str] = "t of the noise floor"
+    estimator: ClassVar[str] = "t (noise floor)"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One row of the A/A runs of a machine."""
+
+    sets: tuple[tuple[Centre, ...], ...]
+    """Each of runs of one thing, at least two."""
+    runs: tuple[str, ...]
+    """Ids."""
+
+    def test(self, a: Sample, b: Sample, scale: Scale) -> FloorT:
+        """Of one run per side."""
+        (of_a,), (of_b,) = run_centres(a, scale), run_centres(b, scale)
+        return FloorT(of_b - of_a, sqrt(self._variance(a, b, scale)), self._freedom)
+
+    def floor(self, a: Sample, b: Sample, scale: Scale, confidence: float) -> Floor:
+        """What two such runs of one thing differ by at most, with this confidence."""
+        test = self.test(a, b, scale)
+        ends = test.interval(confidence)
+        assert ends is not None
+        half, spread = (ends[1] - ends[0]) / 2, sqrt(self._between(scale))
+        limit = expm1(half) if scale.ratios else half
+        return Floor(limit, scale.ratios, spread, self.runs)
+
+    def fits(self, scale: Scale) -> bool:
+        """Whether the runs can be put on this scale."""
+        return not scale.ratios or all(one.centre > 0 for group in self.sets for one in group)
+
+    @property
+    def _freedom(self) -> int:
+        return sum(len(group) - 1 for group in self.sets)
+
+    def _between(self, scale: Scale) -> float:
+        """Variance of the runs' centres, pooled over the sets."""
+        squares = sum(
+            (len(group) - 1) * variance(scale.of([one.centre for one in group]))
+            for group in self.sets
+        )
+        return squares / self._freedom
+
+    def _variance(self, a: Sample, b: Sample, scale: Scale) -> float:
+        """Of the difference of two runs with as many trials as these: runs with fewer trials, or
+        with trials that scatter more, differ more."""
+        return 2 * self._between(scale) + sum(
+            max(0.0, variance(scale.of(side.values)) / len(side.values) - self._within(scale))
+            for side in (a, b)
+            if len(side.values) > 1
+        )
+
+    def _within(self, scale: Scale) -> float:
+        """The trials' share of that variance."""
+        runs = [one for group in self.sets for one in group]
+        parts = [
+            (one.n - 1, (one.sd / (one.centre if scale.ratios else 1)) ** 2)
+            for one in runs
+            if one.n > 1
+        ]
+        freedom = sum(weight for weight, _ in parts)
+        pooled = sum(weight * square for weight, square in parts) / freedom if freedom else 0.0
+        return pooled / harmonic_mean([one.n for one in runs])
+
+
+@dataclass(frozen=True)
+class NoiseFloors:
+    """All that a machine keeps. The document fits the schema, or `read_floors` refused it."""
+
+    sets: tuple[Mapping[str, Any], ...] = field(default=())
+
+    def of(
+        self, stores: Sequence[RunStore], scenario: Mapping[str, Any], label: str, metric: str
+    ) -> Kept | None:
+        """Of a row of these runs, by the A/A runs of their workflows on their machine; None without
+        any, or if the runs are of different machines."""
+        things = [thing_of(store) for store in stores]
+        if None in things or len({machine for machine, _ in things if machine}) != 1:  # type: ignore[misc]
+            return None
+        groups: list[tuple[Centre, ...]] = []
+        runs: dict[str, None] = {}
+        for one in self.sets:
+            if (one["machine"], one["workflow"]) not in things:
+                continue
+            for row in one["rows"]:
+                if (row["scenario"], row["label"], row["metric"]) == (scenario, label, metric):
+                    groups.append(tuple(Centre(**c) for c in row["runs"]))
+                    runs |= dict.fromkeys(run["run_id"] for run in one["runs"])
+        return Kept(tuple(groups), tuple(runs)) if groups else None
+
+    def with_runs(self, stores: Sequence[RunStore]) -> NoiseFloors:
+        """With the A/A runs as a new set, instead of a set of some of them. Raises InputError if
+        they are not runs of one workflow on one machine, or have nothing to tell."""
+        new = _set_of(stores)
+        ids = {run["run_id"] for run in new["runs"]}
+        others = [one for one in self.sets if not ids & {run["run_id"] for run in one["runs"]}]
+        return NoiseFloors((*others, new)[-MOST_SETS:])
+
+    def document(self) -> dict[str, Any]:
+        """For the file."""
+        return {"schema_version": SCHEMA_VERSION, "sets": [dict(one) for one in self.sets]}
+
+
+def read_floors(text: str, where: str) -> NoiseFloors:
+    """From the text of the file. Raises InputError if it is damaged."""
+    try:
+        document = json.loads(text)
+        if document["schema_version"] != SCHEMA_VERSION:
+            raise ValueError(f"schema_version is {document['schema_version']!r}")
+        for one in document["sets"]:
+            _check(one)
+        return NoiseFloors(tuple(document["sets"]))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"the noise floor of this machine is damaged: {error}",
+            where=where,
+            hint="remove the file: the next `sfcperf run --repeat` writes it again",
+        ) from error
+
+
+def _check(one: Mapping[str, Any]) -> None:
+    """Raises what `read_floors` catches."""
+    if len(one["runs"]) < 2 or not isinstance(one["machine"] + one["workflow"], str):
+        raise ValueError("a set has fewer than two runs")
+    for run in one["runs"]:
+        if not isinstance(run["run_id"], str):
+            raise TypeError("a run id is not a string")
+    for row in one["rows"]:
+        centres = [Centre(**centre) for centre in row["runs"]]
+        if len(centres) < 2 or not all(
+            c.n >= 1 and c.sd >= 0 and c.centre == c.centre for c in centres
+        ):
+            raise ValueError(f"a row of {row['metric']} has no two runs")
+        if not isinstance(row["scenario"], dict):
+            raise TypeError("a scenario is not an object")
+        row["label"]
+
+
+def thing_of(store: RunStore) -> tuple[str, str] | None:
+    """Fingerprints of the machine and of what is measured on it: runs with the same ones are A/A
+    runs, unless somebody changed what no manifest tells. None for a run without a plan."""
+    resolved = store.planned()
+    if not resolved:
+        return None
+    document = store.workflow()[0]
+    return _machine(store.manifest()), _digest([document.get("infrastructure"), resolved])
+
+
+def _machine(manifest: Mapping[str, Any]) -> str:
+    """Its hardware: another kernel on it is a treatment, not another machine."""
+    host = manifest["host"]
+    cpu, hypervisor = host["cpu"], host["hypervisor"]
+    gib = round(host["memory"]["total_bytes"] / 2**30)
+    return _digest(
+        [
+            [cpu.get(name) for name in ("model", "architecture", "logical", "physical")],
+            [hypervisor.get(name) for name in ("present", "type", "vendor", "product")],
+            gib,
+        ]
+    )
+
+
+def _digest(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _set_of(stores: Sequence[RunStore]) -> dict[str, Any]:
+    things = {store.run_id: thing_of(store) for store in stores}
+    first, *others = things.items()
+    for run_id, thing in (first, *others):
+        if thing is None:
+            raise InputError("this run has no plan: it cannot tell what was measured", where=run_id)
+        for place, what in enumerate(("machine", "workflow")):
+            if first[1] is not None and thing[place] != first[1][place]:
+                raise InputError(
+                    f"this is a run of another {what} than {first[0]}: not an A/A run", where=run_id
+                )
+    assert first[1] is not None
+    rows = list(_rows(stores))
+    if not rows:
+        raise InputError(
+            "an A/A comparison needs at least two runs with valid trials", where=first[0]
+        )
+    return {
+        "machine": first[1][0],
+        "workflow": first[1][1],
+        "name": stores[0].manifest()["name"],
+        "kept_at": utc_now(),
+        "runs": [
+            {"run_id": store.run_id, "started_at": store.manifest()["started_at"]}
+            for store in stores
+        ],
+        "rows": [row for row, _ in rows[:MOST_ROWS]],
+        "rows_left_out": max(0, len(rows) - MOST_ROWS),
+    }
+
+
+def _rows(stores: Sequence[RunStore]) -> Iterator[tuple[dict[str, Any], bool]]:
+    """Each with whether it is primary, these first; only those that two runs measured."""
+    from sfcperf.analysis.planned import planned_measurements
+
+    found: dict[str, tuple[dict[str, Any], bool]] = {}
+    for store in stores:
+        for one in planned_measurements(store.manifest(), store.trials()):
+            means = [trial_means(record) for record in one.trials if record.status == "valid"]
+            for metric in one.metrics:
+                values = [m[metric.name] for m in means if metric.name in m]
+                if not values:
+                    continue
+                row = {"scenario": dict(one.scenario), "label": one.label, "metric": metric.name}
+                key = json.dumps(row, sort_keys=True)
+                entry = found.setdefault(
+                    key, ({**row, "unit": metric.unit, "runs": []}, metric.primary)
+                )
+                entry[0]["runs"].append(
+                    {
+                        "n": len(values),
+                        "centre": centre_of_run(values),
+                        "sd": sqrt(variance(values)) if len(values) > 1 else 0.0,
+                    }
+                )
+    known = [item for item in found.values() if len(item[0]["runs"]) > 1]
+    yield from sorted(known, key=lambda item: not item[1])
