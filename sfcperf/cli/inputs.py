@@ -19,17 +19,21 @@ if TYPE_CHECKING:
 
 
 def read_workflow(
-    name: str, overrides: Sequence[str] | None, driver: str | None, profile: str | None
+    name: str,
+    overrides: Sequence[str] | None,
+    driver: str | None,
+    profile: str | None,
+    repeat: int | None = None,
 ) -> tuple[Workflow, dict[str, Any]]:
-    """Load a file, or a shipped workflow by its name; `profile` likewise. Gives also the document
-    that was read: before preset, profile, driver and overrides. Raises InputError, WorkflowError,
-    EnvironmentLacks."""
+    """Load a file, or a shipped workflow by its name; `profile` likewise; `repeat` replaces the
+    number of runs. Gives also the document that was read: before preset, profile, driver and
+    overrides. Raises InputError, WorkflowError, EnvironmentLacks."""
     path = _file(name, shipped(), "workflow")
     document = read_document(path)
     loaded = load_document(
         document,
         path.resolve().parent,
-        overrides=overrides or (),
+        overrides=[*(overrides or ()), *([] if repeat is None else [f"design.runs={repeat}"])],
         driver=driver,
         profile=open_profile(profile),
     )

@@ -69,7 +69,8 @@ def print_verdict(verdict: Verdict) -> None:
     from rich.table import Table
 
     from sfcperf.cli.console import console
-    from sfcperf.cli.text import count_text, levels_text, shown
+    from sfcperf.cli.text import levels_text, shown
+    from sfcperf.presentation.wording import count_text
 
     table = Table(box=None, pad_edge=False)
     table.add_column("scenario", overflow="fold", min_width=20)

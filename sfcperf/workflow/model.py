@@ -232,6 +232,8 @@ class Design:
     """How often a failed trial is retried."""
     noise_gate: NoiseGate | None = None
     """None: noise is recorded, but causes no reruns."""
+    runs: int = 1
+    """Independent runs of the whole workflow."""
 
     @property
     def sentinel(self) -> SentinelSpec | None:

@@ -3,8 +3,9 @@ interval, a test, a verdict (docs/explanation/comparing.md)."""
 
 from sfcperf.analysis.comparison.differences import differences
 from sfcperf.analysis.comparison.engine import compare, compare_all
-from sfcperf.analysis.comparison.noise_floor import NoiseFloors, read_floors
+from sfcperf.analysis.comparison.noise_floor import FloorRow, NoiseFloors, floor_rows, read_floors
 from sfcperf.analysis.comparison.options import DEFAULT_MARGIN, Options
+from sfcperf.analysis.comparison.replication import centre_of_run
 from sfcperf.analysis.comparison.result import (
     VERDICTS,
     Comparison,
@@ -29,6 +30,7 @@ __all__ = [
     "Difference",
     "Estimate",
     "Floor",
+    "FloorRow",
     "Measured",
     "NoiseFloors",
     "Options",
@@ -40,9 +42,11 @@ __all__ = [
     "SideFacts",
     "Unmatched",
     "Verdict",
+    "centre_of_run",
     "compare",
     "compare_all",
     "differences",
+    "floor_rows",
     "read_floors",
     "read_side",
     "variants_of",

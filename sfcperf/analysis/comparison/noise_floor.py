@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import expm1, sqrt
-from statistics import harmonic_mean
+from statistics import fmean, harmonic_mean
 from typing import Any, ClassVar
 
 from sfcperf.analysis.comparison.replication import centre_of_run, run_centres
@@ -146,6 +146,52 @@ class NoiseFloors:
     def document(self) -> dict[str, Any]:
         """For the file."""
         return {"schema_version": SCHEMA_VERSION, "sets": [dict(one) for one in self.sets]}
+
+
+@dataclass(frozen=True)
+class FloorRow:
+    """How A/A runs differ in one row."""
+
+    scenario: Mapping[str, Any]
+    label: str
+    metric: str
+    unit: str
+    runs: int
+    centre: float
+    """Mean of the runs' centres, in the unit."""
+    ratios: bool
+    """Whether the next two are ratios; otherwise they are in the unit."""
+    between: float
+    """Standard deviation of the runs' centres."""
+    limit: float
+    """Two runs of so many trials differ by less, with the confidence."""
+    confidence: float
+
+
+def floor_rows(stores: Sequence[RunStore], confidence: float = 0.95) -> list[FloorRow]:
+    """Of runs of one thing. Raises InputError like `NoiseFloors.with_runs`."""
+    return [_floor_row(row, confidence) for row in _set_of(stores)["rows"]]
+
+
+def _floor_row(row: Mapping[str, Any], confidence: float) -> FloorRow:
+    from scipy.special import stdtrit
+
+    centres = [one["centre"] for one in row["runs"]]
+    ratios = all(value > 0 for value in centres)
+    spread = sqrt(variance(Scale(ratios, 0.0).of(centres)))
+    half = float(stdtrit(len(centres) - 1, (1 + confidence) / 2)) * spread * sqrt(2)
+    return FloorRow(
+        row["scenario"],
+        row["label"],
+        row["metric"],
+        row["unit"],
+        len(centres),
+        fmean(centres),
+        ratios,
+        spread,
+        expm1(half) if ratios else half,
+        confidence,
+    )
 
 
 def read_floors(text: str, where: str) -> NoiseFloors:
