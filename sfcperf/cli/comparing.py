@@ -138,15 +138,14 @@ def _runs(groups: Sequence[Sequence[RunStore]]) -> list[Side]:
 
 
 def _name(stores: Sequence[RunStore]) -> str:
-    """The campaign's, if all runs are of one; else that of the first run."""
+    """The campaign's, if these are all its runs; else that of the first run."""
     first = stores[0].run_id
     if len(stores) == 1:
         return first
     repeats = [Repeat.of_manifest(store.manifest()) for store in stores]
-    campaigns = {None if repeat is None else repeat.campaign for repeat in repeats}
-    (campaign, *others) = campaigns
-    if campaign is not None and not others:
-        return campaign
+    campaigns = {repeat.campaign if repeat else None for repeat in repeats}
+    if repeats[0] and len(campaigns) == 1 and len(stores) == repeats[0].of:
+        return repeats[0].campaign
     return f"{first} and {len(stores) - 1} more"
 
 

@@ -32,6 +32,8 @@ class RowView:
     """Of baseline and candidate."""
     dispersions: tuple[str, str]
     """Between runs and within them."""
+    pays: str
+    """What would decide a row of several runs."""
     numbers: tuple[tuple[str, str], ...]
     """Name and text of what has no column in the table."""
 
@@ -129,6 +131,7 @@ def _view(row: Row, comparison: Comparison, axis: Axis) -> RowView:
             wording.dispersion_text(row, "between", scale),
             wording.dispersion_text(row, "within", scale),
         ),
+        wording.what_pays(row),
         tuple(_numbers(row, scale)),
     )
 

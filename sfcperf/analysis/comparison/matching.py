@@ -143,11 +143,9 @@ def _metrics(
         warnings = pooled
         if other.better != metric.better:
             warnings += (f"better is {metric.better!r}, and {other.better!r} in {names[1]}",)
-        of_sides = [
-            tuple((m.run, record) for m in group for record in m.trials) for group in (a, b)
-        ]
+        mine, theirs = (tuple((m.run, r) for m in group for r in m.trials) for group in (a, b))
         levels = (a[0].scenario, b[0].scenario)
-        found.append(Match(scenario, label, metric, *of_sides, bool(pooled), levels, warnings))
+        found.append(Match(scenario, label, metric, mine, theirs, bool(pooled), levels, warnings))
     reason = f"{names[0]} does not report it"
     left += [Unmatched(names[1], scenario, label, n, reason) for n in of_b if n not in of_a]
     return found, left

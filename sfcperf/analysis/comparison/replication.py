@@ -29,6 +29,8 @@ from sfcperf.analysis.two_sample import (
 )
 
 MOST_RUNS = 1000
+LEAST_ROUNDS = 2
+"""Runs of one round do not show what rounds scatter."""
 MOST_ROUNDS = 999
 """Of the workflow schema."""
 
@@ -176,12 +178,12 @@ def advice(
     now = max(len(s.centres) for s in seen)
     # These runs have not decided: with as many rounds it takes more of them.
     today = ask.runs(rounds, now + 1)
-    choices = {rounds, 2 * rounds, max(1, rounds // 2)}
+    choices = {rounds, 2 * rounds, max(LEAST_ROUNDS, rounds // 2)}
     if found.run_s is not None and found.round_s:
         optimum = MOST_ROUNDS
         if between:
             optimum = ceil(sqrt(found.run_s / found.round_s * within / between))
-        choices = {rounds, min(MOST_ROUNDS, max(1, optimum))}
+        choices = {rounds, min(MOST_ROUNDS, max(LEAST_ROUNDS, optimum))}
     efforts = [
         Effort(runs.n, many, _seconds(found, runs.n, many))
         for many in sorted(choices)

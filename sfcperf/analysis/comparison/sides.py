@@ -87,9 +87,9 @@ def read_side(side: Side) -> Measured:
     """Read a side. Raises InputError if a run folder is damaged or has no such variant."""
     manifests, runs, measurements = [], [], []
     for number, store in enumerate(side.stores):
-        manifest, facts, found = _read_run(store, side.variant)
+        manifest, run, found = _read_run(store, side.variant)
         manifests.append(manifest)
-        runs.append(facts)
+        runs.append(run)
         measurements += [_of_run(one, number) for one in found]
     first = runs[0]
     facts = SideFacts(
@@ -125,7 +125,7 @@ def _read_run(
             for m in measurements
             if m.scenario.get(VARIANT) == variant
         ]
-    counts = dict(Counter(record.status for record in trials))
+    counts: dict[str, int] = dict(Counter(record.status for record in trials))
     facts = RunFacts(store.run_id, manifest["started_at"], manifest["status"], counts)
     return manifest, facts, measurements
 

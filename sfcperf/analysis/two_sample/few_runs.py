@@ -78,7 +78,7 @@ class RunLevelT(Combined):
     @property
     def name(self) -> str:  # type: ignore[override]
         """Says what the values are."""
-        return f"{super().name} of runs"
+        return f"{' and '.join(m.name.removesuffix(' t') for m in self._members)} t of runs"
 
 
 class OneAgainstRuns(Student):
