@@ -99,6 +99,10 @@ def print_verdict(verdict: Verdict) -> None:
     if needed:
         metrics = count_text(len(needed), "undecided metric")
         print(f"about {max(needed)} rounds here would decide {metrics} (--set design.rounds=N)")
+    of_runs = [j.runs_needed for j in verdict.evaluations if j.runs_needed is not None]
+    if of_runs:
+        metrics = count_text(len(of_runs), "undecided metric")
+        print(f"about {max(of_runs)} runs here would decide {metrics}")
     _print_differences(verdict)
     counts = verdict.counts()
     print(", ".join(f"{number} {outcome}" for outcome, number in counts.items()))

@@ -11,7 +11,7 @@ from sfcperf.analysis.comparison.costs import costs_of
 from sfcperf.analysis.comparison.differences import differences
 from sfcperf.analysis.comparison.evaluation import evaluate
 from sfcperf.analysis.comparison.matching import Match, Matching, match
-from sfcperf.analysis.comparison.noise_floor import Kept, NoiseFloors
+from sfcperf.analysis.comparison.noise_floor import Kept, NoiseFloors, thing_of
 from sfcperf.analysis.comparison.options import Options
 from sfcperf.analysis.comparison.result import Comparison, Sample
 from sfcperf.analysis.comparison.sides import Measured, Side, read_side
@@ -52,8 +52,9 @@ def compare_all(
     base, others = read_side(baseline), [read_side(side) for side in candidates]
     matchings = [match(base, other, options) for other in others]
     options.check_names((m.label, m.metric.name) for found in matchings for m in found.matches)
+    known = _KnownFloors(floors or NoiseFloors(), [base, *others])
     cases = [
-        _case(base, other, one, floors or NoiseFloors())
+        _case(base, other, one, known)
         for other, found in zip(others, matchings, strict=True)
         for one in found.matches
         if _is_selected(one, options)
@@ -89,7 +90,7 @@ def _is_selected(one: Match, options: Options) -> bool:
     return one.metric.primary or options.all_metrics
 
 
-def _case(base: Measured, other: Measured, one: Match, floors: NoiseFloors) -> Case:
+def _case(base: Measured, other: Measured, one: Match, known: _KnownFloors) -> Case:
     paired = base.is_same_run(other) and not one.pooled
     a, b = _samples(one, paired, [len(side.side.stores) > 1 for side in (base, other)])
     several = len(base.side.stores) > 1 or len(other.side.stores) > 1
@@ -109,20 +110,29 @@ def _case(base: Measured, other: Measured, one: Match, floors: NoiseFloors) -> C
         paired=paired,
         warnings=(*one.warnings, *missing),
         costs=costs_of([base, other]) if several else None,
-        floor=None if several or paired else _floor(base, other, one, a, b, floors),
+        floor=None if several or paired else known.of(base, other, one, a, b),
     )
 
 
-def _floor(
-    base: Measured, other: Measured, one: Match, a: Sample, b: Sample, floors: NoiseFloors
-) -> Kept | None:
-    if one.pooled or not a.values or not b.values:
-        return None
-    stores = [base.side.store, other.side.store]
-    found = [floors.of(stores, levels, one.label, one.metric.name) for levels in one.levels]
-    kept = found[0] or found[1]
-    scale = scale_of(a.values, b.values, 0.0)
-    return kept if kept is not None and kept.fits(scale) else None
+class _KnownFloors:
+    """What the machine keeps, for the sides of this comparison."""
+
+    def __init__(self, floors: NoiseFloors, sides: Sequence[Measured]) -> None:
+        self._floors = floors
+        # Reads files; none are needed where nothing is kept.
+        self._things = {s.name: thing_of(s.side.store) for s in sides if floors.sets}
+
+    def of(self, base: Measured, other: Measured, one: Match, a: Sample, b: Sample) -> Kept | None:
+        """Of a row of one run per side."""
+        if one.pooled or not a.values or not b.values:
+            return None
+        things = [self._things.get(side.name) for side in (base, other)]
+        found = [
+            self._floors.of(things, levels, one.label, one.metric.name) for levels in one.levels
+        ]
+        kept = found[0] or found[1]
+        scale = scale_of(a.values, b.values, 0.0)
+        return kept if kept is not None and kept.fits(scale) else None
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,11 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from math import expm1, sqrt
 from statistics import fmean, harmonic_mean
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfcperf.analysis.comparison.replication import centre_of_run, run_centres
 from sfcperf.analysis.comparison.result import Floor, Sample
@@ -22,12 +24,20 @@ from sfcperf.errors import InputError
 from sfcperf.results.records import utc_now
 from sfcperf.results.store import RunStore
 from sfcperf.results.trial_values import trial_means
+from sfcperf.strict_json import loads
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
 
 SCHEMA_VERSION = 1
 MOST_SETS = 40
 """The oldest are dropped."""
 MOST_ROWS = 1000
 """Of a set; primary metrics first."""
+
+
+Thing = tuple[str, str]
+"""Fingerprints of a machine and of what is measured on it."""
 
 
 @dataclass(frozen=True)
@@ -117,12 +127,12 @@ class NoiseFloors:
     sets: tuple[Mapping[str, Any], ...] = field(default=())
 
     def of(
-        self, stores: Sequence[RunStore], scenario: Mapping[str, Any], label: str, metric: str
+        self, things: Sequence[Thing | None], scenario: Mapping[str, Any], label: str, metric: str
     ) -> Kept | None:
-        """Of a row of these runs, by the A/A runs of their workflows on their machine; None without
-        any, or if the runs are of different machines."""
-        things = [thing_of(store) for store in stores]
-        if None in things or len({machine for machine, _ in things if machine}) != 1:  # type: ignore[misc]
+        """Of a row of runs of these things (`thing_of`), by the A/A runs of any of them; None
+        without such runs, or if the things are not all of one machine."""
+        machines = {None if thing is None else thing[0] for thing in things}
+        if len(machines) != 1 or None in machines:
             return None
         groups: list[tuple[Centre, ...]] = []
         runs: dict[str, None] = {}
@@ -196,46 +206,44 @@ def _floor_row(row: Mapping[str, Any], confidence: float) -> FloorRow:
 
 def read_floors(text: str, where: str) -> NoiseFloors:
     """From the text of the file. Raises InputError if it is damaged."""
+    hint = "remove the file: the next `sfcperf run --repeat` writes it again"
     try:
-        document = json.loads(text)
-        if document["schema_version"] != SCHEMA_VERSION:
-            raise ValueError(f"schema_version is {document['schema_version']!r}")
-        for one in document["sets"]:
-            _check(one)
-        return NoiseFloors(tuple(document["sets"]))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        document = loads(text, bounded=True)
+    except (ValueError, RecursionError) as error:
         raise InputError(
-            f"the noise floor of this machine is damaged: {error}",
-            where=where,
-            hint="remove the file: the next `sfcperf run --repeat` writes it again",
+            "the noise floor of this machine is damaged", where=where, hint=hint
         ) from error
+    from jsonschema.exceptions import best_match
+
+    wrong = best_match(_validator().iter_errors(document))
+    if wrong is not None:
+        pointer = "".join(f"/{part}" for part in wrong.absolute_path)
+        raise InputError(
+            f"the noise floor of this machine is damaged: {wrong.message[:200]}",
+            where=f"{where}#{pointer}",
+            hint=hint,
+        )
+    return NoiseFloors(tuple(document["sets"]))
 
 
-def _check(one: Mapping[str, Any]) -> None:
-    """Raises what `read_floors` catches."""
-    if len(one["runs"]) < 2 or not isinstance(one["machine"] + one["workflow"], str):
-        raise ValueError("a set has fewer than two runs")
-    for run in one["runs"]:
-        if not isinstance(run["run_id"], str):
-            raise TypeError("a run id is not a string")
-    for row in one["rows"]:
-        centres = [Centre(**centre) for centre in row["runs"]]
-        if len(centres) < 2 or not all(
-            c.n >= 1 and c.sd >= 0 and c.centre == c.centre for c in centres
-        ):
-            raise ValueError(f"a row of {row['metric']} has no two runs")
-        if not isinstance(row["scenario"], dict):
-            raise TypeError("a scenario is not an object")
-        row["label"]
+@cache
+def _validator() -> Draft202012Validator:
+    from jsonschema import Draft202012Validator
+
+    text = (files("sfcperf.schemas") / "noise-floor.schema.json").read_text()
+    return Draft202012Validator(json.loads(text))
 
 
-def thing_of(store: RunStore) -> tuple[str, str] | None:
-    """Fingerprints of the machine and of what is measured on it: runs with the same ones are A/A
-    runs, unless somebody changed what no manifest tells. None for a run without a plan."""
-    resolved = store.planned()
+def thing_of(store: RunStore) -> Thing | None:
+    """Runs with the same ones are A/A runs, unless somebody changed what no manifest tells. None
+    for a run without a plan."""
+    try:
+        resolved, (document, _) = store.planned(), store.workflow()
+    except InputError:
+        # Results of others need not have either.
+        return None
     if not resolved:
         return None
-    document = store.workflow()[0]
     return _machine(store.manifest()), _digest([document.get("infrastructure"), resolved])
 
 
