@@ -332,10 +332,11 @@ def _floor_rows() -> Iterator[RunRow]:
         "floor: shift of 10 %, runs sd 2 %, 1 and 1 run of 10, 10 A/A runs",
         (1, 1), 10, ratio=1.1, floor=10, power=True,
     )  # fmt: skip
-    yield RunRow(
-        "floor: no difference, runs sd 2 %, 1 and 1 run of 10, no A/A runs (what it is for)",
-        (1, 1), 10, power=True,
-    )  # fmt: skip
+    for rounds in (10, 20, 40):
+        yield RunRow(
+            f"no floor: no difference, runs sd 2 %, 1 and 1 run of {rounds} (what floors are for)",
+            (1, 1), rounds, power=True,
+        )  # fmt: skip
 
 
 def rates(row: Row | RunRow, repeats: int) -> tuple[float, float | None]:

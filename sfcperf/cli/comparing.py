@@ -16,8 +16,7 @@ from sfcperf.analysis.comparison import (
     Side,
     variants_of,
 )
-from sfcperf.cli.inputs import open_run
-from sfcperf.cli.repeating import campaign_of, is_campaign
+from sfcperf.cli.inputs import campaign_of, is_campaign, open_run
 from sfcperf.errors import InputError
 from sfcperf.results.campaigns import Repeat
 from sfcperf.results.files import replace_file

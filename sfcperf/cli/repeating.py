@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.cli.failures import exit_code_of
+from sfcperf.cli.inputs import campaign_of
 from sfcperf.cli.outcome import executed
 from sfcperf.cli.progress import say
 from sfcperf.control import run as control
 from sfcperf.errors import EnvironmentLacks, InputError, InterruptedRun, SfcperfError
-from sfcperf.results.campaigns import PREFIX, Repeat, campaign_runs, campaigns_of, new_campaign
+from sfcperf.results.campaigns import Repeat, campaign_runs, campaigns_of, new_campaign
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Workflow
@@ -26,26 +27,6 @@ def start_campaign(
     repeat = Repeat(1, workflow.design.runs, new_campaign(workflow.name))
     todo = range(1, repeat.of + 1)
     return _measure(workflow, results, repeat, todo, given=given, quiet=quiet)
-
-
-def is_campaign(name: str) -> bool:
-    """Whether the user named a campaign, as `ID` or `RESULTS/ID`, and no folder."""
-    path = Path(name)
-    return path.name.startswith(PREFIX) and not path.exists()
-
-
-def campaign_of(name: str, results: Path) -> tuple[Path, list[RunStore]]:
-    """The results folder and the runs of a campaign. Raises InputError if there are none."""
-    path = Path(name)
-    folder = results if path.name == name else path.parent
-    stores = campaign_runs(folder, path.name)
-    if not stores:
-        raise InputError(
-            "no run of this campaign is in the results folder",
-            where=name,
-            hint="`sfcperf runs` lists the runs in --results",
-        )
-    return folder, stores
 
 
 def resume_campaign(name: str, results: Path, *, quiet: bool) -> int:

@@ -26,9 +26,9 @@ def resume(
 ) -> None:
     """Continue an interrupted run: remove what it left behind, then run the missing trials. Of a
     campaign: continue its interrupted runs, then measure those that are missing."""
-    from sfcperf.cli.inputs import open_run
+    from sfcperf.cli.inputs import is_campaign, open_run
     from sfcperf.cli.outcome import executed
-    from sfcperf.cli.repeating import is_campaign, resume_campaign, told_after
+    from sfcperf.cli.repeating import resume_campaign, told_after
     from sfcperf.control.run import resume as resume_run
 
     if is_campaign(run):

@@ -25,9 +25,13 @@ def runs(results: ResultsOption = RESULTS) -> None:
         table.add_column(count, justify="right")
     # There is no default folder before the first run.
     found = list_runs(results) if results != RESULTS or results.exists() else []
+    if any(run.repeat for run in found):
+        table.add_column("campaign", no_wrap=True)
     for run in found:
         trials = [str(run.valid), str(run.untrusted), str(run.failed)]
-        table.add_row(run.run_id, status(run), run.started_at[:19], *trials)
+        place = f"{run.repeat.campaign} {run.repeat.index}/{run.repeat.of}" if run.repeat else ""
+        cells = [*trials, place][: len(table.columns) - 3]
+        table.add_row(run.run_id, status(run), run.started_at[:19], *cells)
     out = console()
     if found:
         out.print(table)

@@ -48,6 +48,9 @@ def test_runs_of_a_campaign_are_independent_and_belong_together(
     assert f"next: `sfcperf compare {campaign} OTHER --results {bench.results}`" in out
     assert f"run 2 of 3 of the campaign {campaign}" in err
     assert bench.leftovers() == []
+    assert sfcperf("runs", "--results", bench.results) == 0
+    listed = capsys.readouterr().out
+    assert all(f"{campaign} {number}/3" in listed for number in (1, 2, 3))
 
 
 def test_the_workflow_may_say_how_many_and_the_option_overrides_it(
