@@ -15,7 +15,6 @@ from sfcperf.control import run as control
 from sfcperf.errors import EnvironmentLacks, InputError, InterruptedRun, SfcperfError
 from sfcperf.results.campaigns import Repeat, campaign_runs, campaigns_of, new_campaign
 from sfcperf.results.store import RunStore
-from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Workflow
 from sfcperf.workflow.repeats import workflow_of_run
 
@@ -51,7 +50,7 @@ def resume_campaign(name: str, results: Path, *, quiet: bool) -> int:
         )
     codes = [_resumed(store, quiet=quiet) for store in unfinished]
     if todo:
-        workflow = load_document(*first.workflow())
+        workflow = control.workflow_of(first)
         codes.append(
             _measure(workflow, folder, repeat, todo, given=first.given_workflow(), quiet=quiet)
         )

@@ -99,7 +99,7 @@ def resume(folder: Path, *, command: Sequence[str], listener: Listener) -> Outco
                 undo_dead(dead, dry_run=False)
             finally:
                 dead.release()
-        workflow = _workflow(store)
+        workflow = workflow_of(store)
         complete = ProgressState(workflow, store.trials()).is_complete()
         if complete and (document["status"], document.get("state")) == ("complete", "done"):
             raise InputError(
@@ -135,7 +135,7 @@ def resume(folder: Path, *, command: Sequence[str], listener: Listener) -> Outco
         return session.run()
 
 
-def _workflow(store: RunStore) -> Workflow:
+def workflow_of(store: RunStore) -> Workflow:
     """The workflow of a run, as it was when it began. Raises InputError when it changed since."""
     workflow = load_document(*store.workflow())
     check_unchanged(store.resolved(), workflow, str(store.folder))

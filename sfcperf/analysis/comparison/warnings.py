@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from sfcperf.analysis.comparison.differences import differences
 from sfcperf.analysis.comparison.options import Options
 from sfcperf.analysis.comparison.result import Row
-from sfcperf.analysis.comparison.sides import Measured, Side, read_side
+from sfcperf.analysis.comparison.sides import Measured, Side
 from sfcperf.analysis.planned import first_look_in
 from sfcperf.analysis.statistics import at_most
 from sfcperf.analysis.two_sample import least_trials
@@ -32,7 +32,10 @@ def warnings(sides: Sequence[Measured], rows: Sequence[Row], options: Options) -
 
 def _unlike(side: Measured) -> Iterator[str]:
     """Runs of a side are taken for runs of one thing."""
-    runs = [read_side(Side(store.run_id, store, side.side.variant)) for store in side.side.stores]
+    runs = [
+        Measured(Side(store.run_id, store), side.facts, (manifest,), ())
+        for store, manifest in zip(side.side.stores, side.manifests, strict=True)
+    ]
     for run in runs[1:]:
         found = [d.name for d in differences(runs[0], run) if d.name not in _OF_A_REPEAT]
         if found:

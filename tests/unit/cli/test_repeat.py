@@ -50,7 +50,8 @@ def test_runs_of_a_campaign_are_independent_and_belong_together(
     assert bench.leftovers() == []
     assert sfcperf("runs", "--results", bench.results) == 0
     listed = capsys.readouterr().out
-    assert all(f"{campaign} {number}/3" in listed for number in (1, 2, 3))
+    assert f"campaign {campaign}: 3 runs" in listed
+    assert all(f" {number}/3" in listed for number in (1, 2, 3))
 
 
 def test_the_workflow_may_say_how_many_and_the_option_overrides_it(
