@@ -212,7 +212,8 @@ def caveat(comparison: Comparison) -> str | None:
         return (
             f"each side is one run; what two runs of the same thing differ by here is known from "
             f"{number} A/A runs, and counts for {len(known)} of {len(comparison.rows)} rows: only "
-            "a larger difference is called better or worse"
+            "a larger difference is called better or worse; several runs per side "
+            "(`sfcperf run --repeat`) would show smaller ones"
         )
     return (
         "each side is one run: whatever changed from one run to the other counts as a difference, "

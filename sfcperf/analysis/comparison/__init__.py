@@ -3,7 +3,7 @@ interval, a test, a verdict (docs/explanation/comparing.md)."""
 
 from sfcperf.analysis.comparison.differences import differences
 from sfcperf.analysis.comparison.engine import compare, compare_all
-from sfcperf.analysis.comparison.noise_floor import FloorRow, NoiseFloors, floor_rows, read_floors
+from sfcperf.analysis.comparison.kept_floors import FloorRow, NoiseFloors, floor_rows, read_floors
 from sfcperf.analysis.comparison.options import DEFAULT_MARGIN, Options
 from sfcperf.analysis.comparison.replication import centre_of_run
 from sfcperf.analysis.comparison.result import (

@@ -10,8 +10,9 @@ from sfcperf.analysis.comparison.case import Case
 from sfcperf.analysis.comparison.costs import costs_of
 from sfcperf.analysis.comparison.differences import differences
 from sfcperf.analysis.comparison.evaluation import evaluate
+from sfcperf.analysis.comparison.kept_floors import NoiseFloors, thing_of
 from sfcperf.analysis.comparison.matching import Match, Matching, match
-from sfcperf.analysis.comparison.noise_floor import Kept, NoiseFloors, thing_of
+from sfcperf.analysis.comparison.noise_floor import Kept
 from sfcperf.analysis.comparison.options import Options
 from sfcperf.analysis.comparison.result import Comparison, Sample
 from sfcperf.analysis.comparison.sides import Measured, Side, read_side

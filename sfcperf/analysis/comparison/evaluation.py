@@ -175,15 +175,24 @@ def _floor(one: _Tested, confidence: float) -> Floor | None:
 def _within_floor(
     one: _Tested, floor: Floor | None, verdict: Verdict, options: Options
 ) -> Iterator[str]:
-    """Why a row is undecided whose trials alone show a difference."""
-    if floor is None or verdict != "undecided":
+    """Why a row is undecided that its trials alone would decide."""
+    kept = one.case.floor
+    if floor is None or kept is None or verdict != "undecided":
         return
+    of_floor = kept.test(one.case.a, one.case.b, one.scale)
     alone = shift_test(replace(one.case, floor=None), one.scale, options.test == "rank")
-    if alone is not None and at_most(alone.p, options.alpha):
-        yield f"within what two runs of the same thing differ by here ({floor_text(floor, one)})"
+    if alone is None:
+        return
+    if at_most(alone.p, options.alpha) and not at_most(of_floor.p, options.alpha):
+        yield f"within what two runs of the same thing differ by here ({_size(floor, one)})"
+    elif one.bounds is not None and at_most(alone.tost_p(*one.bounds), options.alpha):
+        yield (
+            "the trials are within the margin, but two runs of the same thing may differ by more "
+            f"here ({_size(floor, one)})"
+        )
 
 
-def floor_text(floor: Floor, one: _Tested) -> str:
+def _size(floor: Floor, one: _Tested) -> str:
     """`4.1 %, from 5 A/A runs`."""
     size = f"{100 * floor.limit:.2g} %"
     if not floor.ratios:

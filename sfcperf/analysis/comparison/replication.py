@@ -34,6 +34,9 @@ LEAST_ROUNDS = 2
 MOST_ROUNDS = 999
 """Of the workflow schema."""
 
+_WORTH = 0.9
+"""Another number of rounds is named if it saves more than a tenth."""
+
 centre_of_run: Callable[[Sequence[float]], float] = fmean
 """The number that stands for a run: of its trials' values."""
 
@@ -61,12 +64,18 @@ class _Seen:
 
 def run_centres(sample: Sample, scale: Scale) -> list[float]:
     """The declared centre of each run's trials, on the scale."""
-    return scale.of([centre_of_run(values) for values in sample.by_run()])
+    return scale.of([_exact(centre_of_run(values)) for values in sample.by_run()])
 
 
 def run_means(sample: Sample, scale: Scale) -> list[float]:
     """The mean of each run's trials, on the scale."""
-    return scale.of([fmean(values) for values in sample.by_run()])
+    return scale.of([_exact(fmean(values)) for values in sample.by_run()])
+
+
+def _exact(centre: float) -> float:
+    """Without the rounding of its computation, which would be taken for dispersion: runs that are
+    equal have none."""
+    return float(f"{centre:.12g}")
 
 
 def run_test(
@@ -189,9 +198,17 @@ def advice(
         for many in sorted(choices)
         if (runs := today if many == rounds else ask.runs(many, 3)).n is not None
     ]
-    cheapest = min(efforts, key=lambda e: (e.seconds or 0.0, e.runs * e.rounds), default=None)
+    cheapest = min(efforts, key=_effort, default=None)
+    same = next((one for one in efforts if one.rounds == rounds), None)
+    if cheapest and same and _effort(cheapest) > _WORTH * _effort(same):
+        cheapest = same
     alone = ask.runs(MOST_ROUNDS, 2).n
     return today, cheapest, alone is not None and alone <= min(len(s.centres) for s in seen)
+
+
+def _effort(one: Effort) -> float:
+    """Seconds, or trials where these are not known."""
+    return one.seconds or float(one.runs * one.rounds)
 
 
 def _seconds(found: Replication, runs: int, rounds: int) -> float | None:

@@ -12,7 +12,7 @@ from support.records.compared_runs import ping_run
 from support.schemas import validator
 
 from sfcperf.analysis.comparison import NoiseFloors, read_floors
-from sfcperf.analysis.comparison.noise_floor import MOST_SETS
+from sfcperf.analysis.comparison.kept_floors import MOST_SETS
 from sfcperf.cli.noise_floor import floor_path
 from sfcperf.control.state import VARIABLE
 from sfcperf.errors import InputError

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from scipy import stats
 from support.records.comparisons import RTT, case, kept_floor, runs_case, runs_row
 
-from sfcperf.analysis.comparison import Options
+from sfcperf.analysis.comparison import Options, Row
 from sfcperf.analysis.comparison.evaluation import evaluate
 from sfcperf.analysis.comparison.replication import Costs
 
@@ -48,6 +50,29 @@ def test_dispersions_are_those_of_a_mixed_model() -> None:
     assert found is not None
     assert found.a.between == pytest.approx(float(np.sqrt(fitted.cov_re[0, 0])), rel=1e-3)
     assert found.a.within == pytest.approx(float(np.sqrt(fitted.scale)), rel=1e-3)
+
+
+measured = st.lists(
+    st.lists(st.integers(50, 150).map(float), min_size=1, max_size=4), min_size=2, max_size=5
+)
+
+
+@given(measured, measured, st.sampled_from([0.01, 7.0]))
+@settings(max_examples=25, deadline=None)
+@example([[50.0], [50.0]], [[50.0, 50.0, 65.0], [55.0]], 0.01)
+def test_the_unit_the_order_and_the_names_of_sides_do_not_matter(
+    a: list[list[float]], b: list[list[float]], factor: float
+) -> None:
+    def judged(a: list[list[float]], b: list[list[float]]) -> Row:
+        return evaluate([runs_case(a, b)], Options(), sizes=False)[0]
+
+    found = judged(a, b)
+    scaled = [[[factor * value for value in run] for run in side] for side in (a, b)]
+    shuffled = [[run[::-1] for run in side[::-1]] for side in (a, b)]
+    for other in (judged(*scaled), judged(*shuffled)):
+        assert other.verdict == found.verdict
+        assert other.p == pytest.approx(found.p, abs=1e-9)
+    assert judged(b, a).p == pytest.approx(found.p, abs=1e-9)
 
 
 def test_more_rounds_do_not_decide_what_runs_differ_by() -> None:
