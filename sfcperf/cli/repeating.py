@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,8 @@ def start_campaign(
     """Measure all runs; gives the worst exit code. Raises what stops the campaign."""
     repeat = Repeat(1, workflow.design.runs, new_campaign(workflow.name))
     todo = range(1, repeat.of + 1)
-    return _measure(workflow, results, repeat, todo, given=given, quiet=quiet)
+    with _told(results, repeat.campaign, quiet=quiet):
+        return max(_measure(workflow, results, repeat, todo, given=given, quiet=quiet))
 
 
 def resume_campaign(name: str, results: Path, *, quiet: bool) -> int:
@@ -48,14 +50,11 @@ def resume_campaign(name: str, results: Path, *, quiet: bool) -> int:
             where=name,
             hint="move it back into the results folder",
         )
-    codes = [_resumed(store, quiet=quiet) for store in unfinished]
-    if todo:
-        workflow = control.workflow_of(first)
-        codes.append(
-            _measure(workflow, folder, repeat, todo, given=first.given_workflow(), quiet=quiet)
-        )
-    else:
-        _tell(folder, repeat.campaign, quiet=quiet)
+    with _told(folder, repeat.campaign, quiet=quiet):
+        codes = [_resumed(store, quiet=quiet) for store in unfinished]
+        if todo:
+            workflow, given = control.workflow_of(first), first.given_workflow()
+            codes += _measure(workflow, folder, repeat, todo, given=given, quiet=quiet)
     return max(codes)
 
 
@@ -78,25 +77,32 @@ def _measure(
     *,
     given: Mapping[str, Any],
     quiet: bool,
-) -> int:
-    codes = [0]
+) -> list[int]:
+    """The exit codes of these runs."""
+    codes = []
+    for index in todo:
+        if not quiet:
+            say(f"run {index} of {repeat.of} of the campaign {repeat.campaign}")
+        begin = partial(
+            control.start,
+            workflow_of_run(workflow, index),
+            results,
+            given=given,
+            repeat=Repeat(index, repeat.of, repeat.campaign),
+        )
+        codes.append(_code(begin, quiet=quiet))
+    return codes
+
+
+@contextmanager
+def _told(results: Path, campaign: str, *, quiet: bool) -> Iterator[None]:
+    """At the end, say which runs of the campaign exist and what comes next."""
     try:
-        for index in todo:
-            if not quiet:
-                say(f"run {index} of {repeat.of} of the campaign {repeat.campaign}")
-            begin = partial(
-                control.start,
-                workflow_of_run(workflow, index),
-                results,
-                given=given,
-                repeat=Repeat(index, repeat.of, repeat.campaign),
-            )
-            codes.append(_code(begin, quiet=quiet))
+        yield
     except BaseException:
-        _tell(results, repeat.campaign, quiet=quiet, stopped=True)
+        _tell(results, campaign, quiet=quiet, stopped=True)
         raise
-    _tell(results, repeat.campaign, quiet=quiet)
-    return max(codes)
+    _tell(results, campaign, quiet=quiet)
 
 
 def _code(begin: partial[Any], *, quiet: bool) -> int:
