@@ -8,9 +8,9 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 from sfcperf.cli.progress import progress, say
-from sfcperf.cli.text import count_text
 from sfcperf.control.session import Outcome
 from sfcperf.errors import ExitCode
+from sfcperf.presentation.wording import count_text
 from sfcperf.results.noise_gate import GATE_REASON, account_text, without_replaced
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from sfcperf.cli.text import count_text, levels_text
+from sfcperf.cli.text import levels_text
 from sfcperf.control.events import Listener
+from sfcperf.presentation.wording import count_text
 from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.plan import PlannedTrial, TrialGroup
 

@@ -24,6 +24,7 @@ def run(spec: ReplaySpec) -> int:
     from sfcperf.cli.outcome import counts_text, warnings
     from sfcperf.cli.progress import progress, say
     from sfcperf.control import run as control
+    from sfcperf.results.campaigns import Repeat
     from sfcperf.workflow.load import load_document
     from sfcperf.workflow.profile import Profile
 
@@ -54,6 +55,7 @@ def run(spec: ReplaySpec) -> int:
                 command=spec.command,
                 listener=listener,
                 given=spec.document,
+                repeat=None if spec.repeat is None else Repeat(**spec.repeat),
             )
     answer.write_text(str(outcome.store.folder))
     for line in warnings(outcome.store.trials()):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 from markupsafe import escape
 
-from sfcperf.analysis.comparison import Comparison, Row, Sample
-from sfcperf.analysis.statistics import median_interval
+from sfcperf.analysis.comparison import Comparison, Row, Sample, centre_of_run
+from sfcperf.analysis.statistics import mean_interval, median_interval
 from sfcperf.presentation import palette, units
 from sfcperf.presentation.levels import by_metric, level_text
 from sfcperf.presentation.pages import Chart
@@ -63,6 +64,11 @@ def _chart(identity: str, comparison: Comparison, group: Sequence[Row]) -> Trial
         f"Small marks are valid trials, large ones medians with their {confidence} interval (six "
         "trials or more; hollow: some trials are excluded)."
     )
+    if any(row.replication for row in group):
+        note = (
+            f"Small marks are valid trials, large ones the means of the runs' centres with their "
+            f"{confidence} interval (hollow: some trials are excluded)."
+        )
     if relative:
         note += " 0 % is the median of the baseline's trials."
     sides = 1 + len(comparison.candidates)
@@ -126,6 +132,9 @@ class _Drawing:
     def point(self, place: float, row: Row, sample: Sample) -> dict[str, Any]:
         """The median."""
         assert sample.median is not None
+        runs = sample.by_run()
+        if len(runs) > 1:
+            return self._of_runs(place, row, [centre_of_run(values) for values in runs], sample)
         interval = median_interval(sample.values, self.confidence)
         return {
             "x": place,
@@ -134,6 +143,22 @@ class _Drawing:
             "high": None if interval is None else self.y(row, interval.high),
             "trusted": not sample.missing,
             "text": f"median {self.scale.quantity(sample.median)}, n = {len(sample.values)}",
+        }
+
+    def _of_runs(
+        self, place: float, row: Row, centres: list[float], sample: Sample
+    ) -> dict[str, Any]:
+        """The mean of the runs' centres, with its interval by t."""
+        interval = mean_interval(centres, self.confidence)
+        centre = fmean(centres)
+        return {
+            "x": place,
+            "y": self.y(row, centre),
+            "low": None if interval is None else self.y(row, interval.low),
+            "high": None if interval is None else self.y(row, interval.high),
+            "trusted": not sample.missing,
+            "text": f"mean of {len(centres)} runs {self.scale.quantity(centre)}, "
+            f"n = {len(sample.values)}",
         }
 
     def trials(self, place: float, row: Row, sample: Sample, side: str) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sfcperf.analysis.comparison import Options, Side, compare
+from sfcperf.analysis.comparison import NoiseFloors, Options, Side, compare
 from sfcperf.control.interrupts import Interrupted, Interrupts
 from sfcperf.errors import EnvironmentLacks, ExitCode, InputError, InterruptedRun, SfcperfError
 from sfcperf.hosts.process import has_ended
@@ -23,6 +23,7 @@ from sfcperf.package.describe import missing_requirements
 from sfcperf.package.judge import Verdict, judge
 from sfcperf.package.opened import Package
 from sfcperf.package.replay_spec import ReplaySpec
+from sfcperf.results.campaigns import Repeat
 from sfcperf.results.documents import plain
 from sfcperf.results.files import replace_file
 from sfcperf.results.store import RunStore
@@ -45,8 +46,14 @@ class ReplayOptions:
     driver: str | None = None
     profile: Profile | None = None
     quiet: bool = False
+    earlier: tuple[Path, ...] = ()
+    """Run folders of an earlier replay, one for each packaged run, the first first."""
     resume: Path | None = None
-    """Run folder of an earlier replay; None: a new run."""
+    """The one to continue; None: a new run."""
+    repeat: Repeat | None = None
+    """The place of a new run among those of this replay, if there are several."""
+    others: tuple[Path, ...] = ()
+    """Run folders of this replay that exist already."""
     comparison: Options | None = None
     """Margins and test; None: the defaults of `sfcperf compare`."""
 
@@ -117,7 +124,9 @@ def run_or_resume(
         found = RunStore.open(Path(answer.read_text())) if answer.is_file() else None
     # Also if the run has ended meanwhile: a user who stops a replay wants neither a verdict nor the
     # next run.
-    hint = f"the same command with `--run {found.folder}` continues it" if found else None
+    folders = [*options.others, *([found.folder] if found else [])]
+    given = " ".join(f"--run {folder}" for folder in folders)
+    hint = f"the same command with `{given}` continues it" if folders else None
     if interrupted or code == ExitCode.INTERRUPTED:
         raise InterruptedRun("the replay was interrupted, and nothing was evaluated", hint=hint)
     if code < 0:
@@ -156,6 +165,7 @@ def _spec(
         quiet=options.quiet,
         answer=str(folder / "run-folder"),
         parent=os.getpid(),
+        repeat=None if options.repeat is None else asdict(options.repeat),
     )
 
 
@@ -191,30 +201,53 @@ def _run_child(spec: Path, search_path: str, *, quiet: bool) -> tuple[int, bool]
         return child.wait(), interrupts.requested is not None
 
 
-def judge_replay(packaged: RunStore, here: RunStore, options: ReplayOptions) -> Verdict:
-    """Compare a packaged run with its replay."""
-    sides = Side("packaged", packaged), Side("here", here)
-    return judge(compare(*sides, options.comparison))
+def together(stores: Sequence[RunStore]) -> list[list[RunStore]]:
+    """Packaged runs by what they are replayed and judged with: the runs of a campaign together,
+    by number, any other run alone."""
+    groups: dict[str, list[tuple[int, RunStore]]] = {}
+    for store in stores:
+        repeat = Repeat.of_manifest(store.manifest())
+        key, place = (store.run_id, 0) if repeat is None else (repeat.campaign, repeat.index)
+        groups.setdefault(key, []).append((place, store))
+    return [[store for _, store in sorted(g, key=lambda one: one[0])] for g in groups.values()]
 
 
-def write_verdict(verdict: Verdict, path: Path, packaged: RunStore, here: RunStore) -> Path:
-    """Write replay.json into the replay's run folder; returns its path."""
-    target = here.folder / REPLAY
+def judge_replay(
+    packaged: Sequence[RunStore],
+    here: Sequence[RunStore],
+    options: ReplayOptions,
+    floors: NoiseFloors | None = None,
+) -> Verdict:
+    """Compare a packaged run, or the runs of a campaign, with the replay."""
+    first, again = (
+        Side(name, stores[0], more=tuple(stores[1:]))
+        for name, stores in (("packaged", packaged), ("here", here))
+    )
+    return judge(compare(first, again, options.comparison, floors))
+
+
+def write_verdict(
+    verdict: Verdict, path: Path, packaged: Sequence[RunStore], here: Sequence[RunStore]
+) -> Path:
+    """Write replay.json into the run folders of the replay; returns the last one's path."""
     text = json.dumps(verdict_document(verdict, path, packaged, here), indent=2, default=plain)
-    replace_file(target, text + "\n")
-    return target
+    for store in here:
+        replace_file(store.folder / REPLAY, text + "\n")
+    return here[-1].folder / REPLAY
 
 
 def verdict_document(
-    verdict: Verdict, path: Path, packaged: RunStore, here: RunStore
+    verdict: Verdict, path: Path, packaged: Sequence[RunStore], here: Sequence[RunStore]
 ) -> dict[str, Any]:
     """The document of schemas/replay.schema.json."""
     chosen = verdict.comparison.options
     return {
         "schema_version": layout.FORMAT,
         "package": {"file": path.name, "sha256": hash_file(path).sha256},
-        "packaged_run": packaged.manifest()["run_id"],
-        "run": here.manifest()["run_id"],
+        "packaged_run": packaged[0].run_id,
+        "packaged_runs": [store.run_id for store in packaged],
+        "run": here[-1].run_id,
+        "runs": [store.run_id for store in here],
         "reproduced": verdict.reproduced,
         "counts": dict(verdict.counts()),
         "alpha": chosen.alpha,

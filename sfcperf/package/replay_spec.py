@@ -28,3 +28,5 @@ class ReplaySpec:
     """File to write the run folder's path to."""
     parent: int
     """Process that waits for this one."""
+    repeat: dict[str, Any] | None = None
+    """Fields of a `results.campaigns.Repeat`: the place of a new run among those of this replay."""

@@ -238,6 +238,8 @@ class Design:
     rarest_mode: float = 0.1
     """Share of trials of the rarest mode that a mean with an interval must have had the chance to
     contain."""
+    runs: int = 1
+    """Independent runs of the whole workflow."""
 
     @property
     def sentinel(self) -> SentinelSpec | None:

@@ -3,12 +3,17 @@ interval, a test, a verdict (docs/explanation/comparing.md)."""
 
 from sfcperf.analysis.comparison.differences import differences
 from sfcperf.analysis.comparison.engine import compare, compare_all
+from sfcperf.analysis.comparison.kept_floors import FloorRow, NoiseFloors, floor_rows, read_floors
 from sfcperf.analysis.comparison.options import DEFAULT_MARGIN, Options
+from sfcperf.analysis.comparison.replication import centre_of_run
 from sfcperf.analysis.comparison.result import (
     VERDICTS,
     Comparison,
     Difference,
+    Floor,
+    Replication,
     Row,
+    RunFacts,
     Sample,
     SideFacts,
     Unmatched,
@@ -24,17 +29,25 @@ __all__ = [
     "Comparison",
     "Difference",
     "Estimate",
+    "Floor",
+    "FloorRow",
     "Measured",
+    "NoiseFloors",
     "Options",
+    "Replication",
     "Row",
+    "RunFacts",
     "Sample",
     "Side",
     "SideFacts",
     "Unmatched",
     "Verdict",
+    "centre_of_run",
     "compare",
     "compare_all",
     "differences",
+    "floor_rows",
+    "read_floors",
     "read_side",
     "variants_of",
 ]
