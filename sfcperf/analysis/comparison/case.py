@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfcperf.analysis.comparison.noise_floor import Kept
-from sfcperf.analysis.comparison.replication import Costs, run_centres, run_means, run_test
+from sfcperf.analysis.comparison.replication import Costs, run_centres, run_test
 from sfcperf.analysis.comparison.result import Sample
 from sfcperf.analysis.statistics import stretch
 from sfcperf.analysis.two_sample import (
@@ -58,7 +58,7 @@ class Case:
 def shift_test(case: Case, scale: Scale, ranks: bool) -> ShiftTest | None:
     """Of the shift on this scale; None if there are too few trials."""
     if case.by_runs:
-        return run_test(case.a, case.b, scale, run_centres, case.paired)
+        return run_test(case.a, case.b, scale, case.paired)
     a, b = scale.of(case.a.values), scale.of(case.b.values)
     if min(len(a), len(b)) < (1 if ranks else 2):
         return None
@@ -75,7 +75,7 @@ def mean_test(case: Case, scale: Scale) -> ShiftTest | None:
     """Of the ratio of the means, or of their difference where a value is 0; None for fewer than two
     trials on a side."""
     if case.by_runs:
-        return run_test(case.a, case.b, scale, run_means, case.paired)
+        return run_test(case.a, case.b, scale, case.paired)
     a, b = case.a.values, case.b.values
     if min(len(a), len(b)) < 2:
         return None

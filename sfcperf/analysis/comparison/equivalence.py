@@ -18,6 +18,7 @@ from sfcperf.analysis.statistics import (
     find_outliers,
     least_to_see,
     rarest_mode,
+    share_interval,
     tick_of,
 )
 from sfcperf.analysis.two_sample import Scale, stdev
@@ -86,23 +87,15 @@ def _packets(
     """By exact (Clopper-Pearson) limits of the shares of all trials together."""
     if a.total is None or b.total is None:
         return
-    limits = [_share_limits(sample, options.alpha) for sample in (a, b)]
+    limits = [
+        share_interval(sample.events or 0, sample.total or 0, 1 - 2 * options.alpha)
+        for sample in (a, b)
+    ]
     if all(low > 0 for low, _ in limits) or not scale.ratios:
         (low_a, high_a), (low_b, high_b) = (scale.of(ends) for ends in limits)
         if max(high_b - low_a, high_a - low_b) <= bounds[1]:
             return
     yield f"{a.total} and {b.total} packets are too few to show shares within the margin"
-
-
-def _share_limits(sample: Sample, alpha: float) -> tuple[float, float]:
-    """One-sided limits of a share (a ratio), each with this alpha."""
-    from scipy.special import betaincinv
-
-    total = sample.total or 0
-    count = sample.events or 0
-    low = float(betaincinv(count, total - count + 1, alpha)) if count else 0.0
-    high = float(betaincinv(count + 1, total - count, 1 - alpha)) if count < total else 1.0
-    return low, high
 
 
 def _within_runs(sample: Sample, scale: Scale) -> list[float]:

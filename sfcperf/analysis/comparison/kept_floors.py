@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from sfcperf.analysis.comparison.noise_floor import Centre, Kept
 from sfcperf.analysis.comparison.replication import centre_of_run
 from sfcperf.analysis.planned import planned_measurements
+from sfcperf.analysis.statistics import t_quantile
 from sfcperf.analysis.two_sample import Scale, variance
 from sfcperf.errors import InputError
 from sfcperf.results.records import utc_now
@@ -99,12 +100,10 @@ def floor_rows(stores: Sequence[RunStore], confidence: float = 0.95) -> list[Flo
 
 
 def _floor_row(row: Mapping[str, Any], confidence: float) -> FloorRow:
-    from scipy.special import stdtrit
-
     centres = [one["centre"] for one in row["runs"]]
     ratios = all(value > 0 for value in centres)
     spread = sqrt(variance(Scale(ratios, 0.0).of(centres)))
-    half = float(stdtrit(len(centres) - 1, (1 + confidence) / 2)) * spread * sqrt(2)
+    half = t_quantile(len(centres) - 1, confidence) * spread * sqrt(2)
     return FloorRow(
         row["scenario"],
         row["label"],
