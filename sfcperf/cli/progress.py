@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from sfcperf.cli.text import count_text, levels_text
+from sfcperf.cli.text import count_text, levels_text, shown
 from sfcperf.control.events import Listener
 from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.plan import PlannedTrial, TrialGroup
@@ -93,6 +93,7 @@ def verdict_text(record: TrialRecord) -> str:
 
 
 def say(text: str) -> None:
-    """A line on stderr; a reader that has gone does not end a run."""
+    """Lines on stderr, which may quote a server or a file of somebody else; a reader that has gone
+    does not end a run."""
     with suppress(OSError):
-        print(text, file=sys.stderr, flush=True)
+        print("\n".join(map(shown, text.split("\n"))), file=sys.stderr, flush=True)

@@ -22,6 +22,12 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def printable(text: str) -> str:
+    """Text of others, on one line and without control characters: XML has no place for them, and a
+    terminal would obey them."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
 def time_of_day(moment: str) -> str:
     """`12:34:56`."""
     return moment[11:19]
