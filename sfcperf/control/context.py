@@ -7,12 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from sfcperf.control.clock_watch import ClockWatch, step_text
 from sfcperf.control.drivers import Drivers
 from sfcperf.control.events import Listener
 from sfcperf.control.interrupts import Interrupts
 from sfcperf.control.noise import NoiseWatch
 from sfcperf.control.phases import Phases
 from sfcperf.drivers.base import Driver
+from sfcperf.results.records import utc_now
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.model import Scenario
 
@@ -41,12 +43,32 @@ class RunContext:
     interrupts: Interrupts
     phases: Phases
     watch: NoiseWatch
+    clock: ClockWatch
     problems: list[str] = field(default_factory=list)
     """For the manifest: what failed besides trials."""
 
     def driver_of(self, scenario: Scenario) -> Driver:
         """The driver of a scenario's infrastructure."""
         return self.drivers.of(scenario)
+
+    def look_at_clock(self, trial_id: str | None) -> str:
+        """Note in run.json, and say, if the wall clock was set since the last look: during this
+        trial, or between trials (None). Gives what was said; empty if it was not set."""
+        step_s = self.clock.step_s()
+        if not step_s:
+            return ""
+        text = f"this machine's clock was {step_text(step_s)}"
+        step = {"at": utc_now(), "step_s": round(step_s, 6), "trial_id": trial_id}
+        where = "between trials" if trial_id is None else f"during {trial_id}"
+        document = self.manifest.document
+        self.manifest.update(
+            {
+                "clock_steps": [*document.get("clock_steps", ()), step],
+                "problems": [*document["problems"], f"{text} {where}"],
+            }
+        )
+        self.listener.message(f"{text} {where}")
+        return text
 
     def enter(self, state: str) -> None:
         """Move the run's state machine to `state`, and note it in run.json."""

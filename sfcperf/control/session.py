@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sfcperf.control import publishing
+from sfcperf.control.clock_watch import ClockWatch
 from sfcperf.control.context import Manifest, RunContext
 from sfcperf.control.drivers import Drivers
 from sfcperf.control.events import Listener
@@ -103,6 +104,7 @@ class Session:
             self.interrupts,
             self.phases,
             NoiseWatch(self.store.trials(), self.store.run_id),
+            ClockWatch(),
         )
         try:
             drivers.open(
