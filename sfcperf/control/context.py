@@ -14,6 +14,7 @@ from sfcperf.control.interrupts import Interrupts
 from sfcperf.control.noise import NoiseWatch
 from sfcperf.control.phases import Phases
 from sfcperf.drivers.base import Driver
+from sfcperf.errors import EnvironmentLacks
 from sfcperf.results.records import utc_now
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.model import Scenario
@@ -75,6 +76,6 @@ class RunContext:
         if self.manifest.document.get("state") != state:
             # Only information: a full disk must not prevent the tear-down, and shows where trials
             # are recorded.
-            with suppress(OSError):
+            with suppress(OSError, EnvironmentLacks):
                 self.manifest.update({"state": state})
             self.listener.phase(state)

@@ -85,6 +85,7 @@ def resume(folder: Path, *, command: Sequence[str], listener: Listener) -> Outco
     """
     phases = Phases()
     store = RunStore.open(folder)
+    store.stay()
     run_id = store.manifest()["run_id"]
     with Interrupts() as interrupts, lock.held(store.folder, run_id):
         # Read again: nobody else writes it now.

@@ -93,6 +93,8 @@ class TrialGroupRunner:
             trial_document(_record(trial, tries, done, self._gate))
             return done
         except Exception as error:
+            # Without its folder, no attempt can succeed, and none is to be blamed.
+            self._store.check_place()
             tries.reasons.append(f"attempt {tries.count}: {describe(error)}")
             keep_traceback(error, folder / "error.txt")
         if health(self._run.driver_of(trial.scenario), chain.deployment):
@@ -108,6 +110,7 @@ class TrialGroupRunner:
         try:
             return self._chain.ensure()
         except Exception as error:
+            self._store.check_place()
             reason = f"deployment {len(self._failed_deployments) + 1}: {describe(error)}"
             self._failed_deployments.append(reason)
             tries.reasons.append(reason)
