@@ -6,11 +6,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sfcperf.cli.text import count_text, levels_text, shown
 from sfcperf.control.events import Listener
-from sfcperf.results.records import TrialRecord
-from sfcperf.workflow.plan import PlannedTrial, TrialGroup
+
+if TYPE_CHECKING:
+    from sfcperf.results.records import TrialRecord
+    from sfcperf.workflow.plan import PlannedTrial, TrialGroup
 
 
 @contextmanager
@@ -36,7 +39,7 @@ class QuietDisplay(Listener):
     """The path at once, so that a script knows it even if the run is killed; nothing else but
     what went wrong."""
 
-    def started(self, folder: Path, trials: int, done: int) -> None:
+    def created(self, folder: Path) -> None:
         """See Listener."""
         with suppress(OSError):
             print(folder, flush=True)
@@ -48,6 +51,10 @@ class QuietDisplay(Listener):
 
 class LineDisplay(Listener):
     """A line per trial group and per trial, for logs and pipes."""
+
+    def created(self, folder: Path) -> None:
+        """See Listener."""
+        say(f"{folder}: looking at this machine, starting the driver")
 
     def started(self, folder: Path, trials: int, done: int) -> None:
         """See Listener."""

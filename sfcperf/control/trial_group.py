@@ -137,7 +137,8 @@ def _record(
     reasons = tuple(tries.reasons)
     notes: dict[str, Any] = {}
     if done is not None:
-        reasons = (*done.clock, *done.result.untrusted, *(outside(done.noise, gate) if gate else ()))
+        noisy = outside(done.noise, gate) if gate else ()
+        reasons = (*done.clock, *done.result.untrusted, *noisy)
         status = "untrusted" if reasons else "valid"
         notes = dict(done.result.notes)
         if tries.reasons:

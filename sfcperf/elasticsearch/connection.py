@@ -124,7 +124,8 @@ def with_retries(target: Target, retry_s: float, step: Callable[[], T]) -> T:
 
 
 def of_status(status: int, said: str, target: Target) -> EnvironmentLacks:
-    """What the status of an answer, or of one document in it, means. `said`: by the server, printable."""
+    """What the status of an answer, or of one document in it, means. `said`: by the server, and
+    printable."""
     text = f"{status}, {said}"
     if status in AWAY:
         return ServerAway(f"the server is unavailable for now: {text}", where=target.name)

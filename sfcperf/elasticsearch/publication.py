@@ -36,7 +36,8 @@ def send(
     """Send a run; gives what became of its documents, by data stream. Repeatable at any time.
 
     Raises ServerAway when a request had no success for `retry_s`, Undelivered when the server
-    fails otherwise, EnvironmentLacks when it refuses, InputError when the run folder is damaged or another process is sending it.
+    fails otherwise, EnvironmentLacks when it refuses or another process is sending the run,
+    InputError when the run folder is damaged.
     """
     documents = Documents(store)
     with _alone(store), connect(target, retry_s) as client:

@@ -91,8 +91,10 @@ class Spool:
         sync_folder(self.folder)
 
     def waiting(self) -> list[Waiting]:
-        """All entries that can be read, oldest first. Raises EnvironmentLacks when the folder cannot
-        be read, or another user could have written there."""
+        """All entries that can be read, oldest first.
+
+        Raises EnvironmentLacks when the folder cannot be read, or others can write there.
+        """
         found = (entry for entry in self._entries() if isinstance(entry, Waiting))
         return sorted(found, key=lambda entry: entry.since)
 

@@ -63,9 +63,7 @@ def _stream(
     found = with_retries(
         target,
         retry_s,
-        lambda: list(
-            inventory.entries(client, name, documents.run_id, expected=len(wanted))
-        ),
+        lambda: list(inventory.entries(client, name, documents.run_id, expected=len(wanted))),
     )
     return _compare(name, wanted, found)
 

@@ -1,7 +1,7 @@
 """A real ping whose clock is set while it measures.
 
-The clock of this machine is not a test's to set, and has no namespace: libfaketime (Debian's package
-of this name) sets it for ping alone. ping then reports echoes that took an hour.
+The clock of this machine is not a test's to set, and has no namespace: libfaketime (Debian's
+package of this name) sets it for ping alone. ping then reports echoes that took an hour.
 """
 
 from __future__ import annotations
@@ -48,9 +48,7 @@ def test_no_echo_of_an_hour_is_believed(
     probe = made(ping.Ping, count=20, interval_s=0.1)
     began_s = time.monotonic()
     try:
-        result = measure_while(
-            wire, tmp_path, probe, 1.0, lambda: stamp.write_text(f"{step_s:+d}")
-        )
+        result = measure_while(wire, tmp_path, probe, 1.0, lambda: stamp.write_text(f"{step_s:+d}"))
     except MeasurementError:
         return  # ping's own report made no sense, and the trial fails
     found = list(impossible_times(result, time.monotonic() - began_s))

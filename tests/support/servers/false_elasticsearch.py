@@ -1,5 +1,5 @@
-"""A server that answers as Elasticsearch does, and where a test says so as no real one can be made to:
-nonsense, endlessly, too slowly. It keeps the ids of what it takes, and nothing else."""
+"""A server that answers as Elasticsearch does, and where a test says so as no real one can be made
+to: nonsense, endlessly, too slowly. It keeps the ids of what it takes, and nothing else."""
 
 from __future__ import annotations
 

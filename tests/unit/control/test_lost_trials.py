@@ -1,4 +1,4 @@
-"""The run folder changes under a run: what was measured and is not there is never a complete run."""
+"""The run folder changes under a run, which is never complete without what was measured."""
 
 from __future__ import annotations
 

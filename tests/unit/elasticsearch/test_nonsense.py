@@ -185,4 +185,3 @@ def test_pages_without_end_are_not_followed(store: RunStore) -> None:
         pytest.raises(Undelivered, match="far more documents"),
     ):
         verify(store, target([server.url]))
-

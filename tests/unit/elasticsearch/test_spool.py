@@ -65,9 +65,7 @@ def test_a_server_that_is_away_makes_the_run_wait(store: RunStore) -> None:
     assert [entry.since for entry in Spool().waiting()] == [waiting.since]
 
 
-def test_the_message_says_where_the_run_waits(
-    store: RunStore, state_dir: Path
-) -> None:
+def test_the_message_says_where_the_run_waits(store: RunStore, state_dir: Path) -> None:
     with pytest.raises(ServerAway, match=f"sends what waits in {state_dir}/spool$"):
         deliver(store, NOWHERE)
 
