@@ -17,8 +17,8 @@ class Listener:
         """The run folder exists; the machine is looked at, and the drivers start."""
 
     def started(self, folder: Path, trials: int, done: int) -> None:
-        """The first trial is about to begin; `trials` are planned (warm-up included), `done` of them
-        were recorded by earlier sessions of a resumed run."""
+        """Trials are about to begin: `trials` are planned (warm-up included), `done` of them were
+        recorded by earlier sessions of a resumed run."""
 
     def more_trials(self, trials: int) -> None:
         """Sequential stopping adds a round, or the noise gate reruns: so many more trials."""

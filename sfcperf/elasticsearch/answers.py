@@ -57,7 +57,7 @@ def bulk(
 
     Raises Undelivered, and what the client raises.
     """
-    lines = [line for action in actions for line in action if line is not None]
+    lines: list[Any] = [line for action in actions for line in action if line is not None]
     items = part(client.bulk(operations=lines, **options), list, "items")
     if len(items) != len(actions):
         raise Undelivered(

@@ -40,7 +40,7 @@ class BoundedNode(Urllib3HttpNode):
 class _Response(http.client.HTTPResponse):
     def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
         super().__init__(sock, *args, **options)
-        self.fp = io.BufferedReader(_Bounded(self.fp.detach(), sock))  # type: ignore[attr-defined]
+        self.fp = io.BufferedReader(_Bounded(self.fp.detach(), sock))
 
     def begin(self) -> None:
         super().begin()

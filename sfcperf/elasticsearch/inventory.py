@@ -51,7 +51,7 @@ def entries(
         index=stream,
         query=_of(run_id),
         source=False,
-        fields=["document.hash"],
+        fields=[{"field": "document.hash"}],
         size=PAGE,
         sort="_doc",
         scroll=_SCROLL,
