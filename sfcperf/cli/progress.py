@@ -39,7 +39,7 @@ class QuietDisplay(Listener):
     """The path at once, so that a script knows it even if the run is killed; nothing else but
     what went wrong."""
 
-    def created(self, folder: Path) -> None:
+    def started(self, folder: Path, trials: int, done: int) -> None:
         """See Listener."""
         with suppress(OSError):
             print(folder, flush=True)
