@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from sfcperf.control.clock_watch import ClockWatch, step_text
 from sfcperf.control.drivers import Drivers
 from sfcperf.control.events import Listener
 from sfcperf.control.interrupts import Interrupts
@@ -15,6 +14,7 @@ from sfcperf.control.noise import NoiseWatch
 from sfcperf.control.phases import Phases
 from sfcperf.drivers.base import Driver
 from sfcperf.errors import EnvironmentLacks
+from sfcperf.hosts.clock_watch import ClockWatch, step_text
 from sfcperf.results.records import utc_now
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.model import Scenario

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sfcperf.control import publishing
-from sfcperf.control.clock_watch import ClockWatch
 from sfcperf.control.context import Manifest, RunContext
 from sfcperf.control.drivers import Drivers
 from sfcperf.control.events import Listener
@@ -19,6 +18,7 @@ from sfcperf.control.phases import Phases
 from sfcperf.control.rounds import Rounds
 from sfcperf.control.state import RunState
 from sfcperf.errors import EnvironmentLacks, ExitCode, InputError, InterruptedRun
+from sfcperf.hosts.clock_watch import ClockWatch
 from sfcperf.results.manifest import finish
 from sfcperf.results.records import RunStatus, utc_now
 from sfcperf.results.store import RunFile, RunStore

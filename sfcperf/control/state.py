@@ -26,8 +26,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sfcperf import strict_json
-from sfcperf.control import ownership
+from sfcperf import ownership, strict_json
 from sfcperf.control.lock import NAME, RunAlive, take
 from sfcperf.drivers.journal import FileJournal
 from sfcperf.errors import EnvironmentLacks, InputError

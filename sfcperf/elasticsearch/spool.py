@@ -18,8 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sfcperf import strict_json
-from sfcperf.control import ownership
+from sfcperf import ownership, strict_json
 from sfcperf.control.state import DEFAULT_ROOT, VARIABLE
 from sfcperf.elasticsearch.target import Target
 from sfcperf.errors import EnvironmentLacks, InputError

@@ -7,6 +7,7 @@ libfaketime.
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,10 +19,11 @@ from support.fakes import FakeProbe
 from support.schemas import validator
 
 from sfcperf.active.base import ProbeResult
-from sfcperf.control import clock_watch, session
-from sfcperf.control.clock_watch import ClockWatch
+from sfcperf.control import session
 from sfcperf.control.events import Listener
 from sfcperf.errors import ExitCode
+from sfcperf.hosts import clock_watch
+from sfcperf.hosts.clock_watch import ClockWatch
 from sfcperf.management.deployment import Deployment
 from sfcperf.presentation.wording import run_s, trial_s
 from sfcperf.results.values import Sample
@@ -144,14 +146,13 @@ def test_durations_are_those_of_the_monotonic_clock(bench: Bench) -> None:
 
 
 def test_slow_readings_are_no_steps() -> None:
-    """This process is interrupted for 5 ms between two clocks, in four readings of five."""
-    now, calls = [0], [0]
+    """This process is interrupted for up to 5 ms between any two looks at a clock."""
+    rng, now = random.Random(1), [0]
 
-    def monotonic_ns() -> int:
-        calls[0] += 1
-        now[0] += 5_000_000 if calls[0] % 10 else 1000
+    def clock_ns() -> int:
+        now[0] += rng.randrange(5_000_000)
         return now[0]
 
-    watch = ClockWatch(lambda: now[0], monotonic_ns)
-    assert [watch.step_s() for _ in range(10)] == [0.0] * 10
+    watch = ClockWatch(clock_ns, clock_ns)
+    assert [watch.step_s() for _ in range(1000)] == [0.0] * 1000
     assert clock_watch.step_text(-HOUR_S) == "set 3600.000 s back"

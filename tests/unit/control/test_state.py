@@ -150,6 +150,11 @@ def open_to_others(entry: Path) -> None:
     entry.chmod(0o777)
 
 
+def open_to_a_group(entry: Path) -> None:
+    os.chown(entry, -1, NOBODY)
+    entry.chmod(0o770)
+
+
 def is_a_link(entry: Path) -> None:
     entry.rename(entry.parent.parent / "real")
     entry.symlink_to(entry.parent.parent / "real")
@@ -193,6 +198,7 @@ BAD_ENTRIES = {
             of_another_user,
             journal_of_another_user,
             open_to_others,
+            open_to_a_group,
             is_a_link,
         )
     },
@@ -231,6 +237,14 @@ def test_a_state_folder_that_others_can_write_is_not_obeyed(
         with pytest.raises(EnvironmentLacks, match="what it says is not done"):
             use()
     assert (bench.resources / "kept").exists()
+
+
+def test_a_folder_that_the_users_own_group_can_write_is_the_users(bench: Bench) -> None:
+    """With a umask of 002, where each user has a group, all folders are so."""
+    run_id = dead_run(bench.resources / "left")
+    for folder in (bench.state, bench.state / "runs", bench.state / "runs" / run_id):
+        folder.chmod(0o770)
+    assert [run.status for run in clean(dry_run=False)] == ["removed"]
 
 
 def test_a_folder_without_a_journal_owns_nothing(bench: Bench) -> None:

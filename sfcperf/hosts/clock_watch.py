@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 LEAST_STEP_S = 0.001
-"""Shorter steps are not distinguished from the time between two readings on a busy machine."""
+"""Shorter steps change no number that matters."""
 _TRIES = 5
 _NS_PER_S = 1e9
 
@@ -25,24 +25,27 @@ class ClockWatch:
     def __init__(self, wall_ns: Clock = time.time_ns, monotonic_ns: Clock = time.monotonic_ns):
         self._wall_ns = wall_ns
         self._monotonic_ns = monotonic_ns
-        self._apart_ns = self._apart()
+        self._apart_ns, self._doubt_ns = self._apart()
 
     def step_s(self) -> float:
         """How far the wall clock was set since the last look, seconds; 0 if it was not."""
-        before, self._apart_ns = self._apart_ns, self._apart()
-        step_s = (self._apart_ns - before) / _NS_PER_S
-        return step_s if abs(step_s) >= LEAST_STEP_S else 0.0
+        before_ns, doubt_ns = self._apart_ns, self._doubt_ns
+        self._apart_ns, self._doubt_ns = self._apart()
+        step_ns = self._apart_ns - before_ns
+        least_ns = LEAST_STEP_S * _NS_PER_S + doubt_ns + self._doubt_ns
+        return step_ns / _NS_PER_S if abs(step_ns) >= least_ns else 0.0
 
-    def _apart(self) -> int:
-        """Wall clock less monotonic clock, ns, from the quickest of some readings: this process may
-        be interrupted within one."""
+    def _apart(self) -> tuple[int, int]:
+        """Wall clock less monotonic clock, and how far that may be off, ns: from the quickest of
+        some readings, since this process may be interrupted within one."""
         readings = []
         for _ in range(_TRIES):
             before = self._monotonic_ns()
             wall = self._wall_ns()
             after = self._monotonic_ns()
-            readings.append((after - before, wall - (before + after) // 2))
-        return min(readings)[1]
+            readings.append(((after - before) // 2, wall - (before + after) // 2))
+        doubt, apart = min(readings)
+        return apart, doubt
 
 
 def step_text(step_s: float) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import grp
 import os
+import pwd
 import stat
 from pathlib import Path
 
 from sfcperf.errors import EnvironmentLacks
-
-OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def check_folder(folder: Path) -> None:
@@ -18,12 +18,23 @@ def check_folder(folder: Path) -> None:
     if not stat.S_ISDIR(found.st_mode):
         raise EnvironmentLacks("this is not a folder", where=str(folder), hint="remove it")
     _check(folder, found)
-    if found.st_mode & OTHERS_WRITE:
+    group_writes = found.st_mode & stat.S_IWGRP and not _is_private(found.st_gid)
+    if found.st_mode & stat.S_IWOTH or group_writes:
         raise EnvironmentLacks(
             "other users can write to this folder: what it says is not done",
             where=str(folder),
             hint=f"look at what is in it, then: chmod go-w {folder}",
         )
+
+
+def _is_private(gid: int) -> bool:
+    """Whether a group is this user's own, as Debian makes one for each user; its members then may
+    write by default (umask 002)."""
+    try:
+        user, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(gid)
+    except KeyError:
+        return False
+    return group.gr_name == user.pw_name and set(group.gr_mem) <= {user.pw_name}
 
 
 def check_file(file: Path) -> None:
