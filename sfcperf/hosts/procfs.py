@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -76,15 +76,25 @@ def protocol_counters(net_snmp: str, protocol: str) -> Mapping[str, int]:
 
 
 def tcp_listening_ports(net_tcp: str) -> frozenset[int]:
-    """/proc/net/tcp: IPv4 ports in state LISTEN. Raises MeasurementError for what is none."""
+    """/proc/net/tcp, tcp6: ports in state LISTEN. Raises MeasurementError for what is none."""
+    return _local_ports(net_tcp, {_TCP_LISTEN})
+
+
+def udp_ports(net_udp: str) -> frozenset[int]:
+    """/proc/net/udp, udp6: ports of all sockets. Raises MeasurementError for what is none."""
+    return _local_ports(net_udp, None)
+
+
+def _local_ports(table: str, states: Collection[str] | None) -> frozenset[int]:
+    """Ports of the sockets in one of these states; None: in any."""
     ports = set()
-    for line in net_tcp.splitlines()[1:]:
+    for line in table.splitlines()[1:]:
         columns = line.split()
-        if len(columns) > 3 and columns[3] == _TCP_LISTEN:
+        if len(columns) > 3 and (states is None or columns[3] in states):
             try:
                 ports.add(int(columns[1].rpartition(":")[2], 16))
             except ValueError as error:
-                raise MeasurementError(f"/proc/net/tcp has a port {columns[1]!r}") from error
+                raise MeasurementError(f"/proc/net has a port {columns[1]!r}") from error
     return frozenset(ports)
 
 
