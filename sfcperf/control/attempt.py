@@ -12,7 +12,7 @@ from sfcperf.active.base import Probe, ProbeResult
 from sfcperf.control.context import RunContext
 from sfcperf.control.faults import describe
 from sfcperf.drivers.base import Driver
-from sfcperf.errors import DeploymentError, MeasurementError
+from sfcperf.errors import DeploymentError, MeasurementError, SfcperfError
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.base import Monitor
 from sfcperf.results.values import Observation
@@ -54,17 +54,26 @@ def attempt(run: RunContext, trial: PlannedTrial, deployment: Deployment, raw_di
     probe_class: type[Probe] = plugins.load("probe", trial.probe.probe)
     probe = probe_class(trial.probe.parameters)
     measurement = _Measurement(run, trial, probe, deployment, raw_dir)
-    done = measurement.measure()
     # A chain that broke makes the numbers wrong, however many packets crossed it before; it is also
     # the cause of other failures, so that it is reported first.
+    try:
+        done = measurement.measure()
+    except SfcperfError as error:
+        if unhealthy := health(run.driver_of(trial.scenario), deployment):
+            raise _broken(unhealthy, str(error)) from error
+        raise
     if unhealthy := health(run.driver_of(trial.scenario), deployment):
-        raise DeploymentError("broke during the measurement: " + "; ".join(unhealthy))
+        raise _broken(unhealthy)
     if measurement.faults:
         raise MeasurementError("; ".join(measurement.faults))
     if not done.result.samples:
         raise MeasurementError(f"{trial.probe.label} reported no sample")
     _check_crossed(done.packets, probe_class.expected_packets(trial.probe.parameters))
     return done
+
+
+def _broken(unhealthy: list[str], *more: str) -> DeploymentError:
+    return DeploymentError("broke during the measurement: " + "; ".join([*unhealthy, *more]))
 
 
 @dataclass

@@ -104,6 +104,8 @@ class ProcessStat:
 
     pid: int
     command: str
+    state: str
+    """`R`, `S`, ...; `Z` has ended and was not waited for."""
     started: int
     """In clock ticks since the machine's boot: with the id it names one process."""
     cpu_s: float
@@ -126,7 +128,9 @@ def process_stat(line: str) -> ProcessStat:
         " ".join((pid, *fields[11:13], fields[19], fields[21])), "/proc/PID/stat"
     )
     page_bytes = os.sysconf("SC_PAGE_SIZE")
-    return ProcessStat(own, command, started, (user + system) / USER_HZ, pages * page_bytes)
+    return ProcessStat(
+        own, command, fields[0], started, (user + system) / USER_HZ, pages * page_bytes
+    )
 
 
 def stat_lines(pids: Iterable[int]) -> list[str]:
