@@ -199,7 +199,7 @@ class Cgroup:
                 for file, text in self._set.items()
                 if (now := file.read_text().strip()) != text
             ]
-            left = set(pids) - set.intersection(*(set(_pids(procs)) for procs in self.procs))
+            left = {pid for pid in pids if not all(pid in _pids(procs) for procs in self.procs)}
             return [*changed, *self._lack_of_memory(), *_left(left)]
         except FileNotFoundError as error:
             return [f"its control group is gone: {error.filename} does not exist"]
