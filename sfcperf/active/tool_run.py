@@ -111,5 +111,6 @@ def complaint(stdout: str, stderr: str) -> str:
 
 
 def last_lines(text: str) -> str:
-    """The end of what a tool printed, on one line."""
-    return "; ".join(line.strip() for line in text.strip().splitlines()[-_LINES_SHOWN:])
+    """The end of what a tool printed, on one line; what it repeats is there once."""
+    lines = dict.fromkeys(line.strip() for line in text.strip().splitlines())
+    return "; ".join(list(lines)[-_LINES_SHOWN:])
