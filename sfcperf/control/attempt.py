@@ -14,7 +14,7 @@ from sfcperf.active.base import Probe, ProbeResult
 from sfcperf.control.context import RunContext
 from sfcperf.control.faults import describe
 from sfcperf.drivers.base import Driver
-from sfcperf.errors import DeploymentError, MeasurementError
+from sfcperf.errors import DeploymentError, MeasurementError, SfcperfError
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.base import Monitor
 from sfcperf.results.values import Observation
@@ -63,19 +63,28 @@ def attempt(run: RunContext, trial: PlannedTrial, deployment: Deployment, raw_di
     measurement = _Measurement(run, trial, probe, deployment, raw_dir)
     run.look_at_clock(None)
     started_s = time.monotonic()
-    done = measurement.measure()
-    stepped = run.look_at_clock(trial.trial_id)
-    impossible = impossible_times(done.result, time.monotonic() - started_s)
     # A chain that broke makes the numbers wrong, however many packets crossed it before; it is also
     # the cause of other failures, so that it is reported first.
+    try:
+        done = measurement.measure()
+    except SfcperfError as error:
+        if unhealthy := health(run.driver_of(trial.scenario), deployment):
+            raise _broken(unhealthy, str(error)) from error
+        raise
+    stepped = run.look_at_clock(trial.trial_id)
+    impossible = impossible_times(done.result, time.monotonic() - started_s)
     if unhealthy := health(run.driver_of(trial.scenario), deployment):
-        raise DeploymentError("broke during the measurement: " + "; ".join(unhealthy))
+        raise _broken(unhealthy)
     if measurement.faults:
         raise MeasurementError("; ".join(measurement.faults))
     if not done.result.samples:
         raise MeasurementError(f"{trial.probe.label} reported no sample")
     _check_crossed(done.packets, probe_class.expected_packets(trial.probe.parameters))
     return replace(done, clock=tuple(filter(None, (stepped, *impossible))))
+
+
+def _broken(unhealthy: list[str], *more: str) -> DeploymentError:
+    return DeploymentError("broke during the measurement: " + "; ".join([*unhealthy, *more]))
 
 
 @dataclass
