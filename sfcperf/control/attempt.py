@@ -71,7 +71,8 @@ def attempt(run: RunContext, trial: PlannedTrial, deployment: Deployment, raw_di
         if unhealthy := health(run.driver_of(trial.scenario), deployment):
             raise _broken(unhealthy, str(error)) from error
         raise
-    stepped = run.look_at_clock(trial.trial_id)
+    finally:
+        stepped = run.look_at_clock(trial.trial_id)
     impossible = impossible_times(done.result, time.monotonic() - started_s)
     if unhealthy := health(run.driver_of(trial.scenario), deployment):
         raise _broken(unhealthy)

@@ -21,7 +21,7 @@ from support.schemas import validator
 from sfcperf.active.base import ProbeResult
 from sfcperf.control import session
 from sfcperf.control.events import Listener
-from sfcperf.errors import ExitCode
+from sfcperf.errors import ExitCode, MeasurementError
 from sfcperf.hosts import clock_watch
 from sfcperf.hosts.clock_watch import ClockWatch
 from sfcperf.management.deployment import Deployment
@@ -108,6 +108,23 @@ def test_a_step_between_trials_is_noted(
     assert any("between trials" in text for text in listener.texts)
 
 
+def test_a_step_within_an_attempt_that_fails_belongs_to_its_trial(
+    bench: Bench, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = FakeProbe.measure
+
+    def measure(self: FakeProbe, deployment: Deployment, raw_dir: Path) -> ProbeResult:
+        if raw_dir.parts[-2:] == ("r001-s001-a", "attempt-1"):
+            clock.ahead_s -= HOUR_S
+            raise MeasurementError("the tool gave up")
+        return before(self, deployment, raw_dir)
+
+    monkeypatch.setattr(FakeProbe, "measure", measure)
+    outcome = bench.start(**SMALL)
+    assert outcome.exit_code is ExitCode.OK
+    assert [step["trial_id"] for step in bench.manifest()["clock_steps"]] == ["r001-s001-a"]
+
+
 def test_without_a_step_nothing_is_said(bench: Bench) -> None:
     bench.start(**SMALL)
     assert "clock_steps" not in bench.manifest()
@@ -156,3 +173,4 @@ def test_slow_readings_are_no_steps() -> None:
     watch = ClockWatch(clock_ns, clock_ns)
     assert [watch.step_s() for _ in range(1000)] == [0.0] * 1000
     assert clock_watch.step_text(-HOUR_S) == "set 3600.000 s back"
+    assert "suspended" in clock_watch.step_text(HOUR_S)
