@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
@@ -73,7 +73,7 @@ def attempt(run: RunContext, trial: PlannedTrial, deployment: Deployment, raw_di
         raise
     finally:
         stepped = run.look_at_clock(trial.trial_id)
-    impossible = impossible_times(done.result, time.monotonic() - started_s)
+    impossible = impossible_time(done.result, time.monotonic() - started_s)
     if unhealthy := health(run.driver_of(trial.scenario), deployment):
         raise _broken(unhealthy)
     if measurement.faults:
@@ -81,7 +81,7 @@ def attempt(run: RunContext, trial: PlannedTrial, deployment: Deployment, raw_di
     if not done.result.samples:
         raise MeasurementError(f"{trial.probe.label} reported no sample")
     _check_crossed(done.packets, probe_class.expected_packets(trial.probe.parameters))
-    return replace(done, clock=tuple(filter(None, (stepped, *impossible))))
+    return replace(done, clock=tuple(filter(None, (stepped, impossible))))
 
 
 def _broken(unhealthy: list[str], *more: str) -> DeploymentError:
@@ -144,16 +144,17 @@ class _Measurement:
             return None
 
 
-def impossible_times(result: ProbeResult, took_s: float) -> Iterator[str]:
-    """Why latencies are not those of a clock that only went on: no packet was on its way for longer
-    than the measurement took, or for less than no time."""
+def impossible_time(result: ProbeResult, took_s: float) -> str:
+    """Why a latency is not that of a clock that only went on: no packet was on its way for longer
+    than the measurement took, or for less than no time. Empty when all are possible."""
     for sample in result.samples:
         longest = took_s * _PER_S.get(sample.unit, inf)
         if sample.unit in _PER_S and not 0 <= sample.value <= longest:
-            yield (
+            return (
                 f"{sample.metric} is {sample.value:g} {sample.unit} in a measurement of "
                 f"{took_s:.3g} s: the clock of the tool's machine was set meanwhile"
             )
+    return ""
 
 
 def _counters(deployment: Deployment) -> Counters:

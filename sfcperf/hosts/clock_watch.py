@@ -52,4 +52,4 @@ def step_text(step_s: float) -> str:
     """`set 3600.000 s back`."""
     if step_s < 0:
         return f"set {-step_s:.3f} s back"
-    return f"set {step_s:.3f} s ahead, or the machine was suspended"
+    return f"set {step_s:.3f} s ahead (or the machine was suspended)"
