@@ -76,5 +76,5 @@ def _noting(problems: list[str], store: RunStore, what: str) -> Iterator[None]:
     except Exception as error:
         problems.append(f"{what}: {describe(error)}")
         with suppress(OSError, EnvironmentLacks):
-            store.check_place()
+            store.check_not_moved()
             keep_traceback(error, store.folder / ERROR_LOG)

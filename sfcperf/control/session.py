@@ -85,7 +85,7 @@ class Session:
         except BaseException as error:
             self._note(f"the run failed: {describe(error)}")
             with suppress(OSError, EnvironmentLacks):
-                self.store.check_place()
+                self.store.check_not_moved()
                 keep_traceback(error, self.store.folder / publishing.ERROR_LOG)
             self._stopped("failed")
             raise
@@ -194,7 +194,7 @@ class Session:
     def _log(self, text: str) -> None:
         # What happened matters more than that it cannot be written.
         with suppress(OSError, EnvironmentLacks):
-            self.store.check_place()
+            self.store.check_not_moved()
             with (self.store.folder / "run.log").open("a") as log:
                 log.write(f"{utc_now()} {text}\n")
 

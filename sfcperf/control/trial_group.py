@@ -94,7 +94,7 @@ class TrialGroupRunner:
             return done
         except Exception as error:
             # Without its folder, no attempt can succeed, and none is to be blamed.
-            self._store.check_place()
+            self._store.check_not_moved()
             tries.reasons.append(f"attempt {tries.count}: {describe(error)}")
             keep_traceback(error, folder / "error.txt")
         if health(self._run.driver_of(trial.scenario), chain.deployment):
@@ -110,7 +110,7 @@ class TrialGroupRunner:
         try:
             return self._chain.ensure()
         except Exception as error:
-            self._store.check_place()
+            self._store.check_not_moved()
             reason = f"deployment {len(self._failed_deployments) + 1}: {describe(error)}"
             self._failed_deployments.append(reason)
             tries.reasons.append(reason)

@@ -99,7 +99,7 @@ class RunStore:
         found = self.folder.stat()
         self._place = found.st_dev, found.st_ino
 
-    def check_place(self) -> None:
+    def check_not_moved(self) -> None:
         """Raises EnvironmentLacks when the folder is not the one of `stay` any more."""
         if self._place is None:
             return
@@ -238,7 +238,7 @@ class RunStore:
 
     def raw(self, trial_id: str) -> Path:
         """Folder for a trial's raw output; created if needed."""
-        self.check_place()
+        self.check_not_moved()
         folder = self.folder / RunFile.RAW / trial_id
         folder.mkdir(parents=True, exist_ok=True)
         return folder
@@ -327,7 +327,7 @@ class RunStore:
         return document
 
     def _append(self, name: str, line: str) -> None:
-        self.check_place()
+        self.check_not_moved()
         if name not in self._checked:
             jsonl.cut_incomplete_line(self.folder / name)
             self._checked.add(name)
@@ -337,6 +337,6 @@ class RunStore:
         self._write(name, {"schema_version": SCHEMA_VERSION, **document})
 
     def _write(self, name: str, document: Mapping[str, Any]) -> None:
-        self.check_place()
+        self.check_not_moved()
         text = json.dumps(document, indent=2, allow_nan=False, default=documents.plain)
         replace_file(self.folder / name, text + "\n")
