@@ -272,4 +272,4 @@ def test_a_folder_of_an_earlier_version_is_read(tmp_path: Path) -> None:
     document["summaries"] = [{key: document["summaries"][0][key] for key in known}]
     path.write_text(json.dumps(document))
     [row] = store.summaries()
-    assert (row.n, row.centre, row.warnings, row.steady_p) == (2, "median", (), None)
+    assert (row.n, row.centre, row.warnings, row.steady_p) == (2, "mean", (), None)
