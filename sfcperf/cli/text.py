@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sfcperf.presentation.wording import printable
+
+shown = printable
+"""Text from files of others, on one line and without control characters."""
+
 
 def levels_text(levels: Mapping[str, Any]) -> str:
     """`chain_length=2 topology=T1`; a workflow without factors has one scenario, without levels."""
@@ -22,8 +27,3 @@ def duration_text(seconds: float) -> str:
 def count_text(count: int, noun: str) -> str:
     """`1 trial`, `2 trials`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def shown(text: str) -> str:
-    """Text from files of others, on one line and without control characters."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
