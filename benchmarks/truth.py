@@ -163,6 +163,14 @@ def _resolution() -> Iterator[Row]:
             options=margin,
             metric=loss,
         )
+    yield Row(
+        "loss 0 against half in 5 of 20 trials",
+        lambda r: (np.zeros(20), 0.5 * (r.permutation(20) < 5)),
+        frozenset({"worse"}),
+        options=margin,
+        metric=loss,
+        power=True,
+    )
 
 
 def _null() -> Iterator[Row]:

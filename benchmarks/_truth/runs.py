@@ -32,6 +32,8 @@ class RunRow:
     """A/A runs that are known beforehand."""
     modes: bool = False
     """Runs land in one of two places, of which one is a tenth slower."""
+    slow: float = 1.0
+    """Every tenth trial of the candidate is so many times slower."""
     paired: bool = False
     """Both sides are variants of the same runs."""
     options: Options = field(default_factory=lambda: ANY_SHIFT)
@@ -49,6 +51,8 @@ class RunRow:
             states[1] = states[0] * _states(random, self.runs[1], self.between[1], modes=False)
         a = _runs(random, states[0], self)
         b = _runs(random, states[1] * self.ratio, self)
+        for values in b if self.slow != 1 else ():
+            values[random.permutation(self.rounds)[: max(1, self.rounds // 10)]] *= self.slow
         if not self.floor:
             return runs_case(a, b, paired=self.paired)
         known = _runs(random, _states(random, self.floor, self.between[0], self.modes), self)
@@ -98,6 +102,11 @@ def run_rows() -> Iterator[RunRow]:
         yield RunRow(
             f"runs: no difference, {name}",
             (k, k), 10, between=(0.02, 0.01), paired=True, seed=seed,
+        )  # fmt: skip
+    for k, rounds, seed in ((3, 10, 1), (6, 20, 98)):
+        yield RunRow(
+            f"runs: every tenth trial x1.5, {k} runs of {rounds}, runs sd 0.5 %",
+            (k, k), rounds, EQUIVALENT, between=(0.005, 0.005), slow=1.5, options=MARGIN, seed=seed,
         )  # fmt: skip
     yield RunRow(
         "runs: shift of 0 % within 5 %, runs sd 1 %, 8 runs of 5",

@@ -56,6 +56,7 @@ def start(
             tags = states.tags(tag, len(workflow.infrastructures))
             store = RunStore.create(results / run_id)
             stack.enter_context(lock.held(store.folder, run_id))
+            listener.created(store.folder)
             _write_info(state, workflow, store, tags)
             store.write_workflow(workflow.document, workflow.folder, given=given)
             vnfds = keep_descriptors(store.vnfds, workflow.vnfds)
@@ -88,6 +89,7 @@ def resume(folder: Path, *, command: Sequence[str], listener: Listener) -> Outco
     """
     phases = Phases()
     store = RunStore.open(folder)
+    store.stay()
     run_id = store.manifest()["run_id"]
     with Interrupts() as interrupts, lock.held(store.folder, run_id):
         # Read again: nobody else writes it now.
@@ -108,6 +110,7 @@ def resume(folder: Path, *, command: Sequence[str], listener: Listener) -> Outco
                 hint=f"`sfcperf report {store.folder}` creates its report again",
             )
         check(workflow)
+        listener.created(store.folder)
         store.remove_unfinished()
         state, tag = states.recreate(run_id)
         try:

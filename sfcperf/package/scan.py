@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from sfcperf.environment.variables import secrets
 
 _MAX_BYTES = 64 << 20
 """Only this much of a file is searched."""
@@ -24,7 +25,6 @@ _SECRETS: Mapping[str, re.Pattern[bytes]] = {
     ),
 }
 _FOLDERS = re.compile(rb"(?:/home|/Users)/[A-Za-z0-9._-]+|/root\b")
-_SECRET_VARIABLE = re.compile(r"PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|CREDENTIAL", re.IGNORECASE)
 _SHORTEST_VALUE = 8
 """A shorter value of an environment variable may occur by chance."""
 
@@ -43,9 +43,7 @@ class Finding:
 def scan(files: Mapping[str, Path]) -> list[Finding]:
     """Search files (name in the package -> file). Raises OSError."""
     variables = {
-        name: value.encode()
-        for name, value in os.environ.items()
-        if _SECRET_VARIABLE.search(name) and len(value) >= _SHORTEST_VALUE
+        name: value.encode() for name, value in secrets().items() if len(value) >= _SHORTEST_VALUE
     }
     found: list[Finding] = []
     for name, path in files.items():

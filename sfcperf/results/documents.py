@@ -80,22 +80,30 @@ def check_version(document: Mapping[str, Any], where: str) -> None:
 def check_manifest(document: Mapping[str, Any], where: str) -> None:
     """Raises InputError, naming the path, for a run.json that does not match its schema: readers
     need not check the type of each key."""
-    from jsonschema.exceptions import best_match
-
-    error = best_match(_validator().iter_errors(document))
-    if error is not None:
-        pointer = "".join(f"/{part}" for part in error.absolute_path)
-        message = error.message
-        if len(message) > _LONGEST_MESSAGE:
-            message = f"{message[:_LONGEST_MESSAGE]}..."
+    if (found := misfit(document, "run")) is not None:
+        pointer, message = found
         raise damaged(message, f"{where}#{pointer}" if pointer else where)
 
 
+def misfit(document: Any, schema: str) -> tuple[str, str] | None:
+    """Where (a JSON pointer) and how a document does not match schemas/SCHEMA.schema.json; None if
+    it does."""
+    from jsonschema.exceptions import best_match
+
+    error = best_match(_validator(schema).iter_errors(document))
+    if error is None:
+        return None
+    message = error.message
+    if len(message) > _LONGEST_MESSAGE:
+        message = f"{message[:_LONGEST_MESSAGE]}..."
+    return "".join(f"/{part}" for part in error.absolute_path), message
+
+
 @cache
-def _validator() -> Draft202012Validator:
+def _validator(schema: str) -> Draft202012Validator:
     from jsonschema import Draft202012Validator
 
-    text = (files("sfcperf.schemas") / "run.schema.json").read_text()
+    text = (files("sfcperf.schemas") / f"{schema}.schema.json").read_text()
     return Draft202012Validator(json.loads(text))
 
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from sfcperf.errors import InputError
+from sfcperf.errors import EnvironmentLacks, InputError
 from sfcperf.results import documents, jsonl, noise_gate, telemetry
 from sfcperf.results.columns import summary_csv
 from sfcperf.results.files import remove_unfinished, replace_file
@@ -61,6 +61,7 @@ class RunStore:
         self.folder = folder
         self._run_id: str | None = None
         self._checked: set[str] = set()
+        self._place: tuple[int, int] | None = None
 
     @classmethod
     def create(cls, folder: Path) -> RunStore:
@@ -71,7 +72,9 @@ class RunStore:
             raise InputError(
                 f"the run folder cannot be created: {error.strerror}", where=str(folder)
             ) from error
-        return cls(folder)
+        store = cls(folder)
+        store.stay()
+        return store
 
     @classmethod
     def open(cls, folder: Path) -> RunStore:
@@ -89,6 +92,27 @@ class RunStore:
                 hint="`sfcperf runs` lists the runs",
             )
         return cls(folder)
+
+    def stay(self) -> None:
+        """From now on, writing raises EnvironmentLacks when another folder is in this one's place,
+        or none: the run in progress would go on elsewhere, without what it measured before."""
+        found = self.folder.stat()
+        self._place = found.st_dev, found.st_ino
+
+    def check_not_moved(self) -> None:
+        """Raises EnvironmentLacks when the folder is not the one of `stay` any more."""
+        if self._place is None:
+            return
+        try:
+            found = self.folder.stat()
+        except OSError:
+            found = None
+        if found is None or (found.st_dev, found.st_ino) != self._place:
+            raise EnvironmentLacks(
+                "the run folder was removed, renamed or replaced while the run was executed",
+                where=str(self.folder),
+                hint="if it is elsewhere now, `sfcperf resume FOLDER` continues there",
+            )
 
     @property
     def run_id(self) -> str:
@@ -218,6 +242,7 @@ class RunStore:
 
     def raw(self, trial_id: str) -> Path:
         """Folder for a trial's raw output; created if needed."""
+        self.check_not_moved()
         folder = self.folder / RunFile.RAW / trial_id
         folder.mkdir(parents=True, exist_ok=True)
         return folder
@@ -306,6 +331,7 @@ class RunStore:
         return document
 
     def _append(self, name: str, line: str) -> None:
+        self.check_not_moved()
         if name not in self._checked:
             jsonl.cut_incomplete_line(self.folder / name)
             self._checked.add(name)
@@ -315,5 +341,6 @@ class RunStore:
         self._write(name, {"schema_version": SCHEMA_VERSION, **document})
 
     def _write(self, name: str, document: Mapping[str, Any]) -> None:
+        self.check_not_moved()
         text = json.dumps(document, indent=2, allow_nan=False, default=documents.plain)
         replace_file(self.folder / name, text + "\n")

@@ -26,6 +26,11 @@ def resume(
 ) -> None:
     """Continue an interrupted run: remove what it left behind, then run the missing trials. Of a
     campaign: continue its interrupted runs, then measure those that are missing."""
+    from sfcperf.cli.progress import say
+
+    if not quiet:
+        # Before the imports that take time.
+        say(f"checking {run}")
     from sfcperf.cli.inputs import is_campaign, open_run
     from sfcperf.cli.outcome import executed
     from sfcperf.cli.repeating import resume_campaign, told_after

@@ -30,7 +30,7 @@ class Behaviour:
     peak_mib: float
     """Largest resident size of the process or a child."""
     left_behind: tuple[str, ...]
-    """Files in TMPDIR and in the state folder afterwards."""
+    """Files in TMPDIR and in the state folder that the attack did not make."""
 
 
 def behaviour(attack: Attack, folder: Path) -> Behaviour:
@@ -39,6 +39,7 @@ def behaviour(attack: Attack, folder: Path) -> Behaviour:
     for each in (inputs, temporary, state):
         each.mkdir()
     arguments = attack.make(inputs)
+    before = {*temporary.rglob("*"), *state.rglob("*")}
     environment = {**os.environ, "TMPDIR": str(temporary), "SFCPERF_STATE_DIR": str(state)}
     command = [str(Path(sys.executable).with_name("sfcperf")), *arguments]
     with (folder / "output").open("w+b") as output:
@@ -58,7 +59,7 @@ def behaviour(attack: Attack, folder: Path) -> Behaviour:
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
         said = output.read().decode(errors="replace")
-    left = [path for place in (temporary, state) for path in sorted(place.rglob("*"))]
+    left = sorted({*temporary.rglob("*"), *state.rglob("*")} - before)
     return Behaviour(
         exit_code=process.returncode,
         output=said,

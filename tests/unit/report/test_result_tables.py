@@ -9,7 +9,7 @@ from support.records.runs import RunOptions, build_run
 
 from sfcperf.analysis.telemetry import SteadyAnalysis
 from sfcperf.presentation.units import Scale
-from sfcperf.report import ReportPublisher
+from sfcperf.report.publisher import ReportPublisher
 from sfcperf.report.result_tables import details, results
 from sfcperf.report.telemetry_analyses import unsteady
 from sfcperf.results.records import Summary
