@@ -126,7 +126,7 @@ def _floor_rows() -> Iterator[RunRow]:
             f"floor: no difference, {name}", (1, 1), rounds, between=between, floor=known, seed=seed
         )
         yield RunRow(
-            f"floor: shift by the margin, {name}",
+            f"floor: shift by the margin, {name}{' (of 30 rounds)' if rounds < 30 else ''}",
             (1, 1), max(rounds, 30), EQUIVALENT, 1.05, between, floor=known, options=MARGIN,
             seed=seed,
         )  # fmt: skip

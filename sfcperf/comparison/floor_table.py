@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sfcperf.analysis.comparison import FloorRow, floor_rows
+from sfcperf.analysis.comparison import FloorRow, floor_rows, percent_text
 from sfcperf.presentation import units
 from sfcperf.presentation.terminal import scenario_table
 from sfcperf.results.store import RunStore
@@ -25,16 +25,19 @@ def floor_table(stores: Sequence[RunStore]) -> Table:
 
     def cells(row: FloorRow) -> list[Text]:
         """Of all columns but the first."""
-        scale = units.scale_for([row.centre], row.unit, row.metric)
+        scale = units.scale_for([row.mean], row.unit, row.metric)
         sizes = [
-            f"{100 * value:.2g} %" if row.ratios else scale.quantity(value)
+            percent_text(value) if row.ratios else scale.quantity(value)
             for value in (row.between, row.limit)
         ]
-        return [Text(scale.quantity(row.centre)), Text(f"{row.runs}"), *map(Text, sizes)]
+        if not row.between:
+            # Runs that agree do not say that all will.
+            sizes[1] = "–"
+        return [Text(scale.quantity(row.mean)), Text(f"{row.runs}"), *map(Text, sizes)]
 
     columns = {
         "metric": {},
-        "centre": number,
+        "mean": number,
         "runs": number,
         "run sd": number,
         f"two runs differ by up to ({confidence})": number,

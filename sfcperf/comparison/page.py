@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from sfcperf.analysis.comparison import VARIANT, Comparison, Estimate, Row, Side, Verdict
+from sfcperf.analysis.comparison import (
+    VARIANT,
+    Comparison,
+    Estimate,
+    Row,
+    Side,
+    Verdict,
+    percent_text,
+)
 from sfcperf.comparison import wording
 from sfcperf.comparison.charts import charts
 from sfcperf.comparison.forest import Axis, Mark, axis_of, mark
@@ -121,12 +129,11 @@ def _headline(comparison: Comparison) -> str:
 
 def _view(row: Row, comparison: Comparison, axis: Axis) -> RowView:
     scale = wording.scale_of(row, comparison.rows)
-    a, b = row.a.median, row.b.median
     return RowView(
         row,
         1 + [side.name for side in comparison.candidates].index(row.candidate),
         mark(row, axis),
-        (wording.median_text(a, scale, b), wording.median_text(b, scale, a)),
+        wording.side_texts(row, scale),
         (
             wording.dispersion_text(row, "between", scale),
             wording.dispersion_text(row, "within", scale),
@@ -168,9 +175,11 @@ def _of_runs(row: Row, scale: units.Scale) -> list[tuple[str, str]]:
     """Of a row of several runs; of one run per side, the noise floor."""
     if row.floor is not None:
         size, spread = (
-            f"{100 * value:.2g} %" if row.floor.ratios else scale.quantity(value)
+            percent_text(value) if row.floor.ratios else scale.quantity(value)
             for value in (row.floor.limit, row.floor.between)
         )
+        if not row.floor.between:
+            return [("Noise floor", f"{', '.join(row.floor.runs)} gave the same value")]
         return [
             (
                 "Noise floor",
@@ -181,10 +190,10 @@ def _of_runs(row: Row, scale: units.Scale) -> list[tuple[str, str]]:
     found = row.replication
     if found is None:
         return []
-    views = [("Unit of replication", "the run: each counts once, by the centre of its rounds")]
+    views = [("Unit of replication", "the run: each counts once, by the mean of its trials")]
     for name, side in (("baseline", found.a), ("candidate", found.b)):
-        centres = ", ".join(scale.quantity(value) for value in side.centres)
-        views.append((f"Runs of the {name}", f"{side.runs} of {side.rounds:.3g} rounds: {centres}"))
+        means = ", ".join(scale.quantity(value) for value in side.means)
+        views.append((f"Runs of the {name}", f"{side.runs} of {side.rounds:.3g} rounds: {means}"))
     between, within = (wording.dispersion_text(row, level, scale) for level in LEVELS)
     views.append(("Dispersion (sd)", f"between runs {between}, between rounds of a run {within}"))
     if found.run_s is not None and found.round_s is not None:

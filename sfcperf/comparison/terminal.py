@@ -69,10 +69,11 @@ def _cells(row: Row, comparison: Comparison) -> dict[str, Text]:
     from rich.text import Text
 
     scale = wording.scale_of(row, comparison.rows)
+    baseline, candidate = wording.side_texts(row, scale)
     verdict = f"{wording.MARKS[row.verdict]} {row.verdict}"
     texts = {
-        "baseline": wording.median_text(row.a.median, scale, row.b.median),
-        "candidate": wording.median_text(row.b.median, scale, row.a.median),
+        "baseline": baseline,
+        "candidate": candidate,
         "change": wording.relative_text(row.relative),
         f"{100 * (1 - comparison.options.alpha):g} % CI": wording.interval_text(row.relative),
         "p (Holm)": wording.p_text(row.p_holm),

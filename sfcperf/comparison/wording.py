@@ -7,7 +7,7 @@ from math import floor, log10, sqrt
 from statistics import fmean
 from typing import Literal
 
-from sfcperf.analysis.comparison import Comparison, Estimate, Replication, Row
+from sfcperf.analysis.comparison import Comparison, Estimate, Replication, Row, percent_text
 from sfcperf.presentation import units
 from sfcperf.presentation.wording import count_text, duration_text, shortened
 
@@ -33,6 +33,8 @@ def scope(comparison: Comparison) -> str:
         return f"over {several} and {count_text(counts[-1], 'run')}, "
     if all(row.paired for row in comparison.rows):
         return ""
+    if all(row.paired or row.floor for row in comparison.rows):
+        return "beside this machine's noise floor, "
     runs = 1 + len(comparison.candidates)
     return f"within these {'two' if runs == 2 else runs} runs, "
 
@@ -125,7 +127,7 @@ def dispersion_text(row: Row, level: Literal["between", "within"], scale: units.
         return "–"
     together = sqrt(fmean(value * value for value in found))
     if row.replication.ratios:
-        return f"{100 * together:.2g} %"
+        return percent_text(together)
     return scale.with_unit(scale.number(together, together / 10 or None))
 
 
@@ -160,14 +162,29 @@ def replication_text(comparison: Comparison) -> str | None:
     if not any(row.replication for row in comparison.rows):
         return None
     return (
-        "the run is the unit of replication: each run counts once, by the centre of its rounds; "
+        "the run is the unit of replication: each run counts once, by the mean of its trials; "
         "runs differ by their deployment, their place and the state of the machine, which more "
         "rounds of a run do not average out"
     )
 
 
-def median_text(value: float | None, scale: units.Scale, other: float | None) -> str:
-    """A median to the digits that tell it from the other side's."""
+def numbers_of(row: Row) -> tuple[float | None, float | None]:
+    """What stands for baseline and candidate, in the unit: the median of the trials; of several
+    runs, which count once each, the mean of their means."""
+    if row.replication is None:
+        return row.a.median, row.b.median
+    a, b = (side.means for side in (row.replication.a, row.replication.b))
+    return (fmean(a) if a else None), (fmean(b) if b else None)
+
+
+def side_texts(row: Row, scale: units.Scale) -> tuple[str, str]:
+    """The same in words."""
+    a, b = numbers_of(row)
+    return _side_text(a, scale, b), _side_text(b, scale, a)
+
+
+def _side_text(value: float | None, scale: units.Scale, other: float | None) -> str:
+    """To the digits that tell it from the other side's."""
     if value is None:
         return "–"
     apart = abs(value - other) if other is not None else 0.0

@@ -170,7 +170,7 @@ def _needed(row: Row, options: Options) -> int | None:
     a, b = row.a.values, row.b.values
     least = least_to_see(options.rarest)
     if row.replication is not None:
-        a, b = row.replication.a.centres, row.replication.b.centres
+        a, b = row.replication.a.means, row.replication.b.means
         # What is too few for rare modes are trials, of all runs together.
         least = min(ceil(least / max(1.0, row.replication.b.rounds)), len(a))
     if row.margin is None or min(len(a), len(b)) < 2 or row.floor is not None:

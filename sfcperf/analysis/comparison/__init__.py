@@ -5,7 +5,6 @@ from sfcperf.analysis.comparison.differences import differences
 from sfcperf.analysis.comparison.engine import compare, compare_all
 from sfcperf.analysis.comparison.kept_floors import FloorRow, NoiseFloors, floor_rows, read_floors
 from sfcperf.analysis.comparison.options import DEFAULT_MARGIN, Options
-from sfcperf.analysis.comparison.replication import centre_of_run
 from sfcperf.analysis.comparison.result import (
     VERDICTS,
     Comparison,
@@ -18,6 +17,7 @@ from sfcperf.analysis.comparison.result import (
     SideFacts,
     Unmatched,
     Verdict,
+    percent_text,
 )
 from sfcperf.analysis.comparison.sides import VARIANT, Measured, Side, read_side, variants_of
 from sfcperf.analysis.two_sample import Estimate
@@ -42,11 +42,11 @@ __all__ = [
     "SideFacts",
     "Unmatched",
     "Verdict",
-    "centre_of_run",
     "compare",
     "compare_all",
     "differences",
     "floor_rows",
+    "percent_text",
     "read_floors",
     "read_side",
     "variants_of",

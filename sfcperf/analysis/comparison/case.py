@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfcperf.analysis.comparison.noise_floor import Kept
-from sfcperf.analysis.comparison.replication import Costs, run_centres, run_test
+from sfcperf.analysis.comparison.replication import Costs, run_means, run_test
 from sfcperf.analysis.comparison.result import Sample
 from sfcperf.analysis.statistics import stretch
 from sfcperf.analysis.two_sample import (
@@ -48,11 +48,11 @@ class Case:
         return len(self.a.by_run()) > 1 or len(self.b.by_run()) > 1
 
     def replicates(self) -> tuple[Sequence[float], Sequence[float]]:
-        """What the sides are compared by, in the metric's unit: centres of runs, or trials."""
+        """What the sides are compared by, in the metric's unit: means of runs, or trials."""
         if not self.by_runs:
             return self.a.values, self.b.values
         of = Scale(False, 0.0)
-        return run_centres(self.a, of), run_centres(self.b, of)
+        return run_means(self.a, of), run_means(self.b, of)
 
 
 def shift_test(case: Case, scale: Scale, ranks: bool) -> ShiftTest | None:

@@ -12,7 +12,7 @@ from math import inf
 from statistics import fmean
 
 from sfcperf.analysis.comparison.options import Options
-from sfcperf.analysis.comparison.replication import run_centres
+from sfcperf.analysis.comparison.replication import run_means
 from sfcperf.analysis.comparison.result import Sample
 from sfcperf.analysis.statistics import (
     find_outliers,
@@ -113,8 +113,8 @@ def _outliers(a: Sample, b: Sample, scale: Scale) -> Iterator[str]:
             f"{found[0]} of {len(a.values)} and {found[1]} of {len(b.values)} trials are outliers: "
             "a second mode may have been hit"
         )
-    runs = [run_centres(sample, scale) for sample in (a, b)]
-    odd = [len(find_outliers(centres)) for centres in runs]
+    runs = [run_means(sample, scale) for sample in (a, b)]
+    odd = [len(find_outliers(means)) for means in runs]
     if any(odd):
         yield (
             f"{odd[0]} of {len(runs[0])} and {odd[1]} of {len(runs[1])} runs are outliers: "
@@ -125,7 +125,7 @@ def _outliers(a: Sample, b: Sample, scale: Scale) -> Iterator[str]:
 def _spreads(a: Sample, b: Sample, scale: Scale) -> Iterator[str]:
     yield from _spread("", _within_runs(a, scale), _within_runs(b, scale))
     if min(len(a.by_run()), len(b.by_run())) > 1:
-        yield from _spread(" of the runs", run_centres(a, scale), run_centres(b, scale))
+        yield from _spread(" of the runs", run_means(a, scale), run_means(b, scale))
 
 
 def _spread(what: str, a: Sequence[float], b: Sequence[float]) -> Iterator[str]:

@@ -10,7 +10,13 @@ from sfcperf.analysis.comparison.case import Case, mean_test, shift_test
 from sfcperf.analysis.comparison.equivalence import coarseness, why_withheld
 from sfcperf.analysis.comparison.options import Margin, Options
 from sfcperf.analysis.comparison.replication import Question, advice, replication
-from sfcperf.analysis.comparison.result import Floor, Replication, Row, Verdict
+from sfcperf.analysis.comparison.result import (
+    Floor,
+    Replication,
+    Row,
+    Verdict,
+    percent_text,
+)
 from sfcperf.analysis.comparison.verdict import verdict_of, why_undecidable
 from sfcperf.analysis.statistics import at_most, holm, least_to_see, rarest_mode
 from sfcperf.analysis.two_sample import (
@@ -194,7 +200,7 @@ def _within_floor(
 
 def _size(floor: Floor, one: _Tested) -> str:
     """`4.1 %, from 5 A/A runs`."""
-    size = f"{100 * floor.limit:.2g} %"
+    size = percent_text(floor.limit)
     if not floor.ratios:
         size = f"{floor.limit:.2g} {one.case.metric.unit}".removesuffix(" 1")
     return f"{size}, from {len(floor.runs)} A/A runs"

@@ -12,8 +12,7 @@ from math import expm1, sqrt
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from sfcperf.analysis.comparison.noise_floor import Centre, Kept
-from sfcperf.analysis.comparison.replication import centre_of_run
+from sfcperf.analysis.comparison.noise_floor import Kept, RunMean
 from sfcperf.analysis.planned import planned_measurements
 from sfcperf.analysis.statistics import t_quantile
 from sfcperf.analysis.two_sample import Scale, variance
@@ -50,14 +49,14 @@ class NoiseFloors:
         machines = {None if thing is None else thing[0] for thing in things}
         if len(machines) != 1 or None in machines:
             return None
-        groups: list[tuple[Centre, ...]] = []
+        groups: list[tuple[RunMean, ...]] = []
         runs: dict[str, None] = {}
         for one in self.sets:
             if (one["machine"], one["workflow"]) not in things:
                 continue
             for row in one["rows"]:
                 if (row["scenario"], row["label"], row["metric"]) == (scenario, label, metric):
-                    groups.append(tuple(Centre(**c) for c in row["runs"]))
+                    groups.append(tuple(RunMean(**c) for c in row["runs"]))
                     runs |= dict.fromkeys(run["run_id"] for run in one["runs"])
         return Kept(tuple(groups), tuple(runs)) if groups else None
 
@@ -83,12 +82,12 @@ class FloorRow:
     metric: str
     unit: str
     runs: int
-    centre: float
-    """Mean of the runs' centres, in the unit."""
+    mean: float
+    """Of the runs, in the unit."""
     ratios: bool
     """Whether the next two are ratios; otherwise they are in the unit."""
     between: float
-    """Standard deviation of the runs' centres."""
+    """Standard deviation of the runs' means."""
     limit: float
     """Two runs of so many trials differ by less, with the confidence."""
     confidence: float
@@ -100,17 +99,17 @@ def floor_rows(stores: Sequence[RunStore], confidence: float = 0.95) -> list[Flo
 
 
 def _floor_row(row: Mapping[str, Any], confidence: float) -> FloorRow:
-    centres = [one["centre"] for one in row["runs"]]
-    ratios = all(value > 0 for value in centres)
-    spread = sqrt(variance(Scale(ratios, 0.0).of(centres)))
-    half = t_quantile(len(centres) - 1, confidence) * spread * sqrt(2)
+    means = [one["mean"] for one in row["runs"]]
+    ratios = all(value > 0 for value in means)
+    spread = sqrt(variance(Scale(ratios, 0.0).of(means)))
+    half = t_quantile(len(means) - 1, confidence) * spread * sqrt(2)
     return FloorRow(
         row["scenario"],
         row["label"],
         row["metric"],
         row["unit"],
-        len(centres),
-        fmean(centres),
+        len(means),
+        fmean(means),
         ratios,
         spread,
         expm1(half) if ratios else half,
@@ -229,7 +228,7 @@ def _rows(stores: Sequence[RunStore]) -> Iterator[tuple[dict[str, Any], bool]]:
                 entry[0]["runs"].append(
                     {
                         "n": len(values),
-                        "centre": centre_of_run(values),
+                        "mean": fmean(values),
                         "sd": sqrt(variance(values)) if len(values) > 1 else 0.0,
                     }
                 )

@@ -11,18 +11,18 @@ from math import expm1, sqrt
 from statistics import harmonic_mean
 from typing import ClassVar
 
-from sfcperf.analysis.comparison.replication import run_centres
+from sfcperf.analysis.comparison.replication import run_means
 from sfcperf.analysis.comparison.result import Floor, Sample
 from sfcperf.analysis.two_sample import Scale, Student, variance
 
 
 @dataclass(frozen=True)
-class Centre:
+class RunMean:
     """A metric in an A/A run."""
 
     n: int
     """Trials."""
-    centre: float
+    mean: float
     """Of the trials, in the unit."""
     sd: float
     """Of the trials, in the unit; 0 for one trial."""
@@ -39,14 +39,14 @@ class FloorT(Student):
 class Kept:
     """One row of the A/A runs of a machine."""
 
-    sets: tuple[tuple[Centre, ...], ...]
+    sets: tuple[tuple[RunMean, ...], ...]
     """Each of runs of one thing, at least two."""
     runs: tuple[str, ...]
     """Ids."""
 
     def test(self, a: Sample, b: Sample, scale: Scale) -> FloorT:
         """Of one run per side."""
-        (of_a,), (of_b,) = run_centres(a, scale), run_centres(b, scale)
+        (of_a,), (of_b,) = run_means(a, scale), run_means(b, scale)
         return FloorT(of_b - of_a, sqrt(self._variance(a, b, scale)), self._freedom)
 
     def floor(self, a: Sample, b: Sample, scale: Scale, confidence: float) -> Floor:
@@ -60,16 +60,16 @@ class Kept:
 
     def fits(self, scale: Scale) -> bool:
         """Whether the runs can be put on this scale."""
-        return not scale.ratios or all(one.centre > 0 for group in self.sets for one in group)
+        return not scale.ratios or all(one.mean > 0 for group in self.sets for one in group)
 
     @property
     def _freedom(self) -> int:
         return sum(len(group) - 1 for group in self.sets)
 
     def _between(self, scale: Scale) -> float:
-        """Variance of the runs' centres, pooled over the sets."""
+        """Variance of the runs' means, pooled over the sets."""
         squares = sum(
-            (len(group) - 1) * variance(scale.of([one.centre for one in group]))
+            (len(group) - 1) * variance(scale.of([one.mean for one in group]))
             for group in self.sets
         )
         return squares / self._freedom
@@ -87,7 +87,7 @@ class Kept:
         """The trials' share of that variance."""
         runs = [one for group in self.sets for one in group]
         parts = [
-            (one.n - 1, (one.sd / (one.centre if scale.ratios else 1)) ** 2)
+            (one.n - 1, (one.sd / (one.mean if scale.ratios else 1)) ** 2)
             for one in runs
             if one.n > 1
         ]

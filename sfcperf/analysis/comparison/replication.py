@@ -2,14 +2,13 @@
 
 Trials of a run share what its deployment, its place and the machine's state were; however many
 they are, they do not tell how runs differ. A random-effects model has a variance between runs and
-one between the trials of a run; the centres of the runs carry both, and are tested. Kalibera &
+one between the trials of a run; the means of the runs carry both, and are tested. Kalibera &
 Jones, "Rigorous benchmarking in reasonable time" (ISMM 2013): sections 6 (the model and its
 variances), 7 (the number of repetitions at each level).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
 from statistics import fmean, harmonic_mean
@@ -37,10 +36,6 @@ MOST_ROUNDS = 999
 _WORTH = 0.9
 """Another number of rounds is named if it saves more than a tenth."""
 
-centre_of_run: Callable[[Sequence[float]], float] = fmean
-"""The number that stands for a run. The mean of its trials, whichever centre its workflow declares:
-of a mean the trials' share of the variance is known, and rare losses are in it."""
-
 
 @dataclass(frozen=True)
 class Costs:
@@ -55,7 +50,7 @@ class Costs:
 class _Seen:
     """What the dispersions of a row follow from, on the tested scale."""
 
-    centres: list[float]
+    means: list[float]
     between: float | None
     """Variance between runs, without the trials' share; None for one run."""
     within: float | None
@@ -63,15 +58,16 @@ class _Seen:
     rounds: float
 
 
-def run_centres(sample: Sample, scale: Scale) -> list[float]:
-    """Of each run, on the scale."""
-    return scale.of([_exact(centre_of_run(values)) for values in sample.by_run()])
+def run_means(sample: Sample, scale: Scale) -> list[float]:
+    """Of each run, on the scale. The mean stands for a run whichever centre its workflow declares:
+    the trials' share of its variance is known, and rare losses are in it."""
+    return scale.of([_exact(fmean(values)) for values in sample.by_run()])
 
 
-def _exact(centre: float) -> float:
+def _exact(mean: float) -> float:
     """Without the rounding of its computation, which would be taken for dispersion: runs that are
     equal have none."""
-    return float(f"{centre:.12g}")
+    return float(f"{mean:.12g}")
 
 
 def run_test(a: Sample, b: Sample, scale: Scale, paired: bool) -> ShiftTest | None:
@@ -79,7 +75,7 @@ def run_test(a: Sample, b: Sample, scale: Scale, paired: bool) -> ShiftTest | No
 
     `paired`: both sides are variants of the same runs.
     """
-    of_a, of_b = run_centres(a, scale), run_centres(b, scale)
+    of_a, of_b = run_means(a, scale), run_means(b, scale)
     few = min(len(of_a), len(of_b))
     if few == 0 or (paired and few < 2):
         return None
@@ -92,7 +88,7 @@ def run_test(a: Sample, b: Sample, scale: Scale, paired: bool) -> ShiftTest | No
 
 
 def _further_variance(single: Sample, several: Sample, scale: Scale) -> float:
-    """Of the single run's centre, if it has fewer trials than the others or these scatter more."""
+    """Of the single run's mean, if it has fewer trials than the others or these scatter more."""
     one, group = _seen(single, scale), _seen(several, scale)
     of_group = (group.within or 0.0) / group.rounds
     within = group.within if one.within is None else one.within
@@ -115,20 +111,20 @@ def replication(a: Sample, b: Sample, scale: Scale, costs: Costs | None) -> Repl
 def _dispersion(sample: Sample, scale: Scale) -> RunDispersion:
     seen = _seen(sample, scale)
     return RunDispersion(
-        runs=len(seen.centres),
+        runs=len(seen.means),
         rounds=seen.rounds,
-        centres=tuple(centre_of_run(values) for values in sample.by_run()),
+        means=tuple(fmean(values) for values in sample.by_run()),
         between=None if seen.between is None else sqrt(seen.between),
         within=None if seen.within is None else sqrt(seen.within),
     )
 
 
 def _seen(sample: Sample, scale: Scale) -> _Seen:
-    """Method of moments: the variance of the centres is that between runs, and the trials' variance
+    """Method of moments: the variance of the means is that between runs, and the trials' variance
     over their number (Kalibera & Jones, section 6.2; Searle, Casella & McCulloch, Variance
     Components, section 3.6)."""
     runs = sample.by_run()
-    centres = run_centres(sample, scale)
+    means = run_means(sample, scale)
     freedom = sum(len(values) - 1 for values in runs)
     squares = sum(
         (len(values) - 1) * variance(scale.of(values)) for values in runs if len(values) > 1
@@ -136,9 +132,9 @@ def _seen(sample: Sample, scale: Scale) -> _Seen:
     within = squares / freedom if freedom else None
     rounds = float(harmonic_mean([len(values) for values in runs])) if runs else 0.0
     between = None
-    if len(centres) > 1:
-        between = max(0.0, variance(centres) - (within or 0.0) / rounds)
-    return _Seen(centres, between, within, rounds)
+    if len(means) > 1:
+        between = max(0.0, variance(means) - (within or 0.0) / rounds)
+    return _Seen(means, between, within, rounds)
 
 
 @dataclass(frozen=True)
@@ -171,10 +167,10 @@ def advice(
     rounds = max(1, round(harmonic_mean([s.rounds for s in seen])))
     if question.paired:
         # What both variants of a run have in common cancels.
-        apart = [y - x for x, y in zip(seen[0].centres, seen[1].centres, strict=True)]
+        apart = [y - x for x, y in zip(seen[0].means, seen[1].means, strict=True)]
         between = max(0.0, variance(apart) / 2 - within / rounds)
     ask = _Sizes(between, within, question)
-    now = max(len(s.centres) for s in seen)
+    now = max(len(s.means) for s in seen)
     # These runs have not decided: with as many rounds it takes more of them.
     today = ask.runs(rounds, now + 1)
     choices = {rounds, 2 * rounds, max(LEAST_ROUNDS, rounds // 2)}
@@ -193,7 +189,7 @@ def advice(
     if cheapest and same and _effort(cheapest) > _WORTH * _effort(same):
         cheapest = same
     alone = ask.runs(MOST_ROUNDS, 2).n
-    return today, cheapest, alone is not None and alone <= min(len(s.centres) for s in seen)
+    return today, cheapest, alone is not None and alone <= min(len(s.means) for s in seen)
 
 
 def _effort(one: Effort) -> float:

@@ -16,6 +16,11 @@ Verdict = Literal["better", "worse", "different", "equivalent", "undecided"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
+def percent_text(ratio: float) -> str:
+    """`6.1 %`, `640 %`: two digits."""
+    return f"{float(f'{100 * ratio:.2g}'):g} %"
+
+
 @dataclass(frozen=True)
 class Sample:
     """The trials of one side that count, in the order of rounds."""
@@ -59,7 +64,7 @@ class RunDispersion:
     """With at least one trial that counts."""
     rounds: float
     """Trials of a run, the harmonic mean."""
-    centres: tuple[float, ...]
+    means: tuple[float, ...]
     """Of the runs, in the metric's unit."""
     between: float | None
     """Of what the runs are about, without what their trials scatter; 0 if they explain all of it.
@@ -85,7 +90,7 @@ class Replication:
     """The dispersions of a row of several runs, where the run is the unit of replication."""
 
     ratios: bool
-    """Dispersions are ratios of the centre; otherwise in the metric's unit."""
+    """Dispersions are ratios of the mean; otherwise in the metric's unit."""
     a: RunDispersion
     b: RunDispersion
     run_s: float | None
@@ -109,7 +114,7 @@ class Floor:
     ratios: bool
     """Whether the numbers are ratios; otherwise they are in the metric's unit."""
     between: float
-    """Standard deviation of the centres of the A/A runs."""
+    """Standard deviation of the means of the A/A runs."""
     runs: tuple[str, ...]
     """Ids of the A/A runs that tell it."""
 

@@ -74,7 +74,7 @@ def _sequentially_stopped(
 
 def _without_power(rows: Sequence[Row], options: Options) -> Iterator[str]:
     """No row of a family could have been called better or worse, whatever was measured."""
-    tests = [row for row in rows if row.p_least is not None]
+    tests = [row for row in rows if row.p_least is not None and row.replication is None]
     if not tests or options.test == "t":
         return
     family = sum(at_most(row.p_least, options.alpha) for row in tests)
