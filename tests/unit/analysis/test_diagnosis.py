@@ -128,6 +128,22 @@ def statistics_p99(values: list[float]) -> float:
     return float(scipy.stats.mstats.mquantiles(values, [0.99], alphap=0, betap=0)[0])
 
 
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([1, 3, 5, 7, 9, 8, 6, 4, 2], "the interval is narrower than it should be"),
+        ([1, 3, 5, 7, 9, 11, 12, 10, 8, 6, 4, 2], "the interval is widened for it"),
+    ],
+)
+def test_correlated_trials_are_told_with_what_is_done_about_them(
+    values: list[float], said: str
+) -> None:
+    records = [trial(n, values=[value]) for n, value in enumerate(values, 1)]
+    (warning,) = diagnose(records, values, RTT, Rules()).warnings
+    assert warning.startswith("Successive trials are correlated")
+    assert warning.endswith(f"{said}.")
+
+
 def test_rounds_are_looked_at_in_order_of_time_not_of_number() -> None:
     """A trial that was measured again came later than those of the next round."""
     values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 from support.records.compared_runs import ping_run
@@ -111,3 +112,13 @@ def test_the_page_of_several_runs_says_what_runs_differ_by(tmp_path: Path) -> No
         assert words.number_text(one) == "3×4"
         assert words.what_pays(one) in page
         assert "runs of" in words.what_pays(one)
+        # What is shown is what is compared: the means of the runs, not the median of all trials.
+        shown = words.numbers_of(one)
+        for number, side in zip(shown, (one.a, one.b), strict=True):
+            assert number == pytest.approx(fmean(fmean(values) for values in side.by_run()))
+        texts = words.side_texts(one, words.scale_of(one, found.rows))
+        assert f"{texts[0]} → {texts[1]}" in page
+    data = json.loads(re.findall(r'id="report-data">(.*?)</script>', page, re.S)[0])
+    points = [point for one in data["trials-0"]["series"] for point in one["points"]]
+    assert [point["low"] for point in points] == [None] * len(points)
+    assert points[0]["text"].startswith("mean of 3 runs ")

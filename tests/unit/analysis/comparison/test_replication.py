@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from support.records.comparisons import RTT, case, kept_floor, runs_case, runs_row
 
-from sfcperf.analysis.comparison import Options, Row
+from sfcperf.analysis.comparison import Options, Row, percent_text
 from sfcperf.analysis.comparison.evaluation import evaluate
 from sfcperf.analysis.comparison.replication import Costs
 
@@ -177,3 +177,8 @@ def test_a_noise_floor_of_two_runs_hardly_tells_anything() -> None:
     a, b = [100.0, 101, 99.5, 100.5, 99, 101.5], [110.0, 111, 109.5, 110.5, 109, 111.5]
     one = replace(case(a, b), floor=kept_floor([[100.0, 101.0], [102.0, 103.0]]))
     assert evaluate([one], Options(margin=0.01))[0].verdict == "undecided"
+
+
+def test_sizes_beyond_everything_are_plain_digits() -> None:
+    texts = [percent_text(ratio) for ratio in (0.0614, 0.00036, 1.2345, 6.42, 500.0)]
+    assert texts == ["6.1 %", "0.036 %", "120 %", "640 %", "50000 %"]
