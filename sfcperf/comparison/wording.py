@@ -89,8 +89,10 @@ def margin_text(row: Row) -> str:
 
 
 def reasons(row: Row) -> tuple[str, ...]:
-    """Why an undecided row is not equivalent although its interval may look so."""
-    return row.withheld if row.verdict == "undecided" else ()
+    """Why an undecided row is undecided although its numbers may look otherwise."""
+    if row.verdict != "undecided":
+        return ()
+    return (*row.withheld, *filter(None, [row.floor.reason if row.floor else ""]))
 
 
 def needed_text(row: Row) -> str:

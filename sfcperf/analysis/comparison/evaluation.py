@@ -127,7 +127,7 @@ def _row(
     of_means = tuple(_about_means(one, options))
     effect_size = rank_biserial if case.paired else cliffs_delta
     units = case.replicates()
-    floor = _floor(one, confidence)
+    floor = _floor(one, found.verdict, options)
     return Row(
         candidate=case.candidate,
         scenario=case.scenario,
@@ -164,7 +164,7 @@ def _row(
             *case.warnings,
             *found.warnings,
             *of_means,
-            *_within_floor(one, floor, found.verdict, options),
+            *filter(None, [floor.reason if floor else ""]),
             *why_undecidable(case, test, options),
         ),
         replication=runs,
@@ -172,30 +172,30 @@ def _row(
     )
 
 
-def _floor(one: _Tested, confidence: float) -> Floor | None:
+def _floor(one: _Tested, verdict: Verdict, options: Options) -> Floor | None:
     if one.case.floor is None:
         return None
-    return one.case.floor.floor(one.case.a, one.case.b, one.scale, confidence)
+    floor = one.case.floor.floor(one.case.a, one.case.b, one.scale, 1 - options.alpha)
+    return replace(floor, reason=_within_floor(one, floor, verdict, options))
 
 
-def _within_floor(
-    one: _Tested, floor: Floor | None, verdict: Verdict, options: Options
-) -> Iterator[str]:
-    """Why a row is undecided that its trials alone would decide."""
+def _within_floor(one: _Tested, floor: Floor, verdict: Verdict, options: Options) -> str:
+    """Why a row is undecided that its trials alone would decide; empty if they would not."""
     kept = one.case.floor
-    if floor is None or kept is None or verdict != "undecided":
-        return
+    if kept is None or verdict != "undecided":
+        return ""
     of_floor = kept.test(one.case.a, one.case.b, one.scale)
     alone = shift_test(replace(one.case, floor=None), one.scale, options.test == "rank")
     if alone is None:
-        return
+        return ""
     if at_most(alone.p, options.alpha) and not at_most(of_floor.p, options.alpha):
-        yield f"within what two runs of the same thing differ by here ({_size(floor, one)})"
-    elif one.bounds is not None and at_most(alone.tost_p(*one.bounds), options.alpha):
-        yield (
+        return f"within what two runs of the same thing differ by here ({_size(floor, one)})"
+    if one.bounds is not None and at_most(alone.tost_p(*one.bounds), options.alpha):
+        return (
             "the trials are within the margin, but two runs of the same thing may differ by more "
             f"here ({_size(floor, one)})"
         )
+    return ""
 
 
 def _size(floor: Floor, one: _Tested) -> str:

@@ -117,6 +117,8 @@ class Floor:
     """Standard deviation of the means of the A/A runs."""
     runs: tuple[str, ...]
     """Ids of the A/A runs that tell it."""
+    reason: str = ""
+    """Why the row is undecided although its trials alone would decide it; empty if it is not."""
 
 
 @dataclass(frozen=True)

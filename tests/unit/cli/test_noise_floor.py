@@ -55,7 +55,9 @@ def test_runs_of_the_same_thing_are_kept_and_one_run_per_side_is_judged_by_them(
     assert "from 3 A/A runs" in " ".join(said.split())
     assert "beside this machine's noise floor, " in said
     assert "within these two runs" not in said
-    assert "Noise floor" in (results / "page.html").read_text()
+    page = (results / "page.html").read_text()
+    assert "Noise floor" in page
+    assert '<div class="reason">within what two runs of the same thing differ by here' in page
     assert sfcperf(*compare, "slow", "--fail-on", "worse", "--json", "-") == 1
     document = json.loads(capsys.readouterr().out)
     validator("comparison").validate(document)
