@@ -21,6 +21,7 @@ _ENVIRONMENT = {
     errno.EMFILE,
     errno.ENFILE,
     errno.EIO,
+    errno.ENOMEM,
 }
 """What the system refuses although the program is right."""
 
@@ -56,15 +57,28 @@ def exit_code_of(error: BaseException) -> int:
         _say(["interrupted"])
         return ExitCode.INTERRUPTED
     if isinstance(error, OSError) and error.errno in _ENVIRONMENT:
-        _say([f"{error.filename or 'the system'}: {error.strerror}"])
+        _say([shown(f"{error.filename or 'the system'}: {error.strerror}")])
+        return ExitCode.ENVIRONMENT
+    if _is_lack_of_memory(error):
+        _say(["not enough memory", "hint: see `ulimit -v` and the memory that is free"])
         return ExitCode.ENVIRONMENT
     _say(
         [
-            f"internal error: {type(error).__name__}: {error}",
+            f"internal error: {type(error).__name__}: {shown(str(error))}",
             f"hint: please report it; the traceback is in {_keep(error)}",
         ]
     )
     return ExitCode.INTERNAL
+
+
+def _is_lack_of_memory(error: BaseException | None) -> bool:
+    """Also where a library says it in words: the loader of modules, and threads."""
+    said = ("failed to map segment", "cannot allocate memory", "can't start new thread")
+    return error is not None and (
+        isinstance(error, MemoryError)
+        or any(words in str(error).lower() for words in said)
+        or _is_lack_of_memory(error.__cause__ or error.__context__)
+    )
 
 
 def _lines(error: SfcperfError) -> list[str]:
@@ -72,6 +86,8 @@ def _lines(error: SfcperfError) -> list[str]:
     if isinstance(error, WorkflowError):
         for other in error.others:
             lines += other.lines()
+        if error.more:
+            lines.append(f"and {error.more} more")
     # Errors may quote a file of somebody else, with control characters.
     return [shown(part) for line in lines for part in line.split("\n")]
 

@@ -1,7 +1,8 @@
-"""Standard streams that are closed, or whose reader goes away."""
+"""Standard streams that are closed, whose reader goes away, or that do not know all characters."""
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import TextIO
@@ -16,6 +17,44 @@ def open_missing_streams() -> None:
         sys.stdout = _nowhere()
     if sys.stderr is None:
         sys.stderr = _nowhere()
+
+
+class _Patient(io.TextIOWrapper):
+    """Standard output whose reader may go away (`| head -1`): that decides neither about a run nor
+    about its exit code."""
+
+    def write(self, text: str) -> int:
+        try:
+            return super().write(text)
+        except BrokenPipeError:
+            drop_stdout()
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except BrokenPipeError:
+            drop_stdout()
+            super().flush()
+
+
+def tolerate() -> None:
+    """Standard output may lose its reader, and what the streams' encoding lacks is escaped."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout = _Patient(
+            sys.stdout.buffer,
+            encoding=sys.stdout.encoding,
+            errors="backslashreplace",
+            line_buffering=sys.stdout.line_buffering,
+        )
+
+
+def impatient_stdout() -> TextIO:
+    """Standard output for a verb that stops when its reader goes away (BrokenPipeError)."""
+    return (sys.__stdout__ if isinstance(sys.stdout, _Patient) else None) or sys.stdout
 
 
 def flush_stdout() -> None:

@@ -45,11 +45,14 @@ class ScenarioBuilder:
 
     def build(self) -> tuple[Scenario, ...]:
         """All scenarios; those with errors are reported and left out."""
-        built = [
-            self._scenario(f"s{index:03d}", combination)
-            for index, combination in enumerate(self._expansion.combinations())
-        ]
-        return tuple(scenario for scenario in built if scenario is not None)
+        built = []
+        for index, combination in enumerate(self._expansion.combinations()):
+            scenario = self._scenario(f"s{index:03d}", combination)
+            if scenario is not None:
+                built.append(scenario)
+            elif self._findings.are_many:
+                break
+        return tuple(built)
 
     def _scenario(self, scenario_id: str, combination: Combination) -> Scenario | None:
         report = self._report(combination)
