@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
-from itertools import islice
 from typing import Any
 
 from sfcperf.workflow.findings import MOST, Misfit, choices, did_you_mean
@@ -48,7 +47,7 @@ def misfits(schema: Mapping[str, Any], value: Any) -> list[Misfit]:
     found: dict[Misfit, None] = {}
     for error in validator.iter_errors(value):
         if len(found) < MOST:
-            found.update(dict.fromkeys(islice(_in_words(error), MOST)))
+            found.update(dict.fromkeys(_in_words(error)))
         else:
             found[Misfit(tuple(error.absolute_path), str(error.validator))] = None
     return list(found)
@@ -152,10 +151,13 @@ def _allowed(schema: Any) -> str | None:
 def _unknown_keys(error: Failure) -> Iterator[Misfit]:
     known = error.schema.get("properties", {})
     patterns = error.schema.get("patternProperties", {})
-    for key in sorted(error.instance.keys() - known.keys()):
+    unknown = sorted(error.instance.keys() - known.keys())
+    for number, key in enumerate(unknown):
         if not any(re.search(pattern, key) for pattern in patterns):
             message = f"the key {_shortened(key)!r} is not known here"
-            yield Misfit((*error.absolute_path, key), message, **choices(_shortened(key), known))
+            # Looking for what is similar takes long; nobody sees the later ones.
+            about = choices(_shortened(key), known) if number < MOST else {}
+            yield Misfit((*error.absolute_path, key), message, **about)
 
 
 def _missing_keys(error: Failure) -> Iterator[Misfit]:
