@@ -116,7 +116,8 @@ class _Budget:
 
     def _start(self, event: yaml.CollectionStartEvent) -> None:
         self.open.append(_Open(event.anchor, self.values, self.characters))
-        self.anchors.pop(event.anchor, None)
+        if event.anchor is not None:
+            self.anchors.pop(event.anchor, None)
         self._add(_Size(1, 0, 0), event)
 
     def _end(self) -> None:
@@ -151,5 +152,5 @@ class _Budget:
             self._refuse("is too long", event, f"{most}, with what aliases stand for")
 
     def _refuse(self, problem: str, event: yaml.Event, allowed: str | None = None) -> None:
-        line = event.start_mark.line + 1
-        raise InputError(f"{self.what} {problem} at line {line}", allowed=allowed)
+        place = f" at line {event.start_mark.line + 1}" if event.start_mark else ""
+        raise InputError(f"{self.what} {problem}{place}", allowed=allowed)

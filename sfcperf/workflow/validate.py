@@ -65,10 +65,8 @@ def _validator() -> Any:
         "maxProperties",
     )
     keywords = Draft202012Validator.VALIDATORS
-    return extend(
-        Draft202012Validator,
-        {keyword: _unless_longer(keywords[keyword], most) for keyword, most in limited.items()},
-    )
+    changed = {key: _unless_longer(keywords[key], most) for key, most in limited.items()}
+    return extend(Draft202012Validator, changed)  # type: ignore[no-untyped-call]
 
 
 def _unless_longer(check: Callable[..., Any], most: str) -> Callable[..., Iterator[Failure]]:
