@@ -22,6 +22,8 @@ MAX_VALUES = 20_000
 """Keys and values; an alias counts as what it stands for."""
 _CHARACTERS_PER_VALUE = 100
 _MAX_DIGITS = 64
+_ERRORS = (ValueError, ArithmeticError, LookupError, AttributeError, TypeError)
+"""What PyYAML raises besides its own for values that their tags do not fit (`!!timestamp x`)."""
 
 
 def loads(content: bytes, what: str, *, max_values: int = MAX_VALUES) -> Any:
@@ -36,7 +38,7 @@ def loads(content: bytes, what: str, *, max_values: int = MAX_VALUES) -> Any:
     try:
         _Budget(max_values, what).check(yaml.parse(content, Loader=_loader()))
         return yaml.load(content, Loader=_loader())
-    except (yaml.YAMLError, ValueError, ArithmeticError) as error:
+    except (*_ERRORS, yaml.YAMLError) as error:
         raise InputError(f"{what} is not YAML: {_in_words(error)}") from None
 
 
@@ -129,7 +131,7 @@ class _Budget:
             self.anchors[ended.anchor] = _Size(*size)
 
     def _alias(self, event: yaml.AliasEvent) -> None:
-        size = self.anchors.get(event.anchor)
+        size = self.anchors.get(event.anchor or "")
         if size is not None:
             self._add(size, event)
         elif any(each.anchor == event.anchor for each in self.open):

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from sfcperf.workflow.findings import MOST, Misfit, choices, did_you_mean
+from sfcperf.workflow.findings import MOST, Misfit, choices, did_you_mean, listing
 
 Failure = Any
 """A jsonschema.ValidationError; its stubs also allow values that no validator sets."""
@@ -154,8 +154,8 @@ def _unknown_keys(error: Failure) -> Iterator[Misfit]:
         if not any(re.search(pattern, key) for pattern in patterns):
             message = f"the key {_shortened(key)!r} is not known here"
             # Looking for what is similar takes long; nobody sees the later ones.
-            about = choices(_shortened(key), known) if number < MOST else {}
-            yield Misfit((*error.absolute_path, key), message, **about)
+            similar = did_you_mean(_shortened(key), known) if number < MOST else None
+            yield Misfit((*error.absolute_path, key), message, listing(known), similar)
 
 
 def _missing_keys(error: Failure) -> Iterator[Misfit]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -84,6 +85,8 @@ def _parse(tree: dict[str, Any]) -> Any:
     from toscaparser.common.exception import ExceptionCollector
     from toscaparser.tosca_template import ToscaTemplate
 
+    # Its messages, which may contain anything, are in its exceptions.
+    logging.getLogger("tosca").addHandler(logging.NullHandler())
     check_ancestry(tree)
     try:
         return ToscaTemplate(yaml_dict_tpl=without_patterns(with_tacker_types(tree)))

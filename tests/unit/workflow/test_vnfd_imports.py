@@ -104,6 +104,8 @@ def test_types_whose_sizes_the_parser_does_not_check(tmp_path: Path, cpus: int) 
         ("a: 1" + ":59" * 100, "not YAML: too long a number at line 1"),
         ("a: !secret 5", "not YAML"),
         ("a: [", "not YAML"),
+        *((f"a: !!{tag} x", "not YAML") for tag in ("timestamp", "int", "float", "bool", "omap")),
+        ("a: !!int ''", "not YAML"),
     ],
 )
 def test_yaml_is_bounded(text: str, message: str) -> None:
