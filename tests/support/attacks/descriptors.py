@@ -103,7 +103,7 @@ def nested_import(imports: str) -> dict[str, str]:
 
 
 URLS = ("http://127.0.0.1:9/x.yaml", "ftp://127.0.0.1:9/x.yaml", "file:///etc/passwd")
-OUTSIDE = ("/etc/shadow", "../../../../../../../../etc/passwd", "sub/../../secret.yaml")
+OUTSIDE = ("/etc/shadow", "../../../../../../../../etc/passwd", "../../secret.yaml")
 
 
 def forms(file: str) -> dict[str, str]:
