@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,18 @@ def check_descriptors(
                 where=where,
                 hint=f"restore it from the copy in the run folder, {entry['file']}",
             )
+
+
+def check_inside(files: Iterable[Path], folder: Path) -> None:
+    """Raises InputError if one of these VNF descriptors, and files that they import, imports a file
+    outside `folder`, a resolved path."""
+    for file in files:
+        for imported in _imports(file):
+            if not (file.parent / imported).resolve().is_relative_to(folder):
+                raise InputError(
+                    f"the VNF descriptor imports a file that is elsewhere: {imported}",
+                    where=str(file.relative_to(folder)),
+                )
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from sfcperf.workflow.model import (
 from sfcperf.workflow.noise_gate import build_noise_gate, sentinel_probe
 from sfcperf.workflow.overrides import customise, parse_override
 from sfcperf.workflow.profile import Profile
-from sfcperf.workflow.scenarios import ScenarioBuilder, plugin_specs
+from sfcperf.workflow.scenarios import Places, ScenarioBuilder, plugin_specs
 from sfcperf.workflow.schema import (
     SLOTS,
     compose,
@@ -57,8 +57,10 @@ def load_document(
     overrides: Sequence[str] = (),
     driver: str | None = None,
     profile: Profile | None = None,
+    within: Path | None = None,
 ) -> Workflow:
-    """A workflow from a document; relative paths in it start at `folder`.
+    """A workflow from a document; relative paths in it start at `folder`, and if it is not trusted,
+    stay `within` one.
 
     `overrides` are `PATH=VALUE` (sfcperf.workflow.overrides). `driver` replaces the document's
     driver; if it is a different one, its `infrastructure.config` is dropped, and only the driver's
@@ -76,8 +78,8 @@ def load_document(
     variants = read_variants(chosen, findings)
     findings.raise_any()
     if not variants:
-        return _build(chosen, folder, _expanded(chosen, folder, findings), findings)
-    expanded = _expand_variants(chosen, folder, variants, findings)
+        return _build(chosen, folder, _expanded(chosen, (folder, within), findings), findings)
+    expanded = _expand_variants(chosen, (folder, within), variants, findings)
     return _build(chosen, folder, merge(expanded), findings, variants)
 
 
@@ -92,7 +94,7 @@ def _check_early(document: Mapping[str, Any], *keys: str) -> None:
 
 
 def _expand_variants(
-    document: Mapping[str, Any], folder: Path, variants: tuple[Variant, ...], findings: Findings
+    document: Mapping[str, Any], places: Places, variants: tuple[Variant, ...], findings: Findings
 ) -> dict[str, ExpandedDocument]:
     """By name of the variant. Raises if one is wrong, or if they cannot be compared."""
     expanded: dict[str, ExpandedDocument] = {}
@@ -105,7 +107,7 @@ def _expand_variants(
             continue
         wrong = Findings()
         try:
-            expanded[variant.name] = _expanded(own, folder, wrong)
+            expanded[variant.name] = _expanded(own, places, wrong)
             wrong.raise_any()
         except WorkflowError as error:
             errors[variant.name] = error
@@ -117,14 +119,14 @@ def _expand_variants(
     return expanded
 
 
-def _expanded(document: Mapping[str, Any], folder: Path, findings: Findings) -> ExpandedDocument:
+def _expanded(document: Mapping[str, Any], places: Places, findings: Findings) -> ExpandedDocument:
     """Expand the only document or that of a variant; contradictions are added to the findings.
 
     Raises if it cannot be expanded, or does not fit the schema.
     """
     expansion = _expand(document, findings)
     _check_sections(expansion, findings)
-    builder = ScenarioBuilder(expansion, folder, findings)
+    builder = ScenarioBuilder(expansion, places, findings)
     infrastructure = _infrastructure(expansion.document["infrastructure"])
     scenarios = builder.build()
     return ExpandedDocument(infrastructure, expansion.factors, scenarios, builder.descriptors)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.attacks import Attack, workflows
+from support.attacks import Attack, replays, workflows
 from support.attacks.judge import behaviour, faults
 
-ATTACKS = [*workflows.ATTACKS]
+ATTACKS = [*workflows.ATTACKS, *replays.ATTACKS]
 
 
 @pytest.mark.gate_runs("a tenth")
