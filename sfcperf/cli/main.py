@@ -18,10 +18,18 @@ def main() -> None:
 
 def _run() -> int:
     """Run the command line and give the exit code."""
-    from sfcperf.cli.failures import exit_code_of, ignore_signals, signals_interrupt
-    from sfcperf.cli.streams import flush_stdout, open_missing_streams
+    from sfcperf.cli.escaping import escaping
+    from sfcperf.cli.streams import open_missing_streams
 
     open_missing_streams()
+    with escaping():
+        return _run_app()
+
+
+def _run_app() -> int:
+    from sfcperf.cli.failures import exit_code_of, ignore_signals, signals_interrupt
+    from sfcperf.cli.streams import flush_stdout
+
     signals_interrupt()
     try:
         from sfcperf.cli.app import app

@@ -108,16 +108,18 @@ def _check_unchanged(spec: ReplaySpec) -> None:
 
 def main() -> None:
     """Read the specification, run it, exit as the `sfcperf` command does."""
+    from sfcperf.cli.escaping import escaping
     from sfcperf.cli.failures import exit_code_of, ignore_signals, signals_interrupt
 
     signals_interrupt()
-    try:
-        spec = ReplaySpec(**json.loads(Path(sys.argv[1]).read_text()))
-        _end_with(spec.parent)
-        code = run(spec)
-    except BaseException as error:
-        ignore_signals()
-        code = exit_code_of(error)
+    with escaping():
+        try:
+            spec = ReplaySpec(**json.loads(Path(sys.argv[1]).read_text()))
+            _end_with(spec.parent)
+            code = run(spec)
+        except BaseException as error:
+            ignore_signals()
+            code = exit_code_of(error)
     sys.exit(code)
 
 

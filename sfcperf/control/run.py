@@ -93,6 +93,7 @@ def resume(
     phases = Phases()
     store = RunStore.open(folder)
     run_id = store.manifest()["run_id"]
+    store.check_writable()
     with Interrupts() as interrupts, lock.held(store.folder, run_id):
         # Read again: nobody else writes it now.
         document = store.manifest()

@@ -25,6 +25,7 @@ from sfcperf.package.replay.prepare import Prepared
 from sfcperf.package.replay.spec import ReplayOptions, ReplaySpec
 from sfcperf.results.documents import plain
 from sfcperf.results.files import replace_file
+from sfcperf.results.ownership import check_place
 from sfcperf.results.store import RunStore
 
 REPLAY = "replay.json"
@@ -46,6 +47,7 @@ def keep_for_later(package: Package, path: Path, results: Path) -> Path:
     parts = [name for name in _KEPT if (package.folder / name).is_dir()]
     if not parts:
         return target
+    check_place(target)
     if target.exists():
         for name in parts:
             _check_same(package.folder / name, target / name)
@@ -170,6 +172,7 @@ def judge_replay(packaged: RunStore, here: RunStore, options: ReplayOptions) -> 
 
 def write_verdict(verdict: Verdict, path: Path, packaged: RunStore, here: RunStore) -> Path:
     """Write replay.json into the replay's run folder; returns its path."""
+    here.check_writable()
     target = here.folder / REPLAY
     text = json.dumps(verdict_document(verdict, path, packaged, here), indent=2, default=plain)
     replace_file(target, text + "\n")

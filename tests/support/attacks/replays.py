@@ -68,7 +68,7 @@ def package(
 
 def asks_for_acme(workflow: Any) -> None:
     """Use the module's probe."""
-    workflow["probes"] = [{"probe": "acme", "count": 2, "interval_ms": 10}]
+    workflow["probes"] = [{"probe": "acme", "name": "ping", "count": 2, "interval_s": 0.01}]
     workflow.pop("figures", None)
 
 
