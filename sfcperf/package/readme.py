@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from html import escape
 from typing import Any
 
 from sfcperf.package.crate import NO_LICENCE
@@ -72,4 +73,6 @@ def _run(run: Mapping[str, Any]) -> str:
 
 def _words(text: str) -> str:
     """Words of the user, on one line, that Markdown shows as they are (CommonMark, section 2.4)."""
-    return re.sub(r"[\\`*_\[\]<>&#|~]", r"\\\g<0>", " ".join(text.split()))
+    # Not all programs know a backslash before the characters of HTML.
+    line = escape(" ".join(text.split()), quote=False)
+    return re.sub(r"[\\`*_\[\]#|~]", r"\\\g<0>", line)

@@ -89,10 +89,6 @@ def check_manifest(document: Mapping[str, Any], where: str) -> None:
         if len(message) > _LONGEST_MESSAGE:
             message = f"{message[:_LONGEST_MESSAGE]}..."
         raise damaged(message, f"{where}#{pointer}" if pointer else where)
-    known = {scenario["id"] for scenario in document["scenarios"]}
-    for index, probe in enumerate(document["probes"]):
-        for unknown in set(probe["scenarios"]) - known:
-            raise damaged(f"there is no scenario {unknown!r}", f"{where}#/probes/{index}/scenarios")
 
 
 @cache

@@ -35,7 +35,7 @@ def check_place(folder: Path) -> None:
     """Before a folder is created or written, whether or not it is in a run folder. Raises
     InputError if a link in a run folder leads there, or if root would write where another user
     could exchange what is on the way: root trusts himself and who called sudo."""
-    named = Path(os.path.abspath(folder))
+    named = folder.absolute()
     with system_errors_as(InputError, "this folder cannot be read", where=folder):
         for place in (named, *named.parents):
             if place.is_symlink() and any((above / _MANIFEST).exists() for above in place.parents):

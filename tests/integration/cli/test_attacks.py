@@ -8,10 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.attacks import Attack, replays, workflows
+from support.attacks import Attack, replays, run_folders, workflows
 from support.attacks.judge import behaviour, faults
 
-ATTACKS = [*workflows.ATTACKS, *replays.ATTACKS]
+ATTACKS = [*workflows.ATTACKS, *replays.ATTACKS, *run_folders.ATTACKS]
 
 
 @pytest.mark.gate_runs("a tenth")
