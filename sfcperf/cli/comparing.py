@@ -19,6 +19,7 @@ from sfcperf.analysis.comparison import (
 from sfcperf.cli.inputs import open_run
 from sfcperf.errors import InputError
 from sfcperf.results.files import replace_file
+from sfcperf.results.ownership import check_place
 from sfcperf.results.store import RunStore
 
 _MARGINS = "3%, rtt_us=10%, ping/rtt_us=10%, loss_ratio=0.001 (in the metric's unit)"
@@ -156,6 +157,7 @@ def check_outputs(paths: Sequence[str | Path | None], sides: Sequence[Side]) -> 
 def _write(path: Path, text: str) -> None:
     if path.exists() and not path.is_file():
         # A pipe, or /dev/stdout: nothing that could be replaced.
+        check_place(path.parent)
         path.write_text(text)
     else:
         replace_file(path, text)

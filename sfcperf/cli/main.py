@@ -35,11 +35,19 @@ def _be_utf8() -> None:
 
 def _run() -> int:
     """Run the command line and give the exit code."""
-    from sfcperf.cli.failures import exit_code_of, ignore_signals, signals_interrupt
-    from sfcperf.cli.streams import flush_stdout, open_missing_streams, tolerate
+    from sfcperf.cli.escaping import escaped_streams
+    from sfcperf.cli.streams import open_missing_streams, tolerate
 
     open_missing_streams()
     tolerate()
+    with escaped_streams():
+        return _run_app()
+
+
+def _run_app() -> int:
+    from sfcperf.cli.failures import exit_code_of, ignore_signals, signals_interrupt
+    from sfcperf.cli.streams import flush_stdout
+
     signals_interrupt()
     try:
         from sfcperf.cli.app import app

@@ -7,6 +7,8 @@ import os
 import sys
 from typing import TextIO
 
+from sfcperf.cli.escaping import escaping, plain
+
 
 def open_missing_streams() -> None:
     """A command may be started with a stream closed (`>&-`): what is written there goes nowhere,
@@ -54,7 +56,9 @@ def tolerate() -> None:
 
 def impatient_stdout() -> TextIO:
     """Standard output for a verb that stops when its reader goes away (BrokenPipeError)."""
-    return (sys.__stdout__ if isinstance(sys.stdout, _Patient) else None) or sys.stdout
+    if sys.__stdout__ is None or not isinstance(plain(sys.stdout), _Patient):
+        return sys.stdout
+    return escaping(sys.__stdout__)
 
 
 def flush_stdout() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sfcperf.cli.escaping import escaped
+
 
 def levels_text(levels: Mapping[str, Any]) -> str:
     """`chain_length=2 topology=T1`; a workflow without factors has one scenario, without levels."""
@@ -26,4 +28,4 @@ def count_text(count: int, noun: str) -> str:
 
 def shown(text: str) -> str:
     """Text from files of others, on one line and without control characters."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return escaped(text).translate({ord("\n"): "\\n", ord("\t"): "\\t"})

@@ -35,7 +35,9 @@ def take(folder: Path, run_id: str) -> int:
     it. The file is not removed: two processes could lock two files of one name. Raises RunAlive, or
     OSError when the file cannot be created.
     """
-    descriptor = os.open(folder / NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(
+        folder / NAME, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644
+    )
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

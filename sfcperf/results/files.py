@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from sfcperf.results.ownership import check_place
+
 _UNFINISHED = ".new"
 
 
@@ -15,7 +17,8 @@ _UNFINISHED = ".new"
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary file next to `path`, which replaces `path` when the block ends and is removed if
     it raises. Readers see the old file or the new one; with two writers, the last one's file
-    stays."""
+    stays. Raises InputError in a folder where root does not write (sfcperf.results.ownership)."""
+    check_place(path.parent)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}{_UNFINISHED}")
     try:
         yield beside

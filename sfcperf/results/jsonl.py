@@ -18,7 +18,8 @@ from sfcperf.results.files import sync_folder
 def append(path: Path, document: str) -> None:
     """Add one line (JSON text without newlines); it is on disk when this returns."""
     is_new = not path.exists()
-    with path.open("ab") as file:
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags, 0o666), "ab") as file:
         file.write(document.encode() + b"\n")
         file.flush()
         os.fsync(file.fileno())

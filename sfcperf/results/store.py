@@ -16,6 +16,7 @@ from sfcperf.errors import InputError
 from sfcperf.results import documents, jsonl, noise_gate, telemetry
 from sfcperf.results.columns import summary_csv
 from sfcperf.results.files import remove_unfinished, replace_file
+from sfcperf.results.ownership import check_place, check_run_folder
 from sfcperf.results.records import SCHEMA_VERSION, Summary, TrialRecord
 from sfcperf.results.values import Observation
 
@@ -61,10 +62,13 @@ class RunStore:
         self.folder = folder
         self._run_id: str | None = None
         self._checked: set[str] = set()
+        self._is_ours = False
 
     @classmethod
     def create(cls, folder: Path) -> RunStore:
-        """A new run folder. Raises InputError if it exists or cannot be created."""
+        """A new run folder. Raises InputError if it exists, cannot be created, or is in a place
+        where root does not write (sfcperf.results.ownership)."""
+        check_place(folder)
         try:
             folder.mkdir(parents=True)
         except OSError as error:
@@ -89,6 +93,14 @@ class RunStore:
                 hint="`sfcperf runs` lists the runs",
             )
         return cls(folder)
+
+    def check_writable(self) -> None:
+        """Call this before anything is written into the folder by its path; methods of this class
+        do. Looks once. Raises InputError for links in it, and as root for a folder of others
+        (sfcperf.results.ownership)."""
+        if not self._is_ours:
+            check_run_folder(self.folder)
+            self._is_ours = True
 
     @property
     def run_id(self) -> str:
@@ -214,6 +226,7 @@ class RunStore:
 
     def raw(self, trial_id: str) -> Path:
         """Folder for a trial's raw output; created if needed."""
+        self.check_writable()
         folder = self.folder / RunFile.RAW / trial_id
         folder.mkdir(parents=True, exist_ok=True)
         return folder
@@ -231,6 +244,7 @@ class RunStore:
         """telemetry.parquet from the trials' parts; None without parts."""
         trials = [record.trial_id for record in self.trials()]
         parts = [self.folder / RunFile.RAW / trial / RunFile.TELEMETRY for trial in trials]
+        self.check_writable()
         return telemetry.merge([p for p in parts if p.is_file()], self.telemetry_path)
 
     @property
@@ -285,6 +299,7 @@ class RunStore:
 
     def remove_unfinished(self) -> None:
         """Remove temporary files of a killed process. The caller must hold the run's lock."""
+        self.check_writable()
         for folder in (self.folder, self.figures):
             remove_unfinished(folder)
 
@@ -302,6 +317,7 @@ class RunStore:
         return document
 
     def _append(self, name: str, line: str) -> None:
+        self.check_writable()
         if name not in self._checked:
             jsonl.cut_incomplete_line(self.folder / name)
             self._checked.add(name)
@@ -311,5 +327,6 @@ class RunStore:
         self._write(name, {"schema_version": SCHEMA_VERSION, **document})
 
     def _write(self, name: str, document: Mapping[str, Any]) -> None:
+        self.check_writable()
         text = json.dumps(document, indent=2, allow_nan=False, default=documents.plain)
         replace_file(self.folder / name, text + "\n")

@@ -31,7 +31,7 @@ from sfcperf.workflow.model import (
 from sfcperf.workflow.noise_gate import build_noise_gate, sentinel_probe
 from sfcperf.workflow.overrides import customise, parse_override
 from sfcperf.workflow.profile import Profile
-from sfcperf.workflow.scenarios import ScenarioBuilder, plugin_specs
+from sfcperf.workflow.scenarios import Places, ScenarioBuilder, plugin_specs
 from sfcperf.workflow.schema import (
     SLOTS,
     compose,
@@ -60,8 +60,10 @@ def load_document(
     overrides: Sequence[str] = (),
     driver: str | None = None,
     profile: Profile | None = None,
+    within: Path | None = None,
 ) -> Workflow:
-    """A workflow from a document; relative paths in it start at `folder`.
+    """A workflow from a document; relative paths in it start at `folder`, and if it is not trusted,
+    stay `within` one.
 
     `overrides` are `PATH=VALUE` (sfcperf.workflow.overrides). `driver` replaces the document's
     driver; if it is a different one, its `infrastructure.config` is dropped, and only the driver's
@@ -78,11 +80,10 @@ def load_document(
     findings = Findings()
     variants = read_variants(chosen, findings)
     findings.raise_any()
-    if variants:
-        check_size(chosen, variants)
-    else:
-        return _build(chosen, folder, _expanded(chosen, folder, findings), findings)
-    expanded = _expand_variants(chosen, folder, variants, findings)
+    if not variants:
+        return _build(chosen, folder, _expanded(chosen, (folder, within), findings), findings)
+    check_size(chosen, variants)
+    expanded = _expand_variants(chosen, (folder, within), variants, findings)
     return _build(chosen, folder, merge(expanded), findings, variants)
 
 
@@ -97,7 +98,7 @@ def _check_early(document: Mapping[str, Any], *keys: str) -> None:
 
 
 def _expand_variants(
-    document: Mapping[str, Any], folder: Path, variants: tuple[Variant, ...], findings: Findings
+    document: Mapping[str, Any], places: Places, variants: tuple[Variant, ...], findings: Findings
 ) -> dict[str, ExpandedDocument]:
     """By name of the variant. Raises if one is wrong, or if they cannot be compared."""
     expanded: dict[str, ExpandedDocument] = {}
@@ -110,7 +111,7 @@ def _expand_variants(
             continue
         wrong = Findings()
         try:
-            expanded[variant.name] = _expanded(own, folder, wrong, len(variants))
+            expanded[variant.name] = _expanded(own, places, wrong, len(variants))
             wrong.raise_any()
         except WorkflowError as error:
             errors[variant.name] = error
@@ -123,7 +124,7 @@ def _expand_variants(
 
 
 def _expanded(
-    document: Mapping[str, Any], folder: Path, findings: Findings, variants: int = 1
+    document: Mapping[str, Any], places: Places, findings: Findings, variants: int = 1
 ) -> ExpandedDocument:
     """Expand the only document or that of a variant; contradictions are added to the findings.
 
@@ -131,7 +132,7 @@ def _expanded(
     """
     expansion = _expand(document, findings, variants)
     _check_sections(expansion, findings)
-    builder = ScenarioBuilder(expansion, folder, findings)
+    builder = ScenarioBuilder(expansion, places, findings)
     infrastructure = _infrastructure(expansion.document["infrastructure"])
     scenarios = builder.build()
     return ExpandedDocument(infrastructure, expansion.factors, scenarios, builder.descriptors)

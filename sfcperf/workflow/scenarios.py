@@ -28,6 +28,10 @@ from sfcperf.workflow.vnfd import Descriptor, read_descriptor
 
 T = TypeVar("T")
 
+Places = tuple[Path, Path | None]
+"""Where relative paths of the workflow start, and the folder that they must not leave (None: any
+file may be named)."""
+
 
 class ScenarioBuilder:
     """Builds the scenarios of an expansion whose sections all fit the schema.
@@ -35,9 +39,9 @@ class ScenarioBuilder:
     A section is built once for each of its forms, however many scenarios share it.
     """
 
-    def __init__(self, expansion: Expansion, folder: Path, findings: Findings) -> None:
+    def __init__(self, expansion: Expansion, places: Places, findings: Findings) -> None:
         self._expansion = expansion
-        self._folder = folder
+        self._folder, self._within = places
         self._findings = findings
         self._built: dict[tuple[Any, ...], Any] = {}
         self.descriptors: dict[str, Path] = {}
@@ -85,6 +89,8 @@ class ScenarioBuilder:
         descriptor = Descriptor(None, None)
         try:
             if vnfd is not None:
+                if self._within is not None and not vnfd.is_relative_to(self._within):
+                    raise InputError("this file does not come with the workflow")
                 self.descriptors[value["vnfd"]] = vnfd
                 descriptor = read_descriptor(vnfd)
             elif len(given) < 2:

@@ -8,10 +8,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.attacks import Attack, descriptors, workflows
+from support.attacks import Attack, descriptors, replays, run_folders, workflows
 from support.attacks.judge import behaviour, faults
 
-ATTACKS = [*descriptors.ATTACKS, *workflows.ATTACKS]
+ATTACKS = [
+    *workflows.ATTACKS,
+    *descriptors.ATTACKS,
+    *replays.ATTACKS,
+    *run_folders.ATTACKS,
+]
 
 
 @pytest.mark.gate_runs("a tenth")

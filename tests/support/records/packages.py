@@ -79,9 +79,14 @@ def edited(content: bytes, edit: Callable[[Any], None]) -> bytes:
 
 def sealed(package: Path, target: Path, name: str, content: bytes) -> Path:
     """As `changed`, with a list of hashes that fits: what a forger would do."""
+    return resealed(package, target, {name: content})
+
+
+def resealed(package: Path, target: Path, new: Mapping[str, bytes]) -> Path:
+    """The same with several files."""
     import hashlib
 
-    files = contents(package) | {name: content}
+    files = contents(package) | dict(new)
     listed = sorted(set(files) - {"manifest-sha256.txt"})
     lines = [f"{hashlib.sha256(files[n]).hexdigest()}  {n}\n" for n in listed]
     return write_zip(target, {**files, "manifest-sha256.txt": "".join(lines).encode()})

@@ -104,7 +104,7 @@ def test_replay_shows_and_runs_nothing(
     out = capsys.readouterr().out
     assert "driver: local" in out
     assert "VNF fwd: forwarder" in out
-    assert "probe ping (ping)" in out
+    assert "probe ping: ping" in out
     assert out.endswith("Nothing was executed.\n")
     assert not results.exists()
 
