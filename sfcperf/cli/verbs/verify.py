@@ -31,7 +31,7 @@ def verify(
     import json
 
     from sfcperf.cli.packaging import print_verification
-    from sfcperf.package.verify import verify as check
+    from sfcperf.package.verify import verify_limited as check
 
     verification = check(
         package,

@@ -32,6 +32,8 @@ def check_figures(package: Package) -> Check:
         with TemporaryDirectory(prefix="sfcperf-figures-") as folder:
             try:
                 _draw(store, Path(folder))
+            except MemoryError:
+                raise
             except Exception as error:
                 # Numbers that fit the schema may still be beyond what can be drawn.
                 findings.append(f"{name}: its figures cannot be made: {error}")

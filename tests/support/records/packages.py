@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +35,10 @@ def _finished(folder: Path, options: RunOptions) -> None:
     workflow = load_document(*store.workflow())
     store.write_plan({**plan_document(workflow), "resolved": resolved(workflow)})
     manifest = {k: v for k, v in store.manifest().items() if k != "schema_version"}
+    design = {k: v for k, v in asdict(workflow.design).items() if v or k != "noise_gate"}
     trials = counts(store.trials())
-    store.write_manifest({**manifest, "trials": trials, "driver": workflow.driver})
+    manifest |= {"trials": trials, "driver": workflow.driver, "design": design}
+    store.write_manifest(manifest)
     assert publish_report(store) == []
 
 
