@@ -62,7 +62,7 @@ def open_package(folder: Path) -> Package:
             f"this is not a package: it has no {layout.MANIFEST}",
             hint="`sfcperf pack RUN -o FILE.zip` makes one",
         )
-    document = read_json(path)
+    document = read_json(path, layout.MANIFEST)
     version = document.get("schema_version") if isinstance(document, dict) else None
     if isinstance(version, int) and not isinstance(version, bool) and version > layout.FORMAT:
         raise InputError(

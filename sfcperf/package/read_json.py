@@ -11,11 +11,10 @@ from sfcperf.input_file import read_input
 from sfcperf.results.documents import MAX_DOCUMENT_BYTES, MAX_VALUES
 
 
-def read_json(path: Path) -> Any:
-    """The document in a file. Raises InputError, naming the file by its last two parts."""
-    where = "/".join(path.parts[-2:])
+def read_json(path: Path, where: str, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> Any:
+    """The document in a file. Raises InputError, naming the file as `where`."""
     try:
-        content = read_input(path, "the file", max_bytes=MAX_DOCUMENT_BYTES)
+        content = read_input(path, "the file", max_bytes=max_bytes)
     except InputError as error:
         raise InputError(error.message, where=where, allowed=error.allowed) from error
     return parse_json(content, where)

@@ -68,12 +68,12 @@ def _differences(document: Mapping[str, Any], index: int, store: RunStore) -> It
         ),
     ]
     if (store.folder / RunFile.SUMMARY).is_file():
-        summary = read_json(store.folder / RunFile.SUMMARY)
+        summary = read_json(store.folder / RunFile.SUMMARY, RunFile.SUMMARY)
         ids = summary["run_id"], manifest["run_id"]
         pairs.append(_Pair(RunFile.SUMMARY + "/run_id", ids[0], RunFile.MANIFEST, ids[1]))
     yield from (text for pair in pairs if (text := pair.difference()))
     yield from _trial_differences(store, manifest, plan)
-    yield from _override_differences(manifest, read_json(store.folder / RunFile.WORKFLOW), applied)
+    yield from _override_differences(manifest, read_json(store.folder / RunFile.WORKFLOW, RunFile.WORKFLOW), applied)
     yield from _unsaid(document, index, store, manifest)
 
 

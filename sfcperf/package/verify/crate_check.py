@@ -22,7 +22,7 @@ def check_crate(package: Package, files: Mapping[str, Packed]) -> Check:
     if CRATE not in files:
         return Check(NAME, "failed", f"there is no {CRATE}")
     try:
-        document = read_json(package.folder / CRATE)
+        document = read_json(package.folder / CRATE, CRATE)
     except InputError as error:
         return Check(NAME, "failed", str(error))
     graph = document.get("@graph") if isinstance(document, dict) else None

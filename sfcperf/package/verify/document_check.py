@@ -12,7 +12,9 @@ from sfcperf.package.checks import Check, judged
 from sfcperf.package.opened import Package, problem_of
 from sfcperf.package.read_json import read_json
 from sfcperf.results import jsonl, telemetry
+from sfcperf.results.documents import MAX_DOCUMENT_BYTES
 from sfcperf.results.store import SCHEMAS, RunFile, RunStore
+from sfcperf.workflow.document import MAX_BYTES as MAX_WORKFLOW_BYTES
 
 NAME = "documents"
 _DOCUMENTS = {**SCHEMAS, RunFile.WORKFLOW: "workflow", RunFile.WORKFLOW_APPLIED: "workflow"}
@@ -62,7 +64,9 @@ def run_findings(store: RunStore) -> list[str]:
 def _file_findings(path: Path, schema: str) -> list[str]:
     where = "/".join(path.parts[-2:])
     try:
-        problem = problem_of(schema, read_json(path))
+        # A run can only have a workflow that `load` accepts.
+        most = MAX_WORKFLOW_BYTES if schema == "workflow" else MAX_DOCUMENT_BYTES
+        problem = problem_of(schema, read_json(path, where, max_bytes=most))
     except InputError as error:
         return [str(error)]
     return [f"{where}: {problem}"] if problem else []
@@ -78,7 +82,7 @@ def _line_findings(path: Path, schema: str) -> Iterator[str]:
         if path.is_file() and not _ends_a_line(path):
             yield f"{where}: its last line is not complete"
     except InputError as error:
-        yield f"{where}: {error}"
+        yield f"{error.where}: {error.message}"
 
 
 def _ends_a_line(path: Path) -> bool:

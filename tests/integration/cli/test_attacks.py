@@ -8,10 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.attacks import Attack, workflows
+from support.attacks import Attack, packages, workflows
 from support.attacks.judge import behaviour, faults
 
-ATTACKS = [*workflows.ATTACKS]
+ATTACKS = [*workflows.ATTACKS, *packages.ATTACKS]
 
 
 @pytest.mark.gate_runs("a tenth")

@@ -6,6 +6,7 @@ import json
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from sfcperf.workflow.load import load_document
 from sfcperf.workflow.plan import plan_document
 from support.records.runs import RunOptions, build_run, copied_run
 
+_CRATE, _HASHES = "ro-crate-metadata.json", "manifest-sha256.txt"
 ADA = Author("Ada Lovelace", "0000-0002-1825-0097")
 OPTIONS = PackOptions(license="CC-BY-4.0", authors=(ADA,))
 SHORT = RunOptions(topologies=("T1",), chain_lengths=(0, 1), rounds=3, failed=frozenset())
@@ -80,10 +82,23 @@ def edited(content: bytes, edit: Callable[[Any], None]) -> bytes:
 
 
 def sealed(package: Path, target: Path, name: str, content: bytes) -> Path:
-    """As `changed`, with a list of hashes that fits: what a forger would do."""
-    import hashlib
+    """As `changed`, with a list of hashes and a crate that fit: what a forger would do."""
+    return write_zip(target, {**forged(contents(package), {name: content})})
 
-    files = contents(package) | {name: content}
-    listed = sorted(set(files) - {"manifest-sha256.txt"})
-    lines = [f"{hashlib.sha256(files[n]).hexdigest()}  {n}\n" for n in listed]
-    return write_zip(target, {**files, "manifest-sha256.txt": "".join(lines).encode()})
+
+def forged(files: Mapping[str, bytes], changed: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Files of a package with other content, and with a list of hashes and a crate that fit."""
+    found = {**files, **changed}
+    if _CRATE not in changed:
+        found[_CRATE] = edited(found[_CRATE], lambda crate: _refit(crate, changed))
+    del found[_HASHES]
+    lines = [f"{sha256(found[name]).hexdigest()}  {name}\n" for name in sorted(found)]
+    return {**found, _HASHES: "".join(lines).encode()}
+
+
+def _refit(crate: Any, changed: Mapping[str, bytes]) -> None:
+    for entity in crate["@graph"]:
+        content = changed.get(entity["@id"])
+        if content is not None and "sha256" in entity:
+            entity["sha256"] = sha256(content).hexdigest()
+            entity["contentSize"] = str(len(content))
