@@ -98,14 +98,16 @@ def sign(package: Path, by: Signer) -> Path:
     return target
 
 
-def check_signature(package: Path, keys: Keys) -> Check:
-    """Check the signatures beside a package.
+def check_signature(
+    package: Path, *, allowed_signers: Path | None = None, public_key: str | None = None
+) -> Check:
+    """Check the signatures beside a package, with the keys of a `Keys`.
 
     A package without a signature is `absent`, and `failed` when the user named keys and none of
     them signed it. Raises EnvironmentLacks when the tool is missing.
     """
     files = {tool: f for tool, f in signature_files(package).items() if f.is_file()}
-    wanted = {"ssh": keys.allowed_signers, "minisign": keys.public_key}
+    wanted = {"ssh": allowed_signers, "minisign": public_key}
     missing = [tool for tool, key in wanted.items() if key is not None and tool not in files]
     if missing:
         return Check(NAME, "failed", f"there is no {missing[0]} signature beside the package")
@@ -113,9 +115,9 @@ def check_signature(package: Path, keys: Keys) -> Check:
         return Check(NAME, "absent", "the package is not signed: who made it is not proven")
     checks = []
     if "ssh" in files:
-        checks.append(_check_ssh(package, files["ssh"], keys.allowed_signers))
+        checks.append(_check_ssh(package, files["ssh"], allowed_signers))
     if "minisign" in files:
-        checks.append(_check_minisign(package, files["minisign"], keys.public_key))
+        checks.append(_check_minisign(package, files["minisign"], public_key))
     worst = next(c for s in ("failed", "ok", "not checked") for c in checks if c.state == s)
     return Check(NAME, worst.state, "; ".join(check.detail for check in checks))
 

@@ -73,7 +73,9 @@ def _differences(document: Mapping[str, Any], index: int, store: RunStore) -> It
         pairs.append(_Pair(RunFile.SUMMARY + "/run_id", ids[0], RunFile.MANIFEST, ids[1]))
     yield from (text for pair in pairs if (text := pair.difference()))
     yield from _trial_differences(store, manifest, plan)
-    yield from _override_differences(manifest, read_json(store.folder / RunFile.WORKFLOW, RunFile.WORKFLOW), applied)
+    yield from _override_differences(
+        manifest, read_json(store.folder / RunFile.WORKFLOW, RunFile.WORKFLOW), applied
+    )
     yield from _unsaid(document, index, store, manifest)
 
 

@@ -78,7 +78,9 @@ def verify_unpacked(copy: PackageCopy, keys: Keys) -> Verification:
     package = open_package(folder)
     names = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
     hashes, files = check_hashes(folder, names)
-    signature = check_signature(copy.file, keys)
+    signature = check_signature(
+        copy.file, allowed_signers=keys.allowed_signers, public_key=keys.public_key
+    )
     checks = [hashes, signature, check_crate(package, files)]
     documents = check_documents(package)
     checks.append(documents)
