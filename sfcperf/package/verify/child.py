@@ -30,18 +30,21 @@ def main() -> None:
         kind = "EnvironmentLacks" if type(error).__name__ == "EnvironmentLacks" else "InputError"
         facts = {name: getattr(error, name) for name in ("message", "where", "allowed", "hint")}
         answer = {"error": {"kind": kind, **facts}}
-    except MemoryError:
-        os._exit(OUT_OF_MEMORY)
+    except Exception as error:
+        # Libraries say it in their own ways: an import that fails, a thread that does not start.
+        words = str(error).lower()
+        if isinstance(error, MemoryError) or "memory" in words or "start new thread" in words:
+            os._exit(OUT_OF_MEMORY)
+        raise
     Path(sys.argv[2]).write_text(json.dumps(answer))
 
 
 def _judge(spec: Any) -> dict[str, Any]:
     from sfcperf.package.signature import Keys
     from sfcperf.package.unpack import PackageCopy, unpack
-    from sfcperf.package.verify.limited import DATA_MIB
     from sfcperf.package.verify.verification import verify_unpacked
 
-    resource.setrlimit(resource.RLIMIT_DATA, (DATA_MIB << 20, DATA_MIB << 20))
+    resource.setrlimit(resource.RLIMIT_DATA, (spec.data_mib << 20,) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     file, folder = Path(spec.file), Path(spec.folder)
     _limit_time(file.stat().st_size)

@@ -52,6 +52,7 @@ class JudgingSpec:
     allowed_signers: str | None
     public_key: str | None
     max_bytes: int
+    data_mib: int
     parent: int
     """Process that waits for it, and without which it ends."""
 
@@ -104,6 +105,7 @@ def _spec(copy: PackageCopy, keys: Keys, max_bytes: int) -> JudgingSpec:
         allowed_signers=None if keys.allowed_signers is None else str(keys.allowed_signers),
         public_key=keys.public_key,
         max_bytes=max_bytes,
+        data_mib=DATA_MIB,
         parent=os.getpid(),
     )
 

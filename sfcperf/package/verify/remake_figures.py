@@ -12,7 +12,7 @@ from sfcperf.package.checks import Check, judged
 from sfcperf.package.opened import Package
 from sfcperf.package.verify.tolerance import same_table
 from sfcperf.results.store import RunStore
-from sfcperf.results.versions import versions
+from sfcperf.results.versions import python_versions
 from sfcperf.workflow.model import FigureSpec
 
 _TABLE = ".csv"
@@ -69,7 +69,7 @@ def _figure_findings(
     drawings = [file for file in different if not file.endswith(_TABLE)]
     if drawings:
         then, is_known = _software(store.manifest()["sessions"][-1]["versions"])
-        now, _ = _software(versions())
+        now, _ = _software(python_versions())
         if then == now and is_known:
             findings += [
                 f"{name}/figures/{file} is different when drawn again" for file in drawings
