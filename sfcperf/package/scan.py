@@ -68,7 +68,8 @@ def scan(files: Mapping[str, Path]) -> list[Finding]:
 def _findings(name: str, content: bytes, variables: Mapping[str, bytes]) -> Iterator[Finding]:
     seen = [*_secrets(content, variables)]
     yield from (Finding(name, what, secret=True) for what in seen)
-    hidden = b"\n".join(filter(_is_text, map(_decoded, set(_BASE64.findall(content)))))
+    decoded = map(_decoded, set(_BASE64.findall(content)))
+    hidden = b"\n".join(text for text in decoded if text.isascii())
     for what in _secrets(hidden, variables):
         if what not in seen:
             yield Finding(name, f"{what}, in Base64", secret=True)
@@ -90,7 +91,3 @@ def _decoded(text: bytes) -> bytes:
     """Without the last characters if these are no whole byte."""
     whole = text.rstrip(b"=").translate(_FOR_URLS)
     return base64.b64decode(whole + b"=" * (-len(whole) % 4)) if len(whole) % 4 != 1 else b""
-
-
-def _is_text(content: bytes) -> bool:
-    return content.isascii()
