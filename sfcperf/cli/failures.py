@@ -24,6 +24,8 @@ _ENVIRONMENT = {
     errno.ENOMEM,
 }
 """What the system refuses although the program is right."""
+_LOG_CHARACTERS = 1 << 20
+"""Size of the log of internal errors, whose oldest ones go."""
 
 
 def signals_interrupt() -> None:
@@ -93,19 +95,25 @@ def _lines(error: SfcperfError) -> list[str]:
 
 
 def _keep(error: BaseException) -> str:
-    """The traceback in a file of its own, or here when there is no place for a file."""
-    import tempfile
+    """The traceback at the end of a log in the state folder, or here when that cannot be
+    written."""
     import traceback
 
+    from sfcperf.environment.state_root import state_root
+    from sfcperf.results.files import replace_file
+    from sfcperf.results.records import utc_now
+
     text = "".join(traceback.format_exception(error))
+    path = state_root() / "errors.log"
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", prefix="sfcperf-error-", suffix=".log", delete=False
-        ) as log:
-            log.write(text)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        before = path.read_text(errors="replace") if path.is_file() else ""
+        # The end of the traceback and of the log says most.
+        kept = f"{before}\n{utc_now()} {text}"[-_LOG_CHARACTERS:]
+        replace_file(path, kept)
     except OSError:
         return f"what follows:\n{text}"
-    return log.name
+    return str(path)
 
 
 def _say(lines: list[str]) -> None:

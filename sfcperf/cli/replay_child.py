@@ -7,9 +7,7 @@ otherwise.
 
 from __future__ import annotations
 
-import ctypes
 import json
-import os
 import signal
 import sys
 from pathlib import Path
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
     from sfcperf.control.events import Listener
     from sfcperf.control.session import Outcome
     from sfcperf.workflow.model import Workflow
-
-_PR_SET_PDEATHSIG = 1
 
 
 def run(spec: ReplaySpec) -> int:
@@ -124,10 +120,9 @@ def main() -> None:
 
 
 def _end_with(parent: int) -> None:
-    """SIGTERM, and so an orderly end, as soon as the parent is gone, also by SIGKILL: prctl(2),
-    PR_SET_PDEATHSIG. Raises Interrupted when it is gone already."""
+    """An orderly end as soon as the parent is gone. Raises Interrupted when it is gone already."""
     from sfcperf.control.interrupts import Interrupted
+    from sfcperf.environment.parent import end_with
 
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-    if os.getppid() != parent:
+    if not end_with(parent, signal.SIGTERM):
         raise Interrupted("the process that asked for the replay is gone")

@@ -28,14 +28,13 @@ from typing import Any
 
 from sfcperf.control.lock import RunAlive, take
 from sfcperf.drivers.journal import FileJournal
+from sfcperf.environment.state_root import DEFAULT_ROOT, VARIABLE
 from sfcperf.errors import EnvironmentLacks, InputError
 from sfcperf.results.documents import is_safe_name
 from sfcperf.results.files import replace_file
 
 __all__ = ["FurtherDriver", "RunAlive", "RunInfo", "RunState", "StateDir"]
 
-VARIABLE = "SFCPERF_STATE_DIR"
-DEFAULT_ROOT = Path("/var/lib/sfcperf")
 TAG_ALPHABET = string.digits + string.ascii_lowercase
 TAG_LENGTH = 6
 

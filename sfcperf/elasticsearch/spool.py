@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sfcperf.control.state import DEFAULT_ROOT, VARIABLE
 from sfcperf.elasticsearch.target import Target
+from sfcperf.environment.state_root import VARIABLE, state_root
 from sfcperf.errors import EnvironmentLacks, InputError
 from sfcperf.results.files import replace_file, sync_folder
 from sfcperf.results.records import utc_now
@@ -48,7 +47,7 @@ class Spool:
     """The entries of one state folder."""
 
     def __init__(self, root: Path | None = None) -> None:
-        self.folder = (root or _root()) / "spool"
+        self.folder = (root or state_root()) / "spool"
 
     def enter(self, store: RunStore, target: Target) -> tuple[Waiting, bool]:
         """Note that a run is to be sent; on disk when this returns. Gives the entry, and whether
@@ -93,16 +92,6 @@ class Spool:
                 where=str(self.folder),
             ) from error
         return sorted(map(_read, files), key=lambda entry: entry.since)
-
-
-def _root() -> Path:
-    named = os.environ.get(VARIABLE)
-    if named:
-        return Path(named)
-    if os.geteuid() == 0:
-        return DEFAULT_ROOT
-    state = os.environ.get("XDG_STATE_HOME")
-    return (Path(state) if state else Path.home() / ".local" / "state") / "sfcperf"
 
 
 def _text(waiting: Waiting) -> str:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from sfcperf.package.opened import Package
     from sfcperf.package.replay.prepare import Prepared
     from sfcperf.package.replay.spec import ReplayOptions
+    from sfcperf.package.signature import Keys
+    from sfcperf.package.unpack import PackageCopy
     from sfcperf.results.store import RunStore
 
 
@@ -94,7 +96,8 @@ def replay(
     from sfcperf.package.opened import open_package
     from sfcperf.package.replay.prepare import chosen_runs, prepare
     from sfcperf.package.replay.spec import ReplayOptions
-    from sfcperf.package.unpack import unpacked
+    from sfcperf.package.signature import Keys
+    from sfcperf.package.unpack import private_copy
 
     options = ReplayOptions(
         results=results,
@@ -105,27 +108,27 @@ def replay(
         resume=run,
         comparison=options_of(margin or (), test.value, rarest, alpha=alpha, all_metrics=all_),
     )
-    with unpacked(package, max_bytes=max_bytes) as folder:
-        _check(package, folder, allowed_signers, public_key)
-        opened = open_package(folder)
+    with private_copy(package, max_bytes=max_bytes) as copy:
+        _check(copy, Keys(allowed_signers, public_key), max_bytes)
+        opened = open_package(copy.folder)
         runs = [prepare(opened, store, options) for store in chosen_runs(opened, only or ())]
         if trust:
-            raise typer.Exit(_replay(package, opened, runs, options, as_json=json_))
+            raise typer.Exit(_replay(copy.file, opened, runs, options, as_json=json_))
         _show(opened, runs)
 
 
-def _check(path: Path, folder: Path, allowed_signers: Path | None, public_key: str | None) -> None:
+def _check(copy: PackageCopy, keys: Keys, max_bytes: int) -> None:
     """Show or run only packages that pass verification."""
-    from sfcperf.package.verify import verify_unpacked
+    from sfcperf.package.verify import verify_copy
 
-    found = verify_unpacked(path, folder, allowed_signers, public_key)
+    found = verify_copy(copy, keys, max_bytes=max_bytes)
     for check in found.checks:
         if check.state == "failed":
             first = f": {check.findings[0]}" if check.findings else ""
             raise InputError(
                 f"the package fails verification: {check.name}: {check.detail}{first}",
-                where=str(path),
-                hint=f"`sfcperf verify {path}` shows details",
+                where=str(copy.source),
+                hint=f"`sfcperf verify {copy.source}` shows details",
             )
 
 

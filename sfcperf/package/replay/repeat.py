@@ -150,7 +150,17 @@ def _run_child(spec: Path, *, quiet: bool) -> tuple[int, bool]:
     # the user has on PYTHONPATH himself, plug-ins for example, is found after what is installed.
     own = [place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place]
     # -I also ignores PYTHONUTF8.
-    argv = [sys.executable, "-I", "-B", "-X", "utf8", "-c", _START, str(spec), *map(os.path.abspath, own)]
+    argv = [
+        sys.executable,
+        "-I",
+        "-B",
+        "-X",
+        "utf8",
+        "-c",
+        _START,
+        str(spec),
+        *map(os.path.abspath, own),
+    ]
     # stdout is for the verdict.
     stdout = subprocess.DEVNULL if quiet else sys.stderr.fileno()
     with Interrupts() as interrupts:

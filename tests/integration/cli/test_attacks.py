@@ -8,12 +8,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.attacks import Attack, descriptors, replays, run_folders, workflows
+from support.attacks import Attack, descriptors, packages, replays, run_folders, workflows
 from support.attacks.judge import behaviour, faults
 
 ATTACKS = [
     *workflows.ATTACKS,
     *descriptors.ATTACKS,
+    *packages.ATTACKS,
     *replays.ATTACKS,
     *run_folders.ATTACKS,
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -38,7 +39,7 @@ def behaviour(attack: Attack, folder: Path) -> Behaviour:
     inputs, temporary, state = (folder / name for name in ("inputs", "tmp", "state"))
     for each in (inputs, temporary, state):
         each.mkdir()
-    arguments = attack.make(inputs)
+    arguments = _made(attack, inputs)
     environment = {**os.environ, "TMPDIR": str(temporary), "SFCPERF_STATE_DIR": str(state)}
     command = [str(Path(sys.executable).with_name("sfcperf")), *arguments]
     with (folder / "output").open("w+b") as output:
@@ -66,6 +67,19 @@ def behaviour(attack: Attack, folder: Path) -> Behaviour:
         peak_mib=used.ru_maxrss / 1024,
         left_behind=tuple(str(path.relative_to(folder)) for path in left),
     )
+
+
+def _made(attack: Attack, folder: Path) -> list[str]:
+    """The attack's arguments. Made in another process: what it takes in memory would count as that
+    of the process which is measured (getrusage(2): exec keeps the largest resident size)."""
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+    process = context.Process(target=lambda: queue.put(attack.make(folder)))
+    process.start()
+    process.join()
+    assert process.exitcode == 0, f"{attack} could not be made"
+    arguments: list[str] = queue.get()
+    return arguments
 
 
 def faults(attack: Attack, found: Behaviour) -> list[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from support.attacks.replays import MODULE, asks_for_acme, package
-from support.records.packages import OPTIONS, contents, finished_run, sealed
+from support.records.packages import OPTIONS, contents, finished_run, sealed, unpacked
 from support.records.runs import RunOptions, workflow_document
 
 from sfcperf.control.resolved import resolved
@@ -22,7 +22,6 @@ from sfcperf.package.pack import pack
 from sfcperf.package.replay.prepare import prepare
 from sfcperf.package.replay.repeat import _spec, keep_for_later, run_or_resume
 from sfcperf.package.replay.spec import ReplayOptions, ReplaySpec
-from sfcperf.package.unpack import unpacked
 from sfcperf.results.store import RunStore
 from sfcperf.results.vnfds import keep_descriptors
 from sfcperf.workflow.load import load_document

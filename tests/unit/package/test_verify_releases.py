@@ -73,7 +73,7 @@ def test_a_forged_drawing_is_found_though_its_hash_fits(
 ) -> None:
     files = contents(package)
     here = {**versions(), "revision": {"commit": "0" * 40, "modified": modified}}
-    monkeypatch.setattr("sfcperf.package.verify.remake_figures.versions", lambda: here)
+    monkeypatch.setattr("sfcperf.package.verify.remake_figures.python_versions", lambda: here)
 
     def drawn_here(document: Any) -> None:
         document["sessions"][-1]["versions"] = here
