@@ -36,11 +36,10 @@ def _be_utf8() -> None:
 def _run() -> int:
     """Run the command line and give the exit code."""
     from sfcperf.cli.escaping import escaped_streams
-    from sfcperf.cli.streams import open_missing_streams, tolerate
+    from sfcperf.cli.streams import open_missing_streams, tolerant_streams
 
     open_missing_streams()
-    tolerate()
-    with escaped_streams():
+    with tolerant_streams(), escaped_streams():
         return _run_app()
 
 

@@ -106,9 +106,10 @@ def main() -> None:
     """Read the specification, run it, exit as the `sfcperf` command does."""
     from sfcperf.cli.escaping import escaped_streams
     from sfcperf.cli.failures import exit_code_of, ignore_signals, signals_interrupt
+    from sfcperf.cli.streams import tolerant_streams
 
     signals_interrupt()
-    with escaped_streams():
+    with tolerant_streams(), escaped_streams():
         try:
             spec = ReplaySpec(**json.loads(Path(sys.argv[1]).read_text()))
             _end_with(spec.parent)

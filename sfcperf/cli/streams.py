@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
 from sfcperf.cli.escaping import escaping, plain
@@ -25,6 +27,16 @@ class _Patient(io.TextIOWrapper):
     """Standard output whose reader may go away (`| head -1`): that decides neither about a run nor
     about its exit code."""
 
+    def __init__(self, impatient: io.TextIOWrapper) -> None:
+        super().__init__(
+            impatient.buffer,
+            encoding=impatient.encoding,
+            errors="backslashreplace",
+            line_buffering=impatient.line_buffering,
+        )
+        self.impatient = impatient
+        """The stream of which this is another one."""
+
     def write(self, text: str) -> int:
         try:
             return super().write(text)
@@ -40,25 +52,29 @@ class _Patient(io.TextIOWrapper):
             super().flush()
 
 
-def tolerate() -> None:
+@contextmanager
+def tolerant_streams() -> Iterator[None]:
     """Standard output may lose its reader, and what the streams' encoding lacks is escaped."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout = _Patient(
-            sys.stdout.buffer,
-            encoding=sys.stdout.encoding,
-            errors="backslashreplace",
-            line_buffering=sys.stdout.line_buffering,
-        )
+    before = sys.stdout
+    if not isinstance(before, io.TextIOWrapper):
+        yield
+        return
+    sys.stdout = patient = _Patient(before)
+    try:
+        yield
+    finally:
+        sys.stdout = before
+        # Or it would close the buffer of the stream before.
+        patient.detach()
 
 
 def impatient_stdout() -> TextIO:
     """Standard output for a verb that stops when its reader goes away (BrokenPipeError)."""
-    if sys.__stdout__ is None or not isinstance(plain(sys.stdout), _Patient):
-        return sys.stdout
-    return escaping(sys.__stdout__)
+    stream = plain(sys.stdout)
+    return escaping(stream.impatient) if isinstance(stream, _Patient) else sys.stdout
 
 
 def flush_stdout() -> None:

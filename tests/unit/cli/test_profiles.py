@@ -71,7 +71,7 @@ def test_a_profile_that_is_not_there(bench: Bench, sfcperf: Command, capsys: Cap
     assert "no shipped profile has this name" in said
     assert "local, openstack" in said
     assert sfcperf("validate", bench.write(), "--profile", "no/where.json") == 2
-    assert "no/where.json: the file cannot be read" in capsys.readouterr().err
+    assert "no/where.json: the profile file cannot be read" in capsys.readouterr().err
 
 
 def test_a_shipped_profile_by_its_name(bench: Bench, sfcperf: Command) -> None:

@@ -292,6 +292,6 @@ def test_nothing_of_a_package_is_imported_or_run(package: Path, tmp_path: Path) 
     for verb in ("verify", "replay"):
         done = subprocess.run([command, verb, str(path)], cwd=tmp_path, capture_output=True)
         assert done.returncode == 0, done.stderr.decode()
-    assert b"module evil 1.0 from the package: probe ping" in done.stdout
+    assert b"module evil 1.0: in the package, not used, not imported" in done.stdout
     assert b"Nothing was executed." in done.stdout
     assert not trace.exists()

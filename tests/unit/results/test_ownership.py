@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.records.packages import finished_run
+from support.records.plans import made_up_plan
 
 from sfcperf.errors import InputError
 from sfcperf.results.files import replace_file
@@ -46,14 +47,14 @@ def test_a_file_below_a_link_is_not_replaced(run: Path, tmp_path: Path) -> None:
 def test_a_link_of_the_users_own_is_followed(tmp_path: Path) -> None:
     (tmp_path / "disk").mkdir()
     (tmp_path / "results").symlink_to(tmp_path / "disk")
-    RunStore.create(tmp_path / "results" / "run").write_plan({})
+    RunStore.create(tmp_path / "results" / "run").write_plan(made_up_plan())
     assert (tmp_path / "disk" / "run" / "plan.json").is_file()
 
 
 def test_a_fifo_in_a_run_folder(run: Path) -> None:
     os.mkfifo(run / "errors.log")
     with pytest.raises(InputError, match="a FIFO"):
-        RunStore.open(run).write_plan({})
+        RunStore.open(run).write_plan(made_up_plan())
 
 
 @as_root
@@ -93,4 +94,4 @@ def test_a_folder_on_the_way_counts_too(tmp_path: Path) -> None:
 def test_a_file_of_a_stranger_in_a_run_folder(run: Path) -> None:
     os.chown(run / "raw", NOBODY, NOBODY)
     with pytest.raises(InputError, match="could exchange"):
-        RunStore.open(run).write_plan({})
+        RunStore.open(run).write_plan(made_up_plan())
