@@ -1,5 +1,5 @@
-"""Strict JSON for documents that programs write: Python's json also accepts NaN and Infinity and
-duplicate keys, and has no limits."""
+"""Strict JSON for documents that programs write: Python's json also accepts NaN and Infinity, and
+has no limits."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _SHOWN = 60
 
 
 def loads(content: bytes | str, *, bounded: bool = False, max_values: int | None = None) -> Any:
-    """JSON text as values. Raises ValueError for anything that is not JSON, and for an object with
-    a duplicate key, of which readers take different ones.
+    """JSON text as values. Raises ValueError for anything that is not JSON.
 
     `bounded`: also for integers of more than 30 digits and for floats that overflow, at the cost
-    of a Python call per number. `max_values`: also for text that may hold more values, before it
+    of a Python call per number, and for duplicate keys, of which readers take different ones
+    (iperf3 writes some). `max_values`: also for text that may hold more values, before it
     is parsed (`most_values`).
     """
     if max_values is not None and most_values(content) > max_values:
@@ -68,7 +68,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 # Made once: json.loads would make a decoder for each of thousands of lines.
-_DECODER = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_object)
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
 _BOUNDED = json.JSONDecoder(
     parse_constant=_refuse, parse_float=_float, parse_int=_integer, object_pairs_hook=_object
 )

@@ -23,18 +23,18 @@ def open_missing_streams() -> None:
         sys.stderr = _nowhere()
 
 
-class _Patient(io.TextIOWrapper):
+class _Tolerant(io.TextIOWrapper):
     """Standard output whose reader may go away (`| head -1`): that decides neither about a run nor
     about its exit code."""
 
-    def __init__(self, impatient: io.TextIOWrapper) -> None:
+    def __init__(self, below: io.TextIOWrapper) -> None:
         super().__init__(
-            impatient.buffer,
-            encoding=impatient.encoding,
+            below.buffer,
+            encoding=below.encoding,
             errors="backslashreplace",
-            line_buffering=impatient.line_buffering,
+            line_buffering=below.line_buffering,
         )
-        self.impatient = impatient
+        self.below = below
         """The stream of which this is another one."""
 
     def write(self, text: str) -> int:
@@ -62,19 +62,19 @@ def tolerant_streams() -> Iterator[None]:
     if not isinstance(before, io.TextIOWrapper):
         yield
         return
-    sys.stdout = patient = _Patient(before)
+    sys.stdout = tolerant = _Tolerant(before)
     try:
         yield
     finally:
         sys.stdout = before
         # Or it would close the buffer of the stream before.
-        patient.detach()
+        tolerant.detach()
 
 
-def impatient_stdout() -> TextIO:
+def strict_stdout() -> TextIO:
     """Standard output for a verb that stops when its reader goes away (BrokenPipeError)."""
     stream = plain(sys.stdout)
-    return escaping(stream.impatient) if isinstance(stream, _Patient) else sys.stdout
+    return escaping(stream.below) if isinstance(stream, _Tolerant) else sys.stdout
 
 
 def flush_stdout() -> None:
