@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -16,14 +15,14 @@ from sfcperf.package.opened import Package
 from sfcperf.package.pack_document import doubts_of
 from sfcperf.package.read_json import read_json
 from sfcperf.package.run_files import foreign_files, why_incomplete
+from sfcperf.package.verify.expansion import scenario_differences
+from sfcperf.package.verify.same import same, shown
 from sfcperf.results.manifest import counts
 from sfcperf.results.store import RunFile, RunStore
 from sfcperf.workflow.overrides import DEFAULT_DRIVER, customise
 from sfcperf.workflow.schema import shipped_schema
 
 NAME = "agreement"
-_SHOWN = 120
-"""Characters of a value in a message."""
 _FACTS = ("run_id", "name", "description", "status", "started_at", "ended_at", "trials")
 
 
@@ -38,11 +37,9 @@ class _Pair:
 
     def difference(self) -> str | None:
         """None if both say the same."""
-        if _same(self.value, self.other):
+        if same(self.value, self.other):
             return None
-        return (
-            f"{self.place} says {_shown(self.value)}, and {self.other_place} {_shown(self.other)}"
-        )
+        return f"{self.place} says {shown(self.value)}, and {self.other_place} {shown(self.other)}"
 
 
 def check_agreement(package: Package) -> Check:
@@ -76,6 +73,7 @@ def _differences(document: Mapping[str, Any], index: int, store: RunStore) -> It
     yield from _override_differences(
         manifest, read_json(store.folder / RunFile.WORKFLOW, RunFile.WORKFLOW), applied
     )
+    yield from scenario_differences(applied, plan)
     yield from _unsaid(document, index, store, manifest)
 
 
@@ -195,10 +193,10 @@ def _override_differences(
             # The profile is a file of the one who ran it.
             continue
         one, other = expected.get(key), applied.get(key)
-        if not _same(one, other):
+        if not same(one, other):
             yield (
                 f"{RunFile.WORKFLOW}/{key} is, with the options in {RunFile.MANIFEST}/command, "
-                f"{_shown(one)}, and {RunFile.WORKFLOW_APPLIED}/{key} {_shown(other)}"
+                f"{shown(one)}, and {RunFile.WORKFLOW_APPLIED}/{key} {shown(other)}"
             )
 
 
@@ -236,19 +234,3 @@ def _unsaid(
         lacking = [text for text in wanted if text not in said]
         if lacking and (same_release or not said):
             yield f"{MANIFEST}/{place} does not say: {lacking[0]}"
-
-
-def _same(one: Any, other: Any) -> bool:
-    """As JSON: `True` is not 1, and 1.0 is 1."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return bool(one == other)
-
-
-def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

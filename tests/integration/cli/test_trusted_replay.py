@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.attacks.replays import HOOK, MODULE, asks_for_acme, package
+from support.attacks.replays import HOOK, MODULE, acme_run, package
 
 pytestmark = pytest.mark.root
 
@@ -33,7 +33,7 @@ def replay(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]
 def test_it_executes_the_plug_ins_that_it_showed_and_no_other_code(tmp_path: Path) -> None:
     module = {**MODULE, "sitecustomize.py": HOOK, "usercustomize.py": HOOK, "x.pth": "import os"}
     module |= {"json.py": HOOK, "acme/unused.py": HOOK}
-    made = package(tmp_path, asks_for_acme, module=module)
+    made = package(tmp_path, module=module, run=acme_run)
     shown = replay(tmp_path, made, *SHORT)
     assert shown.returncode == 0, shown.stderr
     assert not list((tmp_path / "cwd").iterdir())
@@ -50,7 +50,7 @@ def test_it_executes_the_plug_ins_that_it_showed_and_no_other_code(tmp_path: Pat
 
 
 def test_the_code_that_was_shown_is_what_runs(tmp_path: Path) -> None:
-    made = package(tmp_path, asks_for_acme, module=MODULE)
+    made = package(tmp_path, module=MODULE, run=acme_run)
     done = replay(tmp_path, made, "--trust", *SHORT, "--set", "design.rounds=0")
     assert done.returncode == 2
     done = replay(tmp_path, made, "--trust", *SHORT)

@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sfcperf import plugins
+from sfcperf.active.ping import Ping
+from sfcperf.analysis.summary import SummaryAnalysis
+from sfcperf.package.pack import pack
+from sfcperf.package.replay.packaged import Provider
+from sfcperf.package.replay.stand_ins import StandIn
+from sfcperf.results.store import RunFile, RunStore
 from support.attacks import Attack
-from support.records.packages import contents, packed, resealed
+from support.records.packages import (
+    OPTIONS,
+    SHORT,
+    contents,
+    edited,
+    finish,
+    finished_run,
+    packed,
+    resealed,
+)
+from support.records.runs import build_run
 
 RUN = "runs/run-1"
-APPLIED = f"{RUN}/workflow.applied.json"
+WORKFLOWS = tuple(f"{RUN}/{name}" for name in (RunFile.WORKFLOW, RunFile.WORKFLOW_APPLIED))
 VNFD = Path(__file__).resolve().parents[3] / "vnfs" / "forwarder" / "vnfd.yaml"
 PROBE = """
 from pathlib import Path
@@ -42,14 +62,17 @@ def package(
     edit: Callable[[Any], None] = lambda _: None,
     files: Mapping[str, str | bytes] | None = None,
     module: Mapping[str, str] | None = None,
+    run: Callable[[Path], RunStore] = finished_run,
 ) -> Path:
-    """A package with a list of hashes that fits, whose workflow `edit` has changed. `files`: by
-    their names in it. `module`: files of a module that package.json lists as acme 1.0."""
-    made = packed(folder / "author")
+    """A package with a list of hashes that fits, whose workflow, as given and as run, `edit` has
+    changed. `files`: by their names in it. `module`: files of a module that package.json lists as
+    acme 1.0."""
+    with _installed(folder / "author" / "installed"):
+        made = pack([run(folder / "author" / "run-1")], folder / "author.zip", OPTIONS).path
     before = contents(made)
-    workflow, manifest = (json.loads(before[name]) for name in (APPLIED, "package.json"))
-    edit(workflow)
-    changed: dict[str, str | bytes] = {APPLIED: json.dumps(workflow), **(files or {})}
+    manifest = json.loads(before["package.json"])
+    changed: dict[str, str | bytes] = {name: edited(before[name], edit) for name in WORKFLOWS}
+    changed |= files or {}
     if module is not None:
         changed |= {f"modules/acme-1.0/{name}": text for name, text in module.items()}
         manifest["modules"] = [
@@ -66,10 +89,53 @@ def package(
     return resealed(made, folder / "paper.zip", new)
 
 
-def asks_for_acme(workflow: Any) -> None:
-    """Use the module's probe."""
+@contextmanager
+def _installed(folder: Path) -> Iterator[None]:
+    """The module is where Python finds it."""
+    for name, text in MODULE.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+
+
+def acme_run(folder: Path) -> RunStore:
+    """A run folder of which the module's probe made all trials."""
+    store = build_run(folder, SHORT)
+    trials = store.trials()
+    _rewrite(store.folder / RunFile.MANIFEST, _measured_with_acme)
+    for name in (RunFile.WORKFLOW, RunFile.WORKFLOW_APPLIED):
+        _rewrite(store.folder / name, _asks_for_acme)
+    (store.folder / RunFile.TRIALS).unlink()
+    for trial in trials:
+        if trial.label == "ping":
+            store.append_trial(replace(trial, probe="acme"))
+        else:
+            shutil.rmtree(store.raw(trial.trial_id))
+    SummaryAnalysis({}).analyse(store)
+    # As where it was installed.
+    probe = type("Acme", (Ping,), {"name": "acme"})
+    point = StandIn("acme", "sfcperf.probes", "acme.probing:Acme", Provider("acme", "1.0"), probe)
+    with plugins.further([point]):  # type: ignore[list-item]
+        finish(store)
+    return store
+
+
+def _rewrite(path: Path, edit: Callable[[Any], None]) -> None:
+    path.write_bytes(edited(path.read_bytes(), edit))
+
+
+def _measured_with_acme(manifest: Any) -> None:
+    manifest["probes"] = [{**manifest["probes"][0], "probe": "acme"}]
+
+
+def _asks_for_acme(workflow: Any) -> None:
     workflow["probes"] = [{"probe": "acme", "name": "ping", "count": 2, "interval_s": 0.01}]
-    workflow.pop("figures", None)
+    workflow["figures"] = [each for each in workflow["figures"] if each["probe"] == "ping"]
 
 
 def _shown(name: str, *, says: str, options: tuple[str, ...] = (), **how: Any) -> Attack:
@@ -132,8 +198,8 @@ _DECLARES_OS = _declares("[sfcperf.probes]\nacme = os:system\n")
 _DECLARES_PING = _declares("[sfcperf.probes]\nping = acme.probing:Acme\n")
 
 ATTACKS = [
-    _shown("another-vnf-than-run.json-says", edit=_firewall, says="VNF fwd: firewall"),
-    _shown("another-driver-than-run.json-says", edit=_openstack, says="driver: openstack"),
+    _refused("another-vnf-than-plan.json-says", edit=_firewall, says="agreement"),
+    _refused("another-driver-than-run.json-says", edit=_openstack, says="agreement"),
     _refused("escape-in-the-name-of-a-vnf", edit=_named("\x1b[2J"), says="documents"),
     _refused("override-of-the-text-direction", edit=_named("fwd\u202e"), says="u202e"),
     _refused("descriptor-by-an-absolute-path", edit=_vnfd("/etc/hostname"), says="vnfd"),
@@ -145,11 +211,11 @@ ATTACKS = [
         "descriptor-that-imports-another-file",
         edit=_vnfd("own.yaml"),
         files={"workflow-files/run-1/own.yaml": _IMPORTS, **_BASE},
-        says="imports a file that is elsewhere",
+        says="which is not in its folder",
     ),
     _shown("sitecustomize-in-a-module", module={"sitecustomize.py": HOOK}, says="not imported"),
     _shown("a-module-that-takes-ping", module=_DECLARES_PING, says="not imported"),
-    _shown("a-plug-in-of-the-package", edit=asks_for_acme, module=MODULE, says="from acme 1.0"),
+    _shown("a-plug-in-of-the-package", run=acme_run, module=MODULE, says="from acme 1.0"),
     _refused("a-plug-in-in-the-standard-library", module=_DECLARES_OS, says="declared as"),
     _refused("plug-ins-that-are-no-table", module=_declares("acme\x00"), says="cannot be read"),
     _refused("plug-ins-without-end", module=_declares("#" * (2 << 20)), says="too large"),

@@ -66,7 +66,7 @@ def _of_another(run: Path) -> None:
 
 _LINK = {"change": _linked("figures"), "says": "contains a link"}
 _QUERY = ("query", "run-1", "run-2", "--results", ".")
-_UNKNOWN = {"change": _unknown_scenario, "says": "no scenario 's999'"}
+_UNKNOWN = {"change": _unknown_scenario, "says": "no probe 'ping' in s000"}
 _ESCAPES = {"change": _named_to_clear, "exit_codes": (0, 1, 2, 3)}
 
 ATTACKS = [
@@ -88,8 +88,7 @@ ATTACKS = [
         "query-with-an-unknown-scenario",
         *_QUERY,
         "from samples",
-        change=_unknown_scenario,
-        exit_codes=(0,),
+        **_UNKNOWN,
     ),
     _on_runs("views-with-escapes", *_QUERY, **_ESCAPES),
     _on_runs("rows-with-escapes", *_QUERY, "from trials", **_ESCAPES),

@@ -35,7 +35,11 @@ def finished_run(folder: Path, options: RunOptions = SHORT) -> RunStore:
 
 
 def _finished(folder: Path, options: RunOptions) -> None:
-    store = build_run(folder, options)
+    finish(build_run(folder, options))
+
+
+def finish(store: RunStore) -> None:
+    """Plan, report and figures of a run whose trials and workflow are there."""
     workflow = load_document(*store.workflow())
     store.write_plan({**plan_document(workflow), "resolved": resolved(workflow)})
     manifest = {k: v for k, v in store.manifest().items() if k != "schema_version"}

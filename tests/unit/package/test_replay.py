@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from support.attacks.replays import MODULE, asks_for_acme, package
+from support.attacks.replays import MODULE, acme_run, package
 from support.records.packages import OPTIONS, contents, finished_run, sealed, unpacked
 from support.records.runs import RunOptions, workflow_document
 
@@ -125,7 +125,7 @@ def test_a_base_outside_the_package_is_refused(with_files: Path, tmp_path: Path,
 
 
 def test_what_a_packaged_plug_in_needs_is_asked_for(tmp_path: Path) -> None:
-    made = package(tmp_path, asks_for_acme, module=MODULE)
+    made = package(tmp_path, module=MODULE, run=acme_run)
     document = json.loads(contents(made)["package.json"])
     document["modules"][0]["requires"] = ["no-such-distribution>=2"]
     path = sealed(made, tmp_path / "q.zip", "package.json", json.dumps(document).encode())
