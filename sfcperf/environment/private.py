@@ -45,9 +45,7 @@ def private_folder() -> Iterator[Path]:
 
 def dead_folders() -> list[Path]:
     """Folders whose process is dead."""
-    with suppress(OSError):
-        return sorted(path for path in state_root().glob(f"{_PREFIX}*") if _is_dead(path))
-    return []
+    return sorted(path for path in state_root().glob(f"{_PREFIX}*") if _is_dead(path))
 
 
 def _create(root: Path) -> tuple[Path, int]:
@@ -65,11 +63,13 @@ def _create(root: Path) -> tuple[Path, int]:
 
 
 def _is_dead(folder: Path) -> bool:
-    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(lock)
-    return True
+    """Whether nobody holds its lock; not of what is no folder, or of others."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    with suppress(OSError):
+        lock = os.open(folder, flags)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return os.fstat(lock).st_uid == os.geteuid()
+        finally:
+            os.close(lock)
+    return False

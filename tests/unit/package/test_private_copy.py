@@ -71,6 +71,19 @@ def test_what_a_killed_process_leaves_is_cleaned(package: Path, state: Path) -> 
     assert not left.exists()
 
 
+def test_what_is_no_private_folder_does_not_stop_the_cleaning(state: Path, tmp_path: Path) -> None:
+    state.mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (state / "private-a").symlink_to(tmp_path / "elsewhere")
+    (state / "private-b").touch()
+    os.mkfifo(state / "private-c")
+    (state / "private-d").mkdir()
+    assert dead_folders() == [state / "private-d"]
+    clean(dry_run=False)
+    assert sorted(path.name for path in state.iterdir()) == ["private-a", "private-b", "private-c"]
+    assert (tmp_path / "elsewhere").is_dir()
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_verification_leaves_nothing(
     package: Path, state: Path, tmp_path: Path, number: signal.Signals
