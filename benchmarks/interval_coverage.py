@@ -15,18 +15,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import numpy
 from scipy.special import stdtrit
-from support.records.sequential import Array, Cell, grid, trials
+from support.records.sequential import Array, Cell, grid, median_of, trials
 
 from sfcperf.analysis.statistics import find_outliers, mean_interval, median_interval, steadiness
-from sfcperf.analysis.statistics.bootstrap import _resamples, bca_interval
 from sfcperf.analysis.statistics.dependence import dependence
-from sfcperf.analysis.statistics.normality import normality
 
 RUNS = 20_000
 ROWS = 3_000
 CONFIDENCE = 0.95
 DISPERSIONS = (0.02, 0.05, 0.10, 0.20, 0.40)
-MINIMA = (3, 5, 10)
+MINIMA = (6, 10, 20)
 TARGETS = (0.02, 0.05, 0.10)
 MAXIMA = (20, 100)
 
@@ -62,7 +60,7 @@ def _half_widths(values: Array) -> Array:
 def _sequential() -> None:
     print(f"sequential stopping, nominal {CONFIDENCE:.0%}: lowest ... highest coverage over")
     print(f"dispersions {DISPERSIONS}, targets {TARGETS}, max_rounds {MAXIMA}")
-    print("trials     minimum   plain t            for repeated looks   rounds (worst case)")
+    print("trials     minimum   plain              for repeated looks   rounds (worst case)")
     for shape in ("normal", "lognormal"):
         for minimum in MINIMA:
             plain, adjusted = (_cells(shape, minimum, looks) for looks in (False, True))
@@ -97,36 +95,18 @@ def _span(cells: Sequence[Cell]) -> str:
 
 
 def _shapes() -> None:
-    print("fixed n: coverage of the mean by t and by BCa, of the median; normality denied")
-    print("trials          n      t      BCa    median (order statistics)   Shapiro-Wilk < 0.05")
+    print("fixed n: coverage of the mean (Student's t, skewness-corrected t) and of the median")
+    print("trials          n      t     corrected   median")
     for shape, dispersion in (("normal", 0.1), ("lognormal", 0.2), ("lognormal", 0.4)):
-        centre = 1.0 if shape == "normal" else float((1 + dispersion**2) ** -0.5)
-        for n in (3, 5, 10, 20, 50, 100):
-            rows = [list(row) for row in trials(shape, dispersion, (ROWS, n), 2)]
-            found = (
-                _covering(rows, 1, lambda row: mean_interval(row, CONFIDENCE)),
-                _covering(rows, 1, lambda row: bca_interval(row, CONFIDENCE)) if n >= 50 else "-",
-                _covering(rows, centre, lambda row: median_interval(row, CONFIDENCE))
-                if n >= 6
-                else "-",
-                f"{numpy.mean([normality(row).rejected for row in rows]):.1%}",
-            )
-            print(f"{shape:9} {dispersion:4.0%} {n:4}  {'   '.join(f'{one:>6}' for one in found)}")
-        _small_bca(shape, dispersion)
+        for n in (6, 10, 20, 50, 100):
+            values = trials(shape, dispersion, (ROWS, n), 2)
+            rows = [list(row) for row in values]
+            plain = float((abs(values.mean(axis=1) - 1) <= _half_widths(values)).mean())
+            corrected = _covering(rows, 1, lambda row: mean_interval(row, CONFIDENCE))
+            centre = median_of(shape, dispersion)
+            median = _covering(rows, centre, lambda row: median_interval(row, CONFIDENCE))
+            print(f"{shape:9} {dispersion:4.0%} {n:4}  {plain:.1%}   {corrected}   {median}")
     print()
-
-
-def _small_bca(shape: str, dispersion: float) -> None:
-    """Why few trials get no BCa interval: what it would cover."""
-    from sfcperf.analysis.statistics import bootstrap
-
-    least, bootstrap.LEAST = bootstrap.LEAST, 2
-    for n in (10, 20, 30):
-        rows = [list(row) for row in trials(shape, dispersion, (ROWS, n), 3)]
-        covering = _covering(rows, 1, lambda row: bca_interval(row, CONFIDENCE))
-        print(f"{shape:9} {dispersion:4.0%} {n:4}  BCa would cover {covering}")
-    bootstrap.LEAST = least
-    _resamples.cache_clear()
 
 
 def _covering(rows: Sequence[list[float]], truth: float, interval: Callable[..., object]) -> str:

@@ -44,7 +44,9 @@ _METRICS = (
     Metric("request_time_p95_us", "us", "95th percentile of this time", better="lower"),
     Metric("request_time_p99_us", "us", "99th percentile of this time", better="lower"),
     Metric("request_time_max_us", "us", "maximum of this time", better="lower"),
-    Metric("errors", "1", "requests that failed or were answered incorrectly", better="lower"),
+    Metric(
+        "errors", "1", "requests that failed or were answered incorrectly", better="lower", tick=1.0
+    ),
 )
 
 

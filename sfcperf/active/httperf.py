@@ -32,20 +32,23 @@ _METRICS = (
         "us",
         "mean time from a request to the first byte of its reply (in steps of 100 us)",
         better="lower",
+        tick=100.0,
     ),
     Metric(
         "transfer_time_us",
         "us",
         "mean time from the first to the last byte of a reply (in steps of 100 us)",
         better="lower",
+        tick=100.0,
     ),
     Metric(
         "connection_time_us",
         "us",
         "mean time to establish a TCP connection (in steps of 100 us)",
         better="lower",
+        tick=100.0,
     ),
-    Metric("errors", "1", "connections and calls that failed", better="lower"),
+    Metric("errors", "1", "connections and calls that failed", better="lower", tick=1.0),
 )
 
 

@@ -43,7 +43,10 @@ _COMMON = (
     ),
     Metric("sent_bps", "bit/s", "payload that the client sent"),
 )
-_TCP = (*_COMMON, Metric("retransmits", "1", "TCP segments that were sent again", better="lower"))
+_TCP = (
+    *_COMMON,
+    Metric("retransmits", "1", "TCP segments that were sent again", better="lower", tick=1.0),
+)
 _UDP = (
     *_COMMON,
     Metric("rate_pps", "1/s", "datagrams that the server received per second", better="higher"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from sfcperf.analysis.planned import confidence_of
+from sfcperf.analysis.planned import rules_of
 from sfcperf.analysis.statistics import fit_line
 from sfcperf.errors import InputError
 from sfcperf.results.records import TrialRecord
@@ -59,7 +59,7 @@ def fit_lines(
     """
     if figure.fit != "linear":
         return []
-    confidence = confidence_of(store)
+    confidence = rules_of(store).confidence
     fits = []
     for level, x, y in _points_by_series(store.trials() if trials is None else trials, figure):
         line = fit_line(x, y, confidence)

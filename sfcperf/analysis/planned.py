@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from sfcperf.analysis.statistics import Rules
 from sfcperf.errors import InputError
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.results.values import Metric
-
-DEFAULT_CONFIDENCE = 0.95
-"""The workflow schema's default of `design.confidence`."""
 
 
 @dataclass(frozen=True)
@@ -89,23 +87,21 @@ def planned_measurements(
     ]
 
 
-def confidence_of(store: RunStore) -> float:
-    """Confidence of the run's intervals, e.g. 0.95.
+def rules_of(store: RunStore) -> Rules:
+    """What the run declared about its intervals.
 
-    From run.json, or from workflow.json (which may leave it to its default) for a run folder whose
+    From run.json, or from workflow.json (which may leave it to the defaults) for a run folder whose
     manifest has no design.
     """
-    return float(_design(store).get("confidence", DEFAULT_CONFIDENCE))
-
-
-def first_look_of(store: RunStore) -> int | None:
-    """Rounds after which sequential stopping first looked at the run; None for a run with a fixed
-    number of rounds."""
-    return first_look_in(_design(store))
+    design = _design(store)
+    known = {"confidence": float, "centre": str, "rarest_mode": float}
+    given = {name: kind(design[name]) for name, kind in known.items() if name in design}
+    return Rules(**given, first_look=first_look_in(design))
 
 
 def first_look_in(design: Mapping[str, Any]) -> int | None:
-    """The same for a design as in run.json."""
+    """Rounds after which sequential stopping first looked, by a design as in run.json; None for a
+    fixed number of rounds."""
     stop_when = design.get("stop_when")
     if not isinstance(stop_when, dict):
         return None

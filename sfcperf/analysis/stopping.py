@@ -1,9 +1,9 @@
 """Sequential stopping: a scenario needs no more rounds if all primary metrics are precise enough.
 
 The rule is that of fixed-width sequential intervals (Chow & Robbins 1965): continue until the
-half-width of the mean's interval, relative to the mean, is at most the requested one. Looking again
-after every round makes it more likely to stop on an interval that is narrow by chance. Therefore
-the wider interval for repeated looks decides, and is reported in the end
+half-width of the declared centre's interval, relative to the centre, is at most the requested one.
+Looking again after every round makes it more likely to stop on an interval that is narrow by
+chance. Therefore the wider interval for repeated looks decides, and is reported in the end
 (statistics.intervals.confidence_per_look; docs/explanation/statistics.md has figures).
 """
 
@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import inf
-from statistics import mean
 
 from sfcperf.analysis.planned import first_look
-from sfcperf.analysis.statistics import mean_interval, relative_half_width
+from sfcperf.analysis.statistics import Rules, estimate_of, relative_half_width
 from sfcperf.workflow.model import Design, StopWhen
 
 PLANNED_ROUNDS_DONE = "planned rounds done"
@@ -25,24 +24,25 @@ def stop_reason(
 ) -> str | None:
     """Why one scenario needs no more rounds; None if it needs more.
 
-    `values`: (probe label, primary metric) -> one number per valid trial, in the metric's unit; a
-    metric without a valid trial has an empty sequence. Without `stop_when`, or without primary
-    metrics, only the planned rounds are run.
+    `values`: (probe label, primary metric) -> one number per valid trial, in the metric's unit and
+    in order of time; a metric without a valid trial has an empty sequence. Without `stop_when`, or
+    without primary metrics, only the planned rounds are run.
 
     A constant metric, 0 included, has a half-width of 0. A metric has none, so that its scenario
-    may go on until `max_rounds`, with fewer valid trials than `design.rounds` (or than two), or
-    with a mean of 0 of values that are not 0.
+    may go on until `max_rounds`, with fewer valid trials than `design.rounds`, around 0, or while
+    its interval is withheld.
     """
     if rounds_done < design.rounds:
         return None
     if design.stop_when is None or not values:
         return PLANNED_ROUNDS_DONE
     looks = first_look(design.rounds, design.stop_when.max_rounds)
+    rules = Rules(design.confidence, design.centre, design.rarest_mode, looks)
     widths = {
         # The share of alpha for each look is that of looks at `design.rounds` trials and more.
         key: None
         if looks is not None and len(numbers) < design.rounds
-        else _relative(numbers, design.confidence, looks)
+        else _relative(numbers, rules)
         for key, numbers in values.items()
     }
     return _reason(design.stop_when, rounds_done, widths)
@@ -64,6 +64,6 @@ def _reason(
     return f"max_rounds {stop_when.max_rounds} reached {found} ({metric} of {label})"
 
 
-def _relative(values: Sequence[float], confidence: float, looks: int | None) -> float | None:
-    interval = mean_interval(values, confidence, looks)
-    return None if interval is None else relative_half_width(mean(values), interval)
+def _relative(values: Sequence[float], rules: Rules) -> float | None:
+    found = estimate_of(values, rules)
+    return relative_half_width(values, found.value, found.interval)

@@ -10,11 +10,10 @@ from sfcperf.analysis.base import NO_PARAMETERS, Analysis
 from sfcperf.analysis.diagnosis import Diagnosis, diagnose
 from sfcperf.analysis.planned import (
     PlannedMeasurement,
-    confidence_of,
-    first_look_of,
     planned_measurements,
+    rules_of,
 )
-from sfcperf.analysis.statistics import MEAN_METHOD, MEDIAN_METHOD, Description, describe
+from sfcperf.analysis.statistics import Counted, Description, Estimate, Rules, describe
 from sfcperf.analysis.stopping import PLANNED_ROUNDS_DONE
 from sfcperf.results.documents import summary_row
 from sfcperf.results.records import Summary, TrialRecord
@@ -40,14 +39,11 @@ class SummaryAnalysis(Analysis):
 def summarise(run: RunStore, measurements: Sequence[PlannedMeasurement]) -> list[Summary]:
     """A row per measurement of a run and metric. Raises InputError if the run folder is
     damaged."""
-    manifest = run.manifest()
-    confidence, first_look = confidence_of(run), first_look_of(run)
+    manifest, rules = run.manifest(), rules_of(run)
     return [
         row
         for measurement in measurements
-        for row in _Rows(
-            measurement, confidence, first_look, _stop_reason(manifest, measurement)
-        ).all()
+        for row in _Rows(measurement, rules, _stop_reason(manifest, measurement)).all()
     ]
 
 
@@ -56,8 +52,7 @@ class _Rows:
     """The rows of one probe in one scenario."""
 
     measurement: PlannedMeasurement
-    confidence: float
-    first_look: int | None
+    rules: Rules
     stop_reason: str
 
     def all(self) -> list[Summary]:
@@ -70,6 +65,7 @@ class _Rows:
         self, metric: Metric, means: Sequence[tuple[TrialRecord, Mapping[str, float]]]
     ) -> Summary:
         having = [(record, found[metric.name]) for record, found in means if metric.name in found]
+        having.sort(key=lambda pair: pair[0].started_at)
         records, values = [record for record, _ in having], [value for _, value in having]
         without = [r.trial_id for r, found in means if metric.name not in found]
         measurement = self.measurement
@@ -81,7 +77,8 @@ class _Rows:
             label=measurement.label,
             metric=metric.name,
             unit=metric.unit,
-            confidence=self.confidence,
+            confidence=self.rules.confidence,
+            centre=self.rules.centre,
             valid=not not_replaced and not measurement.missing_rounds and not without,
             reasons=(
                 *(f"{r.trial_id} {r.status}: {'; '.join(r.reasons)}" for r in not_replaced),
@@ -94,31 +91,51 @@ class _Rows:
             primary=metric.primary,
             stop_reason=self.stop_reason,
             planned=measurement.rounds,
-            **_described(describe(values, self.confidence, self.first_look)),
+            **_described(
+                describe(
+                    values,
+                    self.rules,
+                    tick=metric.tick,
+                    counted=counted(records, values, metric),
+                )
+            ),
             **_diagnosed(diagnose(records, values, metric.name)),
         )
 
 
+def counted(
+    records: Sequence[TrialRecord], values: Sequence[float], metric: Metric
+) -> Counted | None:
+    """Packets behind the trials' shares; None for a metric that is no share of a counted total, or
+    if a trial lacks the count."""
+    totals = [record.notes.get(metric.out_of) for record in records]
+    known = [total for total in totals if isinstance(total, int) and total > 0]
+    if not metric.out_of or not known or len(known) < len(totals):
+        return None
+    return Counted([round(v * total) for v, total in zip(values, known, strict=True)], known)
+
+
 def _described(found: Description) -> dict[str, Any]:
     """Attributes of a Summary."""
-    of_mean, of_median, bca = found.mean_interval, found.median_interval, found.bca_interval
     return {
-        **{name: getattr(found, name) for name in ("n", "mean", "median", "stdev", "min", "max")},
-        "ci_low": of_mean.low if of_mean else None,
-        "ci_high": of_mean.high if of_mean else None,
-        "method": of_mean.method if of_mean else MEAN_METHOD,
-        "median_ci_low": of_median.low if of_median else None,
-        "median_ci_high": of_median.high if of_median else None,
-        "median_method": MEDIAN_METHOD,
+        **{name: getattr(found, name) for name in ("n", "stdev", "min", "max")},
         "relative_half_width": found.relative_half_width,
-        "bca_ci_low": bca.low if bca else None,
-        "bca_ci_high": bca.high if bca else None,
-        "bca_method": bca.method if bca else "",
+        **_estimated(found.mean, "mean", "ci_", "method"),
+        **_estimated(found.median, "median", "median_ci_", "median_method"),
         **{f"p{percent}": value for percent, value in found.percentiles.items()},
-        "centre": found.centre.name,
-        "centre_reason": found.centre.reason,
         "normality_p": found.normality.p,
         "normality_method": found.normality.method,
+    }
+
+
+def _estimated(found: Estimate, name: str, prefix: str, method: str) -> dict[str, Any]:
+    interval = found.interval
+    return {
+        name: found.value,
+        f"{prefix}low": interval.low if interval else None,
+        f"{prefix}high": interval.high if interval else None,
+        f"{prefix}withheld": found.withheld,
+        method: interval.method if interval else "",
     }
 
 

@@ -19,7 +19,6 @@ from sfcperf.analysis.comparison import (
 from sfcperf.cli.inputs import open_run
 from sfcperf.errors import InputError
 from sfcperf.results.files import replace_file
-from sfcperf.results.ownership import check_place
 from sfcperf.results.store import RunStore
 
 _MARGINS = "3%, rtt_us=10%, ping/rtt_us=10%, loss_ratio=0.001 (in the metric's unit)"
@@ -127,15 +126,15 @@ def write_outputs(
     if json_ == "-":
         print(text, end="")
     elif json_ is not None:
-        _write(Path(json_), text)
+        replace_file(Path(json_), text)
     if csv is not None:
         from sfcperf.comparison import comparison_csv
 
-        _write(csv, comparison_csv(comparison))
+        replace_file(csv, comparison_csv(comparison))
     if html is not None:
         from sfcperf.comparison import comparison_page
 
-        _write(html, comparison_page(comparison, sides, html))
+        replace_file(html, comparison_page(comparison, sides, html))
     if json_ != "-":
         for path in filter(None, (json_, csv, html)):
             print(f"wrote {path}")
@@ -152,12 +151,3 @@ def check_outputs(paths: Sequence[str | Path | None], sides: Sequence[Side]) -> 
             raise InputError("there is no such folder", where=str(folder))
         if path.is_dir():
             raise InputError("this is a folder", where=str(path))
-
-
-def _write(path: Path, text: str) -> None:
-    if path.exists() and not path.is_file():
-        # A pipe, or /dev/stdout: nothing that could be replaced.
-        check_place(path.parent)
-        path.write_text(text)
-    else:
-        replace_file(path, text)

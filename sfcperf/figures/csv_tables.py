@@ -12,7 +12,7 @@ from sfcperf.workflow.model import FigureSpec
 
 _STATISTICS = ("n", "mean", "median", "stdev", "ci_low", "ci_high", "confidence", "method")
 _OF_MEDIAN = ("median_ci_low", "median_ci_high", "median_method")
-"""Where medians are drawn; `ci_low`, `ci_high` and `method` are the mean's everywhere."""
+"""`ci_low`, `ci_high` and `method` are the mean's."""
 _DRAWN = ("y", "y_low", "y_high")
 
 
@@ -20,7 +20,7 @@ def data_csv(plot: Plot) -> str:
     """The points of a figure: factor levels, statistics in the unit of the files, trial ids, and
     `y`, `y_low`, `y_high` as drawn."""
     factors = _factors(plot)
-    statistics = (*_STATISTICS, *_OF_MEDIAN) if plot.centre == "median" else _STATISTICS
+    statistics = (*_STATISTICS, *_OF_MEDIAN)
     head = ["series", *factors, "probe", "metric", "unit", *statistics, *_DRAWN]
     rows: list[list[object]] = [[*head, "state", "reasons", "trials", "excluded"]]
     for series in plot.series:

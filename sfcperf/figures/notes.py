@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 
 from sfcperf.figures.distribution import MIN_TRIALS_FOR_BOX
@@ -24,11 +25,6 @@ def note(plot: Plot, fits: Collection[object], *, printed: bool = True) -> str:
         parts.append(_BOX + ("." if enough else f" (no box for fewer than {MIN_TRIALS_FOR_BOX})."))
     if plot.spec.kind == "ecdf" and printed:
         parts.append("Thin lines: single trials.")
-    medians = sum(row.centre == "median" for row in plot.summaries)
-    if medians and plot.spec.kind in ("line", "bar") and plot.centre == "mean":
-        parts.append(
-            f"Trials are not normal at {count_text(medians, 'point')}: the report has medians."
-        )
     if fits:
         parts.append("Lines: least-squares fits to the trials.")
     if untrusted := plot.count("untrusted"):
@@ -49,19 +45,16 @@ def interval_note(plot: Plot) -> str:
     if plot.spec.kind == "ecdf":
         return f"Distribution of all samples of the valid trials ({trials} each)."
     estimates = [plot.estimate(row) for row in rows]
-    medians = plot.centre == "median"
-    what = "Medians. " if medians else ""
-    bare = sum(one.half_width is None for one in estimates)
-    if bare == len(rows):
-        need = "more" if medians else "two"
-        return f"{what}No error bars: an interval needs {need} valid trials ({trials})."
+    what = "Medians. " if plot.centre == "median" else "Means. "
+    reasons = Counter(one.withheld for one in estimates if one.withheld)
+    reason = reasons.most_common(1)[0][0] if reasons else ""
+    if reasons.total() == len(rows):
+        return f"{what}No error bars ({trials}): {reason}."
     levels = " / ".join(f"{100 * level:g} %" for level in sorted({r.confidence for r in rows}))
     methods = ", ".join(sorted({e.method for e in estimates if e.half_width is not None}))
     text = f"{what}Error bars: {levels} confidence interval, {methods}, {trials} trials."
-    if bare:
-        text += f" None at {count_text(bare, 'point')}: too few trials."
-    if medians and any("repeated looks" in row.method for row in rows):
-        text += " Rounds were stopped by the mean's interval; the median's is not corrected."
+    if reasons:
+        text += f" None at {count_text(reasons.total(), 'point')}: {reason}."
     return text
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from sfcperf.figures.results import RUN
-from sfcperf.presentation import units
 from sfcperf.presentation.levels import (
     Levels,
     axis_levels,
@@ -20,36 +19,17 @@ from sfcperf.presentation.levels import (
     level_text,
     varying,
 )
-from sfcperf.results.records import Summary
+from sfcperf.results.records import Estimate, Summary
 from sfcperf.workflow.figures import LINE
 from sfcperf.workflow.model import FigureSpec
 
 if TYPE_CHECKING:
     from sfcperf.figures.trial_index import TrialIndex, TrialValue
 
-Centre = Literal["mean", "median"]
 PointState = Literal["trusted", "untrusted", "missing"]
 
 VARIANT = "variant"
 """Factor of interleaved A/B designs."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """What a point stands for: mean or median of its trials, in the metric's unit."""
-
-    value: float | None
-    """None without a valid trial."""
-    low: float | None
-    """None without an interval: of the mean for n < 2, of the median for n < 6 at 0.95."""
-    high: float | None
-    method: str
-    """How the interval was made."""
-
-    @property
-    def half_width(self) -> float | None:
-        """Of the interval."""
-        return units.half_width(self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -120,15 +100,14 @@ class Plot:
         return [p.summary for p in self.points if p.summary is not None and p.state != "missing"]
 
     @property
-    def centre(self) -> Centre:
-        """What the points stand for; boxes and distributions mark means."""
-        return self.spec.centre if self.spec.kind in ("line", "bar") else "mean"
+    def centre(self) -> str:
+        """What the points stand for; boxes and distributions mark what the run declares."""
+        asked = self.spec.centre if self.spec.kind in ("line", "bar") else None
+        return asked or next((row.centre for row in self.summaries), "median")
 
     def estimate(self, row: Summary) -> Estimate:
         """What the point of a row stands for: never a mean with the interval of a median."""
-        if self.centre == "median":
-            return Estimate(row.median, row.median_ci_low, row.median_ci_high, row.median_method)
-        return Estimate(row.mean, row.ci_low, row.ci_high, row.method)
+        return row.estimate(self.centre)
 
     def count(self, state: PointState) -> int:
         """Points in a state."""

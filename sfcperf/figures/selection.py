@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from sfcperf.errors import InputError
-from sfcperf.figures.plot import VARIANT, Centre
+from sfcperf.figures.plot import VARIANT
 from sfcperf.figures.results import RUN, Results
 from sfcperf.figures.run_data import RunData
 from sfcperf.presentation import units
@@ -19,6 +19,7 @@ from sfcperf.workflow.model import FigureSpec
 
 Kind = Literal["line", "bar", "box", "ecdf"]
 Fit = Literal["none", "linear"]
+Centre = Literal["mean", "median"]
 FITTED = ("line", "bar")
 """Kinds that show a fitted line, and a centre of choice."""
 
@@ -86,7 +87,8 @@ def _of_metric(rows: Sequence[Summary], x: str, series: str | None) -> FigureSpe
     """The figure of a metric against a factor, in a unit in which its largest value reads between
     1 and 1000."""
     row = rows[-1]
-    values = [value for r in rows for value in (r.mean, r.ci_high) if value is not None]
+    shown = [found for r in rows for found in (r.estimate().value, r.estimate().high)]
+    values = [value for value in shown if value is not None]
     scale = units.scale_for(values, row.unit, row.metric)
     title = units.metric_title(row.metric)
     return FigureSpec(
@@ -158,7 +160,7 @@ def _changed(
     kind = cast("Kind", request.kind) or figure.kind
     fit = figure.fit if x == figure.x and kind in FITTED else "none"
     given = figure.centre
-    centre = cast("Centre", request.centre) or (given if kind in FITTED else "mean")
+    centre = cast("Centre", request.centre) or (given if kind in FITTED else None)
     figure = replace(
         figure,
         x=x,
@@ -195,9 +197,9 @@ def _name(figure: FigureSpec, request: FigureRequest) -> str:
 
 
 def _check(figure: FigureSpec, results: Results) -> None:
-    if figure.centre == "median" and figure.kind not in FITTED:
+    if figure.centre is not None and figure.kind not in FITTED:
         raise InputError(
-            f"a figure of kind {figure.kind!r} draws no medians",
+            f"a figure of kind {figure.kind!r} draws the trials, not their {figure.centre}",
             where="--centre",
             allowed=f"with {listing(FITTED)}",
         )

@@ -109,13 +109,13 @@ def _series(
     return {
         "name": str(escape(series.name)),
         "style": palette.style(index).plotly(),
-        "points": [_mean(plot, point) for point in shown],
+        "points": [_centre(plot, point) for point in shown],
         "trials": [trial for point in series.points for trial in _trials(plot, point, link)],
         "fit": None if fit is None else _fit_line(plot, series, fit),
     }
 
 
-def _mean(plot: Plot, point: Point) -> dict[str, Any]:
+def _centre(plot: Plot, point: Point) -> dict[str, Any]:
     row, scale = point.summary, plot.spec.y_scale
     assert row is not None  # a missing point is not drawn
     found = plot.estimate(row)
@@ -126,22 +126,20 @@ def _mean(plot: Plot, point: Point) -> dict[str, Any]:
         "low": None if found.low is None else found.low * scale,
         "high": None if found.high is None else found.high * scale,
         "trusted": point.state == "trusted",
-        "text": _mean_text(plot, row),
+        "text": _centre_text(plot, row),
     }
 
 
-def _mean_text(plot: Plot, row: Summary) -> str:
+def _centre_text(plot: Plot, row: Summary) -> str:
     """In the HTML that plotly renders: all words of the user are escaped."""
     found, centre = plot.estimate(row), plot.centre
     scale = units.scale_for([found.value or 0.0], row.unit, row.metric)
     half_width = found.half_width
     if half_width is None:
-        number = f"{centre} {scale.quantity(found.value)}, no interval"
+        number = f"{centre} {scale.quantity(found.value)}, no interval: {found.withheld}"
     else:
-        shown = scale.estimate(found.value, half_width)
-        if centre == "median":  # its interval need not be symmetric
-            ends = scale.interval(found.low, found.high)
-            shown = f"{scale.number(found.value, half_width)} {ends}"
+        ends = scale.interval(found.low, found.high)
+        shown = f"{scale.number(found.value, half_width)} {ends}"
         number = f"{centre} {scale.with_unit(shown)} ({100 * row.confidence:g} % CI)"
     excluded = f", {len(row.excluded)} excluded" if row.excluded else ""
     title = f"<b>{escape(scenario_text(row.scenario) or row.label)}</b>"

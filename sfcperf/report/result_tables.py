@@ -21,12 +21,14 @@ class ResultRow:
     summary: Summary
     anchor: str
     levels: tuple[str, ...]
-    mean: str
+    value: str
+    """The declared centre."""
     interval: str
-    below_zero: bool
-    """The interval extends below 0, though no trial did."""
-    median: str
-    """With its own interval where there are trials enough for one."""
+    """Of the centre; a dash without one."""
+    withheld: str
+    """Why there is no interval; empty if there is one."""
+    other: str
+    """The mean if the median is declared, and the other way round."""
     stdev: str
     spread: str
     """Smallest to largest trial."""
@@ -46,6 +48,8 @@ class ResultTable:
     better: str
     confidence: str
     primary: bool
+    centre: str
+    """`mean` or `median`."""
     factors: tuple[str, ...]
     rows: tuple[ResultRow, ...]
 
@@ -59,10 +63,8 @@ def results(summaries: Sequence[Summary]) -> list[ResultTable]:
 
 def methods(summaries: Iterable[Summary]) -> list[str]:
     """How the intervals were made, each method once."""
-    rows = list(summaries)
-    of_means = {row.method for row in rows if row.ci_low is not None}
-    of_medians = {row.median_method for row in rows if row.median_ci_low is not None}
-    return sorted(of_means | of_medians)
+    found = [row.estimate() for row in summaries]
+    return sorted({estimate.method for estimate in found if estimate.low is not None})
 
 
 def stopping(summaries: Iterable[Summary]) -> list[tuple[str, str]]:
@@ -73,8 +75,8 @@ def stopping(summaries: Iterable[Summary]) -> list[tuple[str, str]]:
 
 def _table(group: Sequence[Summary], number: int) -> ResultTable:
     first = group[0]
-    means = [row.mean for row in group if row.mean is not None]
-    scale = units.scale_for(means, first.unit, first.metric)
+    values = [value for row in group if (value := row.estimate().value) is not None]
+    scale = units.scale_for(values, first.unit, first.metric)
     factors = tuple(factor_names(row.scenario for row in group))
     return ResultTable(
         f"{first.label}: {units.metric_title(first.metric)}",
@@ -83,13 +85,15 @@ def _table(group: Sequence[Summary], number: int) -> ResultTable:
         {"higher": "higher is better", "lower": "lower is better"}.get(first.better, ""),
         f"{100 * first.confidence:g} %",
         first.primary,
+        first.centre,
         factors,
         tuple(_result(row, f"result-{number}-{i}", factors, scale) for i, row in enumerate(group)),
     )
 
 
 def _result(row: Summary, anchor: str, factors: Sequence[str], scale: units.Scale) -> ResultRow:
-    half = units.half_width(row.ci_low, row.ci_high)
+    found = row.estimate()
+    half = units.half_width(found.low, found.high)
     spread = "–"
     if row.min is not None and row.max is not None:
         spread = f"{scale.number(row.min, half)} … {scale.number(row.max, half)}"
@@ -97,23 +101,15 @@ def _result(row: Summary, anchor: str, factors: Sequence[str], scale: units.Scal
         row,
         anchor,
         tuple(level_text(row.scenario[name]) if name in row.scenario else "" for name in factors),
-        scale.estimate(row.mean, half),
-        scale.interval(row.ci_low, row.ci_high),
-        row.ci_low is not None and row.min is not None and row.ci_low < 0 <= row.min,
-        _median(row, scale),
+        scale.number(found.value, half),
+        scale.interval(found.low, found.high),
+        found.withheld,
+        scale.number(row.mean if row.centre == "median" else row.median, half),
         scale.number(row.stdev, row.stdev),
         spread,
         tuple(_remark(reason, row.excluded) for reason in row.reasons),
         tuple(details(row, scale)),
     )
-
-
-def _median(row: Summary, scale: units.Scale) -> str:
-    half = units.half_width(row.median_ci_low, row.median_ci_high)
-    if half is None:
-        return scale.number(row.median, units.half_width(row.ci_low, row.ci_high))
-    interval = scale.interval(row.median_ci_low, row.median_ci_high)
-    return f"{scale.number(row.median, half)} {interval}"
 
 
 def _remark(reason: str, excluded: Sequence[str]) -> tuple[str | None, str]:
@@ -123,17 +119,16 @@ def _remark(reason: str, excluded: Sequence[str]) -> tuple[str | None, str]:
 
 
 def details(row: Summary, scale: units.Scale) -> Iterator[tuple[str, str]]:
-    """(what, value with its unit) of what a summary knows beyond mean and interval; what is not
+    """(what, value with its unit) of what a summary knows beyond centre and interval; what is not
     known is left out."""
-    if row.centre_reason:
-        yield f"best described by the {row.centre}", row.centre_reason
+    other = "mean" if row.centre == "median" else "median"
+    ends = row.estimate(other)
+    if ends.low is not None:
+        yield f"interval of the {other}", f"{scale.interval(ends.low, ends.high)} ({ends.method})"
     if trials := _percentiles(row, scale, "p", (5, 25, 75, 95)):
         yield "percentiles of the trials", trials
     if samples := _percentiles(row, scale, "samples_p", (5, 25, 50, 75, 95, 99)):
         yield f"percentiles of the {row.samples_n} samples", samples
-    if row.bca_ci_low is not None and row.bca_ci_high is not None:
-        ends = (_text(end, row, scale) for end in (row.bca_ci_low, row.bca_ci_high))
-        yield row.bca_method, f"[{', '.join(ends)}] {scale.unit}".rstrip()
     if row.autocorrelation is not None:
         yield "lag-1 autocorrelation", f"{row.autocorrelation:.2f}{_p(row.autocorrelation_p)}"
     if row.trend_p is not None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfcperf.presentation import units
 from sfcperf.presentation.terminal import scenario_table
+from sfcperf.presentation.wording import count_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -14,12 +16,13 @@ if TYPE_CHECKING:
 
     from sfcperf.results.records import Summary
 
+_MOST_REASONS = 3
+
 
 def summary_table(summaries: Sequence[Summary], *, all_metrics: bool = False) -> Table:
-    """One row per scenario, probe and metric: mean ± half-width, CI, number of trials that
-    count with ✓ when those are all, ✗ when some were untrusted, failed or not run, and ! when
-    the report has a warning about them. Where the median describes the trials better, it is shown
-    instead, with its interval, and named.
+    """One row per scenario, probe and metric: the declared centre, its interval, number of trials
+    that count with ✓ when those are all, ✗ when some were untrusted, failed or not run, and ! when
+    the report has a warning about them. The caption says why intervals are missing.
 
     Only primary metrics unless `all_metrics`. Within a metric all rows share one unit, so that
     they can be compared by eye.
@@ -28,40 +31,43 @@ def summary_table(summaries: Sequence[Summary], *, all_metrics: bool = False) ->
     number = {"justify": "right", "no_wrap": True}
     columns: dict[str, dict[str, Any]] = {
         "metric": {"no_wrap": True},
-        "mean or median" if any(map(_shows_median, rows)) else "mean": number,
+        " or ".join(sorted({row.centre for row in rows})) or "median": number,
         _interval_title(rows): number,
         "trials": {"no_wrap": True},
     }
     table = scenario_table(
         rows, columns, lambda row: (*_numbers(row, _scale(row, rows)), _trials(row))
     )
+    captions = [f"no interval: {reason}" for reason in _withheld(rows)]
     if any(row.warnings for row in rows):
-        table.caption = "!: has a warning, see `sfcperf report`"
+        captions.append("!: has a warning, see `sfcperf report`")
+    if captions:
+        table.caption = "\n".join(captions)
         table.caption_justify = "left"
     return table
 
 
+def _withheld(rows: Sequence[Summary]) -> list[str]:
+    """The most frequent reasons why rows have no interval, with their numbers."""
+    reasons = Counter(row.estimate().withheld for row in rows if row.n)
+    del reasons[""]
+    return [
+        f"{reason} ({count_text(n, 'row')})" for reason, n in reasons.most_common(_MOST_REASONS)
+    ]
+
+
 def _scale(row: Summary, rows: Sequence[Summary]) -> units.Scale:
-    same = [r.mean for r in rows if (r.label, r.metric) == (row.label, row.metric)]
-    return units.scale_for([mean for mean in same if mean is not None], row.unit, row.metric)
+    same = [r.estimate().value for r in rows if (r.label, r.metric) == (row.label, row.metric)]
+    return units.scale_for([value for value in same if value is not None], row.unit, row.metric)
 
 
 def _numbers(row: Summary, scale: units.Scale) -> tuple[Text, Text]:
-    """Mean with half-width and unit, or median; its interval in the same unit."""
+    """The centre with its unit; its interval in the same unit, which need not be symmetric."""
     from rich.text import Text
 
-    median = _shows_median(row)
-    value = row.median if median else row.mean
-    low, high = (row.median_ci_low, row.median_ci_high) if median else (row.ci_low, row.ci_high)
-    half_width = units.half_width(low, high)
-    # An interval of order statistics is seldom symmetric: ± would say that it is.
-    text = (scale.number if median else scale.estimate)(value, half_width)
-    named = ("median " if median else "") + scale.with_unit(text)
-    return Text(named), Text(scale.interval(low, high))
-
-
-def _shows_median(row: Summary) -> bool:
-    return row.centre == "median" and row.median_ci_low is not None
+    found = row.estimate()
+    text = scale.number(found.value, units.half_width(found.low, found.high))
+    return Text(scale.with_unit(text)), Text(scale.interval(found.low, found.high))
 
 
 def _trials(row: Summary) -> Text:

@@ -18,7 +18,7 @@ MIN_TRIALS = 6
 """Valid trials below which a primary number says little: of five, no interval holds at 95 % without
 assuming what their distribution is."""
 MAX_RELATIVE_HALF_WIDTH = 0.5
-"""Half-width over mean above which a primary number says little."""
+"""Half-width over centre above which a primary number says little."""
 
 _MOST_REASONS = 5
 
@@ -115,12 +115,22 @@ def _findings(
     yield from _outliers(summaries)
     yield from noise_findings(manifest, trials)
     yield from time_dependence_findings(summaries)
-    bare = sum(row.ci_low is None for row in summaries)
-    if bare:
-        yield f"{bare} of {len(summaries)} results have no interval: too few valid trials."
+    yield from _bare(summaries)
     if trials and not summaries:
         yield "The run was not analysed: it has no summaries."
     yield from manifest["problems"]
+
+
+def _bare(summaries: Sequence[Summary]) -> Iterator[str]:
+    """Numbers without an interval, and the most frequent reason."""
+    reasons = Counter(row.estimate().withheld for row in summaries)
+    del reasons[""]
+    if reasons:
+        (reason, _) = reasons.most_common(1)[0]
+        yield (
+            f"{reasons.total()} of {len(summaries)} results have no interval, most of them because "
+            f"{reason}."
+        )
 
 
 def _rough_numbers(summaries: Sequence[Summary]) -> Iterator[str]:
@@ -134,7 +144,7 @@ def _rough_numbers(summaries: Sequence[Summary]) -> Iterator[str]:
     wide = [f"{row_name(row)} {_relative(row)}" for row in summaries if _wide(row)]
     if wide:
         yield (
-            f"The interval is wider than ±{100 * MAX_RELATIVE_HALF_WIDTH:g} % of the mean: "
+            f"The interval is wider than ±{100 * MAX_RELATIVE_HALF_WIDTH:g} % of the number: "
             f"{first_names(wide)}. More rounds, or longer trials, narrow it."
         )
 
@@ -158,7 +168,7 @@ def _on_few_trials(row: Summary) -> bool:
 
 
 def _wide(row: Summary) -> bool:
-    if not row.primary or row.n < MIN_TRIALS:
+    if not row.primary or row.n < MIN_TRIALS or row.estimate().withheld:
         return False
     return row.relative_half_width is None or row.relative_half_width > MAX_RELATIVE_HALF_WIDTH
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator
@@ -17,8 +18,11 @@ _UNFINISHED = ".new"
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary file next to `path`, which replaces `path` when the block ends and is removed if
     it raises. Readers see the old file or the new one; with two writers, the last one's file
-    stays. Raises InputError in a folder where root does not write (sfcperf.results.ownership)."""
+    stays. Raises InputError in a folder where root does not write (sfcperf.results.ownership), and
+    OSError for anything but a file: root could replace /dev/null."""
     check_place(path.parent)
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}{_UNFINISHED}")
     try:
         yield beside
@@ -33,7 +37,12 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def replace_file(path: Path, text: str) -> None:
-    """Write a whole text file, UTF-8, as `replacing` does."""
+    """Write a whole text file, UTF-8, as `replacing` does. A pipe or a device (/dev/stdout) is no
+    file that could be replaced: the text is written to it."""
+    if path.exists() and not path.is_file():
+        check_place(path.parent)
+        path.write_text(text, encoding="utf-8")
+        return
     with replacing(path) as beside:
         beside.write_text(text, encoding="utf-8")
 

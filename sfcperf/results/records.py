@@ -53,6 +53,25 @@ class TrialRecord:
 
 
 @dataclass(frozen=True)
+class Estimate:
+    """Mean or median of trials with its own interval, in the metric's unit."""
+
+    value: float | None
+    """None without a valid trial."""
+    low: float | None
+    """None without an interval."""
+    high: float | None
+    method: str
+    withheld: str
+    """Why there is no interval; empty if there is one."""
+
+    @property
+    def half_width(self) -> float | None:
+        """Half of the interval's width."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+
+@dataclass(frozen=True)
 class Summary:
     """One row of summary.json: a metric in a scenario. The unit of replication is the trial: the
     samples of one metric within a trial are averaged first, `n` counts trials."""
@@ -71,12 +90,12 @@ class Summary:
     min: float | None
     max: float | None
     ci_low: float | None
-    """None for n < 2."""
+    """Of the mean's interval; None if it is withheld, for the reason in `ci_withheld`."""
     ci_high: float | None
     confidence: float
     method: str
-    """Method of the mean's interval: `t (mean)`, or `t (mean, repeated looks)` after sequential
-    stopping."""
+    """Method of the mean's interval; ends in `repeated looks` after sequential stopping. Empty
+    without an interval."""
     valid: bool
     """All planned trials of this scenario and probe are valid, each with a sample of the metric."""
     reasons: tuple[str, ...]
@@ -89,20 +108,21 @@ class Summary:
     stop_reason: str
     """Why no more rounds were run: `planned rounds done`, `half-width 0.031 <= 0.05 after 4
     rounds`, `max_rounds 20 reached at half-width 0.09 (rtt_us of ping)`."""
+    ci_withheld: str = ""
+    """Why the mean has no interval, as a clause; empty if it has one."""
     median_ci_low: float | None = None
-    """Distribution-free interval of the median; None if n is too small for the confidence (n < 6
-    at 0.95)."""
+    """Of the median's interval; None if it is withheld, for the reason in `median_ci_withheld`."""
     median_ci_high: float | None = None
-    median_method: str = "order statistics (median)"
+    median_method: str = ""
+    median_ci_withheld: str = ""
     relative_half_width: float | None = None
-    """Half-width of the mean's interval over the mean's magnitude, a ratio; None for n < 2 and
-    where the mean is 0 but the values are not."""
+    """Half-width of the declared centre's interval over the magnitude of the centre, a ratio; 0 for
+    equal trials; None without an interval, and around 0."""
     planned: int = 0
     """Planned trials of the row, one per round; 0 in folders without this number."""
     centre: str = "mean"
-    """`mean` or `median`, whichever describes the trials best."""
-    centre_reason: str = ""
-    """Why, in words."""
+    """`mean` or `median`: which of them the workflow declares to describe the trials. Older
+    releases, which showed means, did not write it."""
     normality_p: float | None = None
     """Of the test for normality of the trials; None for fewer than three, or equal ones."""
     normality_method: str = ""
@@ -112,10 +132,6 @@ class Summary:
     p25: float | None = None
     p75: float | None = None
     p95: float | None = None
-    bca_ci_low: float | None = None
-    """BCa bootstrap interval of the mean, if there are enough trials and they are not normal."""
-    bca_ci_high: float | None = None
-    bca_method: str = ""
     samples_n: int = 0
     """Pooled samples within the valid trials (echoes of ping); 0 if a trial has a single number.
     They are not independent: the percentiles below only describe them."""
@@ -150,6 +166,18 @@ class Summary:
     steady_method: str = ""
     warnings: tuple[str, ...] = ()
     """What a reader must know about these numbers, in sentences."""
+
+    def estimate(self, centre: str | None = None) -> Estimate:
+        """The declared centre of the trials, or the other one."""
+        if (centre or self.centre) == "mean":
+            return Estimate(self.mean, self.ci_low, self.ci_high, self.method, self.ci_withheld)
+        return Estimate(
+            self.median,
+            self.median_ci_low,
+            self.median_ci_high,
+            self.median_method,
+            self.median_ci_withheld,
+        )
 
 
 def utc_now() -> str:

@@ -83,9 +83,10 @@ class _Figure:
         x, series = self.value["x"], self.value.get("series")
         if x == series:
             self.report("series", "this factor is already on the x axis")
-        if self.value.get("centre") == "median" and self.value.get("kind") in ("box", "ecdf"):
-            kind = self.value["kind"]
-            self.report("centre", f"a figure of kind {kind!r} draws no medians", "line, bar")
+        if "centre" in self.value and self.value.get("kind") in ("box", "ecdf"):
+            kind, centre = self.value["kind"], self.value["centre"]
+            message = f"a figure of kind {kind!r} draws the trials, not their {centre}"
+            self.report("centre", message, "in a figure of kind line or bar")
         if self.value.get("fit") == "linear" and "lines" not in self.value:
             self._check_fit(x, series)
 
@@ -175,6 +176,6 @@ def figure_spec(value: Mapping[str, Any], unit: str) -> FigureSpec:
         y_scale=scale,
         fit=value.get("fit", "none"),
         kind=value.get("kind", "line"),
-        centre=value.get("centre", "mean"),
+        centre=value.get("centre"),
         lines=lines,
     )

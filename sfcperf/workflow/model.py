@@ -232,6 +232,11 @@ class Design:
     """How often a failed trial is retried."""
     noise_gate: NoiseGate | None = None
     """None: noise is recorded, but causes no reruns."""
+    centre: Literal["mean", "median"] = "median"
+    """Which of the two describes the trials of a row."""
+    rarest_mode: float = 0.1
+    """Share of trials of the rarest mode that a mean with an interval must have had the chance to
+    contain."""
 
     @property
     def sentinel(self) -> SentinelSpec | None:
@@ -274,8 +279,8 @@ class FigureSpec:
     fit: Literal["none", "linear"]
     """Whether a line is fitted per series and its R^2 printed."""
     kind: Literal["line", "bar", "box", "ecdf"] = "line"
-    centre: Literal["mean", "median"] = "mean"
-    """What points and bars show, each with its own interval."""
+    centre: Literal["mean", "median"] | None = None
+    """What points and bars show, each with its own interval; None: what the design declares."""
     lines: tuple[FigureLine, ...] = ()
     """Quantities with a line each; empty: one metric of one probe."""
 

@@ -15,8 +15,8 @@ from sfcperf.analysis.attribution.estimates import Described, Estimate, Estimato
 from sfcperf.analysis.attribution.path_times import ROUND_TRIP, RTT, PathTimes, path_times
 from sfcperf.analysis.attribution.remarks import remarks
 from sfcperf.analysis.base import NO_PARAMETERS, Analysis
-from sfcperf.analysis.planned import confidence_of, first_look_of
-from sfcperf.analysis.statistics import LOOKS_METHOD, MEAN_METHOD
+from sfcperf.analysis.planned import rules_of
+from sfcperf.analysis.statistics import LOOKS, MEAN_METHOD
 from sfcperf.results.store import RunFile, RunStore
 
 _FROM_DELAY = "first ingress to last egress, by pptmon's metric delay"
@@ -71,14 +71,14 @@ class AttributionAnalysis(Analysis):
 
     def analyse(self, run: RunStore) -> Mapping[str, Any]:
         """The document of attribution.json, which is written unless it has no paths."""
-        confidence, first_look = confidence_of(run), first_look_of(run)
-        estimator = Estimator(confidence, first_look)
+        rules = rules_of(run)
+        estimator = Estimator(rules)
         times = list(path_times(run))
         chains = _chains(run) if times else {}
         document = {
             "run_id": run.run_id,
-            "confidence": confidence,
-            "method": MEAN_METHOD if first_look is None else LOOKS_METHOD,
+            "confidence": rules.confidence,
+            "method": MEAN_METHOD + (LOOKS if rules.first_look is not None else ""),
             "paths": [asdict(_attribution(path, chains, estimator)) for path in times],
         }
         if times:
@@ -102,6 +102,9 @@ def _attribution(
         [trial.end_to_end for trial in known if trial.end_to_end is not None],
         [value for trial in known for value in trial.end_to_end_samples],
     )
+    # The first VNF stands for all: their trials are the same.
+    first = [t.functions[seen[0]] for t in times.trials if seen and seen[0] in t.functions]
+    withheld = estimator.why_bare(first) if first else ""
     source = _FROM_PROBE if times.path == ROUND_TRIP else _FROM_DELAY
     return PathAttribution(
         scenario_id=record.scenario_id,
@@ -113,7 +116,7 @@ def _attribution(
         end_to_end=end_to_end,
         end_to_end_source=source if end_to_end is not None else "",
         residual=residual,
-        remarks=tuple(remarks(times, seen, residual, end_to_end)),
+        remarks=tuple(remarks(times, seen, residual, end_to_end, withheld)),
     )
 
 

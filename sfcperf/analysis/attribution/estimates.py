@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean, median
 
-from sfcperf.analysis.statistics import mean_interval
+from sfcperf.analysis.statistics import Rules, estimate_of
 from sfcperf.results.percentiles import percentiles
 
 
@@ -17,7 +17,7 @@ class Estimate:
     trials: int
     mean_us: float
     ci_low_us: float | None
-    """None for one trial, which says nothing about dispersion."""
+    """None where the mean has no interval (analysis.statistics.estimates)."""
     ci_high_us: float | None
 
 
@@ -33,18 +33,21 @@ class Described(Estimate):
 
 @dataclass(frozen=True)
 class Estimator:
-    """Makes estimates, all with the confidence of one run."""
+    """Makes estimates by the rules of one run: of means, because only means add up."""
 
-    confidence: float
-    first_look: int | None
+    rules: Rules
 
     def estimate(self, means: Sequence[float]) -> Estimate | None:
         """From the means of trials; None without any."""
         if not means:
             return None
-        found = mean_interval(means, self.confidence, self.first_look)
+        found = estimate_of(means, self.rules, "mean").interval
         low, high = (None, None) if found is None else (found.low, found.high)
         return Estimate(len(means), fmean(means), low, high)
+
+    def why_bare(self, means: Sequence[float]) -> str:
+        """Why these have no interval, as a clause; empty if they have one."""
+        return estimate_of(means, self.rules, "mean").withheld
 
     def described(self, means: Sequence[float], samples: Sequence[float]) -> Described | None:
         """The same with a description of the samples of all trials."""

@@ -9,10 +9,16 @@ from sfcperf.analysis.attribution.path_times import ROUND_TRIP, PathTimes
 
 
 def remarks(
-    times: PathTimes, seen: Sequence[str], residual: Estimate | None, end_to_end: object | None
+    times: PathTimes,
+    seen: Sequence[str],
+    residual: Estimate | None,
+    end_to_end: object | None,
+    withheld: str,
 ) -> Iterator[str]:
-    """The most important first."""
+    """The most important first. `withheld`: why means have no interval; empty if they have one."""
     yield from _of_residual(residual)
+    if withheld:
+        yield f"The means have no intervals: {withheld}."
     unseen = sorted({name for trial in times.trials for name in trial.unseen})
     if unseen:
         are, its = ("is", "its") if len(unseen) == 1 else ("are", "their")
@@ -37,7 +43,7 @@ def _of_residual(residual: Estimate | None) -> Iterator[str]:
     low, high = residual.ci_low_us, residual.ci_high_us
     if low is None or high is None:
         if residual.mean_us < 0:
-            yield f"{_NEGATIVE} One trial does not show whether that is chance."
+            yield f"{_NEGATIVE} Without an interval nothing tells whether that is chance."
     elif high < 0:
         yield f"{_NEGATIVE} That is not chance: the interval is below 0."
     elif low <= 0:

@@ -3,7 +3,6 @@
 Everything here takes plain numbers and knows nothing of runs and trials.
 """
 
-from sfcperf.analysis.statistics.bootstrap import bca_interval
 from sfcperf.analysis.statistics.correlation import (
     Coefficient,
     CoefficientName,
@@ -11,12 +10,20 @@ from sfcperf.analysis.statistics.correlation import (
 )
 from sfcperf.analysis.statistics.dependence import Dependence, dependence
 from sfcperf.analysis.statistics.description import Description, describe
+from sfcperf.analysis.statistics.estimates import (
+    USUAL_RAREST_MODE,
+    Centre,
+    Estimate,
+    Rules,
+    estimate_of,
+)
 from sfcperf.analysis.statistics.intervals import (
-    LOOKS_METHOD,
+    LOOKS,
     MEAN_METHOD,
     MEDIAN_METHOD,
     Interval,
     confidence_per_look,
+    fewest_for_median,
     mean_interval,
     median_interval,
     relative_half_width,
@@ -28,26 +35,33 @@ from sfcperf.analysis.statistics.outliers import find_outliers
 from sfcperf.analysis.statistics.regression import Line, fit_line
 from sfcperf.analysis.statistics.resolution import least_to_see, rarest_mode, tick_of
 from sfcperf.analysis.statistics.serial_dependence import Stretch, stretch
+from sfcperf.analysis.statistics.shares import Counted, share_interval
 from sfcperf.analysis.statistics.steady_state import Steadiness, steadiness
 
 __all__ = [
-    "LOOKS_METHOD",
+    "LOOKS",
     "MEAN_METHOD",
     "MEDIAN_METHOD",
+    "USUAL_RAREST_MODE",
+    "Centre",
     "Coefficient",
     "CoefficientName",
+    "Counted",
     "Dependence",
     "Description",
+    "Estimate",
     "Interval",
     "Line",
+    "Rules",
     "Steadiness",
     "Stretch",
     "at_most",
-    "bca_interval",
     "confidence_per_look",
     "correlation",
     "dependence",
     "describe",
+    "estimate_of",
+    "fewest_for_median",
     "find_outliers",
     "fit_line",
     "holm",
@@ -57,6 +71,7 @@ __all__ = [
     "normality",
     "rarest_mode",
     "relative_half_width",
+    "share_interval",
     "steadiness",
     "stretch",
     "t_quantile",

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import inf, isfinite, sqrt
+from itertools import count
+from math import cbrt, exp, isfinite, sqrt
 from statistics import mean, stdev
 
-MEAN_METHOD = "t (mean)"
-LOOKS_METHOD = "t (mean, repeated looks)"
-MEDIAN_METHOD = "order statistics (median)"
+from sfcperf.analysis.statistics.scaling import scaled
+
+MEAN_METHOD = "skewness-corrected t (mean)"
+MEDIAN_METHOD = "interpolated order statistics (median)"
+LOOKS = ", repeated looks"
+"""What the names of the methods end in after sequential stopping."""
 
 _LOOKS_CONSTANT = 2.5
+_MOST_LOGARITHM = 50
 
 
 @dataclass(frozen=True)
@@ -32,34 +37,48 @@ class Interval:
         return (self.high - self.low) / 2
 
 
-def mean_interval(
-    values: Sequence[float], confidence: float, first_look: int | None = None
-) -> Interval | None:
-    """Student's t interval of the mean: mean ± t(n-1) * s / sqrt(n).
+def mean_interval(values: Sequence[float], confidence: float) -> Interval | None:
+    """Student's t interval of the mean, corrected for the skewness of the values; in their unit.
 
-    None for n < 2: one value says nothing about dispersion. Equal values give an interval of width
-    0: they agree to the resolution of the tool, which does not prove that the truth is known.
-    Source: Jain, The Art of Computer Systems Performance Analysis (1991), section 13.2.
+    None for n < 2: one value says nothing about dispersion. Equal values give a width of 0. Values
+    that are all positive get a positive interval: deviations are then those of the logarithm of the
+    mean, and None stands for ends that are many orders of magnitude apart.
 
-    `first_look` is the number of rounds after which sequential stopping first looked at the
-    values; t is then that of `confidence_per_look`. None if the number of rounds was fixed.
+    Source: Hall, On the removal of skewness by transformation, JRSS B 54 (1992), the cubic
+    transformation; without skewness it is t (Jain, The Art of Computer Systems Performance
+    Analysis, 1991, section 13.2). benchmarks/interval_coverage.py compares the two.
     """
-    if len(values) < 2:
+    n = len(values)
+    if n < 2:
         return None
     centre, spread = float(mean(values)), float(stdev(values))
-    return interval_around(centre, spread, len(values), confidence, first_look)
-
-
-def interval_around(
-    centre: float, spread: float, n: int, confidence: float, first_look: int | None = None
-) -> Interval:
-    """`mean_interval` of n >= 2 values with this mean and standard deviation."""
-    if first_look is None:
-        per_look, method = confidence, MEAN_METHOD
+    t = t_quantile(n - 1, confidence) / sqrt(n)
+    skewness = _skewness(values)
+    below, above = (spread * _unskewed(y, skewness, n) for y in (t, -t))
+    if min(values) > 0:
+        if -above > _MOST_LOGARITHM * centre:
+            return None
+        low, high = centre * exp(-below / centre), centre * exp(-above / centre)
     else:
-        per_look, method = confidence_per_look(confidence, first_look), LOOKS_METHOD
-    half_width = t_quantile(n - 1, per_look) * spread / sqrt(n)
-    return Interval(centre - half_width, centre + half_width, confidence, method)
+        low, high = centre - below, centre - above
+    return Interval(low, high, confidence, MEAN_METHOD)
+
+
+def _skewness(values: Sequence[float]) -> float:
+    """Third central moment over the standard deviation (n - 1) cubed; 0 for equal values."""
+    deviations = scaled(values)
+    if deviations is None:
+        return 0.0
+    centred = deviations - deviations.mean()
+    return float((centred**3).mean() / centred.std(ddof=1) ** 3)
+
+
+def _unskewed(y: float, skewness: float, n: int) -> float:
+    """The inverse of Hall's transformation: the studentized deviation that belongs to y."""
+    if abs(skewness) < 1e-6:
+        return y
+    third = skewness / 3
+    return (cbrt(1 + 3 * third * (y - skewness / (6 * n))) - 1) / third
 
 
 def confidence_per_look(confidence: float, first_look: int) -> float:
@@ -79,30 +98,43 @@ def confidence_per_look(confidence: float, first_look: int) -> float:
 
 
 def median_interval(values: Sequence[float], confidence: float) -> Interval | None:
-    """Distribution-free interval of the median: the order statistics x(r) and x(n+1-r).
+    """Interval of the median between order statistics; it assumes no distribution.
 
-    r is the largest rank for which P(r <= B <= n-r) >= confidence, B binomial(n, 1/2), so that the
-    interval covers at least as often as requested. None if there is no such rank: at 0.95, n < 6.
-    Source: David & Nagaraja, Order Statistics (3rd ed.), section 7.1.
+    The ranks r and n+1-r cover the median with a probability that the binomial distribution gives,
+    and that seldom is the confidence; between the two pairs of ranks that cover more and less,
+    Hettmansperger & Sheather (Statistics & Probability Letters 4, 1986) interpolate. None if n is
+    so small that even the outermost values cover less: at 0.95, n < 6.
     """
-    rank = _median_rank(len(values), confidence)
-    if rank == 0:
+    found = _ranks(len(values), confidence)
+    if found is None:
         return None
-    ordered = sorted(values)
-    low, high = float(ordered[rank - 1]), float(ordered[-rank])
+    rank, inward = found
+    ordered = sorted(map(float, values))
+    low = (1 - inward) * ordered[rank - 1] + inward * ordered[rank]
+    high = (1 - inward) * ordered[-rank] + inward * ordered[-rank - 1]
     return Interval(low, high, confidence, MEDIAN_METHOD)
 
 
-def relative_half_width(centre: float, interval: Interval) -> float | None:
-    """Half-width divided by the magnitude of the centre (a mean), a ratio.
+@cache
+def fewest_for_median(confidence: float) -> int:
+    """The fewest values for which `median_interval` exists: 6 at 0.95."""
+    return next(n for n in count(2) if _ranks(n, confidence) is not None)
 
-    0 for an interval of width 0, also around 0: a metric that is constantly 0 (no losses, no
-    errors) is known. None for a mean of 0 with a wider interval, which no ratio describes. A mean
-    near 0 gives a large number: its relative precision is poor.
+
+def relative_half_width(
+    values: Sequence[float], centre: float | None, interval: Interval | None
+) -> float | None:
+    """Half-width divided by the magnitude of the centre (mean or median of the values), a ratio.
+
+    0 for equal values, also for those that are always 0 (no losses, no errors): more trials would
+    not tell more. None for one value, without an interval, and around a centre of 0, which no ratio
+    describes.
     """
-    if interval.half_width == 0:
+    if len(values) > 1 and min(values) == max(values):
         return 0.0
-    ratio = interval.half_width / abs(centre) if centre else inf
+    if interval is None or not centre:
+        return None
+    ratio = interval.half_width / abs(centre)
     return ratio if isfinite(ratio) else None
 
 
@@ -115,10 +147,18 @@ def t_quantile(degrees_of_freedom: int, confidence: float) -> float:
 
 
 @cache
-def _median_rank(n: int, confidence: float) -> int:
-    """The rank r of `median_interval`; 0 when there is none."""
-    from numpy import arange, searchsorted
+def _ranks(n: int, confidence: float) -> tuple[int, float] | None:
+    """The rank from either end of the narrowest pair of n ordered values that covers the median at
+    least as often as asked, and how far to go from it towards the next rank; None if there is no
+    such pair."""
+    from numpy import arange
     from scipy.special import bdtr
 
-    below = bdtr(arange(n // 2), n, 0.5)
-    return int(searchsorted(below, (1 - confidence) / 2, side="right"))
+    covers = 1 - 2 * bdtr(arange((n + 1) // 2), n, 0.5)  # of ranks 1, 2, ...
+    rank = int((covers >= confidence).sum())
+    if rank == 0:
+        return None
+    here = float(covers[rank - 1])
+    following = float(covers[rank]) if rank < len(covers) else 0.0
+    share = (here - confidence) / (here - following)
+    return rank, (n - rank) * share / (rank + (n - 2 * rank) * share)

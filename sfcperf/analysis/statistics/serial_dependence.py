@@ -8,12 +8,18 @@ from math import sqrt
 
 from sfcperf.analysis.statistics.scaling import scaled
 
-ALPHA = 0.05
+ALPHA = 0.1
 """Lag-1 correlation counts as positive beyond chance below this one-sided p: a test that is
 corrected without need loses power."""
 LEAST = 6
-"""Trials of a series; fewer do not tell."""
-_MOST = 0.98
+"""Trials of each series; fewer do not tell."""
+LEAST_TOGETHER = 10
+"""Trials of all series: of fewer, dependence and chance look alike, and a correction would widen
+one in five intervals of independent trials threefold."""
+_MOST = 0.9
+"""A larger coefficient than few trials can tell from it would hide a difference of any size."""
+_LEAST_FREEDOM = 3.0
+"""The same holds for the dispersion that fewer degrees of freedom leave."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +32,9 @@ class Stretch:
     """Degrees of freedom that are left for the dispersion."""
 
 
-def stretch(series: Sequence[Sequence[float]]) -> Stretch:
-    """For one series, or both sides of a comparison, each in order of time.
+def stretch(series: Sequence[Sequence[float]], alpha: float = ALPHA) -> Stretch:
+    """For one series, or both sides of a comparison, each in order of time; `alpha`: the one-sided
+    p below which a positive lag-1 correlation is beyond chance.
 
     As of a first-order autoregressive process, whose mean has a variance (1 + r) / (1 - r) times
     larger (Bayley & Hammersley, Supplement to the Journal of the Royal Statistical Society 8,
@@ -40,17 +47,17 @@ def stretch(series: Sequence[Sequence[float]]) -> Stretch:
     count, total = len(series), sum(map(len, series))
     independent = Stretch(1.0, total - count)
     found = [_lag_one(values) for values in series if len(values) >= LEAST]
-    if not found or len(found) < count:
+    if not found or len(found) < count or total < LEAST_TOGETHER:
         return independent
     share = count / total
     r = sum(one * len(values) for one, values in zip(found, series, strict=True)) / total
     z = (r + share) * total / sqrt(total - 2 * count)
-    if float(ndtr(-z)) > ALPHA:
+    if float(ndtr(-z)) > alpha:
         return independent
     unbiased = min((r + share) / (1 - 4 * share), _MOST)
     r = min(unbiased + sqrt((1 - unbiased**2) / total), _MOST)
     ratio = (1 + r) / (1 - r)
-    return Stretch(sqrt(ratio), max(total / ratio - count, 1.0))
+    return Stretch(sqrt(ratio), max(total / ratio - count, _LEAST_FREEDOM))
 
 
 def _lag_one(values: Sequence[float]) -> float:

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Literal
 
 from sfcperf.analysis.base import Analysis, list_of_names
-from sfcperf.analysis.planned import confidence_of, planned_measurements
+from sfcperf.analysis.planned import planned_measurements, rules_of
 from sfcperf.analysis.statistics import Coefficient, CoefficientName, correlation, holm
 from sfcperf.analysis.telemetry.pairs import Pair, Selection, find_pairs
 from sfcperf.results.store import RunFile, RunStore
@@ -88,7 +88,7 @@ class CorrelateAnalysis(Analysis):
 
     def analyse(self, run: RunStore) -> Mapping[str, Any]:
         """The document of correlations.json, which is written too."""
-        confidence = confidence_of(run)
+        confidence = rules_of(run).confidence
         found = find_pairs(run, self._selection(run))
         rows = _adjusted([row for pair in found.pairs for row in _rows(pair, confidence)])
         notes = [*self._not_found(found.pairs), *_paradoxes(rows)]

@@ -5,12 +5,17 @@ from __future__ import annotations
 from sfcperf.analysis.statistics import Stretch
 from sfcperf.analysis.two_sample.shift import ShiftTest
 
+_CONFIDENCE = 0.95
+"""Of the interval that gives the standard error."""
+
 
 class Stretched(ShiftTest):
     """Another test with a standard error that is `by.factor` times larger.
 
-    p-values and interval are taken for those of a t statistic, divided by the factor and judged
-    with the degrees of freedom that the effective number of trials leaves.
+    p-values and interval are those of a t statistic: the shift over the standard error that the
+    test's interval stands for, enlarged by the factor, with the degrees of freedom that the
+    effective number of trials leaves. The p of ranks would not do: it is bounded by the number of
+    trials, and enlarging it could hide a shift of any size.
     """
 
     def __init__(self, test: ShiftTest, freedom: float, by: Stretch) -> None:
@@ -34,13 +39,13 @@ class Stretched(ShiftTest):
     @property
     def p(self) -> float | None:
         """Two-sided."""
-        p = self._test.p
-        return None if p is None else min(1.0, 2 * self._tail(p / 2))
+        above, below = self.p_above(0), self.p_below(0)
+        return None if above is None or below is None else min(1.0, 2 * above, 2 * below)
 
     @property
     def p_least(self) -> float:
-        """Of the least p of the test itself."""
-        return min(1.0, 2 * self._tail(self._test.p_least / 2))
+        """That of the test itself, without the bound where the shift has a standard error."""
+        return self._test.p_least if self._test.interval(_CONFIDENCE) is None else 0.0
 
     def interval(self, confidence: float) -> tuple[float, float] | None:
         """Both ends further from the shift."""
@@ -56,17 +61,25 @@ class Stretched(ShiftTest):
 
     def p_above(self, bound: float) -> float | None:
         """The upper tail."""
-        p = self._test.p_above(bound)
-        return None if p is None else self._tail(p)
+        return self._tail(bound, self._test.p_above(bound), lower_end=True)
 
     def p_below(self, bound: float) -> float | None:
         """The lower tail."""
-        p = self._test.p_below(bound)
-        return None if p is None else self._tail(p)
+        return self._tail(bound, self._test.p_below(bound), lower_end=False)
 
-    def _tail(self, p: float) -> float:
+    def _tail(self, bound: float, p: float | None, *, lower_end: bool) -> float | None:
+        """Of the distance to the bound; `p`: of the test itself."""
         from scipy.special import stdtr, stdtrit
 
-        if not 0 < p < 1:
+        if p is None or not 0 < p < 1:
             return p
-        return float(stdtr(self._by.freedom, stdtrit(self._freedom, p) / self._by.factor))
+        ends = self._test.interval(_CONFIDENCE)
+        if ends is None:
+            t = stdtrit(self._freedom, p)
+        else:
+            distance = bound - self.shift if lower_end else self.shift - bound
+            half = self.shift - ends[0] if lower_end else ends[1] - self.shift
+            if half <= 0:
+                return p
+            t = distance / half * stdtrit(self._freedom, (1 + _CONFIDENCE) / 2)
+        return float(stdtr(self._by.freedom, t / self._by.factor))

@@ -83,7 +83,9 @@ def figures(
     kind: Annotated[Kind | None, typer.Option(help="Kind of figure.")] = None,
     centre: Annotated[
         Centre | None,
-        typer.Option(help="What points and bars show [default: the figure's own, or else mean]."),
+        typer.Option(
+            help="What points and bars show [default: the figure's own, or what the run declares]."
+        ),
     ] = None,
     fit: Annotated[Fit | None, typer.Option(help="Line to fit to the trials.")] = None,
     title: Annotated[

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sfcperf.cli.arguments import DriverOption, ProfileOption, SetOption, WorkflowArgument
 
 if TYPE_CHECKING:
-    from sfcperf.workflow.model import Scenario, Workflow
+    from sfcperf.workflow.model import Design, Scenario, Workflow
 
 
 def plan(
@@ -60,11 +60,25 @@ def print_plan(workflow: Workflow) -> None:
         width = design.stop_when.relative_half_width
         print(
             f"  then more rounds, up to {design.stop_when.max_rounds}, until the half-width of "
-            f"each interval is at most {width:.3g} of its mean"
+            f"each interval is at most {width:.3g} of its {design.centre}"
         )
+    print(_intervals(design))
     per_round = sum(len(scenario.probes) for scenario in workflow.scenarios)
     trials = count_text(per_round * design.rounds, "trial")
     print(f"{trials}, about {duration_text(workflow_s(workflow))} with deployments and warm-up")
+
+
+def _intervals(design: Design) -> str:
+    """Which intervals so many rounds can have."""
+    from sfcperf.analysis.statistics import Rules
+
+    fewest = Rules(design.confidence, design.centre, design.rarest_mode).fewest
+    stop = design.stop_when
+    most = design.rounds if stop is None else max(design.rounds, stop.max_rounds)
+    text = f"results: the {design.centre} of the trials"
+    if most >= fewest:
+        return f"{text}, with intervals at {100 * design.confidence:g} %"
+    return f"{text}, without intervals: they need {fewest} rounds (design.centre, design.rounds)"
 
 
 def _print_variants(workflow: Workflow) -> None:

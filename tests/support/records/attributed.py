@@ -35,7 +35,8 @@ def seen_run(folder: Path, seen: Seen | None = None, scenarios: int = 1) -> RunS
     seen = seen or Seen()
     ids = [f"s{n:03d}" for n in range(scenarios)]
     trials = [trial(r, s, "iperf3-udp") for r in range(1, seen.rounds + 1) for s in ids]
-    store = run_folder(folder, trials)
+    design = {"rounds": seen.rounds, "centre": "mean", "rarest_mode": 0.5}
+    store = run_folder(folder, trials, design=design)
     names = [*seen.functions, *seen.unseen]
     functions = [
         {"name": n, "type": n.rpartition("-")[0], "position": p} for p, n in enumerate(names, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,16 @@ from support.records.runs import RunOptions, build_run
 def run(tmp_path_factory: pytest.TempPathFactory) -> RunStore:
     """A run with an untrusted and a failed trial; nobody writes into it."""
     return build_run(tmp_path_factory.mktemp("runs") / "20260101-120000-fig8-short-abc123")
+
+
+@pytest.fixture(scope="session")
+def sound_run(tmp_path_factory: pytest.TempPathFactory) -> RunStore:
+    """A run of valid trials without outliers; nobody writes into it."""
+    nothing: frozenset[str] = frozenset()
+    options = RunOptions(rounds=6, untrusted=nothing, failed=nothing, telemetry=False)
+    store = build_run(tmp_path_factory.mktemp("runs") / "sound", options)
+    store.write_summary([replace(row, outliers=()) for row in store.summaries()])
+    return store
 
 
 @pytest.fixture

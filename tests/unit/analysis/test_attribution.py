@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy
 import pytest
-from scipy import stats
 from support.records.attributed import Seen, seen_run, telemetry
 from support.records.trials import run_folder, trial
 from support.schemas import validator
 
 from sfcperf.analysis.attribution import AttributionAnalysis
+from sfcperf.analysis.statistics import mean_interval
 from sfcperf.control import publishing
 from sfcperf.errors import InputError
 from sfcperf.results.store import RunFile, RunStore
@@ -34,8 +34,9 @@ def trial_means(store: RunStore, source: str, metric: str) -> dict[str, float]:
 
 
 def expected(means: list[float]) -> dict[str, Any]:
-    low, high = stats.t.interval(0.95, len(means) - 1, numpy.mean(means), stats.sem(means))
-    approximately = {"mean_us": numpy.mean(means), "ci_low_us": low, "ci_high_us": high}
+    found = mean_interval(means, 0.95)
+    assert found is not None
+    approximately = {"mean_us": numpy.mean(means), "ci_low_us": found.low, "ci_high_us": found.high}
     return {"trials": len(means)} | {k: pytest.approx(v) for k, v in approximately.items()}
 
 
@@ -115,7 +116,8 @@ def test_without_end_to_end_there_is_a_hint_and_no_residual(tmp_path: Path) -> N
 def test_one_trial_has_no_interval(tmp_path: Path) -> None:
     (path,) = analysed(seen_run(tmp_path / "run", Seen(rounds=1, end_to_end=10)))["paths"]
     assert (path["sum"]["trials"], path["sum"]["ci_low_us"]) == (1, None)
-    assert "One trial does not show" in path["remarks"][0]
+    assert "Without an interval" in path["remarks"][0]
+    assert "The means have no intervals: one trial shows no dispersion." in path["remarks"]
 
 
 def test_a_vnf_without_samples_leaves_no_sum(tmp_path: Path) -> None:

@@ -12,21 +12,22 @@ from support.records.sequential import Array, grid, looks, trials
 
 from sfcperf.analysis.statistics import (
     Interval,
+    Rules,
+    estimate_of,
     find_outliers,
     mean_interval,
     median_interval,
     steadiness,
 )
-from sfcperf.analysis.statistics.bootstrap import bca_interval
 from sfcperf.analysis.statistics.dependence import dependence
 from sfcperf.analysis.statistics.normality import normality
 from sfcperf.analysis.stopping import stop_reason
 from sfcperf.workflow.model import Design, StopWhen
 
 DISPERSIONS = (0.02, 0.05, 0.1, 0.2, 0.4)
-MINIMA = (3, 5, 10)
+MINIMA = (6, 10)
 TARGETS = (0.02, 0.05, 0.1)
-MAXIMA = (20, 100)
+MAXIMA = (20, 60)
 
 
 def covering(intervals: list[Interval | None], truth: float) -> float:
@@ -38,69 +39,76 @@ def covering(intervals: list[Interval | None], truth: float) -> float:
 @pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("shape", ["normal", "lognormal"])
 def test_sequential_stopping_keeps_coverage(shape: str) -> None:
-    """93-97 % in the whole grid; 97.3 % (and the chance of 10,000 runs) with a minimum of three
-    rounds where luck can stop no run, because the first look is always enough or none ever is
+    """93-97.2 % in the whole grid, and the chance of 4,000 runs; the highest coverage is where luck
+    can stop no run, because the first look is always enough or none ever is
     (docs/explanation/statistics.md).
     """
-    cells = list(grid(shape, DISPERSIONS, MINIMA, TARGETS, MAXIMA, runs=10_000))
-    assert len(cells) == 90
-    assert min(cells, key=lambda cell: cell.coverage).coverage >= 0.93
+    cells = list(grid(shape, DISPERSIONS, MINIMA, TARGETS, MAXIMA, runs=4_000))
+    assert len(cells) == 60
+    chance = 3 * (0.05 * 0.95 / 4_000) ** 0.5
     for cell in cells:
-        assert cell.coverage <= (0.977 if cell.rounds == 3 else 0.972), cell
-    assert 0.95 <= numpy.mean([cell.coverage for cell in cells]) <= 0.97
+        assert 0.93 - chance <= cell.coverage <= 0.972 + chance, cell
+    assert 0.945 <= numpy.mean([cell.coverage for cell in cells]) <= 0.97
 
 
 def test_without_the_adjustment_coverage_is_lost() -> None:
     """The simulation sees what it is there to see."""
-    cells = grid("normal", [0.1], [3], [0.05], [20], runs=10_000, adjusted=False)
-    assert next(cells).coverage < 0.91
+    cells = grid("normal", [0.05], [6], [0.02], [60], runs=4_000, adjusted=False)
+    assert next(cells).coverage < 0.925
 
 
 @pytest.mark.gate_runs(1)
 @pytest.mark.parametrize(("confidence", "low", "high"), [(0.9, 0.88, 0.95), (0.99, 0.984, 0.997)])
 def test_other_confidences_keep_theirs(confidence: float, low: float, high: float) -> None:
     cells = grid(
-        "normal", (0.05, 0.1, 0.2), (3, 10), (0.05,), MAXIMA, runs=10_000, confidence=confidence
+        "normal", (0.05, 0.1, 0.2), (8, 12), (0.05,), MAXIMA, runs=4_000, confidence=confidence
     )
     for cell in cells:
         assert low <= cell.coverage <= high, cell
 
 
 def test_the_simulation_stops_where_sfcperf_stops() -> None:
-    design = Design(3, 1, "sequential", 1, 0.95, StopWhen(0.05, 20), 2)
-    for values in trials("lognormal", 0.1, (40, 20), 3):
-        means, half_widths = looks(values[None, :], 3, 0.95, adjusted=True)
-        narrow = half_widths[0] / abs(means[0]) <= 0.05
-        expected = 3 + int(narrow.argmax()) if narrow.any() else 20
+    design = Design(6, 1, "sequential", 1, 0.95, StopWhen(0.05, 20), 2)
+    for values in trials("lognormal", 0.06, (40, 20), 3):
+        medians, lows, highs = (one[0] for one in looks(values[None, :], 6, 0.95, adjusted=True))
+        drifting = [_drifts(values[:n]) for n in range(6, 21)]
+        narrow = ((highs - lows) / 2 / abs(medians) <= 0.05) & ~numpy.array(drifting)
+        expected = 6 + int(narrow.argmax()) if narrow.any() else 20
         keys = ("ping", "rtt_us")
-        stopped = next(n for n in range(1, 21) if stop_reason(design, n, {keys: values[:n]}))
+        known = values.tolist()
+        stopped = next(n for n in range(1, 21) if stop_reason(design, n, {keys: known[:n]}))
         assert stopped == expected
-        found = mean_interval(values[:stopped], 0.95, first_look=3)
-        assert found is not None and found.method == "t (mean, repeated looks)"
-        assert found.half_width == pytest.approx(half_widths[0][stopped - 3])
+        found = estimate_of(known[:stopped], Rules(first_look=6)).interval
+        if not drifting[stopped - 6]:
+            assert found is not None and found.method.endswith("repeated looks")
+            assert (found.low, found.high) == pytest.approx((lows[stopped - 6], highs[stopped - 6]))
+
+
+def _drifts(values: Array) -> bool:
+    return dependence(values.tolist()).has_trend
 
 
 @pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("n", [3, 5, 10, 30])
-def test_t_intervals_cover_the_mean(n: int) -> None:
+def test_intervals_cover_the_mean(n: int) -> None:
     values = trials("normal", 0.1, (3000, n), 1)
     assert 0.938 <= covering([mean_interval(list(row), 0.95) for row in values], 1) <= 0.962
 
 
 @pytest.mark.gate_runs(1)
 @pytest.mark.parametrize(("shape", "n"), [("normal", 6), ("lognormal", 11), ("lognormal", 30)])
-def test_intervals_of_the_median_cover_at_least_as_often(shape: str, n: int) -> None:
+def test_intervals_cover_the_median(shape: str, n: int) -> None:
     values = trials(shape, 0.4, (3000, n), 2)
     truth = 1.0 if shape == "normal" else float(numpy.exp(-numpy.log1p(0.16) / 2))
-    assert covering([median_interval(list(row), 0.95) for row in values], truth) >= 0.94
+    found = covering([median_interval(list(row), 0.95) for row in values], truth)
+    assert 0.938 <= found <= 0.962
 
 
 @pytest.mark.gate_runs(1)
-@pytest.mark.parametrize(("shape", "n"), [("normal", 50), ("lognormal", 50), ("lognormal", 100)])
-def test_bca_intervals_cover_the_mean(shape: str, n: int) -> None:
-    values = trials(shape, 0.4, (2000, n), 4)
-    found = covering([bca_interval(list(row), 0.95) for row in values], 1)
-    assert 0.93 <= found <= 0.97
+@pytest.mark.parametrize("n", [3, 10, 40])
+def test_intervals_of_the_mean_cover_skewed_trials_too(n: int) -> None:
+    values = trials("lognormal", 0.4, (2000, n), 4)
+    assert 0.93 <= covering([mean_interval(list(row), 0.95) for row in values], 1) <= 0.97
 
 
 @pytest.mark.gate_runs(1)

@@ -11,8 +11,7 @@ from statsmodels.tsa.stattools import acf
 from support.records.trials import trial
 
 from sfcperf.analysis.diagnosis import diagnose
-from sfcperf.analysis.statistics import describe, find_outliers, steadiness
-from sfcperf.analysis.statistics.bootstrap import bca_interval
+from sfcperf.analysis.statistics import Rules, describe, find_outliers, steadiness
 from sfcperf.analysis.statistics.dependence import dependence
 from sfcperf.analysis.statistics.normality import DAGOSTINO_PEARSON, normality
 
@@ -49,9 +48,10 @@ def test_everything_has_a_diagnosis(values: list[float]) -> None:
     assert found.samples_n == 0 and found.within.state == ""
     for p in (found.order.autocorrelation_p, found.order.trend_p):
         assert p is None or 0 <= p <= 1
-    described = describe(values, 0.95)
-    assert described.centre.reason
-    assert described.centre.name == "mean" or described.median_interval is not None
+    described = describe(values, Rules())
+    for one in (described.mean, described.median):
+        assert (one.interval is None) == bool(one.withheld)
+        assert one.interval is None or one.interval.low <= one.interval.high
 
 
 @given(st.lists(st.integers(-1000, 1000), min_size=5, max_size=40), st.sampled_from([1e-9, 1, 1e9]))
@@ -68,20 +68,6 @@ def test_where_there_is_nothing_to_test(values: list[float]) -> None:
     assert normality(values).p is None
     assert find_outliers(values) == ()
     assert dependence(values).trend_p is None
-    assert describe(values, 0.95).centre.name == "mean"
-
-
-def test_centre_is_picked_and_named() -> None:
-    normal = scipy.stats.norm.ppf(numpy.arange(1, 20) / 20, 100, 5)
-    assert describe(list(normal), 0.95).centre.name == "mean"
-    skewed = [1.0, 1.1, 1.2, 1.15, 1.3, 9.0, 1.25, 1.1]
-    picked = describe(skewed, 0.95)
-    assert picked.centre.name == "median"
-    assert picked.centre.reason.startswith("not normal (Shapiro-Wilk p = ")
-    assert describe(skewed, 0.95, first_look=3).centre.name == "mean"
-    few = describe([1.0, 1.0001, 1.0002, 50.0, 1.0001], 0.95)
-    assert (few.centre.name, few.median_interval) == ("mean", None)
-    assert "too few for an interval of the median" in few.centre.reason
 
 
 def test_many_trials_are_tested_otherwise() -> None:
@@ -107,18 +93,6 @@ def test_p_of_few_trials_is_that_of_all_orders(values: list[int]) -> None:
         n_resamples=numpy.inf,
     )
     assert dependence(values).autocorrelation_p == pytest.approx(judge.pvalue)
-
-
-@pytest.mark.parametrize("n", [50, 120])
-def test_bca_is_scipys_but_for_its_own_resamples(n: int) -> None:
-    values = numpy.random.default_rng(n).lognormal(0, 0.6, n)
-    found = bca_interval(list(values), 0.95)
-    judge = scipy.stats.bootstrap((values,), numpy.mean, n_resamples=20_000, rng=1)
-    width = judge.confidence_interval.high - judge.confidence_interval.low
-    assert found is not None and found.method == "BCa bootstrap (mean)"
-    assert found.low == pytest.approx(judge.confidence_interval.low, abs=0.06 * width)
-    assert found.high == pytest.approx(judge.confidence_interval.high, abs=0.06 * width)
-    assert bca_interval(list(values[:49]), 0.95) is None
 
 
 def test_short_or_broken_series_are_not_judged() -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from statistics import median
 from typing import Any
 
 import pytest
-import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfcperf.analysis.statistics import mean_interval
+from sfcperf.analysis.statistics import Rules, estimate_of, median_interval
 from sfcperf.analysis.stopping import stop_reason
 from sfcperf.workflow.model import Design, StopWhen
 
@@ -17,71 +18,91 @@ RTT = ("ping", "rtt_us")
 LOSS = ("iperf3-udp", "loss_ratio")
 
 
-def design(rounds: int = 3, stop_when: StopWhen | None = None) -> Design:
+def design(rounds: int = 7, stop_when: StopWhen | None = None) -> Design:
     return Design(rounds, 1, "randomized-blocks", 1, 0.95, stop_when, 2)
 
 
-ADAPTIVE = design(stop_when=StopWhen(relative_half_width=0.05, max_rounds=6))
-TIGHT = [100.0, 100.1, 99.9]
-WIDE = [100.0, 150.0, 50.0]
+ADAPTIVE = design(stop_when=StopWhen(relative_half_width=0.05, max_rounds=12))
+TIGHT = [100.0, 100.1, 99.9, 100.2, 99.8, 100.3, 99.7]
+WIDE = [100.0, 150.0, 50.0, 140.0, 60.0, 130.0, 70.0]
 
 
 def test_planned_rounds_are_all_without_stop_when() -> None:
     assert stop_reason(design(), 2, {RTT: WIDE[:2]}) is None
-    assert stop_reason(design(), 3, {RTT: WIDE}) == "planned rounds done"
+    assert stop_reason(design(), 7, {RTT: WIDE}) == "planned rounds done"
 
 
 def test_stops_when_narrow_enough_and_not_before_the_planned_rounds() -> None:
-    assert stop_reason(ADAPTIVE, 2, {RTT: TIGHT[:2]}) is None
-    assert stop_reason(ADAPTIVE, 3, {RTT: TIGHT}) == "half-width 0.00342 <= 0.05 after 3 rounds"
+    assert stop_reason(ADAPTIVE, 6, {RTT: TIGHT[:6]}) is None
+    assert (stop_reason(ADAPTIVE, 7, {RTT: TIGHT}) or "").endswith("<= 0.05 after 7 rounds")
 
 
 def test_the_half_width_is_that_of_the_interval_for_repeated_looks() -> None:
-    """alpha * m / (m + 2.5) with m = 3: 0.0273 instead of 0.05; scipy as judge of t."""
-    t = scipy.stats.t.ppf(1 - 0.05 * 3 / 5.5 / 2, 2)
-    half_width = t * scipy.stats.sem(TIGHT) / 100
-    reason = stop_reason(ADAPTIVE, 3, {RTT: TIGHT})
-    assert reason == f"half-width {half_width:.3g} <= 0.05 after 3 rounds"
+    """alpha * m / (m + 2.5) with m = 7: 0.0368 instead of 0.05."""
+    own = estimate_of(TIGHT, Rules(confidence=1 - 0.05 * 7 / 9.5)).interval
+    assert own is not None
+    half_width = own.half_width / 100
+    reason = stop_reason(ADAPTIVE, 7, {RTT: TIGHT})
+    assert reason == f"half-width {half_width:.3g} <= 0.05 after 7 rounds"
 
 
 def test_a_single_look_needs_no_wider_interval() -> None:
-    once = design(stop_when=StopWhen(relative_half_width=0.05, max_rounds=3))
-    assert stop_reason(once, 3, {RTT: TIGHT}) == "half-width 0.00248 <= 0.05 after 3 rounds"
+    once = design(stop_when=StopWhen(relative_half_width=0.05, max_rounds=7))
+    own = estimate_of(TIGHT, Rules()).interval
+    assert own is not None
+    reason = stop_reason(once, 7, {RTT: TIGHT})
+    assert reason == f"half-width {own.half_width / 100:.3g} <= 0.05 after 7 rounds"
+
+
+def test_too_few_rounds_for_an_interval_go_on_until_there_is_one() -> None:
+    early = design(3, StopWhen(relative_half_width=0.05, max_rounds=12))
+    assert stop_reason(early, 3, {RTT: TIGHT[:3]}) is None
+    assert stop_reason(early, 6, {RTT: TIGHT[:6]}) is not None
+
+
+def test_the_declared_centre_decides() -> None:
+    slow = [*TIGHT[:6], 300.0]
+    assert stop_reason(ADAPTIVE, 7, {RTT: slow[::-1]}) is None  # its interval contains the slow one
+    of_mean = replace(ADAPTIVE, centre="mean")
+    assert stop_reason(of_mean, 7, {RTT: TIGHT}) is None  # needs 29 trials
+    declared = replace(of_mean, rarest_mode=0.4)
+    assert (stop_reason(declared, 7, {RTT: TIGHT}) or "").startswith("half-width")
 
 
 def test_the_least_known_metric_decides() -> None:
-    assert stop_reason(ADAPTIVE, 3, {RTT: TIGHT, LOSS: WIDE}) is None
+    assert stop_reason(ADAPTIVE, 7, {RTT: TIGHT, LOSS: WIDE}) is None
 
 
 def test_gives_up_at_max_rounds_and_names_the_metric() -> None:
-    reason = stop_reason(ADAPTIVE, 6, {RTT: TIGHT * 2, LOSS: WIDE * 2})
-    assert reason == "max_rounds 6 reached at half-width 0.563 (loss_ratio of iperf3-udp)"
+    reason = stop_reason(ADAPTIVE, 12, {RTT: TIGHT, LOSS: WIDE}) or ""
+    assert reason.startswith("max_rounds 12 reached at half-width ")
+    assert reason.endswith(" (loss_ratio of iperf3-udp)")
 
 
 def test_narrow_at_max_rounds_is_narrow() -> None:
-    assert (stop_reason(ADAPTIVE, 6, {RTT: TIGHT * 2}) or "").startswith("half-width")
+    assert (stop_reason(ADAPTIVE, 12, {RTT: TIGHT}) or "").startswith("half-width")
 
 
-@pytest.mark.parametrize("values", [[], [100.0], [-1.0, 1.0]])
+@pytest.mark.parametrize("values", [[], [100.0], [-1.0, 1.0] * 5])
 def test_a_metric_without_a_half_width_is_waited_for(values: list[float]) -> None:
-    assert stop_reason(ADAPTIVE, 5, {RTT: TIGHT, LOSS: values}) is None
+    assert stop_reason(ADAPTIVE, 11, {RTT: TIGHT, LOSS: values}) is None
     assert (
-        stop_reason(ADAPTIVE, 6, {RTT: TIGHT, LOSS: values})
-        == "max_rounds 6 reached without a half-width (loss_ratio of iperf3-udp)"
+        stop_reason(ADAPTIVE, 12, {RTT: TIGHT, LOSS: values})
+        == "max_rounds 12 reached without a half-width (loss_ratio of iperf3-udp)"
     )
 
 
 def test_constant_zero_is_known() -> None:
-    assert stop_reason(ADAPTIVE, 3, {LOSS: [0.0] * 3}) == "half-width 0 <= 0.05 after 3 rounds"
+    assert stop_reason(ADAPTIVE, 7, {LOSS: [0.0] * 7}) == "half-width 0 <= 0.05 after 7 rounds"
 
 
 def test_nothing_to_judge_stops_after_the_planned_rounds() -> None:
-    assert stop_reason(ADAPTIVE, 3, {}) == "planned rounds done"
+    assert stop_reason(ADAPTIVE, 7, {}) == "planned rounds done"
 
 
 @given(
-    st.lists(st.lists(st.floats(-1e6, 1e6), max_size=8), min_size=1, max_size=4),
-    st.integers(1, 10),
+    st.lists(st.lists(st.floats(-1e6, 1e6), max_size=14), min_size=1, max_size=4),
+    st.integers(1, 20),
 )
 def test_stops_at_the_latest_at_max_rounds_and_only_when_all_are_narrow(
     series: list[list[float]], rounds_done: int
@@ -90,22 +111,21 @@ def test_stops_at_the_latest_at_max_rounds_and_only_when_all_are_narrow(
         ("probe", str(number)): numbers for number, numbers in enumerate(series)
     }
     reason = stop_reason(ADAPTIVE, rounds_done, values)
-    if rounds_done < 3:
+    if rounds_done < 7:
         assert reason is None
     elif reason is None:
-        assert rounds_done < 6
+        assert rounds_done < 12
     elif reason.startswith("half-width"):
         for numbers in series:
-            interval = mean_interval(numbers, 0.95)
+            if min(numbers) == max(numbers):
+                continue
+            interval = median_interval(numbers, 0.95)
             assert interval is not None
-            centre = abs(sum(numbers) / len(numbers))
-            assert interval.half_width <= 0.05 * centre * (1 + 1e-6) + 1e-300
+            assert interval.half_width <= 0.05 * abs(median(numbers)) * (1 + 1e-6) + 1e-300
     else:
-        assert rounds_done >= 6
+        assert rounds_done >= 12
 
 
 def test_fewer_valid_trials_than_planned_rounds_are_too_few_to_look_at() -> None:
-    values = [100.0, 100.1, 99.9, 100.0]
-    looked = design(5, StopWhen(relative_half_width=0.05, max_rounds=20))
-    assert stop_reason(looked, 5, {RTT: values}) is None
-    assert stop_reason(looked, 6, {RTT: [*values, 100.0]}) is not None
+    assert stop_reason(ADAPTIVE, 7, {RTT: TIGHT[:6]}) is None
+    assert stop_reason(ADAPTIVE, 8, {RTT: TIGHT}) is not None

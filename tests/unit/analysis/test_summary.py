@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,10 @@ import pytest
 import scipy.stats
 from support.records.trials import RTT, run_folder, trial
 
+from sfcperf.analysis.statistics import mean_interval, median_interval
 from sfcperf.analysis.summary import SummaryAnalysis
 from sfcperf.errors import InputError
-from sfcperf.results.records import Summary, TrialRecord
+from sfcperf.results.records import Estimate, Summary, TrialRecord
 from sfcperf.results.store import RunStore
 
 THREE_ROUNDS = {
@@ -58,9 +59,9 @@ def test_trials_are_averaged_first_then_counted(tmp_path: Path) -> None:
     [row] = summarise(run_folder(tmp_path / "run", trials, **planned("s000")))
     assert row.n == 3
     assert (row.mean, row.median, row.stdev) == (110, 110, 10)
-    expected = scipy.stats.t.interval(0.95, 2, loc=110, scale=10 / 3**0.5)
-    assert (row.ci_low, row.ci_high) == pytest.approx(expected)
-    assert (row.method, row.confidence, row.valid, row.reasons) == ("t (mean)", 0.95, True, ())
+    assert row.estimate() == Estimate(110, None, None, "", row.median_ci_withheld)
+    assert row.median_ci_withheld == "an interval of the median at 95 % needs 6 trials; there are 3"
+    assert (row.confidence, row.valid, row.reasons) == (0.95, True, ())
     assert (row.primary, row.better, row.stop_reason) == (True, "lower", "planned rounds done")
 
 
@@ -137,13 +138,38 @@ def test_a_folder_without_the_plan_is_summarised_from_its_trials(tmp_path: Path)
     assert [row.scenario_id for row in summarise(store)] == ["s000", "s001"]
 
 
-def test_confidence_is_the_workflows(tmp_path: Path) -> None:
-    trials = [trial(n, values=[float(n)]) for n in (1, 2, 3)]
+SIX = [104.0, 100.0, 103.0, 101.0, 105.0, 102.0]
+
+
+def test_confidence_and_centre_are_the_workflows(tmp_path: Path) -> None:
+    trials = [trial(n, values=[value]) for n, value in enumerate(SIX, 1)]
     manifest = planned("s000", design={**THREE_ROUNDS, "confidence": 0.5})
     [row] = summarise(run_folder(tmp_path / "run", trials, **manifest))
-    expected = scipy.stats.t.interval(0.5, 2, loc=2, scale=1 / 3**0.5)
-    assert (row.ci_low, row.ci_high) == pytest.approx(expected)
-    assert row.confidence == 0.5
+    expected = median_interval(SIX, 0.5)
+    assert expected is not None
+    assert (row.median_ci_low, row.median_ci_high) == (expected.low, expected.high)
+    assert (row.confidence, row.centre, row.ci_low) == (0.5, "median", None)
+    declared = {**THREE_ROUNDS, "centre": "mean", "rarest_mode": 0.5}
+    manifest = planned("s000", design=declared)
+    [row] = summarise(run_folder(tmp_path / "mean", trials, **manifest))
+    expected = mean_interval(SIX, 0.95)
+    assert expected is not None
+    assert row.estimate() == Estimate(102.5, expected.low, expected.high, expected.method, "")
+
+
+def test_packets_behind_a_share_bound_it(tmp_path: Path) -> None:
+    loss = {"name": "loss_ratio", "unit": "1", "description": "lost"}
+    loss |= {"better": "lower", "primary": True, "out_of": "transmitted"}
+    sample = {"metric": "loss_ratio", "unit": "1", "value": 0.0}
+    trials = [
+        replace(trial(n, values=[]), samples=(sample,), notes={"transmitted": 500}) for n in (1, 2)
+    ]
+    manifest = planned("s000")
+    manifest["probes"][0]["metrics"] = [loss]
+    [row] = summarise(run_folder(tmp_path / "run", trials, **manifest))
+    assert (row.median, row.median_ci_low) == (0, 0)
+    assert row.median_ci_high == pytest.approx(scipy.stats.beta.ppf(0.975, 1, 1000))
+    assert row.median_method == "Clopper-Pearson"
 
 
 def test_document_has_the_promised_keys(tmp_path: Path) -> None:
@@ -207,21 +233,24 @@ def test_a_trial_that_is_no_better_when_measured_again_spoils_the_row(tmp_path: 
 
 
 def test_after_sequential_stopping_the_interval_is_that_for_repeated_looks(tmp_path: Path) -> None:
-    trials = [trial(n, values=[float(n)]) for n in (1, 2, 3, 4)]
-    stop_when = {"relative_half_width": 0.05, "max_rounds": 4}
-    manifest = planned("s000", design={**THREE_ROUNDS, "stop_when": stop_when})
+    values = [*SIX, 100.5]
+    trials = [trial(n, values=[value]) for n, value in enumerate(values, 1)]
+    stop_when = {"relative_half_width": 0.05, "max_rounds": 12}
+    manifest = planned("s000", design={**THREE_ROUNDS, "rounds": 7, "stop_when": stop_when})
     [row] = summarise(run_folder(tmp_path / "run", trials, **manifest))
-    per_look = 1 - 0.05 * 3 / 5.5
-    expected = scipy.stats.t.interval(per_look, 3, loc=2.5, scale=scipy.stats.sem([1, 2, 3, 4]))
-    assert (row.ci_low, row.ci_high) == pytest.approx(expected)
-    assert (row.method, row.confidence) == ("t (mean, repeated looks)", 0.95)
+    expected = median_interval(values, 1 - 0.05 * 7 / 9.5)
+    assert expected is not None
+    assert (row.median_ci_low, row.median_ci_high) == (expected.low, expected.high)
+    assert row.median_method.endswith(", repeated looks")
+    assert row.confidence == 0.95
 
 
 def test_a_single_look_is_a_fixed_number_of_rounds(tmp_path: Path) -> None:
-    stop_when = {"relative_half_width": 0.05, "max_rounds": 3}
-    manifest = planned("s000", design={**THREE_ROUNDS, "stop_when": stop_when})
-    [row] = summarise(run_folder(tmp_path / "run", [trial(n) for n in (1, 2, 3)], **manifest))
-    assert row.method == "t (mean)"
+    stop_when = {"relative_half_width": 0.05, "max_rounds": 6}
+    manifest = planned("s000", design={**THREE_ROUNDS, "rounds": 6, "stop_when": stop_when})
+    trials = [trial(n, values=[value]) for n, value in enumerate(SIX, 1)]
+    [row] = summarise(run_folder(tmp_path / "run", trials, **manifest))
+    assert row.median_method == "interpolated order statistics (median)"
 
 
 def test_what_a_row_says_of_its_trials(tmp_path: Path) -> None:
@@ -253,4 +282,4 @@ def test_a_folder_of_an_earlier_version_is_read(tmp_path: Path) -> None:
     document["summaries"] = [{key: document["summaries"][0][key] for key in known}]
     path.write_text(json.dumps(document))
     [row] = store.summaries()
-    assert (row.n, row.centre, row.warnings, row.steady_p) == (2, "mean", (), None)
+    assert (row.n, row.centre, row.warnings, row.steady_p) == (2, "median", (), None)

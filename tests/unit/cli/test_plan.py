@@ -21,6 +21,24 @@ def test_plan_shows_the_order_that_is_run(bench: Bench, sfcperf: Command, capsys
     assert rounds[0] == f"{planned[0][0]}:"
 
 
+def test_plan_tells_which_intervals_the_design_gives(
+    bench: Bench, sfcperf: Command, capsys: Capture
+) -> None:
+    def told(**design: object) -> str:
+        assert sfcperf("plan", bench.write(design=design)) == 0
+        return next(x for x in capsys.readouterr().out.splitlines() if x.startswith("results"))
+
+    assert told() == "results: the median of the trials, with intervals at 95 %"
+    assert told(rounds=5) == (
+        "results: the median of the trials, without intervals: they need 6 rounds "
+        "(design.centre, design.rounds)"
+    )
+    assert "need 29 rounds" in told(rounds=10, centre="mean")
+    assert "with intervals at 99 %" in told(
+        rounds=3, confidence=0.99, stop_when={"relative_half_width": 0.1, "max_rounds": 9}
+    )
+
+
 def test_plan_asks_the_driver(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
     assert sfcperf("plan", bench.write(factors={"chain_length": [9]})) == 2
     said = capsys.readouterr()

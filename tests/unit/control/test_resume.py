@@ -21,6 +21,9 @@ from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.plan import PlannedTrial, TrialGroup
 
+DESIGN = {"rounds": 2, "warmup_rounds": 0, "centre": "mean", "rarest_mode": 0.8}
+"""Two rounds are enough for an interval."""
+
 
 class DieAfter(Listener):
     """Kills the process after so many recorded trials, warm-up included."""
@@ -82,7 +85,7 @@ def test_results_may_have_been_moved(bench: Bench, tmp_path: Path) -> None:
 
 def test_the_kept_workflow_decides_and_sequential_stopping_goes_on(bench: Bench) -> None:
     stop = {"relative_half_width": 0.04, "max_rounds": 9}
-    design = {"rounds": 2, "warmup_rounds": 0, "stop_when": stop}
+    design = {**DESIGN, "stop_when": stop}
     kill_after(bench, 9, design=design)
     bench.resume()
     assert {record.round for record in bench.trials()} == {1, 2, 3}
@@ -93,7 +96,7 @@ def test_the_kept_workflow_decides_and_sequential_stopping_goes_on(bench: Bench)
 def test_trials_of_later_rounds_do_not_count_when_earlier_ones_are_judged(bench: Bench) -> None:
     # Known to 3 % only after round 4; killed one trial before its end.
     stop = {"relative_half_width": 0.03, "max_rounds": 9}
-    design = {"rounds": 2, "warmup_rounds": 0, "stop_when": stop}
+    design = {**DESIGN, "stop_when": stop}
     kill_after(bench, 15, design=design)
     bench.resume()
     assert len(bench.trials()) == 16

@@ -125,6 +125,9 @@ def test_data_beside_the_figure(workflow: Workflow, summaries: list[Summary]) ->
     assert len(rows) == 6
     for row in rows:
         assert float(row["y"]) == pytest.approx(float(row["mean"]) * 1e-3)
+    known = [row for row in rows if row["ci_low"]]
+    assert len(known) == 5
+    for row in known:
         assert float(row["ci_low"]) <= float(row["mean"]) <= float(row["ci_high"])
     marked = [row for row in rows if row["state"] == "untrusted"]
     assert [row["excluded"] for row in marked] == ["r002-s002-iperf3-udp"]

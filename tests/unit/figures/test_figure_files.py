@@ -272,7 +272,7 @@ def test_latex_compiles_in_the_mind_of_tex(run: RunStore, tmp_path: Path) -> Non
     request = FigureRequest(("fig8c",), title="50 % & more_")
     write_figures([RunData(run, "a")], request, FigureLayout(), tmp_path)
     text = (tmp_path / "fig8c.tex").read_text()
-    assert "{50\\,\\% \\& more\\_. Error bars: 95\\,\\% confidence interval" in text
+    assert "{50\\,\\% \\& more\\_. Means. Error bars: 95\\,\\% confidence interval" in text
     assert "\\includegraphics[width=88.9mm]{fig8c.pdf}" in text
     layout = FigureLayout(STYLES["acm"], STYLES["acm"].page_mm, ("png",), with_note=False)
     write_figures([RunData(run, "a")], FigureRequest(("fig8c",)), layout, tmp_path)

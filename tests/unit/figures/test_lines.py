@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy
 import pyarrow.parquet
 import pytest
-from scipy import stats
 from support.records.runs import RunOptions, build_run
 
+from sfcperf.analysis.statistics import mean_interval
 from sfcperf.errors import InputError
 from sfcperf.figures.figure_files import resolve_figures, write_figure, write_figures
 from sfcperf.figures.layout import FigureLayout
@@ -70,8 +70,9 @@ def test_the_trial_is_the_unit_of_what_a_monitor_observed(run: RunStore) -> None
     row = point.summary
     assert row is not None and row.n == 3 and row.unit == "1" and row.valid
     assert row.mean == pytest.approx(numpy.mean(means))
-    low, high = stats.t.interval(0.95, 2, numpy.mean(means), stats.sem(means))
-    assert (row.ci_low, row.ci_high) == pytest.approx((low, high))
+    expected = mean_interval(means, 0.95)
+    assert expected is not None
+    assert (row.ci_low, row.ci_high) == pytest.approx((expected.low, expected.high))
     assert [trial.value for trial in point.trials] == pytest.approx(means)
 
 

@@ -69,9 +69,10 @@ def test_levels_that_python_holds_equal_stay_apart() -> None:
 
 
 def test_one_interval_needs_two_trials(summaries: list[Summary]) -> None:
-    single = [replace(row, n=1, ci_low=None, ci_high=None) for row in summaries]
+    why = "one trial shows no dispersion"
+    single = [replace(r, n=1, ci_low=None, ci_high=None, ci_withheld=why) for r in summaries]
     plot = resolve(SPEC, single, scenarios_of(summaries))
-    assert interval_note(plot).startswith("No error bars")
+    assert interval_note(plot) == f"Means. No error bars (n = 1): {why}."
 
 
 def test_automatic_figures_cover_every_metric(summaries: list[Summary]) -> None:

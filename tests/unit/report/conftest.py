@@ -1,3 +1,3 @@
-from support.records.shown_run import new_run, run, summaries
+from support.records.shown_run import new_run, run, sound_run, summaries
 
-__all__ = ["new_run", "run", "summaries"]
+__all__ = ["new_run", "run", "sound_run", "summaries"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from support.records.trials import run_folder, trial
 
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.results.documents import parse, trial_document, trial_record
-from sfcperf.results.files import replacing
+from sfcperf.results.files import replace_file, replacing
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.results.telemetry import monitor_cpu_s
@@ -207,6 +208,18 @@ def test_a_manifest_of_another_shape_is_refused(tmp_path: Path, change: dict[str
     with pytest.raises(InputError, match="the run folder is damaged") as caught:
         store.manifest()
     assert str(caught.value.where).startswith(str(store.folder / "run.json"))
+
+
+def test_only_files_are_replaced(tmp_path: Path) -> None:
+    """A named pipe stands for /dev/null and /dev/stdout."""
+    os.mkfifo(pipe := tmp_path / "pipe")
+    with pytest.raises(OSError, match="not a regular file"), replacing(pipe):
+        pass
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    replace_file(pipe, "text")
+    assert os.read(reader, 9) == b"text"
+    os.close(reader)
+    assert pipe.is_fifo()
 
 
 def test_two_writers_of_one_document_do_not_meet(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_defaults(load: Any) -> None:
         y_scale=1,
         fit="none",
         kind="line",
-        centre="mean",
+        centre=None,
     )
     assert workflow.figures[1].y_label == "rtt_us (us) x 0.001"
 
@@ -53,7 +53,7 @@ def test_defaults(load: Any) -> None:
             '"series": "t"',
         ),
         ({"series": "t", "fit": "linear", "kind": "box"}, "/figures/0/fit", "no fitted line", ""),
-        ({"kind": "ecdf", "centre": "median"}, "/figures/0/centre", "no medians", ""),
+        ({"kind": "ecdf", "centre": "median"}, "/figures/0/centre", "not their median", ""),
     ],
 )
 def test_mistakes(

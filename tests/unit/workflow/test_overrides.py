@@ -92,7 +92,7 @@ def test_a_preset_is_chosen_by_an_override_or_by_the_document(load: Any) -> None
         assert workflow.design.rounds == 2
         assert workflow.scenarios[0].probes[0].parameters["count"] == 3
         assert not {"preset", "presets"} & workflow.document.keys()
-    assert load(presets=PRESETS).design.rounds == 3
+    assert load(presets=PRESETS).design.rounds == 6
 
 
 def test_overrides_win_over_a_preset(load: Any) -> None:

@@ -20,7 +20,7 @@ def test_defaults(load: Any) -> None:
     (scenario,) = workflow.scenarios
     assert (workflow.driver, workflow.config) == ("local", {"dataplane": "ovs"})
     assert workflow.publish[0].parameters == {"colour": True}
-    assert (workflow.design.rounds, workflow.design.max_retries) == (3, 2)
+    assert (workflow.design.rounds, workflow.design.max_retries) == (6, 2)
     assert workflow.design.stop_when is None
     assert (scenario.levels, scenario.topology.name) == ({}, "T1")
     assert scenario.probes[0].parameters == {"count": 20, "size": 56}

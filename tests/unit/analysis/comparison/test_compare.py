@@ -35,12 +35,8 @@ def test_a_slower_run_is_worse_in_every_scenario(tmp_path: Path) -> None:
     for row in found.rows:
         assert row.relative is not None
         assert row.relative.value == pytest.approx(0.1, abs=0.02)
-        assert (row.n_a, row.n_b, row.paired, row.test) == (
-            8,
-            8,
-            False,
-            "Wilcoxon rank-sum and Brunner-Munzel",
-        )
+        assert (row.n_a, row.n_b, row.paired) == (8, 8, False)
+        assert row.test.startswith("Wilcoxon rank-sum and Brunner-Munzel")
         assert row.a.trials[0] == f"r001-s00{row.scenario['chain_length']}-ping"
 
 

@@ -1,0 +1,177 @@
+"""Mean and median of trials, each with an interval, or with the reason why there is none.
+
+An interval is only given where simulation shows that it covers as often as it says
+(benchmarks/truth.py, docs/explanation/statistics.md). What is asked of the trials is declared
+before they are measured (`Rules`): a test that chose between mean and median would see the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from statistics import mean, median, stdev
+from typing import Literal
+
+from sfcperf.analysis.statistics.dependence import ALPHA as DRIFT_ALPHA
+from sfcperf.analysis.statistics.dependence import LEAST as LEAST_FOR_DRIFT
+from sfcperf.analysis.statistics.dependence import mann_kendall_p
+from sfcperf.analysis.statistics.intervals import (
+    LOOKS,
+    Interval,
+    confidence_per_look,
+    fewest_for_median,
+    mean_interval,
+    median_interval,
+)
+from sfcperf.analysis.statistics.outliers import find_outliers
+from sfcperf.analysis.statistics.resolution import least_to_see, tick_of
+from sfcperf.analysis.statistics.scaling import scaled
+from sfcperf.analysis.statistics.serial_dependence import stretch
+from sfcperf.analysis.statistics.shares import Counted, pooled_interval
+
+Centre = Literal["mean", "median"]
+
+DEPENDENCE_ALPHA = 0.2
+"""A wider interval than necessary costs little; one that dependence makes too narrow is wrong."""
+USUAL_RAREST_MODE = 0.1
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a run declares before its trials about all its intervals."""
+
+    confidence: float = 0.95
+    centre: Centre = "median"
+    """Which of the two describes the trials."""
+    rarest_mode: float = USUAL_RAREST_MODE
+    """The mean of trials has an interval only where they would show, with 95 %, a mode that occurs
+    in this share of all trials or more: a slow mode that was not hit is missing from the mean."""
+    first_look: int | None = None
+    """Rounds after which sequential stopping first looked; None for a fixed number of rounds."""
+
+    @property
+    def fewest(self) -> int:
+        """Trials from which on the centre has an interval."""
+        if self.centre == "mean":
+            return least_to_see(self.rarest_mode)
+        return fewest_for_median(self.confidence)
+
+    @property
+    def per_look(self) -> float:
+        """Confidence of the interval of each look; one without an interval is none."""
+        if self.first_look is None:
+            return self.confidence
+        return confidence_per_look(self.confidence, max(self.first_look, self.fewest))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Mean or median, in the unit of the trials."""
+
+    value: float | None
+    """None without trials."""
+    interval: Interval | None
+    withheld: str
+    """Why there is no interval, as a clause; empty if there is one."""
+
+
+def estimate_of(
+    values: Sequence[float],
+    rules: Rules,
+    centre: Centre | None = None,
+    *,
+    tick: float | None = None,
+    counted: Counted | None = None,
+) -> Estimate:
+    """The declared centre (or the other one) of finite values, one per trial, in order of time.
+
+    `tick`: resolution of a value, if the metric declares one. `counted`: packets or requests behind
+    values that are shares of them.
+    """
+    if not values:
+        return Estimate(None, None, "there is no valid trial")
+    is_mean = (centre or rules.centre) == "mean"
+    value = float((mean if is_mean else median)(values))
+    reason = _why_withheld(values, tick, counted)
+    reason = reason or (_mean_withheld if is_mean else _median_withheld)(values, rules, counted)
+    if reason:
+        return Estimate(value, None, reason)
+    method: Callable[..., Interval | None] = mean_interval if is_mean else median_interval
+    found = method(values, rules.per_look)
+    if found is not None:
+        found = _widened(found, value, values)
+    if counted is not None:
+        found = pooled_interval(counted, rules.per_look, found)
+    elif found is not None:
+        found = _with_resolution(found, values, tick_of(values, tick), is_mean=is_mean)
+    if found is None:
+        return Estimate(value, None, "it would span many orders of magnitude")
+    looks = LOOKS if rules.first_look is not None else ""
+    own = replace(found, confidence=rules.confidence, method=found.method + looks)
+    return Estimate(value, own, "")
+
+
+def _why_withheld(values: Sequence[float], tick: float | None, counted: Counted | None) -> str:
+    """What forbids an interval of either centre; empty if nothing does."""
+    if len(values) < 2:
+        return "one trial shows no dispersion"
+    deviations = scaled(values)
+    if deviations is None:
+        if tick is None and counted is None:
+            return "all trials gave the same value, and the resolution of the metric is not known"
+        return ""
+    p = mann_kendall_p(deviations) if len(values) >= LEAST_FOR_DRIFT else 1.0
+    if p < DRIFT_ALPHA:
+        return f"the trials drift with time (Mann-Kendall p = {p:.2g})"
+    return ""
+
+
+def _median_withheld(values: Sequence[float], rules: Rules, counted: Counted | None) -> str:
+    least = fewest_for_median(rules.per_look)
+    if len(values) >= least or (counted is not None and counted.is_homogeneous):
+        return ""
+    return (
+        f"an interval of the median at {100 * rules.per_look:.4g} % needs {least} trials; there "
+        f"{'is' if len(values) == 1 else 'are'} {len(values)}"
+    )
+
+
+def _mean_withheld(values: Sequence[float], rules: Rules, _counted: Counted | None) -> str:
+    least = least_to_see(rules.rarest_mode)
+    if len(values) < least:
+        return (
+            f"the mean depends on modes that {len(values)} trials may not show; {least} show any "
+            f"that occurs in {100 * rules.rarest_mode:g} % of them (design.rarest_mode)"
+        )
+    outliers = len(find_outliers(values))
+    if outliers and len(values) < least_to_see(USUAL_RAREST_MODE):
+        return f"{outliers} of {len(values)} trials are outliers: there may be a second mode"
+    return ""
+
+
+def _widened(found: Interval, centre: float, values: Sequence[float]) -> Interval:
+    """As much wider as the dependence of successive trials makes it, on the scale of the
+    logarithm where all values are positive."""
+    factor = stretch([values], DEPENDENCE_ALPHA).factor
+    if factor == 1:
+        return found
+    method = f"{found.method}, dependent trials"
+    if min(values) > 0:
+        low, high = (centre * (end / centre) ** factor for end in (found.low, found.high))
+    else:
+        low, high = (centre + factor * (end - centre) for end in (found.low, found.high))
+    return replace(found, low=low, high=high, method=method)
+
+
+def _with_resolution(
+    found: Interval, values: Sequence[float], tick: float | None, *, is_mean: bool
+) -> Interval:
+    """No narrower than the ticks of the values allow: half a tick further at either end, as far as
+    values that are never negative permit. Dispersion of more than a tick averages rounding out of a
+    mean, but not of a median."""
+    if tick is None or (is_mean and stdev(values) >= tick):
+        return found
+    low = found.low - tick / 2
+    return replace(
+        found, low=max(low, 0.0) if min(values) >= 0 else low, high=found.high + tick / 2
+    )
