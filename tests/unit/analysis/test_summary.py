@@ -143,13 +143,13 @@ SIX = [104.0, 100.0, 103.0, 101.0, 105.0, 102.0]
 
 def test_confidence_and_centre_are_the_workflows(tmp_path: Path) -> None:
     trials = [trial(n, values=[value]) for n, value in enumerate(SIX, 1)]
-    manifest = planned("s000", design={**THREE_ROUNDS, "confidence": 0.5})
+    manifest = planned("s000", design={**THREE_ROUNDS, "rounds": 6, "confidence": 0.5})
     [row] = summarise(run_folder(tmp_path / "run", trials, **manifest))
     expected = median_interval(SIX, 0.5)
     assert expected is not None
     assert (row.median_ci_low, row.median_ci_high) == (expected.low, expected.high)
     assert (row.confidence, row.centre, row.ci_low) == (0.5, "median", None)
-    declared = {**THREE_ROUNDS, "centre": "mean", "rarest_mode": 0.5}
+    declared = {**THREE_ROUNDS, "rounds": 6, "centre": "mean", "rarest_mode": 0.5}
     manifest = planned("s000", design=declared)
     [row] = summarise(run_folder(tmp_path / "mean", trials, **manifest))
     expected = mean_interval(SIX, 0.95)
@@ -282,4 +282,4 @@ def test_a_folder_of_an_earlier_version_is_read(tmp_path: Path) -> None:
     document["summaries"] = [{key: document["summaries"][0][key] for key in known}]
     path.write_text(json.dumps(document))
     [row] = store.summaries()
-    assert (row.n, row.centre, row.warnings, row.steady_p) == (2, "median", (), None)
+    assert (row.n, row.centre, row.warnings, row.steady_p) == (2, "mean", (), None)
