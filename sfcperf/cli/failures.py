@@ -75,7 +75,12 @@ def exit_code_of(error: BaseException) -> int:
 
 def _is_lack_of_memory(error: BaseException | None) -> bool:
     """Also where a library says it in words: the loader of modules, and threads."""
-    said = ("failed to map segment", "cannot allocate memory", "can't start new thread")
+    said = (
+        "failed to map segment",
+        "cannot allocate memory",
+        "memory allocation still failed",
+        "can't start new thread",
+    )
     return error is not None and (
         isinstance(error, MemoryError)
         or any(words in str(error).lower() for words in said)
