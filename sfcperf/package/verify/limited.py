@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
@@ -72,7 +73,7 @@ def verify_limited(
 
 def verify_copy(copy: PackageCopy, keys: Keys, *, max_bytes: int) -> Verification:
     """Unpack a private copy and verify it. Raises as `verify`, and InputError when the package
-    needs more memory or time than it may have."""
+    needs more memory or time than it may have, EnvironmentLacks when this process is limited."""
     private = copy.folder.parent
     spec, answer = private / "judging.json", private / "answer.json"
     spec.write_text(json.dumps(asdict(_spec(copy, keys.copied(private), max_bytes))))
@@ -80,6 +81,11 @@ def verify_copy(copy: PackageCopy, keys: Keys, *, max_bytes: int) -> Verificatio
     argv = [sys.executable, "-P", "-m", "sfcperf.package.verify.child", str(spec), str(answer)]
     environment = {**os.environ, **_ONE_THREAD, "TMPDIR": str(private)}
     done = subprocess.run(argv, env=environment, capture_output=True, check=False)
+    if done.returncode == OUT_OF_MEMORY and _is_limited():
+        raise EnvironmentLacks(
+            "a package cannot be judged with the memory that this process may use",
+            hint=f"allow {MAX_MIB} MiB and the code of libraries: `ulimit -v`, `ulimit -d`",
+        )
     if done.returncode < 0 or done.returncode == OUT_OF_MEMORY:
         size = copy.file.stat().st_size
         raise InputError(
@@ -94,6 +100,12 @@ def verify_copy(copy: PackageCopy, keys: Keys, *, max_bytes: int) -> Verificatio
     if "error" in found:
         raise _error(found["error"], copy)
     return Verification.of_document(copy.source, found["verification"])
+
+
+def _is_limited() -> bool:
+    """Whether whoever started this process limited its memory."""
+    kinds = (resource.RLIMIT_AS, resource.RLIMIT_DATA)
+    return any(resource.getrlimit(kind)[0] != resource.RLIM_INFINITY for kind in kinds)
 
 
 def _spec(copy: PackageCopy, keys: Keys, max_bytes: int) -> JudgingSpec:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.records.packages import packed
 
 COMMAND = str(Path(sys.executable).with_name("sfcperf"))
 
@@ -51,3 +52,12 @@ def test_too_little_memory(kib: int) -> None:
     assert done.returncode == 3
     assert "not enough memory" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("kib", [200_000, 400_000])
+def test_too_little_memory_for_a_package(tmp_path: Path, kib: int) -> None:
+    state = str(tmp_path / "state")
+    done = sh(f'ulimit -v {kib}; exec "$0" verify {packed(tmp_path)}', SFCPERF_STATE_DIR=state)
+    assert done.returncode == 3, done.stderr
+    assert "ulimit -v" in done.stderr
+    assert list(Path(state).iterdir()) == []
