@@ -14,6 +14,7 @@ from typing import Any
 
 from sfcperf.analysis.comparison import Side, compare
 from sfcperf.control.interrupts import Interrupted, Interrupts
+from sfcperf.environment.private import private_folder
 from sfcperf.errors import EnvironmentLacks, ExitCode, InputError, InterruptedRun, SfcperfError
 from sfcperf.hosts.process import has_ended
 from sfcperf.package import layout
@@ -96,9 +97,9 @@ def run_or_resume(
         raise EnvironmentLacks(
             "plug-ins of the package need what is not installed here", hint=f"pip install {names}"
         )
-    with TemporaryDirectory(prefix="sfcperf-replay-") as folder:
-        spec = _spec(prepared, kept, options, Path(folder))
-        file = Path(folder) / "spec.json"
+    with private_folder() as folder:
+        spec = _spec(prepared, kept, options, folder)
+        file = folder / "spec.json"
         file.write_text(json.dumps(asdict(spec)))
         code, interrupted = _run_child(file, quiet=options.quiet)
         answer = Path(spec.answer)
