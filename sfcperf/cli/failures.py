@@ -21,7 +21,6 @@ _ENVIRONMENT = {
     errno.EMFILE,
     errno.ENFILE,
     errno.EIO,
-    errno.ENOMEM,
 }
 """What the system refuses although the program is right."""
 _LOG_CHARACTERS = 1 << 20
@@ -58,11 +57,11 @@ def exit_code_of(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt | Interrupted):
         _say(["interrupted"])
         return ExitCode.INTERRUPTED
-    if isinstance(error, OSError) and error.errno in _ENVIRONMENT:
-        _say([shown(f"{error.filename or 'the system'}: {error.strerror}")])
-        return ExitCode.ENVIRONMENT
     if _is_lack_of_memory(error):
         _say(["not enough memory", "hint: see `ulimit -v` and the memory that is free"])
+        return ExitCode.ENVIRONMENT
+    if isinstance(error, OSError) and error.errno in _ENVIRONMENT:
+        _say([shown(f"{error.filename or 'the system'}: {error.strerror}")])
         return ExitCode.ENVIRONMENT
     _say(
         [
