@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sfcperf.presentation.wording import printable
-
-shown = printable
-"""Text from files of others, on one line and without control characters."""
+from sfcperf.cli.escaping import escaped
 
 
 def levels_text(levels: Mapping[str, Any]) -> str:
@@ -27,3 +24,8 @@ def duration_text(seconds: float) -> str:
 def count_text(count: int, noun: str) -> str:
     """`1 trial`, `2 trials`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def shown(text: str) -> str:
+    """Text from files of others, on one line and without control characters."""
+    return escaped(text).translate({ord("\n"): "\\n", ord("\t"): "\\t"})
