@@ -11,16 +11,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
 
+from sfcperf import strict_json
 from sfcperf.drivers.base import Resource
 from sfcperf.errors import InputError
+from sfcperf.input_file import read_input
 from sfcperf.results.files import sync_folder
+
+MAX_BYTES = 1 << 28
 
 
 class FileJournal:
@@ -31,7 +35,7 @@ class FileJournal:
         self.path = path
         self._lock = Lock()
         self._outstanding: dict[_Key, Resource] = {}
-        if path.is_file():
+        if os.path.lexists(path):
             self._load()
 
     def of(self, owner: int) -> JournalShare:
@@ -89,15 +93,15 @@ class FileJournal:
             sync_folder(self.path.parent)
 
     def _load(self) -> None:
-        content = self.path.read_bytes()
+        content = read_input(self.path, "the journal of a run", max_bytes=MAX_BYTES)
         whole, _, torn = content.rpartition(b"\n")
         if torn:
             # The writer was killed while it wrote this line, before it created the resource.
             os.truncate(self.path, len(content) - len(torn))
         for number, line in enumerate(whole.splitlines(), start=1):
             try:
-                entry = json.loads(line)
-                resource = Resource(entry["kind"], entry["name"], entry["detail"])
+                entry = strict_json.loads(line)
+                resource = _resource(entry)
                 intended = {"intend": True, "removed": False}[entry["op"]]
                 owner = int(entry.get("owner", 0))
             except (ValueError, KeyError, TypeError, OverflowError) as error:
@@ -138,6 +142,16 @@ _Key = tuple[int, str, str]
 
 def _key(resource: Resource, owner: int) -> _Key:
     return owner, resource.kind, resource.name
+
+
+def _resource(entry: Mapping[str, Any]) -> Resource:
+    """Raises KeyError, and TypeError for values that name nothing."""
+    kind, name, detail = entry["kind"], entry["name"], entry["detail"]
+    if not (isinstance(kind, str) and isinstance(name, str)):
+        raise TypeError("kind and name must be text")
+    if detail is not None and not isinstance(detail, dict):
+        raise TypeError("detail must be an object")
+    return Resource(kind, name, detail)
 
 
 def _line(op: _Op, resource: Resource, owner: int) -> str:

@@ -10,20 +10,35 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sfcperf import waiting
 from sfcperf.drivers.local.mountinfo import CgroupMount, cgroup_mounts, own_groups
 from sfcperf.errors import DeploymentError, EnvironmentLacks
-from sfcperf.hosts.procfs import stat_lines
+from sfcperf.hosts.procfs import process_stat, stat_lines
 
 CONTROLLERS = ("cpuset", "cpuacct", "memory")
 """Required on v1."""
 
 CONTROLLERS_V2 = ("cpuset", "memory")
 """Required on v2, which meters CPU time without a controller."""
+
+LIMITS = (
+    ("cpuset", "cpuset.cpus"),
+    ("cpuset", "cpuset.effective_cpus"),
+    ("cpuset", "cpuset.cpus.effective"),
+    ("memory", "memory.limit_in_bytes"),
+    ("memory", "memory.memsw.limit_in_bytes"),
+    ("memory", "memory.max"),
+    ("memory", "memory.high"),
+    ("memory", "memory.swap.max"),
+)
+"""Controller and file of what limits a group, on v1 and v2, where the kernel has it."""
+
+OUT_OF_MEMORY = ("oom", "oom_kill", "under_oom")
+"""Of memory.oom_control (v1: cgroup-v1/memory.rst, section 10) and memory.events (v2)."""
 
 REMOVAL_TIMEOUT_S = 2.0
 
@@ -148,6 +163,8 @@ class Cgroup:
         }
         self._own = tuple(dict.fromkeys(self.folders.values()))
         """On v2 all controllers have the same one."""
+        self._set: dict[Path, str] = {}
+        """File -> what it said when the group had been created."""
 
     @property
     def paths(self) -> list[Path]:
@@ -170,6 +187,32 @@ class Cgroup:
         self._limit_cpus(cpus)
         if memory_mib is not None:
             self._limit_memory(memory_mib * 1024 * 1024)
+        limits = [self.folders[controller] / name for controller, name in LIMITS]
+        self._set = {file: file.read_text().strip() for file in limits if file.exists()}
+
+    def problems(self, pids: Collection[int] = ()) -> list[str]:
+        """What has happened to the group since it was created: it is gone, its limits are others,
+        it ran out of memory, or one of these processes is not in it."""
+        try:
+            changed = [
+                f"{file.name} of its control group is {now}, not {text}"
+                for file, text in self._set.items()
+                if (now := file.read_text().strip()) != text
+            ]
+            left = {pid for pid in pids if not all(pid in _pids(procs) for procs in self.procs)}
+            return [*changed, *self._lack_of_memory(), *_left(left)]
+        except FileNotFoundError as error:
+            return [f"its control group is gone: {error.filename} does not exist"]
+        except OSError as error:  # ENODEV: it is removed just now
+            return [f"its control group cannot be read: {error.strerror}"]
+
+    def _lack_of_memory(self) -> list[str]:
+        """How often a limit of memory is reached is none of it: a full page cache reaches it."""
+        name = "memory.oom_control" if self._version == 1 else "memory.events"
+        lines = (self.folders["memory"] / name).read_text().splitlines()
+        events = [line for line in lines if line.split()[0] in OUT_OF_MEMORY]
+        happened = ", ".join(line for line in events if line.split()[1] != "0")
+        return [f"it ran out of memory ({name}: {happened})"] if happened else []
 
     def cpu_s(self) -> float:
         """CPU time that the group has used, seconds."""
@@ -256,6 +299,12 @@ def members(folder: Path) -> list[int]:
         return _pids(folder / "cgroup.procs")
     except OSError:
         return []
+
+
+def _left(pids: Collection[int]) -> list[str]:
+    """Those that run elsewhere: a process that has ended is in no group either."""
+    processes = [process_stat(line) for line in stat_lines(pids)]
+    return [f"{p.command} has left its control group" for p in processes if p.state not in "ZX"]
 
 
 def _pids(procs: Path) -> list[int]:

@@ -126,11 +126,15 @@ class LocalDriver(Driver):
 
     def problems(self, deployment: Deployment) -> list[str]:
         """See Driver.problems."""
+        built = self._built[deployment.id]
         found = [
             f"the SFF of {node}: {problem}"
-            for node, switch in self._built[deployment.id].switches.items()
+            for node, switch in built.switches.items()
             if (problem := switch.problem()) is not None
         ]
+        # What is gone explains why the rest cannot even be checked.
+        if taken := built.problems():
+            return [*found, *taken]
         return [*found, *health.problems(deployment)]
 
     def teardown(self, deployment: Deployment) -> None:

@@ -53,6 +53,14 @@ def add_namespaces(names: Sequence[str]) -> None:
             link.link("set", index=1, state="up")
 
 
+def identity(name: str) -> int | None:
+    """Inode of a namespace, which no other one has meanwhile; None when there is none."""
+    try:
+        return (NETNS_FOLDER / name).stat().st_ino
+    except FileNotFoundError:
+        return None
+
+
 def remove_namespace(name: str) -> bool:
     """Remove it; False when there is none."""
     from pyroute2 import netns

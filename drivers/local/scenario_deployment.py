@@ -53,6 +53,8 @@ class ScenarioDeployment:
         self.switches: dict[str, OpenVSwitch] = {}
         self.running: dict[str, RunningFunction] = {}
         self.offloads: dict[str, dict[str, bool]] = {}
+        self._spaces: dict[str, int | None] = {}
+        """Namespace -> its inode."""
         group = f"sfcperf-{context.tag}"
         for instance in [*layout.namespaces, *(f"sff@{node}" for node in layout.nodes)]:
             self.groups[instance] = Cgroup(where, group, instance)
@@ -77,6 +79,7 @@ class ScenarioDeployment:
         """Create everything. Raises DeploymentError."""
         self.cpus = cpus
         network.add_namespaces(self._namespaces)
+        self._spaces = {name: network.identity(name) for name in self._namespaces}
         self._groups()
         self._switches()
         self._attachments()
@@ -87,6 +90,21 @@ class ScenarioDeployment:
         self._endpoints()
         functions = self.layout.functions
         each(*(partial(self._start, function) for function in functions), at_once=WORKERS)
+
+    def problems(self) -> list[str]:
+        """What was taken from the instances, or changed: namespaces, control groups, limits. What
+        runs in a namespace goes on when its name is deleted, so that packets may still cross."""
+        names = {f"sff@{node.name}": node.namespace for node in self.layout.nodes.values()}
+        found = [
+            f"{instance}: its network namespace {name} is gone"
+            for instance, name in {**names, **self.layout.namespaces}.items()
+            if network.identity(name) != self._spaces[name]
+        ]
+        for instance, group in self.groups.items():
+            running = self.running.get(instance)
+            problems = group.problems(() if running is None else running.pids())
+            found += [f"{instance}: {problem}" for problem in problems]
+        return found
 
     def _groups(self) -> None:
         for name in self.layout.nodes:

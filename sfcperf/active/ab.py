@@ -7,18 +7,20 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.active.ab_output import AbOutput, parse, parse_percentiles
+from sfcperf.active.server import port_parameter
 from sfcperf.active.tool_run import ToolOutput
 from sfcperf.active.web_server import (
     NGINX,
     OBJECT_URI,
     PARAMETERS,
+    USUAL_PORT,
     Load,
     WebProbe,
     saturation_doubts,
 )
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import array, flag, integer, object_schema, port
+from sfcperf.plugins import array, flag, integer, object_schema
 from sfcperf.results.values import Metric
 
 _TYPICAL_REQUESTS_PER_S = 3_000
@@ -76,19 +78,22 @@ class Ab(WebProbe):
                 (1, 60),
                 default=5,
             ),
-            "port": port(
+            "port": port_parameter(
                 "TCP port that requests are sent to: that of the server or of a load balancer.",
-                default=8080,
+                USUAL_PORT,
+                1,
             ),
             "server_ports": array(
-                "TCP ports that nginx listens on: the backends of a load balancer. Default: port.",
+                "TCP ports that nginx listens on: the backends of a load balancer, whose own port "
+                "is `port`. Default: port.",
                 {"type": "integer", "minimum": 1024, "maximum": 65_535},
                 minItems=1,
                 maxItems=64,
                 uniqueItems=True,
             ),
             **PARAMETERS,
-        }
+        },
+        dependentRequired={"server_ports": ["port"]},
     )
 
     @classmethod
@@ -105,7 +110,8 @@ class Ab(WebProbe):
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
         """Start nginx; one round of requests, so that no measured one waits for ARP."""
         asked = self.parameters
-        self.serve(deployment, raw_dir, asked.get("server_ports", [asked["port"]]))
+        self._port = self.server_port(deployment.server.host)
+        self.serve(deployment, raw_dir, asked.get("server_ports", [self._port]))
         self._ab(deployment, raw_dir, "ab-warmup", asked["concurrency"])
 
     def load(self, deployment: Deployment, raw_dir: Path) -> Load:
@@ -156,7 +162,7 @@ class Ab(WebProbe):
         argv = ["ab", "-q", "-r", "-n", str(requests), "-c", str(asked["concurrency"])]
         argv += ["-s", str(asked["timeout_s"]), *(["-k"] if asked["keep_alive"] else [])]
         argv += [] if table is None else ["-e", str(table)]
-        argv.append(f"http://{deployment.server.address}:{asked['port']}{OBJECT_URI}")
+        argv.append(f"http://{deployment.server.address}:{self._port}{OBJECT_URI}")
         return self.run(deployment, raw_dir, name, argv, meter_cpu=True)
 
     def _table(self, deployment: Deployment) -> Path:

@@ -96,7 +96,8 @@ class Probe(Instrument):
         """What the measured packets are, of `icmp`, `tcp` and `udp`; empty: not known.
 
         The loader refuses a probe whose packets the classifier would not send into the chain. For
-        one that returns protocols, a parameter `port` is their destination port.
+        one that returns protocols, a parameter `port` is their destination port; if that is absent,
+        without a default, the loader fills in the port that the classifier matches, if any.
         """
         return cls.protocols
 

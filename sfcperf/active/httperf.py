@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.active.httperf_output import HttperfOutput, parse
-from sfcperf.active.web_server import NGINX, OBJECT_URI, PARAMETERS, Load, WebProbe
+from sfcperf.active.server import port_parameter
+from sfcperf.active.web_server import NGINX, OBJECT_URI, PARAMETERS, USUAL_PORT, Load, WebProbe
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import integer, number, object_schema, port
+from sfcperf.plugins import integer, number, object_schema
 from sfcperf.results.values import Metric
 
 MAXIMUM = "maximum"
@@ -105,7 +106,7 @@ class Httperf(WebProbe):
                 default=5,
             ),
             **PARAMETERS,
-            "port": port("TCP port of the server.", 1024, default=8080),
+            "port": port_parameter("TCP port of the server.", USUAL_PORT),
         },
         **{"if": {"properties": {"rate_per_s": {"const": MAXIMUM}}}},
         then={"properties": {"connections": {"maximum": 1000}}},
@@ -136,7 +137,8 @@ class Httperf(WebProbe):
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
         """Start nginx, and find out how many calls take as long as asked for."""
         asked = self.parameters
-        self.serve(deployment, raw_dir, [asked["port"]])
+        self._port = self.server_port(deployment.server.host)
+        self.serve(deployment, raw_dir, [self._port])
         if asked["rate_per_s"] == MAXIMUM and "calls_per_connection" not in asked:
             self._calls = self._calls_that_take(asked["duration_s"], deployment, raw_dir)
 
@@ -182,7 +184,7 @@ class Httperf(WebProbe):
         rate = asked["rate_per_s"]
         # --hog: local ports of the whole range, not only 1024 to 5000.
         argv = ["httperf", "--hog", "--server", deployment.server.address]
-        argv += ["--port", str(asked["port"]), "--uri", OBJECT_URI]
+        argv += ["--port", str(self._port), "--uri", OBJECT_URI]
         argv += ["--num-conns", str(asked["connections"])]
         argv += ["--num-calls", str(calls)]
         argv += ["--rate", str(_ALL_AT_ONCE_PER_S if rate == MAXIMUM else rate)]

@@ -10,14 +10,15 @@ from sfcperf.active.base import ProbeResult, samples
 from sfcperf.active.iperf3_output import Iperf3Output, parse
 from sfcperf.active.losses import EndpointLosses
 from sfcperf.active.mtu import UDP_HEADER_BYTES, check_payload, largest_payload_bytes
-from sfcperf.active.server import ServerProbe, start_server
+from sfcperf.active.server import ServerProbe, port_parameter, start_server
 from sfcperf.active.tool_run import ToolOutput, run_tool
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import choice, integer, object_schema, port
+from sfcperf.plugins import choice, integer, object_schema
 from sfcperf.results.values import Metric
 
 MAXIMUM = "maximum"
+USUAL_PORT = 5201
 UDP_BUFFER_BYTES = 4 * 2**20
 """Some 30 ms of datagrams at 60,000 per second; Linux's default holds 1.5 ms."""
 _TIMEOUT_MARGIN_S = 20.0
@@ -67,6 +68,7 @@ class Iperf3(ServerProbe):
     is the chain's throughput."""
 
     name = "iperf3"
+    usual_port = USUAL_PORT
     needs = (("iperf3", "iperf3", "--version"),)
     title = "Goodput of TCP or UDP, with loss, jitter and retransmissions"
     parameters = object_schema(
@@ -116,7 +118,7 @@ class Iperf3(ServerProbe):
                 "pattern": "^[a-z0-9_]{1,15}$",
                 "description": "TCP congestion control. Default: the client's.",
             },
-            "port": port("TCP and UDP port of the server.", 1024, default=5201),
+            "port": port_parameter("TCP and UDP port of the server.", USUAL_PORT),
         },
         allOf=[
             {
@@ -170,12 +172,13 @@ class Iperf3(ServerProbe):
         if asked["protocol"] == "udp" and "payload_bytes" in asked:
             check_payload(deployment.client, asked["payload_bytes"], UDP_HEADER_BYTES)
         server = deployment.server
+        self._port = self.server_port(server.host)
         argv = ["iperf3", "--server", "--one-off", "--json", "--forceflush"]
-        argv += ["--bind", server.address, "--port", str(asked["port"])]
+        argv += ["--bind", server.address, "--port", str(self._port)]
         self._server = start_server(
             server.host,
             argv,
-            port=asked["port"],
+            port=self._port,
             stdout=raw_dir / "iperf3-server.json",
             stderr=raw_dir / "iperf3-server.stderr.txt",
         )
@@ -217,7 +220,7 @@ class Iperf3(ServerProbe):
 
     def _argv(self, deployment: Deployment) -> list[str]:
         asked = self.parameters
-        argv = ["iperf3", "--client", deployment.server.address, "--port", str(asked["port"])]
+        argv = ["iperf3", "--client", deployment.server.address, "--port", str(self._port)]
         argv += ["--json", "--get-server-output", "--connect-timeout", str(_CONNECT_TIMEOUT_MS)]
         argv += ["--time", str(asked["duration_s"]), "--omit", str(asked["omit_s"])]
         argv += ["--parallel", str(asked["streams"])]
@@ -270,6 +273,7 @@ class Iperf3(ServerProbe):
     def _notes(self, seen: Iperf3Output, losses: EndpointLosses) -> dict[str, Any]:
         notes: dict[str, Any] = {
             "version": seen.version,
+            "port": self._port,
             "asked_rate_bps": self.parameters["rate_bps"],
             "receive_buffer_bytes": seen.receive_buffer_bytes,
             "sender_cpu_percent": seen.sender_cpu_percent,

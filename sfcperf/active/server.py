@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any, ClassVar
 
+from sfcperf import plugins
 from sfcperf.active.base import Probe
-from sfcperf.active.tool_run import last_lines
+from sfcperf.active.tool_run import complaint
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host, Process
-from sfcperf.hosts.procfs import tcp_listening_ports
+from sfcperf.hosts.procfs import tcp_listening_ports, udp_ports
 
 _POLL_S = 0.01
+_HIGHEST_PORT = 65_535
 
 
 class ServerProbe(Probe):
     """A probe whose server `prepare` starts."""
 
+    usual_port: ClassVar[int]
+    """Its port, if the workflow declares none and no other program on the server uses it."""
+    _port: int
+    """That the client of this trial connects to."""
     _server: Process | None = None
 
     def cleanup(self) -> None:
@@ -24,6 +32,32 @@ class ServerProbe(Probe):
         if self._server is not None:
             self._server.stop()
             self._server = None
+
+    def server_port(self, host: Host) -> int:
+        """The port that the workflow declares, else a free one of the host. Raises
+        MeasurementError when none is free."""
+        declared: int | None = self.parameters.get("port")
+        return free_port(host, self.usual_port) if declared is None else declared
+
+
+def port_parameter(description: str, usual: int, lowest: int = 1024) -> dict[str, Any]:
+    """JSON Schema of the parameter `port` of a ServerProbe."""
+    return plugins.port(
+        f"{description} Default: the port that the classifier matches; if it matches none, {usual} "
+        "or, if another program uses that, the next free port. Set it if the knobs of a VNF name "
+        "the port.",
+        lowest,
+    )
+
+
+def free_port(host: Host, lowest: int) -> int:
+    """The first port from `lowest` on that no TCP or UDP server on the host uses. Raises
+    MeasurementError when there is none."""
+    taken = _listening(host) | _udp(host)
+    for port in range(lowest, _HIGHEST_PORT + 1):
+        if port not in taken:
+            return port
+    raise MeasurementError(f"no port from {lowest} on is free on {host.name}")
 
 
 def start_server(
@@ -33,33 +67,53 @@ def start_server(
     port: int,
     stdout: Path,
     stderr: Path,
+    more_ports: Collection[int] = (),
     timeout_s: float = 30.0,
 ) -> Process:
-    """Start a TCP server and return when it listens on `port` (IPv4).
+    """Start a TCP server and return when it listens on `port` and `more_ports` (IPv4).
 
-    Raises MeasurementError when the port is taken, when the server ends, or when it does not
+    Raises MeasurementError when one of them is taken, when the server ends, or when it does not
     listen within timeout_s.
     """
-    if port in _listening(host):
+    ports = {port, *more_ports}
+    if taken := sorted(ports & _listening(host)):
         raise MeasurementError(
-            f"{argv[0]} cannot listen on {host.name}: TCP port {port} is taken",
-            hint="choose another one with the probe's parameter `port`",
+            f"{argv[0]} cannot listen on {host.name}: TCP port {taken[0]} is taken",
+            hint="choose another one with the probe's parameters, or end the program that uses it",
         )
     for path in (stdout, stderr):
         path.unlink(missing_ok=True)
     process = host.spawn(argv, stdout=stdout, stderr=stderr)
     try:
-        if process.becomes(lambda: port in _listening(host), timeout_s=timeout_s, period_s=_POLL_S):
+        if process.becomes(
+            lambda: ports <= _listening(host), timeout_s=timeout_s, period_s=_POLL_S
+        ):
             return process
         where, status = f"{argv[0]} on {host.name}", process.poll()
         if status is None:
             raise MeasurementError(f"{where} does not listen on port {port} after {timeout_s:g} s")
-        said = last_lines(stderr.read_text(errors="replace")) or "nothing on stderr"
-        raise MeasurementError(f"{where} ended with {status} instead of serving: {said}")
+        said = complaint(*(file.read_text(errors="replace") for file in (stdout, stderr)))
+        raise MeasurementError(
+            f"{where} ended with {status} instead of serving: {said or 'it said nothing'}"
+        )
     except BaseException:
         process.stop()
         raise
 
 
 def _listening(host: Host) -> frozenset[int]:
-    return tcp_listening_ports(host.read_text("/proc/net/tcp"))
+    """Also of IPv6, whose servers take IPv4 connections as well when they listen on any address."""
+    return tcp_listening_ports(host.read_text("/proc/net/tcp")) | tcp_listening_ports(
+        _of_ipv6(host, "tcp6")
+    )
+
+
+def _udp(host: Host) -> frozenset[int]:
+    return udp_ports(host.read_text("/proc/net/udp")) | udp_ports(_of_ipv6(host, "udp6"))
+
+
+def _of_ipv6(host: Host, table: str) -> str:
+    """Empty where the kernel has no IPv6."""
+    with suppress(MeasurementError):
+        return host.read_text(f"/proc/net/{table}")
+    return ""

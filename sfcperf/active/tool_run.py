@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfcperf import waiting
+from sfcperf import strict_json, waiting
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host, Process
 from sfcperf.hosts.procfs import process_cpu_s
 
-_LINES_SHOWN = 5
+_LINES_SHOWN = 20
 _METER_PERIOD_S = 0.05
 _METER_SHARE = 0.1
 """Of the time that may be spent on looking, where a look takes long: each is a command on another
@@ -32,8 +32,8 @@ class ToolOutput:
     tool that ended before it was looked at."""
 
     def complaint(self) -> str:
-        """The last lines of stderr, for an error message."""
-        return last_lines(self.stderr) or f"exit status {self.returncode}, nothing on stderr"
+        """What the tool complained about, for an error message."""
+        return complaint(self.stdout, self.stderr) or f"exit status {self.returncode}, no message"
 
 
 def run_tool(
@@ -97,6 +97,20 @@ def _cpu_ratio_until_the_end(host: Host, process: Process, deadline: float) -> f
     return ratio
 
 
+def complaint(stdout: str, stderr: str) -> str:
+    """What a tool that failed said of it, on one line; empty when it said nothing.
+
+    That is on stderr; a tool that prints JSON has its reason there, in the member `error`.
+    """
+    try:
+        document = strict_json.loads(stdout)
+    except ValueError:
+        document = None
+    reason = str(document["error"]) if isinstance(document, dict) and "error" in document else ""
+    return "; ".join(filter(None, (reason, last_lines(stderr))))
+
+
 def last_lines(text: str) -> str:
-    """The end of what a tool printed, on one line."""
-    return "; ".join(line.strip() for line in text.strip().splitlines()[-_LINES_SHOWN:])
+    """The end of what a tool printed, on one line; what it repeats is there once."""
+    lines = dict.fromkeys(line.strip() for line in text.strip().splitlines())
+    return "; ".join(list(lines)[-_LINES_SHOWN:])

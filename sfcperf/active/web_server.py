@@ -18,6 +18,7 @@ from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import integer, number
 
 OBJECT_URI = "/object"
+USUAL_PORT = 8080
 NGINX = ("nginx", "nginx", "-v")
 """Of `needs`."""
 _SATURATED = 0.95
@@ -87,6 +88,7 @@ class WebProbe(ServerProbe):
     """HTTP requests from a tool on the client to an nginx that the probe starts on the server."""
 
     protocols = frozenset({"tcp"})
+    usual_port = USUAL_PORT
     longer_test: ClassVar[str]
     """What to do when a test is too short."""
 
@@ -105,6 +107,7 @@ class WebProbe(ServerProbe):
         doubts = [*seen.doubts, *server_doubts(seen.duration_s, cpu_ratio, self.longer_test)]
         notes = {
             **seen.notes,
+            "port": self._port,
             "duration_s": seen.duration_s,
             "server_cpu_ratio": round(cpu_ratio, 3),
             "sender_interface_drops": losses.tx_drops,
@@ -136,6 +139,7 @@ class WebProbe(ServerProbe):
             # -e: nginx opens the log that it was built with before it reads its configuration.
             ["nginx", "-e", "stderr", "-p", str(prefix), "-c", "nginx.conf"],
             port=ports[0],
+            more_ports=ports[1:],
             stdout=raw_dir / "nginx.txt",
             stderr=raw_dir / "nginx.stderr.txt",
         )

@@ -49,9 +49,12 @@ class BarDisplay(Listener):
         """Stop drawing."""
         self._progress.stop()
 
-    def started(self, folder: Path, trials: int, done: int) -> None:
+    def created(self, folder: Path) -> None:
         """See Listener."""
         self._print(str(folder))
+
+    def started(self, folder: Path, trials: int, done: int) -> None:
+        """See Listener."""
         self._progress.update(self._task, total=trials, completed=done)
 
     def more_trials(self, trials: int) -> None:

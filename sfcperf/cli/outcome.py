@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 from sfcperf.cli.progress import progress, say
+from sfcperf.cli.streams import flush_stdout
 from sfcperf.cli.text import count_text
 from sfcperf.control.session import Outcome
 from sfcperf.errors import ExitCode
@@ -29,21 +30,22 @@ def executed(execute: Callable[..., Outcome], *, quiet: bool) -> ExitCode:
         outcome = execute(command=sys.argv, listener=listener)
     if not quiet:
         print_summary(outcome.store)
-    for line in warnings(outcome.store.trials()):
-        say(line)
+        print(counts_text(outcome.trials))
+        print_places(outcome.store)
+        flush_stdout()
     account = outcome.store.manifest().get("noise")
     if account:
         say(account_text(account))
-    if not quiet:
-        print(counts_text(outcome.trials))
-        print_places(outcome.store)
+    # Last, where it is seen: why the exit code is not 0.
+    for line in warnings(outcome.store.trials()):
+        say(line)
     return outcome.exit_code
 
 
 def print_summary(store: RunStore) -> None:
     """The table of the primary metrics."""
     from sfcperf.cli.console import console
-    from sfcperf.report import summary_table
+    from sfcperf.report.summary_table import summary_table
 
     summaries = store.summaries()
     if summaries:

@@ -6,11 +6,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sfcperf.cli.text import count_text, levels_text
+from sfcperf.cli.text import count_text, levels_text, shown
 from sfcperf.control.events import Listener
-from sfcperf.results.records import TrialRecord
-from sfcperf.workflow.plan import PlannedTrial, TrialGroup
+
+if TYPE_CHECKING:
+    from sfcperf.results.records import TrialRecord
+    from sfcperf.workflow.plan import PlannedTrial, TrialGroup
 
 
 @contextmanager
@@ -48,6 +51,10 @@ class QuietDisplay(Listener):
 
 class LineDisplay(Listener):
     """A line per trial group and per trial, for logs and pipes."""
+
+    def created(self, folder: Path) -> None:
+        """See Listener."""
+        say(f"{folder}: looking at this machine, starting the driver")
 
     def started(self, folder: Path, trials: int, done: int) -> None:
         """See Listener."""
@@ -93,6 +100,7 @@ def verdict_text(record: TrialRecord) -> str:
 
 
 def say(text: str) -> None:
-    """A line on stderr; a reader that has gone does not end a run."""
+    """Lines on stderr, which may quote a server or a file of somebody else; a reader that has gone
+    does not end a run."""
     with suppress(OSError):
-        print(text, file=sys.stderr, flush=True)
+        print("\n".join(map(shown, text.split("\n"))), file=sys.stderr, flush=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,13 +14,16 @@ from sfcperf.active.base import Probe, ProbeResult
 from sfcperf.control.context import RunContext
 from sfcperf.control.faults import describe
 from sfcperf.drivers.base import Driver
-from sfcperf.errors import DeploymentError, MeasurementError
+from sfcperf.errors import DeploymentError, MeasurementError, SfcperfError
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.base import Monitor
 from sfcperf.results.values import Observation
 from sfcperf.workflow.plan import PlannedTrial
 
 T = TypeVar("T")
+
+_PER_S = {"ns": 1e9, "us": 1e6, "ms": 1e3}
+"""Units of latencies. A CPU time, in seconds, may be longer than the measurement."""
 
 Counters = Mapping[str, Mapping[str, int]]
 """SF -> counter -> packets."""
@@ -36,6 +41,8 @@ class Attempt:
     """By SF: packets that it dropped meanwhile; only those SFs that dropped some."""
     noise: Mapping[str, Any]
     """What the machine did meanwhile: TrialRecord.noise."""
+    clock: tuple[str, ...] = ()
+    """Why times that were measured by the wall clock are wrong; empty when it was not set."""
 
 
 def health(driver: Driver, deployment: Deployment) -> list[str]:
@@ -54,17 +61,31 @@ def attempt(run: RunContext, trial: PlannedTrial, deployment: Deployment, raw_di
     probe_class: type[Probe] = plugins.load("probe", trial.probe.probe)
     probe = probe_class(trial.probe.parameters)
     measurement = _Measurement(run, trial, probe, deployment, raw_dir)
-    done = measurement.measure()
+    run.look_at_clock(None)
+    started_s = time.monotonic()
     # A chain that broke makes the numbers wrong, however many packets crossed it before; it is also
     # the cause of other failures, so that it is reported first.
+    try:
+        done = measurement.measure()
+    except SfcperfError as error:
+        if unhealthy := health(run.driver_of(trial.scenario), deployment):
+            raise _broken(unhealthy, str(error)) from error
+        raise
+    finally:
+        stepped = run.look_at_clock(trial.trial_id)
+    impossible = impossible_time(done.result, time.monotonic() - started_s)
     if unhealthy := health(run.driver_of(trial.scenario), deployment):
-        raise DeploymentError("broke during the measurement: " + "; ".join(unhealthy))
+        raise _broken(unhealthy)
     if measurement.faults:
         raise MeasurementError("; ".join(measurement.faults))
     if not done.result.samples:
         raise MeasurementError(f"{trial.probe.label} reported no sample")
     _check_crossed(done.packets, probe_class.expected_packets(trial.probe.parameters))
-    return done
+    return replace(done, clock=tuple(filter(None, (stepped, impossible))))
+
+
+def _broken(unhealthy: list[str], *more: str) -> DeploymentError:
+    return DeploymentError("broke during the measurement: " + "; ".join([*unhealthy, *more]))
 
 
 @dataclass
@@ -121,6 +142,19 @@ class _Measurement:
         except Exception as error:
             self.faults.append(f"{name}: {describe(error)}")
             return None
+
+
+def impossible_time(result: ProbeResult, took_s: float) -> str:
+    """Why a latency is not that of a clock that only went on: no packet was on its way for longer
+    than the measurement took, or for less than no time. Empty when all are possible."""
+    for sample in result.samples:
+        longest = took_s * _PER_S.get(sample.unit, inf)
+        if sample.unit in _PER_S and not 0 <= sample.value <= longest:
+            return (
+                f"{sample.metric} is {sample.value:g} {sample.unit} in a measurement of "
+                f"{took_s:.3g} s: the clock of the tool's machine was set meanwhile"
+            )
+    return ""
 
 
 def _counters(deployment: Deployment) -> Counters:

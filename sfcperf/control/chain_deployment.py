@@ -86,6 +86,7 @@ class ChainDeployment:
         """Write what was observed beside the trials' raw output; returns the path within the run
         folder."""
         group, run_folder = self._group, self._run.store.folder
+        self._run.store.check_not_moved()
         folder = run_folder / "raw" / "traversal"
         folder.mkdir(parents=True, exist_ok=True)
         prefix = f"{'w' if group.warmup else 'r'}{group.round:03d}-{group.scenario.id}"

@@ -58,7 +58,7 @@ def _drivers_of(states: StateDir, run_id: str) -> set[str] | None:
     """None when its state is damaged."""
     try:
         return states.drivers_of(run_id)
-    except InputError:
+    except SfcperfError:
         return None
 
 
@@ -67,6 +67,8 @@ def _clean(states: StateDir, run_id: str, dry_run: bool) -> Cleaned:
         state = states.claim(run_id)
     except RunAlive:
         return Cleaned(run_id, "alive", ())
+    except SfcperfError as error:
+        return Cleaned(run_id, "failed", tuple(error.lines()))
     if state is None:
         return Cleaned(run_id, "removed", ())
     try:

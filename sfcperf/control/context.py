@@ -13,6 +13,9 @@ from sfcperf.control.interrupts import Interrupts
 from sfcperf.control.noise import NoiseWatch
 from sfcperf.control.phases import Phases
 from sfcperf.drivers.base import Driver
+from sfcperf.errors import EnvironmentLacks
+from sfcperf.hosts.clock_watch import ClockWatch, step_text
+from sfcperf.results.records import utc_now
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.model import Scenario
 
@@ -41,6 +44,7 @@ class RunContext:
     interrupts: Interrupts
     phases: Phases
     watch: NoiseWatch
+    clock: ClockWatch
     problems: list[str] = field(default_factory=list)
     """For the manifest: what failed besides trials."""
 
@@ -48,11 +52,30 @@ class RunContext:
         """The driver of a scenario's infrastructure."""
         return self.drivers.of(scenario)
 
+    def look_at_clock(self, trial_id: str | None) -> str:
+        """Note in run.json, and say, if the wall clock was set since the last look: during this
+        trial, or between trials (None). Gives what was said; empty if it was not set."""
+        step_s = self.clock.step_s()
+        if not step_s:
+            return ""
+        text = f"this machine's clock was {step_text(step_s)}"
+        step = {"at": utc_now(), "step_s": round(step_s, 6), "trial_id": trial_id}
+        where = "between trials" if trial_id is None else f"during {trial_id}"
+        document = self.manifest.document
+        self.manifest.update(
+            {
+                "clock_steps": [*document.get("clock_steps", ()), step],
+                "problems": [*document["problems"], f"{text} {where}"],
+            }
+        )
+        self.listener.message(f"{text} {where}")
+        return text
+
     def enter(self, state: str) -> None:
         """Move the run's state machine to `state`, and note it in run.json."""
         if self.manifest.document.get("state") != state:
             # Only information: a full disk must not prevent the tear-down, and shows where trials
             # are recorded.
-            with suppress(OSError):
+            with suppress(OSError, EnvironmentLacks):
                 self.manifest.update({"state": state})
             self.listener.phase(state)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sfcperf.results.records import TrialRecord
-from sfcperf.workflow.plan import PlannedTrial, TrialGroup
+if TYPE_CHECKING:
+    from sfcperf.results.records import TrialRecord
+    from sfcperf.workflow.plan import PlannedTrial, TrialGroup
 
 
 class Listener:
     """Ignores everything; a display overrides what it shows. Methods must not raise."""
 
+    def created(self, folder: Path) -> None:
+        """The run folder exists; the machine is looked at, and the drivers start."""
+
     def started(self, folder: Path, trials: int, done: int) -> None:
-        """The run folder exists; `trials` are planned (warm-up included), `done` of them were
+        """Trials are about to begin: `trials` are planned (warm-up included), `done` of them were
         recorded by earlier sessions of a resumed run."""
 
     def more_trials(self, trials: int) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sfcperf.errors import InputError
+from sfcperf.errors import EnvironmentLacks, InputError, system_errors_as
 
 NAME = "lock"
 """Name of the file, in a run folder and in the folder of a run's state."""
@@ -20,7 +20,7 @@ class RunAlive(InputError):
 
 @contextmanager
 def held(folder: Path, run_id: str) -> Iterator[None]:
-    """Hold the lock of a folder. Raises RunAlive, or OSError when the file cannot be created."""
+    """Hold the lock of a folder. Raises as `take`."""
     descriptor = take(folder, run_id)
     try:
         yield
@@ -33,11 +33,12 @@ def take(folder: Path, run_id: str) -> int:
 
     The kernel releases it when the process ends. Closed on exec, so that no child of the run keeps
     it. The file is not removed: two processes could lock two files of one name. Raises RunAlive, or
-    OSError when the file cannot be created.
+    EnvironmentLacks when the file cannot be opened: a folder has its name.
     """
-    descriptor = os.open(
-        folder / NAME, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644
-    )
+    path = folder / NAME
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    with system_errors_as(EnvironmentLacks, "the lock of a run cannot be used", where=path):
+        descriptor = os.open(path, flags, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from sfcperf import plugins
 from sfcperf.control.faults import describe, keep_traceback
+from sfcperf.errors import EnvironmentLacks
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.model import PluginSpec
@@ -74,4 +75,6 @@ def _noting(problems: list[str], store: RunStore, what: str) -> Iterator[None]:
         yield
     except Exception as error:
         problems.append(f"{what}: {describe(error)}")
-        keep_traceback(error, store.folder / ERROR_LOG)
+        with suppress(OSError, EnvironmentLacks):
+            store.check_not_moved()
+            keep_traceback(error, store.folder / ERROR_LOG)

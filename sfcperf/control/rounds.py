@@ -26,6 +26,7 @@ class Rounds:
         self._gate = workflow.design.noise_gate
         self._warm = False
         self._progress = ProgressState(workflow, run.store.trials())
+        self._measured = {record.trial_id for record in self._progress.records}
         self._sentinel: Sentinel | None = None
         scenario = sentinel_scenario(workflow)
         if scenario is not None and self._gate is not None and self._gate.sentinel is not None:
@@ -46,6 +47,10 @@ class Rounds:
             stopping.update(self._progress.stopping(number, active))
             self._run.manifest.update({"stopping": stopping, **self._account()})
             active = [name for name in active if name not in stopping]
+
+    def measured(self) -> set[str]:
+        """Ids of all trials that were recorded, in this session or before."""
+        return self._measured
 
     def planned(self) -> tuple[int, int]:
         """Number of planned trials (warm-up included, further rounds and reruns not), and of those
@@ -69,6 +74,7 @@ class Rounds:
             for group in todo[begin : begin + size]:
                 for record in self._run_group(group):
                     self._progress.add(record)
+                    self._measured.add(record.trial_id)
         self._close(number)
 
     def _close(self, number: int) -> None:

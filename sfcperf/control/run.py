@@ -54,6 +54,7 @@ def start(
             tags = states.tags(tag, len(workflow.infrastructures))
             store = RunStore.create(results / run_id)
             stack.enter_context(lock.held(store.folder, run_id))
+            listener.created(store.folder)
             _write_info(state, workflow, store, tags)
             store.write_workflow(workflow.document, workflow.folder, given=given)
             vnfds = keep_descriptors(store.vnfds, workflow.vnfds)
@@ -92,6 +93,7 @@ def resume(
     """
     phases = Phases()
     store = RunStore.open(folder)
+    store.stay()
     run_id = store.manifest()["run_id"]
     store.check_writable()
     with Interrupts() as interrupts, lock.held(store.folder, run_id):
@@ -114,6 +116,7 @@ def resume(
                 hint=f"`sfcperf report {store.folder}` creates its report again",
             )
         check(workflow)
+        listener.created(store.folder)
         store.remove_unfinished()
         state, tag = states.recreate(run_id)
         try:

@@ -109,6 +109,7 @@ class Sentinel:
             if not samples:
                 raise MeasurementError(f"{trial.probe.label} reported no {self._spec.metric}")
         except Exception as error:
+            self._run.store.check_not_moved()
             keep_traceback(error, folder / "error.txt")
             return replace(empty, ended_at=utc_now(), problem=describe(error))
         finally:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,10 +17,11 @@ from sfcperf.control.noise import NoiseWatch
 from sfcperf.control.phases import Phases
 from sfcperf.control.rounds import Rounds
 from sfcperf.control.state import RunState
-from sfcperf.errors import ExitCode, InputError, InterruptedRun
+from sfcperf.errors import EnvironmentLacks, ExitCode, InputError, InterruptedRun
+from sfcperf.hosts.clock_watch import ClockWatch
 from sfcperf.results.manifest import finish
 from sfcperf.results.records import RunStatus, utc_now
-from sfcperf.results.store import RunStore
+from sfcperf.results.store import RunFile, RunStore
 from sfcperf.results.telemetry import monitor_cpu_s
 from sfcperf.workflow.model import Workflow
 
@@ -83,7 +84,8 @@ class Session:
             ) from signal
         except BaseException as error:
             self._note(f"the run failed: {describe(error)}")
-            with suppress(OSError):
+            with suppress(OSError, EnvironmentLacks):
+                self.store.check_not_moved()
                 keep_traceback(error, self.store.folder / publishing.ERROR_LOG)
             self._stopped("failed")
             raise
@@ -103,6 +105,7 @@ class Session:
             self.interrupts,
             self.phases,
             NoiseWatch(self.store.trials(), self.store.run_id),
+            ClockWatch(),
         )
         try:
             drivers.open(
@@ -117,6 +120,7 @@ class Session:
             rounds = Rounds(run, self.workflow)
             self.listener.started(self.store.folder, *rounds.planned())
             rounds.run()
+            self._check_recorded(rounds.measured())
         finally:
             run.enter("tearing down")
             with self.phases("teardown"):
@@ -126,6 +130,18 @@ class Session:
             if problems:
                 problems.append("`sfcperf clean` removes what was left once the cause is gone")
             self._note(*problems)
+
+    def _check_recorded(self, measured: Collection[str]) -> None:
+        """Raises EnvironmentLacks when trials that were measured are not on disk any more."""
+        recorded = {record.trial_id for record in self.store.trials()}
+        lost = sorted(set(measured) - recorded)
+        if lost:
+            raise EnvironmentLacks(
+                f"{len(lost)} of {len(measured)} trials that were measured are gone from the "
+                f"record, the first is {lost[0]}",
+                where=str(self.store.folder / RunFile.TRIALS),
+                hint="find out what changed the file; `sfcperf resume` measures them again",
+            )
 
     def _analyse(self) -> list[str]:
         """Analyse; returns what failed."""
@@ -176,8 +192,11 @@ class Session:
             self._log(text)
 
     def _log(self, text: str) -> None:
-        with (self.store.folder / "run.log").open("a") as log:
-            log.write(f"{utc_now()} {text}\n")
+        # What happened matters more than that it cannot be written.
+        with suppress(OSError, EnvironmentLacks):
+            self.store.check_not_moved()
+            with (self.store.folder / "run.log").open("a") as log:
+                log.write(f"{utc_now()} {text}\n")
 
     def _seconds(self) -> dict[str, float]:
         """Phases of this session and of those before it."""
@@ -189,12 +208,15 @@ class Session:
     def _stopped(self, status: RunStatus) -> None:
         """Record that the run did not complete. When run.json cannot be written (a full disk), the
         error that stopped the run matters more."""
-        with suppress(OSError, InputError):
+        with suppress(OSError, EnvironmentLacks):
             if self.manifest.document["status"] == "complete":
                 # All trials are there; only the report is missing, and can be made again.
                 self.manifest.update({"phases": self._seconds()})
             else:
-                self._finish(status)
+                try:
+                    self._finish(status)
+                except InputError:  # the trials cannot be read, let alone counted
+                    self.manifest.update({"status": status, "ended_at": utc_now()})
                 self._enter(status)
 
     def _what_next(self) -> str:

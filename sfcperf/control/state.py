@@ -26,10 +26,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sfcperf.control.lock import RunAlive, take
+from sfcperf import ownership, strict_json
+from sfcperf.control.lock import NAME, RunAlive, take
 from sfcperf.drivers.journal import FileJournal
 from sfcperf.environment.state_root import DEFAULT_ROOT, VARIABLE
 from sfcperf.errors import EnvironmentLacks, InputError
+from sfcperf.input_file import read_input
 from sfcperf.results.documents import is_safe_name
 from sfcperf.results.files import replace_file
 
@@ -37,6 +39,7 @@ __all__ = ["FurtherDriver", "RunAlive", "RunInfo", "RunState", "StateDir"]
 
 TAG_ALPHABET = string.digits + string.ascii_lowercase
 TAG_LENGTH = 6
+MAX_INFO_BYTES = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,13 @@ class RunInfo:
         return drivers[owner]
 
 
+def _check_types(*entries: RunInfo | FurtherDriver) -> None:
+    """Raises TypeError for values that name nothing."""
+    for entry in entries:
+        if not all(isinstance(each, str) for each in (entry.tag, entry.driver)):
+            raise TypeError("tag and driver must be text")
+
+
 class RunState:
     """The live folder of one run, locked by this process until `release` or `remove`."""
 
@@ -98,11 +108,14 @@ class RunState:
     def info(self) -> RunInfo:
         """What `write_info` wrote. Raises InputError when it is damaged."""
         path = self.folder / "run.json"
+        content = read_input(path, "the state of this run", max_bytes=MAX_INFO_BYTES)
         try:
-            document = json.loads(path.read_text())
+            document = strict_json.loads(content)
             further = tuple(FurtherDriver(**entry) for entry in document.pop("further", ()))
-            return RunInfo(**document, further=further)
-        except (OSError, ValueError, TypeError, AttributeError) as error:
+            info = RunInfo(**document, further=further)
+            _check_types(info, *further)
+            return info
+        except (ValueError, TypeError, AttributeError) as error:
             raise InputError(
                 f"the state of this run is damaged: {error}",
                 where=str(path),
@@ -116,7 +129,7 @@ class RunState:
     @property
     def owns_nothing(self) -> bool:
         """No resource was ever journaled, so there is nothing to undo."""
-        return not (self.folder / "journal.jsonl").exists()
+        return not os.path.lexists(self.folder / "journal.jsonl")
 
     def remove(self) -> None:
         """Remove the folder; only right when the journal has nothing outstanding."""
@@ -160,14 +173,21 @@ class StateDir:
         return tags
 
     def claim(self, run_id: str) -> RunState | None:
-        """Lock the state of a dead run; None when there is no such run. Raises RunAlive."""
+        """Lock the state of a dead run; None when there is no such run. Raises RunAlive, and
+        EnvironmentLacks when another user could have written what is there."""
         folder = self._folder(run_id)
         with self._guard():
-            return RunState(folder, take(folder, run_id)) if folder.is_dir() else None
+            if not os.path.lexists(folder):
+                return None
+            ownership.check_folder(folder)
+            for name in (NAME, "run.json", "journal.jsonl"):
+                ownership.check_file(folder / name)
+            return RunState(folder, take(folder, run_id))
 
     def run_ids(self) -> list[str]:
         """Runs with state here, dead or alive, oldest first."""
         with self._accessible(), suppress(FileNotFoundError):
+            self._check_ours()
             folders = [path for path in self._runs.iterdir() if path.is_dir()]
             return sorted(path.name for path in folders if is_safe_name(path.name))
         return []
@@ -198,7 +218,7 @@ class StateDir:
     def _make(self, run_id: str) -> RunState:
         folder = self._folder(run_id)
         try:
-            folder.mkdir(parents=True)
+            folder.mkdir(mode=0o700)
             state = RunState(folder, take(folder, run_id))
             state.state_dir.mkdir()
         except FileExistsError as error:
@@ -231,12 +251,20 @@ class StateDir:
         with self._accessible():
             # A driver's configuration may hold credentials.
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._runs.mkdir(mode=0o700, exist_ok=True)
+            self._check_ours()
             descriptor = os.open(self.root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
                 yield
             finally:
                 os.close(descriptor)
+
+    def _check_ours(self) -> None:
+        """Raises EnvironmentLacks when another user could name here what is to be removed."""
+        # The folder that the variable names may be a link.
+        for folder in (self.root.resolve(), self._runs):
+            ownership.check_folder(folder)
 
     @contextmanager
     def _accessible(self) -> Iterator[None]:

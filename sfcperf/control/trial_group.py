@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from time import monotonic
 from typing import Any, Literal
 
 from sfcperf.control.attempt import Attempt, attempt, health
@@ -26,7 +27,13 @@ class _Tries:
     count: int = 0
     reasons: list[str] = field(default_factory=list)
     started_at: str = ""
+    started_s: float = 0.0
+    """By the monotonic clock."""
     deployment: Mapping[str, Any] = field(default_factory=dict)
+
+    def starts(self) -> None:
+        """An attempt begins."""
+        self.started_at, self.started_s = utc_now(), monotonic()
 
 
 class TrialGroupRunner:
@@ -60,7 +67,7 @@ class TrialGroupRunner:
         tries = _Tries()
         while tries.count < self._tries_allowed:
             tries.count += 1
-            tries.started_at = utc_now()
+            tries.starts()
             self._listener.trial_started(trial, tries.count)
             folder = self._store.raw(f"{trial.trial_id}/attempt-{tries.count}")
             done = self._try(trial, tries, folder)
@@ -77,7 +84,7 @@ class TrialGroupRunner:
             return None
         tries.deployment = chain.facts
         # The attempt's own time: deployment and proof are not part of it.
-        tries.started_at = utc_now()
+        tries.starts()
         self._run.enter("measuring")
         try:
             done = attempt(self._run, trial, chain.deployment, folder)
@@ -86,6 +93,8 @@ class TrialGroupRunner:
             trial_document(_record(trial, tries, done, self._gate))
             return done
         except Exception as error:
+            # Without its folder, no attempt can succeed, and none is to be blamed.
+            self._store.check_not_moved()
             tries.reasons.append(f"attempt {tries.count}: {describe(error)}")
             keep_traceback(error, folder / "error.txt")
         if health(self._run.driver_of(trial.scenario), chain.deployment):
@@ -101,6 +110,7 @@ class TrialGroupRunner:
         try:
             return self._chain.ensure()
         except Exception as error:
+            self._store.check_not_moved()
             reason = f"deployment {len(self._failed_deployments) + 1}: {describe(error)}"
             self._failed_deployments.append(reason)
             tries.reasons.append(reason)
@@ -127,7 +137,8 @@ def _record(
     reasons = tuple(tries.reasons)
     notes: dict[str, Any] = {}
     if done is not None:
-        reasons = (*done.result.untrusted, *(outside(done.noise, gate) if gate else ()))
+        noisy = outside(done.noise, gate) if gate else ()
+        reasons = (*done.clock, *done.result.untrusted, *noisy)
         status = "untrusted" if reasons else "valid"
         notes = dict(done.result.notes)
         if tries.reasons:
@@ -154,4 +165,5 @@ def _record(
         raw=f"raw/{trial.trial_id}",
         rerun_of=trial.rerun_of,
         noise={} if done is None else dict(done.noise),
+        duration_s=round(monotonic() - tries.started_s, 6),
     )

@@ -8,37 +8,45 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sfcperf import retry
+from sfcperf.elasticsearch.answers import Undelivered, reason
 from sfcperf.elasticsearch.secrets import API_KEY, PASSWORD, USER, credentials
 from sfcperf.elasticsearch.target import Target
 from sfcperf.errors import EnvironmentLacks, InputError
+from sfcperf.presentation.wording import printable
 
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
 
 T = TypeVar("T")
 
-REQUEST_TIMEOUT_S = 60.0
+REQUEST_TIMEOUT_S = (10.0, 60.0)
+"""A request may take as long as the user's patience, within these limits."""
 _FIRST_PAUSE_S = 0.2
 _LONGEST_PAUSE_S = 10.0
 AWAY = frozenset({429, 502, 503, 504})
 """Statuses of a server, or of a proxy before it, that may be well again in a moment."""
 
 
-class ServerAway(EnvironmentLacks):
+class ServerAway(Undelivered):
     """The cluster does not answer now: what was to be sent waits."""
 
 
-def connect(target: Target) -> Elasticsearch:
+def connect(target: Target, retry_s: float) -> Elasticsearch:
     """A client; nothing is sent yet. Raises InputError for certificates that cannot be read."""
     from elasticsearch import Elasticsearch, ElasticsearchWarning
 
+    from sfcperf.elasticsearch.bounds import BoundedJson, BoundedNode
+
+    least_s, most_s = REQUEST_TIMEOUT_S
     # That a cluster has no passwords is its owner's to know, and not in every message of ours.
     warnings.filterwarnings("ignore", category=ElasticsearchWarning)
     secure = all(url.startswith("https://") for url in target.urls)
     try:
         return Elasticsearch(
             list(target.urls),
-            request_timeout=REQUEST_TIMEOUT_S,
+            request_timeout=max(least_s, min(retry_s, most_s)),
+            node_class=BoundedNode,
+            serializer=BoundedJson(),
             # We retry ourselves: what a lost answer leaves open must be looked up first.
             max_retries=0,
             retry_on_timeout=False,
@@ -64,27 +72,33 @@ def _tls(target: Target) -> dict[str, Any]:
 def explaining(target: Target) -> Iterator[None]:
     """Errors of the client become ours.
 
-    Raises ServerAway for what may pass, EnvironmentLacks for the rest.
+    Raises ServerAway for what may pass, Undelivered for other faults of the server,
+    EnvironmentLacks for what it refuses.
     """
-    from elastic_transport import TlsError
+    from elastic_transport import SerializationError, TlsError
     from elasticsearch import ApiError, TransportError, UnsupportedProductError
-    from elasticsearch.helpers import BulkIndexError, ScanError
 
     try:
         yield
-    except (BulkIndexError, ScanError) as error:
-        raise EnvironmentLacks(f"the server refuses: {_text(error)}", where=target.name) from error
+    except Undelivered as error:
+        error.where = error.where or target.name
+        raise
     except UnsupportedProductError as error:
         raise EnvironmentLacks("this server is not Elasticsearch", where=target.name) from error
     except ApiError as error:
-        raise _of_status(error.status_code, str(error), target) from error
+        raise of_status(error.status_code, reason(error.body), target) from error
     except TlsError as error:
         raise EnvironmentLacks(
             f"the server's certificate is not trusted: {_text(error)}",
             where=target.name,
             hint="name the authority's certificate with --ca, or --fingerprint",
         ) from error
+    except SerializationError as error:
+        raise Undelivered("the server's answer cannot be read", where=target.name) from error
     except TransportError as error:
+        if isinstance(error.__cause__, Undelivered):
+            error.__cause__.where = target.name
+            raise error.__cause__ from error
         raise ServerAway(
             f"the server does not answer: {_text(error)}", where=target.name
         ) from error
@@ -93,7 +107,7 @@ def explaining(target: Target) -> Iterator[None]:
 def with_retries(target: Target, retry_s: float, step: Callable[[], T]) -> T:
     """What `step` gives, tried again for `retry_s` while the server is away.
 
-    `step` must bear being repeated. Raises ServerAway, EnvironmentLacks.
+    `step` must bear being repeated. Raises ServerAway, Undelivered, EnvironmentLacks.
     """
 
     def explained() -> T:
@@ -109,9 +123,14 @@ def with_retries(target: Target, retry_s: float, step: Callable[[], T]) -> T:
     )
 
 
-def _of_status(status: int, text: str, target: Target) -> EnvironmentLacks:
+def of_status(status: int, said: str, target: Target) -> EnvironmentLacks:
+    """What the status of an answer, or of one document in it, means. `said`: by the server, and
+    printable."""
+    text = f"{status}, {said}"
     if status in AWAY:
         return ServerAway(f"the server is unavailable for now: {text}", where=target.name)
+    if status >= 500:
+        return Undelivered(f"the server fails: {text}", where=target.name)
     if status == 401:
         return EnvironmentLacks(
             "the server requires credentials, or does not accept those given",
@@ -130,4 +149,4 @@ def _of_status(status: int, text: str, target: Target) -> EnvironmentLacks:
 def _text(error: Exception) -> str:
     """First line of what went wrong, without the name of the connection's class before it; the
     causes that the client collects say it again."""
-    return str(getattr(error, "message", error)).splitlines()[0].rpartition("): ")[2]
+    return printable(str(getattr(error, "message", error)).partition("\n")[0].rpartition("): ")[2])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 from sfcperf.elasticsearch.publication import RETRY_S, Progress, send
 from sfcperf.elasticsearch.send import Sent
 from sfcperf.elasticsearch.spool import Spool, Waiting
 from sfcperf.elasticsearch.target import Target
+from sfcperf.environment.state_root import VARIABLE
 from sfcperf.errors import InputError, SfcperfError
 from sfcperf.results.store import RunStore
 
@@ -38,7 +40,7 @@ def deliver(
             f"{error.message}; the run waits in {waiting.file}",
             where=error.where,
             allowed=error.allowed,
-            hint=_hint(error),
+            hint=_hint(error, spool),
         ) from error
     spool.done(waiting)
     return sent
@@ -67,6 +69,8 @@ def _lost(waiting: Waiting, what: str) -> InputError:
     )
 
 
-def _hint(error: SfcperfError) -> str:
-    later = "`sfcperf index --pending` sends what waits"
+def _hint(error: SfcperfError, spool: Spool) -> str:
+    later = f"`sfcperf index --pending` sends what waits in {spool.folder}"
+    if not os.environ.get(VARIABLE):
+        later += f" ({VARIABLE} names another folder)"
     return f"{error.hint}; {later}" if error.hint else later

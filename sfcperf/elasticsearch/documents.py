@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from sfcperf.elasticsearch import mappings, telemetry_rows
 from sfcperf.elasticsearch.levels import Scenarios
-from sfcperf.presentation.wording import seconds_between
+from sfcperf.presentation.wording import run_s, trial_s
 from sfcperf.results.documents import at_path
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
@@ -144,10 +144,9 @@ def _declared_metrics(manifest: Mapping[str, Any]) -> dict[tuple[str, str], dict
 
 def _run_facts(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """The manifest with what is made from it; what changes while a run is published is left out."""
-    begin, end = manifest["started_at"], manifest["ended_at"]
     return {
         **manifest,
-        "duration_s": seconds_between(begin, end) if end else None,
+        "duration_s": run_s(manifest),
         "scenarios": len(manifest["scenarios"]),
         "probes": [probe["label"] for probe in manifest["probes"]],
         "monitors": [monitor["monitor"] for monitor in manifest["monitors"]],
@@ -160,7 +159,7 @@ def _trial_facts(record: TrialRecord, *, first: bool) -> dict[str, Any]:
     return {
         **{key: v for key, v in vars(record).items() if first or key not in _ONCE},
         "first": first,
-        "duration_s": seconds_between(record.started_at, record.ended_at),
+        "duration_s": trial_s(record),
         "rerun_of": record.rerun_of or None,
         "raw": record.raw or None,
     }

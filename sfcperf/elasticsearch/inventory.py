@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from sfcperf.elasticsearch.answers import Action, Undelivered, bulk, hits, part, reason
 
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
 
 PAGE = 5000
+MOST_TIMES = 10
+MOST_BESIDES = 100_000
+"""Documents of a run that a stream may have: so many times those of the run folder, and so many
+besides."""
+_SCROLL = "5m"
 
 
 @dataclass(frozen=True)
@@ -24,41 +32,71 @@ class Entry:
 
 
 def count(client: Elasticsearch, stream: str, run_id: str) -> int:
-    """Documents of a run in a stream, everything sent so far included; 0 without the stream."""
+    """Documents of a run in a stream, everything sent so far included; 0 without the stream.
+    Raises Undelivered, and what the client raises."""
     client.indices.refresh(index=stream, ignore_unavailable=True)
     answer = client.count(index=stream, query=_of(run_id), ignore_unavailable=True)
-    return int(answer["count"])
+    return part(answer, int, "count")
 
 
-def entries(client: Elasticsearch, stream: str, run_id: str) -> Iterator[Entry]:
-    """All of them, a page at a time, as of one moment."""
-    from elasticsearch.helpers import scan
+def entries(
+    client: Elasticsearch, stream: str, run_id: str, *, expected: int = 0
+) -> Iterator[Entry]:
+    """All of them, a page at a time, as of one moment.
 
+    Raises Undelivered when they are many more than `expected`, and what the client raises.
+    """
     client.indices.refresh(index=stream, ignore_unavailable=True)
-    hits = scan(
-        client,
+    answer = client.search(
         index=stream,
-        query={"query": _of(run_id), "_source": False, "fields": ["document.hash"]},
+        query=_of(run_id),
+        source=False,
+        fields=[{"field": "document.hash"}],
         size=PAGE,
+        sort="_doc",
+        scroll=_SCROLL,
         ignore_unavailable=True,
+        allow_partial_search_results=False,
     )
-    for hit in hits:
-        yield Entry(hit["_id"], hit["_index"], hash_of(hit))
+    left = MOST_TIMES * expected + MOST_BESIDES
+    try:
+        while found := hits(answer):
+            left -= len(found)
+            if left < 0:
+                raise Undelivered(f"{stream} has far more documents of this run than it can have")
+            yield from (Entry(hit["_id"], hit["_index"], hash_of(hit)) for hit in found)
+            answer = client.scroll(scroll_id=part(answer, str, "_scroll_id"), scroll=_SCROLL)
+    finally:
+        _forget(client, answer)
 
 
 def hash_of(hit: Mapping[str, Any]) -> str:
     """Of a hit's content, when `document.hash` was among the fields asked for; else empty."""
-    return str(hit.get("fields", {}).get("document.hash", [""])[0])
+    if "fields" not in hit:
+        return ""
+    found = part(hit, list, "fields", "document.hash")
+    return str(found[0]) if found else ""
 
 
 def remove(client: Elasticsearch, found: Sequence[Entry]) -> None:
-    """Delete documents from their backing indices. Raises ApiError, BulkIndexError."""
-    from elasticsearch.helpers import bulk
+    """Delete documents from their backing indices. Raises Undelivered, and what the client
+    raises."""
+    for begin in range(0, len(found), PAGE):
+        actions: list[Action] = [
+            ({"delete": {"_index": entry.index, "_id": entry.id}}, None)
+            for entry in found[begin : begin + PAGE]
+        ]
+        for result in bulk(client, actions):
+            if result["status"] not in (200, 404):
+                raise Undelivered(f"the server does not remove a duplicate: {reason(result)}")
 
-    actions: Iterator[dict[str, Any]] = (
-        {"_op_type": "delete", "_index": entry.index, "_id": entry.id} for entry in found
-    )
-    bulk(client, actions, ignore_status=404)
+
+def _forget(client: Elasticsearch, answer: Any) -> None:
+    """The server forgets a search by itself after a while; until then it holds resources."""
+    from elasticsearch import ApiError, TransportError
+
+    with suppress(Undelivered, ApiError, TransportError):
+        client.clear_scroll(scroll_id=part(answer, str, "_scroll_id"))
 
 
 def _of(run_id: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from sfcperf.elasticsearch import inventory, templates
+from sfcperf.elasticsearch.answers import Undelivered
 from sfcperf.elasticsearch.connection import connect, with_retries
 from sfcperf.elasticsearch.documents import Documents
 from sfcperf.elasticsearch.mappings import STREAMS, Stream, data_stream
@@ -34,11 +35,12 @@ def send(
 ) -> Mapping[str, Sent]:
     """Send a run; gives what became of its documents, by data stream. Repeatable at any time.
 
-    Raises ServerAway when the server had no answer for `retry_s`, EnvironmentLacks when it
-    refuses, InputError when the run folder is damaged or another process is sending it.
+    Raises ServerAway when a request had no success for `retry_s`, Undelivered when the server
+    fails otherwise, EnvironmentLacks when it refuses or another process is sending the run,
+    InputError when the run folder is damaged.
     """
     documents = Documents(store)
-    with _alone(store), connect(target) as client:
+    with _alone(store), connect(target, retry_s) as client:
         with_retries(target, retry_s, lambda: templates.install(client, target.prefix))
         return {
             data_stream(stream, target.prefix): _stream(
@@ -79,7 +81,7 @@ def _settle(
     wanted = {document.id for document in documents.of(stream)}
     seen: set[str] = set()
     surplus = []
-    found = inventory.entries(client, name, documents.run_id)
+    found = inventory.entries(client, name, documents.run_id, expected=total)
     for entry in sorted(found, key=lambda entry: entry.index):
         # What was measured is never removed; what was derived from it is, when it is outdated.
         if entry.id in seen or (stream.mutable and entry.id not in wanted):
@@ -88,9 +90,9 @@ def _settle(
     inventory.remove(client, surplus)
     missing = len(wanted - seen)
     if missing:
-        raise EnvironmentLacks(
+        raise Undelivered(
             f"{missing} of {total} documents are not in {name} although the server took them",
-            hint="check what deletes them; `sfcperf index` again sends what is missing",
+            hint="check what deletes them",
         )
 
 

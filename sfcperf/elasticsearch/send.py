@@ -18,7 +18,8 @@ from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 
 from sfcperf import waiting
-from sfcperf.elasticsearch.connection import AWAY, ServerAway, with_retries
+from sfcperf.elasticsearch import answers
+from sfcperf.elasticsearch.connection import AWAY, ServerAway, of_status, with_retries
 from sfcperf.elasticsearch.documents import Document
 from sfcperf.elasticsearch.inventory import hash_of
 from sfcperf.elasticsearch.target import Target
@@ -60,7 +61,7 @@ class Sender:
     stream: str
     """Name of the data stream."""
     retry_s: float
-    """How long one request is tried again before the server counts as away."""
+    """How long the documents of one request are tried again before the server counts as away."""
     sent: Sent = field(default_factory=Sent)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -70,8 +71,8 @@ class Sender:
         """Send all; a few chunks are in memory at a time, however many documents there are.
 
         `look_up` when documents of the run may be there already. `progress` gets the number of
-        documents that are safe by now. Raises ServerAway when a request had no success for
-        `retry_s`, EnvironmentLacks when the server refuses a document.
+        documents that are safe by now. Raises ServerAway when a request was not done within
+        `retry_s`, Undelivered when the server fails, EnvironmentLacks when it refuses a document.
         """
         given_up = waiting.Cancellation(
             lambda: EnvironmentLacks("abandoned because another request failed")
@@ -105,7 +106,8 @@ class Sender:
         return left
 
     def _chunk(self, chunk: Sequence[Document], look_up: bool) -> None:
-        """One request, until all of its documents are there; any that get there renew patience."""
+        """One request, until all of its documents are there, or patience is at its end: however
+        few the server takes at a time."""
         attempts = count()
 
         def attempt() -> None:
@@ -115,15 +117,9 @@ class Sender:
             # What the server did with an earlier request is not known.
             chunk = self._attempt(chunk, look_up or again, refresh=again)
             if chunk:
-                raise ServerAway("the server is too busy", where=self.target.name)
+                raise ServerAway("the server is too busy")
 
-        while chunk:
-            missing = len(chunk)
-            try:
-                with_retries(self.target, self.retry_s, attempt)
-            except ServerAway:
-                if len(chunk) == missing:
-                    raise
+        with_retries(self.target, self.retry_s, attempt)
 
     def _attempt(
         self, chunk: Sequence[Document], look_up: bool, *, refresh: bool
@@ -138,7 +134,7 @@ class Sender:
         others = [d for d in chunk if d.id in found and hash_of(found[d.id]) != d.hash]
         self._count(there=len(chunk) - len(missing) - len(others))
         again = self._bulk(missing, _create, require_data_stream=True)
-        return again + self._bulk(others, lambda d: (_replace(found[d.id]), d.body))
+        return again + self._bulk(others, lambda d: _replace(d, found[d.id]))
 
     def _found(self, ids: Sequence[str]) -> dict[str, Mapping[str, Any]]:
         """Id -> where the stream has it; when it is there twice, the first."""
@@ -151,43 +147,36 @@ class Sender:
             seq_no_primary_term=True,
             ignore_unavailable=True,
         )
-        hits = sorted(answer["hits"]["hits"], key=lambda hit: str(hit["_index"]), reverse=True)
-        return {hit["_id"]: hit for hit in hits}
+        found = sorted(answers.hits(answer), key=lambda hit: str(hit["_index"]), reverse=True)
+        return {hit["_id"]: hit for hit in found}
 
     def _bulk(
         self,
         documents: Sequence[Document],
-        action: Callable[[Document], tuple[dict[str, Any], str]],
+        action: Callable[[Document], answers.Action],
         **options: Any,
     ) -> list[Document]:
         """One bulk request; gives those that the server had no time for."""
         if not documents:
             return []
-        from elasticsearch.helpers import streaming_bulk
-
-        results = streaming_bulk(
-            self.client,
-            documents,  # type: ignore[arg-type]
-            chunk_size=len(documents),
-            max_chunk_bytes=2 * CHUNK_BYTES,
-            expand_action_callback=action,  # type: ignore[arg-type]
-            raise_on_error=False,
-            index=self.stream,
-            **options,
-        )
+        actions = [action(document) for document in documents]
+        results = answers.bulk(self.client, actions, index=self.stream, **options)
         counts: Counter[str] = Counter()
         again = []
-        for document, (ok, item) in zip(documents, results, strict=True):
-            kind, result = next(iter(item.items()))
-            if ok:
-                counts["new" if kind == "create" else "changed"] += 1
-            elif kind == "create" and result["status"] == 409:
+        refused = None
+        for document, (header, _), result in zip(documents, actions, results, strict=True):
+            status = result["status"]
+            if status in (200, 201):
+                counts["new" if "create" in header else "changed"] += 1
+            elif status == 409 and "create" in header:
                 counts["there"] += 1
-            elif result["status"] in AWAY or result["status"] == 409:
+            elif status in AWAY or status == 409:
                 again.append(document)
             else:
-                raise _refused(result, self.target)
+                refused = refused or result
         self._count(**counts)
+        if refused is not None:
+            raise of_status(refused["status"], answers.reason(refused), self.target)
         return again
 
     def _count(self, **numbers: int) -> None:
@@ -196,26 +185,19 @@ class Sender:
                 setattr(self.sent, name, getattr(self.sent, name) + number)
 
 
-def _create(document: Document) -> tuple[dict[str, Any], str]:
+def _create(document: Document) -> answers.Action:
     return {"create": {"_id": document.id}}, document.body
 
 
-def _replace(hit: Mapping[str, Any]) -> dict[str, Any]:
+def _replace(document: Document, hit: Mapping[str, Any]) -> answers.Action:
     """Replace it in its backing index, unless another client changed it since it was looked up."""
-    return {
-        "index": {
-            "_index": hit["_index"],
-            "_id": hit["_id"],
-            "if_seq_no": hit["_seq_no"],
-            "if_primary_term": hit["_primary_term"],
-        }
+    place = {
+        "_index": hit["_index"],
+        "_id": hit["_id"],
+        "if_seq_no": answers.part(hit, int, "_seq_no"),
+        "if_primary_term": answers.part(hit, int, "_primary_term"),
     }
-
-
-def _refused(result: Mapping[str, Any], target: Target) -> EnvironmentLacks:
-    error = result.get("error") or {}
-    reason = error.get("reason", error) if isinstance(error, dict) else error
-    return EnvironmentLacks(f"the server refuses a document: {reason}", where=target.name)
+    return {"index": place}, document.body
 
 
 def _chunks(documents: Iterable[Document]) -> Iterable[list[Document]]:

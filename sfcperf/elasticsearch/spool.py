@@ -12,19 +12,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
+from sfcperf import ownership, strict_json
 from sfcperf.elasticsearch.target import Target
 from sfcperf.environment.state_root import VARIABLE, state_root
 from sfcperf.errors import EnvironmentLacks, InputError
+from sfcperf.input_file import read_input
 from sfcperf.results.files import replace_file, sync_folder
 from sfcperf.results.records import utc_now
+from sfcperf.results.schema_check import misfit
 from sfcperf.results.store import RunStore
 
 SCHEMA_VERSION = 1
+MAX_ENTRY_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -60,10 +64,12 @@ class Spool:
         file = self.folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
         waiting = Waiting(file, store.run_id, folder, target, utc_now())
         try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            self._check_ours()
             is_new = not file.is_file()
-            if not is_new:
-                waiting = replace(waiting, since=_read(file).since)
+            with suppress(InputError):  # a damaged entry is replaced
+                waiting = waiting if is_new else replace(waiting, since=_read(file).since)
             replace_file(file, _text(waiting))
         except OSError as error:
             raise EnvironmentLacks(
@@ -83,15 +89,38 @@ class Spool:
         sync_folder(self.folder)
 
     def waiting(self) -> list[Waiting]:
-        """All entries, oldest first. Raises InputError for one that cannot be read."""
+        """All entries that can be read, oldest first.
+
+        Raises EnvironmentLacks when the folder cannot be read, or others can write there.
+        """
+        found = (entry for entry in self._entries() if isinstance(entry, Waiting))
+        return sorted(found, key=lambda entry: entry.since)
+
+    def damaged(self) -> list[InputError]:
+        """What is wrong with the other entries."""
+        return [entry for entry in self._entries() if isinstance(entry, InputError)]
+
+    def _entries(self) -> Iterator[Waiting | InputError]:
         try:
+            if not self.folder.exists():
+                return
+            self._check_ours()
             files = sorted(self.folder.glob("[0-9a-f]*.json"))
         except OSError as error:
             raise EnvironmentLacks(
                 f"the folder for runs that wait to be sent cannot be read: {error.strerror}",
                 where=str(self.folder),
             ) from error
-        return sorted(map(_read, files), key=lambda entry: entry.since)
+        for file in files:
+            try:
+                yield _read(file)
+            except InputError as error:
+                yield error
+
+    def _check_ours(self) -> None:
+        """An entry says which files go to which server."""
+        ownership.check_folder(self.folder.parent.resolve())
+        ownership.check_folder(self.folder)
 
 
 def _text(waiting: Waiting) -> str:
@@ -107,19 +136,20 @@ def _text(waiting: Waiting) -> str:
 
 
 def _read(file: Path) -> Waiting:
+    what, hint = "an entry of the spool", "remove it, and send the run with `sfcperf index RUN`"
+    content = read_input(file, what, max_bytes=MAX_ENTRY_BYTES, hint=hint)
     try:
-        document: Mapping[str, Any] = json.loads(file.read_text())
-        return Waiting(
-            file=file,
-            run_id=document["run_id"],
-            folder=Path(document["folder"]),
-            target=Target.of(document["target"]),
-            since=document["since"],
-            problem=document["problem"],
-        )
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise InputError(
-            f"this entry in the queue of runs to send is damaged: {error}",
-            where=str(file),
-            hint="remove it, and send the run with `sfcperf index RUN --url URL`",
-        ) from error
+        document = strict_json.loads(content)
+    except ValueError as error:
+        raise InputError(f"{what} is damaged: {error}", where=str(file), hint=hint) from error
+    if (found := misfit("spool", document)) is not None:
+        pointer, message = found
+        raise InputError(f"{what} is damaged: {message}", where=f"{file}#{pointer}", hint=hint)
+    return Waiting(
+        file=file,
+        run_id=document["run_id"],
+        folder=Path(document["folder"]),
+        target=Target.of(document["target"]),
+        since=document["since"],
+        problem=document["problem"],
+    )

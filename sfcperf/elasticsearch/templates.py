@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import sfcperf
+from sfcperf.elasticsearch import answers
 from sfcperf.elasticsearch.mappings import STREAMS, VERSION, Stream, data_stream, mappings
 from sfcperf.errors import EnvironmentLacks
 
 if TYPE_CHECKING:
+    from elastic_transport import ObjectApiResponse
     from elasticsearch import Elasticsearch
 
 OWNER = "sfcperf"
@@ -65,7 +67,8 @@ def install(client: Elasticsearch, prefix: str) -> list[str]:
 
     A newer SFCPerf's templates are left as they are: fields are only ever added. Streams that
     exist get the new fields at once. Raises EnvironmentLacks when a template of that name is
-    not SFCPerf's, elasticsearch.ApiError when the server refuses.
+    not SFCPerf's, Undelivered for an answer that makes no sense, elasticsearch.ApiError when the
+    server refuses.
     """
     quiet = client.options(ignore_status=404)
     written = []
@@ -74,31 +77,36 @@ def install(client: Elasticsearch, prefix: str) -> list[str]:
         part = f"{name}@sfcperf"
         found = quiet.cluster.get_component_template(name=part)
         if _is_older(_installed(found, "component_template"), part):
-            client.cluster.put_component_template(name=part, body=component_template(stream))
+            body = component_template(stream)
+            answers.acknowledged(client.cluster.put_component_template(name=part, body=body))
             written.append(part)
         found = quiet.indices.get_index_template(name=name)
         if _is_older(_installed(found, "index_template"), name):
-            client.indices.put_index_template(name=name, body=index_template(stream, prefix))
+            body = index_template(stream, prefix)
+            answers.acknowledged(client.indices.put_index_template(name=name, body=body))
             written.append(name)
         if part in written and client.indices.exists(index=name):
-            client.indices.put_mapping(index=name, body=mappings(stream))
+            answers.acknowledged(client.indices.put_mapping(index=name, body=mappings(stream)))
     return written
 
 
-def _installed(answer: Any, kind: str) -> Mapping[str, Any] | None:
+def _installed(answer: ObjectApiResponse[Any], kind: str) -> Mapping[str, Any] | None:
     """The one template in an answer of the server."""
-    return next((found[kind] for found in answer.get(f"{kind}s", [])), None)
+    if answer.meta.status == 404:
+        return None
+    found = answers.part(answer, list, f"{kind}s")
+    return answers.part(found[0], dict, kind) if found else None
 
 
 def _is_older(found: Mapping[str, Any] | None, name: str) -> bool:
     if found is None:
         return True
-    if found.get("_meta", {}).get("managed_by") != OWNER:
+    if "_meta" not in found or answers.part(found, dict, "_meta").get("managed_by") != OWNER:
         raise EnvironmentLacks(
             f"the server has a template {name!r} that is not SFCPerf's",
             hint="choose other names with --prefix (`prefix` in the workflow)",
         )
-    return int(found.get("version", 0)) < VERSION
+    return "version" not in found or answers.part(found, int, "version") < VERSION
 
 
 def _meta(stream: Stream) -> dict[str, Any]:

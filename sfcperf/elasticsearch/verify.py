@@ -47,7 +47,7 @@ def verify(store: RunStore, target: Target, *, retry_s: float = 0.0) -> list[Fin
     Raises InputError when the folder is damaged, EnvironmentLacks when the server does not answer.
     """
     documents = Documents(store)
-    with connect(target) as client:
+    with connect(target, retry_s) as client:
         return [_stream(client, target, documents, stream, retry_s) for stream in STREAMS.values()]
 
 
@@ -59,10 +59,13 @@ def _stream(
     retry_s: float,
 ) -> Findings:
     name = data_stream(stream, target.prefix)
+    wanted = {document.id: document.hash for document in documents.of(stream)}
     found = with_retries(
-        target, retry_s, lambda: list(inventory.entries(client, name, documents.run_id))
+        target,
+        retry_s,
+        lambda: list(inventory.entries(client, name, documents.run_id, expected=len(wanted))),
     )
-    return _compare(name, {d.id: d.hash for d in documents.of(stream)}, found)
+    return _compare(name, wanted, found)
 
 
 def _compare(stream: str, wanted: dict[str, str], found: list[inventory.Entry]) -> Findings:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
+from sfcperf.environment.variables import without_secrets
 from sfcperf.plugins import Requirement
 
 _ADMIN_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
@@ -85,6 +86,7 @@ def _version(path: str, argv: Sequence[str]) -> str:
             capture_output=True,
             timeout=_VERSION_TIMEOUT_S,
             check=False,
+            env=without_secrets(),
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from sfcperf.figures.frame import framed, save, settings, visible_label
 from sfcperf.figures.layout import PAPER, FigureLayout
-from sfcperf.figures.text_width import printable
 from sfcperf.presentation import palette, units
 from sfcperf.presentation.levels import scenario_text
-from sfcperf.presentation.wording import shortened
+from sfcperf.presentation.wording import printable, shortened
 from sfcperf.results.columns import csv_text, factor_names
 from sfcperf.results.files import replace_file
 from sfcperf.results.store import RunFile, RunStore

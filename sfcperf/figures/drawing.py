@@ -19,9 +19,10 @@ from sfcperf.figures.marks import (
 )
 from sfcperf.figures.notes import curve_names, note
 from sfcperf.figures.plot import Plot
-from sfcperf.figures.text_width import printable, width_pt
+from sfcperf.figures.text_width import width_pt
 from sfcperf.presentation import palette
 from sfcperf.presentation.levels import level_text
+from sfcperf.presentation.wording import printable
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from sfcperf.figures.layout import FigureLayout
-from sfcperf.figures.text_width import printable
+from sfcperf.presentation.wording import printable
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",

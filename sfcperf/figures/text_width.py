@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sfcperf.presentation.wording import printable
+
 _HANDLE_EM = 2.6 + 0.8 + 1.2
 """Handle of a legend's entry, its distance to the text and to the next column, in type sizes."""
-
-
-def printable(text: str) -> str:
-    """Text that every format can hold: XML has no place for control characters."""
-    return "".join(c if c.isprintable() else "�" for c in text)
 
 
 def width_pt(text: str, size_pt: float) -> float:

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from sfcperf.environment.tools import find
+from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import EnvironmentLacks
 
 _ELF = b"\x7fELF"
@@ -106,6 +107,7 @@ def _ldd(path: Path, changed_ns: int) -> str:
         text=True,
         timeout=_LDD_TIMEOUT_S,
         check=False,
+        env=without_secrets(),
     )
     # Of a static program it says so, with exit status 1.
     return done.stdout

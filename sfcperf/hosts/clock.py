@@ -44,10 +44,10 @@ def offset_ns(host: Host) -> int:
         return 0
     answers = []
     for _ in range(_TRIES):
-        asked_ns = time.time_ns()
+        asked_ns = time.monotonic_ns()
         told = host.run(["sh", "-c", _TELL], timeout_s=_TIMEOUT_S).text
-        known_ns = time.time_ns()
-        answers.append((known_ns - asked_ns, unix_ns(told) - (asked_ns + known_ns) // 2))
+        took_ns = time.monotonic_ns() - asked_ns
+        answers.append((took_ns, unix_ns(told) - (time.time_ns() - took_ns // 2)))
     return min(answers)[1]
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from sfcperf import waiting
 from sfcperf.environment.tools import search_path
+from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import MeasurementError, system_errors_as
 from sfcperf.hosts.base import Completed, Process
 
@@ -101,7 +102,7 @@ def start(
                     stdout=out,
                     stderr=err,
                     # What tools print is read by us: never translated.
-                    env={**os.environ, "PATH": search_path(), "LC_ALL": "C"},
+                    env={**without_secrets(), "PATH": search_path(), "LC_ALL": "C"},
                     # A group of its own, so that Ctrl-C in a terminal reaches only sfcperf, which
                     # then ends its tools in order.
                     start_new_session=True,

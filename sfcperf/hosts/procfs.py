@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -76,15 +76,25 @@ def protocol_counters(net_snmp: str, protocol: str) -> Mapping[str, int]:
 
 
 def tcp_listening_ports(net_tcp: str) -> frozenset[int]:
-    """/proc/net/tcp: IPv4 ports in state LISTEN. Raises MeasurementError for what is none."""
+    """/proc/net/tcp, tcp6: ports in state LISTEN. Raises MeasurementError for what is none."""
+    return _local_ports(net_tcp, {_TCP_LISTEN})
+
+
+def udp_ports(net_udp: str) -> frozenset[int]:
+    """/proc/net/udp, udp6: ports of all sockets. Raises MeasurementError for what is none."""
+    return _local_ports(net_udp, None)
+
+
+def _local_ports(table: str, states: Collection[str] | None) -> frozenset[int]:
+    """Ports of the sockets in one of these states; None: in any."""
     ports = set()
-    for line in net_tcp.splitlines()[1:]:
+    for line in table.splitlines()[1:]:
         columns = line.split()
-        if len(columns) > 3 and columns[3] == _TCP_LISTEN:
+        if len(columns) > 3 and (states is None or columns[3] in states):
             try:
                 ports.add(int(columns[1].rpartition(":")[2], 16))
             except ValueError as error:
-                raise MeasurementError(f"/proc/net/tcp has a port {columns[1]!r}") from error
+                raise MeasurementError(f"/proc/net has a port {columns[1]!r}") from error
     return frozenset(ports)
 
 
@@ -94,6 +104,8 @@ class ProcessStat:
 
     pid: int
     command: str
+    state: str
+    """`R`, `S`, ...; `Z` has ended and was not waited for."""
     started: int
     """In clock ticks since the machine's boot: with the id it names one process."""
     cpu_s: float
@@ -116,7 +128,9 @@ def process_stat(line: str) -> ProcessStat:
         " ".join((pid, *fields[11:13], fields[19], fields[21])), "/proc/PID/stat"
     )
     page_bytes = os.sysconf("SC_PAGE_SIZE")
-    return ProcessStat(own, command, started, (user + system) / USER_HZ, pages * page_bytes)
+    return ProcessStat(
+        own, command, fields[0], started, (user + system) / USER_HZ, pages * page_bytes
+    )
 
 
 def stat_lines(pids: Iterable[int]) -> list[str]:

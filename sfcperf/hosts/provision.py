@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf import waiting
+from sfcperf.environment.variables import secrets
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.carry import missing
 from sfcperf.hosts.ssh import SshHost
@@ -95,6 +96,8 @@ def _settings(host: SshHost, folder: Path) -> Mapping[str, str]:
     configuration = folder / "ansible.cfg"
     configuration.write_text("[defaults]\n")
     return {
+        # Ansible inherits the rest of the environment.
+        **dict.fromkeys(secrets(), ""),
         # Ansible's programs are beside Python's, wherever that is.
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), *os.get_exec_path()]),
         "ANSIBLE_CONFIG": str(configuration),

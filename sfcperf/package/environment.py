@@ -7,6 +7,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from sfcperf.environment.tools import find
+from sfcperf.environment.variables import without_secrets
 from sfcperf.results.versions import TOOLS
 
 _TIMEOUT_S = 20.0
@@ -48,7 +49,12 @@ def _output(argv: list[str]) -> str:
     """Output of a query, which may fail for some of its arguments and answer for the others."""
     try:
         done = subprocess.run(
-            argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TIMEOUT_S, check=False
+            argv,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_TIMEOUT_S,
+            check=False,
+            env=without_secrets(),
         )
     except (OSError, subprocess.SubprocessError):
         return ""

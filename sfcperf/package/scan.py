@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from sfcperf.environment.variables import secrets
 
 _MAX_BYTES = 64 << 20
 """Only this much of a file is searched."""
@@ -34,7 +35,6 @@ _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{24,65536}={0,2}")
 """Text that may be another text in Base64 (RFC 4648, also for URLs)."""
 _FOR_URLS = bytes.maketrans(b"-_", b"+/")
 _FOLDERS = re.compile(rb"(?:/home|/Users)/[A-Za-z0-9._-]+|/root\b")
-_SECRET_VARIABLE = re.compile(r"PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|CREDENTIAL", re.IGNORECASE)
 _SHORTEST_VALUE = 8
 """A shorter value of an environment variable may occur by chance."""
 
@@ -53,9 +53,7 @@ class Finding:
 def scan(files: Mapping[str, Path]) -> list[Finding]:
     """Search files (name in the package -> file). Raises OSError."""
     variables = {
-        name: value.encode()
-        for name, value in os.environ.items()
-        if _SECRET_VARIABLE.search(name) and len(value) >= _SHORTEST_VALUE
+        name: value.encode() for name, value in secrets().items() if len(value) >= _SHORTEST_VALUE
     }
     found: list[Finding] = []
     for name, path in files.items():

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfcperf.environment.tools import find
+from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import EnvironmentLacks, InputError
 from sfcperf.input_file import read_input
 from sfcperf.package.checks import Check
@@ -88,7 +89,7 @@ def sign(package: Path, by: Signer) -> Path:
         argv = [_tool("minisign", "minisign"), "-S", "-q", "-s", str(by.key)]
         argv += ["-x", str(target.resolve()), "-m", file, "-t", f"{NAMESPACE} {package.name}"]
     # Input and terminal are the user's: the key may have a password.
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, env=without_secrets())
     if done.returncode or not target.is_file():
         reason = _said(done)
         raise EnvironmentLacks(
@@ -181,6 +182,7 @@ def _run(argv: Sequence[str], stdin: Path) -> subprocess.CompletedProcess[str]:
             errors="replace",
             timeout=_TIMEOUT_S,
             check=False,
+            env=without_secrets(),
         )
 
 

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from sfcperf.environment.variables import without_secrets
 from sfcperf.plugins import Requirement
 
 NAME = "kernel for pptmon"
@@ -35,6 +36,7 @@ def _checked(binary: Path) -> Requirement:
             capture_output=True,
             timeout=_TIMEOUT_S,
             check=False,
+            env=without_secrets(),
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return Requirement(NAME, False, f"`pptmon --check` does not run: {error}")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sfcperf.results.records import TrialRecord
 
 
 def count_text(count: int, noun: str) -> str:
@@ -22,6 +26,12 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def printable(text: str) -> str:
+    """Text of others, on one line and without control characters: XML has no place for them, and a
+    terminal would obey them."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
 def time_of_day(moment: str) -> str:
     """`12:34:56`."""
     return moment[11:19]
@@ -30,6 +40,22 @@ def time_of_day(moment: str) -> str:
 def date_and_time(moment: str) -> str:
     """`2026-01-02 12:34:56`."""
     return moment[:19].replace("T", " ")
+
+
+def trial_s(record: TrialRecord) -> float:
+    """How long a trial took [s]."""
+    if record.duration_s is not None:
+        return record.duration_s
+    return seconds_between(record.started_at, record.ended_at)
+
+
+def run_s(manifest: Mapping[str, Any]) -> float | None:
+    """From the start of a run to its end [s], without the steps of a clock that was set meanwhile;
+    None while it runs."""
+    if manifest["ended_at"] is None:
+        return None
+    steps_s = sum(float(step["step_s"]) for step in manifest.get("clock_steps", ()))
+    return seconds_between(manifest["started_at"], manifest["ended_at"]) - steps_s
 
 
 def seconds_between(start: str, end: str) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sfcperf.presentation.wording import date_and_time, seconds_between
+from sfcperf.presentation.wording import date_and_time, run_s, trial_s
 from sfcperf.results.records import TrialRecord
 
 _ENVIRONMENT = ("versions", "host", "infrastructure", "design", "command", "phases")
@@ -13,14 +13,14 @@ _ENVIRONMENT = ("versions", "host", "infrastructure", "design", "command", "phas
 
 def run_facts(manifest: Mapping[str, Any], trials: Sequence[TrialRecord]) -> list[tuple[str, str]]:
     """The facts at the top of the report."""
-    started, ended = manifest["started_at"], manifest["ended_at"]
+    started, took_s = manifest["started_at"], run_s(manifest)
     cpu, kernel = manifest["host"]["cpu"], manifest["host"]["kernel"]
     encapsulations = {str(r.deployment.get("encapsulation", "")) for r in trials} - {"", "none"}
     facts = [
         ("Driver", ", ".join(_drivers(manifest))),
         ("Encapsulation", ", ".join(sorted(encapsulations))),
         ("Started", f"{date_and_time(started)} UTC"),
-        ("Duration", f"{seconds_between(started, ended):.1f} s" if ended else ""),
+        ("Duration", "" if took_s is None else f"{took_s:.1f} s"),
         ("CPU", f"{cpu['model']} × {cpu['logical']}" if cpu["logical"] else cpu["model"]),
         ("Kernel", kernel["release"]),
         ("SFCPerf", manifest["sfcperf_version"]),
@@ -33,7 +33,7 @@ def monitors(
     manifest: Mapping[str, Any], trials: Sequence[TrialRecord], measured: Mapping[str, float]
 ) -> list[tuple[str, str, str]]:
     """(Monitor, its stated cost, the CPU time that it used)."""
-    in_trials_s = sum(seconds_between(record.started_at, record.ended_at) for record in trials)
+    in_trials_s = sum(map(trial_s, trials))
     stated = {m["monitor"]: m for m in manifest["monitors"]}
     rows = []
     for name in dict.fromkeys([*stated, *measured]):

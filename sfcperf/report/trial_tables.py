@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.presentation import units
-from sfcperf.presentation.wording import seconds_between
+from sfcperf.presentation.wording import trial_s
 from sfcperf.report.verdict import traversal
 from sfcperf.results.records import TrialRecord
 
@@ -54,7 +54,7 @@ def trial_row(record: TrialRecord, folder: Path) -> TrialRow:
     }
     return TrialRow(
         record,
-        f"{seconds_between(record.started_at, record.ended_at):.1f}",
+        f"{trial_s(record):.1f}",
         tuple(_values(record)),
         record.raw if record.raw and (folder / record.raw).is_dir() else None,
         {key: value for key, value in details.items() if value not in ({}, None)},

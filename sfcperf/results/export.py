@@ -96,7 +96,7 @@ def _type(name: str) -> pyarrow.DataType:
 
     if name in ("round", "attempts", "sample"):
         return pyarrow.int64()
-    return pyarrow.float64() if name == "value" else pyarrow.string()
+    return pyarrow.float64() if name in ("value", "duration_s") else pyarrow.string()
 
 
 def _telemetry_table(store: RunStore, trials: Sequence[TrialRecord]) -> pyarrow.Table:

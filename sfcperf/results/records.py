@@ -50,6 +50,8 @@ class TrialRecord:
     of each echo, the rate in each second. For percentiles and steady state, not as samples."""
     noise: Mapping[str, Any] = field(default_factory=dict)
     """Load of the machine during the trial: the noise gate's evidence (sfcperf.control.noise)."""
+    duration_s: float | None = None
+    """From started_at to ended_at by the monotonic clock; None in folders without this number."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from sfcperf.errors import InputError
+from sfcperf.errors import EnvironmentLacks, InputError
 from sfcperf.input_file import read_input
 from sfcperf.results import documents, jsonl, noise_gate, telemetry
 from sfcperf.results.columns import summary_csv
@@ -77,6 +77,7 @@ class RunStore:
         self._run_id: str | None = None
         self._checked: set[str] = set()
         self._is_ours = False
+        self._place: tuple[int, int] | None = None
 
     @classmethod
     def create(cls, folder: Path) -> RunStore:
@@ -89,7 +90,9 @@ class RunStore:
             raise InputError(
                 f"the run folder cannot be created: {error.strerror}", where=str(folder)
             ) from error
-        return cls(folder)
+        store = cls(folder)
+        store.stay()
+        return store
 
     @classmethod
     def open(cls, folder: Path) -> RunStore:
@@ -110,11 +113,33 @@ class RunStore:
 
     def check_writable(self) -> None:
         """Call this before anything is written into the folder by its path; methods of this class
-        do. Looks once. Raises InputError for links in it, and as root for a folder of others
-        (sfcperf.results.ownership)."""
+        do. Looks for links once. Raises InputError for links in it, and as root for a folder of
+        others (sfcperf.results.ownership), and as `check_not_moved`."""
+        self.check_not_moved()
         if not self._is_ours:
             check_run_folder(self.folder)
             self._is_ours = True
+
+    def stay(self) -> None:
+        """From now on, writing raises EnvironmentLacks when another folder is in this one's place,
+        or none: the run in progress would go on elsewhere, without what it measured before."""
+        found = self.folder.stat()
+        self._place = found.st_dev, found.st_ino
+
+    def check_not_moved(self) -> None:
+        """Raises EnvironmentLacks when the folder is not the one of `stay` any more."""
+        if self._place is None:
+            return
+        try:
+            found = self.folder.stat()
+        except OSError:
+            found = None
+        if found is None or (found.st_dev, found.st_ino) != self._place:
+            raise EnvironmentLacks(
+                "the run folder was removed, renamed or replaced while the run was executed",
+                where=str(self.folder),
+                hint="if it is elsewhere now, `sfcperf resume FOLDER` continues there",
+            )
 
     @property
     def run_id(self) -> str:

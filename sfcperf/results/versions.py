@@ -13,6 +13,7 @@ from typing import Any
 
 import sfcperf
 from sfcperf.environment.tools import find
+from sfcperf.environment.variables import without_secrets
 
 TOOLS: Mapping[str, tuple[str, ...]] = {
     "ovs": ("ovs-vswitchd", "--version"),
@@ -99,6 +100,7 @@ def _output(argv: Sequence[str]) -> str | None:
             capture_output=True,
             timeout=_TIMEOUT_S,
             check=True,
+            env=without_secrets(),
         )
     except (OSError, subprocess.SubprocessError):
         return None

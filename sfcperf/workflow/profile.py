@@ -19,7 +19,7 @@ from sfcperf.workflow.validate import misfits
 _SECRET_KEY = re.compile(
     r"pass(word|wd|phrase)|secret|(^|_)token$|api_?key|private_?key|credential", re.IGNORECASE
 )
-_URL_WITH_PASSWORD = re.compile(r"://[^/\s:@]+:[^/\s@]+@")
+URL_WITH_PASSWORD = re.compile(r"://[^/\s:@]+:[^/\s@]+@")
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def _secrets(value: Any, at: pointer.Path) -> Iterator[Misfit]:
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _secrets(item, (*at, index))
-    elif isinstance(value, str) and _URL_WITH_PASSWORD.search(value):
+    elif isinstance(value, str) and URL_WITH_PASSWORD.search(value):
         yield Misfit(at, message, hint=hint)
 
 

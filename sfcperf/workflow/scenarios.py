@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Any, TypeVar
@@ -73,6 +74,7 @@ class ScenarioBuilder:
         if self._findings or client is None or server is None:
             return None
         _check_addresses(client, server, report)
+        probes = tuple(_classified(probe, chain.match.destination_port) for probe in probes)
         chains.check_reachable(chain, client, server, topology, report)
         chains.check_classified(chain, client, server, probes, report)
         levels = {name: level.label for name, level in combination.items()}
@@ -154,6 +156,14 @@ def _probes(value: list[Mapping[str, Any]], report: Report) -> tuple[ProbeSpec, 
                 hint="give each a different `name`",
             )
     return tuple(specs)
+
+
+def _classified(probe: ProbeSpec, port: int | None) -> ProbeSpec:
+    """A probe that would choose its port itself sends to the one that the classifier matches."""
+    properties = plugins.load("probe", probe.probe).parameters["properties"]
+    if port is None or "port" not in properties or "port" in probe.parameters:
+        return probe
+    return replace(probe, parameters={**probe.parameters, "port": port})
 
 
 def _monitors(value: list[Mapping[str, Any]], report: Report) -> tuple[MonitorSpec, ...]:

@@ -13,7 +13,7 @@ from support.servers.browser import LOOKS, Browser, picture, size, theme, wait
 
 from sfcperf.analysis.comparison import Options, Side, compare
 from sfcperf.comparison import comparison_page
-from sfcperf.report import ReportPublisher
+from sfcperf.report.publisher import ReportPublisher
 
 pytestmark = pytest.mark.server
 

@@ -15,7 +15,8 @@ from support.records.runs import RunOptions, build_run
 from support.servers.browser import LOOKS, Browser, picture, size, theme, wait
 
 from sfcperf.figures.run_data import label_runs
-from sfcperf.report import ReportPublisher, write_report
+from sfcperf.report.multi_run import write_report
+from sfcperf.report.publisher import ReportPublisher
 
 pytestmark = pytest.mark.server
 

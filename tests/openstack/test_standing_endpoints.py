@@ -107,12 +107,23 @@ def test_machines_that_stand_already_are_endpoints(
     there = set(_workdirs())
     before = {end: _state(each.server) for end, each in standing.items()}
     ends = {end: {"options": each.options} for end, each in standing.items()}
-    document = workflow(os.environ.get("OS_CLOUD", "sfcperf")) | {"endpoints": ends}
+    document = workflow(os.environ.get("OS_CLOUD", "sfcperf")) | {
+        "endpoints": ends,
+        "factors": {"protocol": ["any"]},
+        "probes": [{"probe": "ping", "count": 5, "interval_s": 0.2}, {"probe": "iperf3"}],
+    }
     lab = CloudLab(tmp_path, document)
+    # Such a machine often serves iperf3 already, at its usual port.
+    space = standing["server"].server.namespace
+    other = subprocess.Popen(
+        ["ip", "netns", "exec", space, "iperf3", "-s"], stdout=subprocess.DEVNULL
+    )
     try:
         assert lab.run() == 0, lab.said
         assert {status for _, status in lab.trials} == {"valid"}, lab.said
     finally:
+        other.terminate()
+        other.wait()
         lab.close()
     assert {end: _state(each.server) for end, each in standing.items()} == before
     for each in standing.values():

@@ -49,6 +49,8 @@ class RetryPolicy:
     """For all resources of one kind."""
     delete_again_s: float = 8.0
     """A deletion that has no effect is requested again: its worker may have died."""
+    deleting_again_s: float = 40.0
+    """The same while heat says that it deletes the stack: another request cancels its work."""
     late_check_s: float = 3.0
     """Before another look for what a lost request creates late."""
 

@@ -31,6 +31,11 @@ class FoundResource:
         id_ = id_of(self.raw)
         return f"{self.kind} {self.name}" + ("" if id_ == self.name else f" ({id_})")
 
+    @property
+    def is_being_deleted(self) -> bool:
+        """Whether it is a stack that heat is deleting now."""
+        return self.kind == Kind.STACK and self.raw.status == "DELETE_IN_PROGRESS"
+
 
 @dataclass(frozen=True)
 class RemovalFailure:
@@ -86,11 +91,12 @@ class _Removal:
 
     def request(self, left: Iterable[FoundResource]) -> None:
         """All at the same time, except those that were requested a moment ago."""
-        again_s, now = self.cloud.retry.delete_again_s, time.monotonic()
+        retry, now = self.cloud.retry, time.monotonic()
         due = []
         for found in left:
             id_ = id_of(found.raw)
             self.seen.setdefault(id_, found)
+            again_s = retry.deleting_again_s if found.is_being_deleted else retry.delete_again_s
             if now - self._requested_at.get(id_, -again_s) >= again_s:
                 self._requested_at[id_] = now
                 due.append(found)

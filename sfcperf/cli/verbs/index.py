@@ -103,7 +103,7 @@ def index(
 
 def _send(store: RunStore, target: Target, retry_s: float) -> None:
     from sfcperf.cli.sending import sending_bar, show_sent
-    from sfcperf.elasticsearch.connection import ServerAway
+    from sfcperf.elasticsearch.answers import Undelivered
     from sfcperf.elasticsearch.delivery import deliver
     from sfcperf.elasticsearch.spool import Spool
 
@@ -114,21 +114,21 @@ def _send(store: RunStore, target: Target, retry_s: float) -> None:
             spool=Spool(),
             progress=progress,
             retry_s=retry_s,
-            keep=ServerAway,
+            keep=Undelivered,
         )
     show_sent(store.run_id, target, sent)
 
 
 def _send_waiting(retry_s: float) -> None:
-    """Try each; one that fails does not hold up the others."""
+    """Try each; one that fails, or cannot be read, does not hold up the others."""
     from sfcperf.cli.sending import sending_bar, show_sent
     from sfcperf.cli.text import count_text
     from sfcperf.elasticsearch.delivery import deliver_waiting
     from sfcperf.elasticsearch.spool import Spool
 
-    spool, left = Spool(), []
-    waiting = spool.waiting()
-    if not waiting:
+    spool = Spool()
+    waiting, left = spool.waiting(), [line for error in spool.damaged() for line in error.lines()]
+    if not waiting and not left:
         print("no run is waiting to be sent")
     for entry in waiting:
         try:
@@ -139,7 +139,7 @@ def _send_waiting(retry_s: float) -> None:
         else:
             show_sent(entry.run_id, entry.target, sent)
     if left:
-        still = count_text(len(spool.waiting()), "run")
+        still = count_text(len(spool.waiting()) + len(spool.damaged()), "run")
         raise EnvironmentLacks(
             "\n".join([f"not all runs could be sent; still waiting: {still}", *left])
         )

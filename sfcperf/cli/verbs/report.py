@@ -57,7 +57,7 @@ def _of_one(run: str, results: Path) -> None:
 
 def _of_many(runs: list[str], output: Path, labels: list[str] | None, results: Path) -> None:
     from sfcperf.cli.inputs import open_runs
-    from sfcperf.report import write_report
+    from sfcperf.report.multi_run import write_report
 
     data = open_runs(runs, results, labels)
     if not output.resolve().parent.is_dir() or output.is_dir():

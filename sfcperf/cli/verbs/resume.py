@@ -15,6 +15,11 @@ def resume(
     quiet: QuietOption = False,
 ) -> None:
     """Continue an interrupted run: remove what it left behind, then run the missing trials."""
+    from sfcperf.cli.progress import say
+
+    if not quiet:
+        # Before the imports that take time.
+        say(f"checking {run}")
     from sfcperf.cli.inputs import open_run
     from sfcperf.cli.outcome import executed
     from sfcperf.control.run import resume as resume_run

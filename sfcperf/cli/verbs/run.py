@@ -35,6 +35,11 @@ def run(
     lacks something (or not everything could be published), 4 internal error, 130 interrupted
     (continue with `sfcperf resume`).
     """
+    from sfcperf.cli.progress import say
+
+    if not quiet:
+        # Before the imports that take time.
+        say(f"checking {workflow}")
     from sfcperf.cli.inputs import read_workflow
 
     loaded, given = read_workflow(workflow, set_, driver, profile)

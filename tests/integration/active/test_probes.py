@@ -5,6 +5,8 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from sfcperf.active.httperf import Httperf
 from sfcperf.active.iperf3 import Iperf3
 from sfcperf.active.ping import Ping
 from sfcperf.errors import MeasurementError
+from sfcperf.hosts.namespace import NamespaceHost
 
 pytestmark = pytest.mark.root
 SHAPED = ("tbf", "rate", "5mbit", "burst", "10kb", "limit", "20kb")
@@ -234,26 +237,72 @@ def test_payloads_up_to_the_mtu(
         measure(wire, tmp_path, kind, payload_bytes=largest + 1, **given)
 
 
-@pytest.mark.server
-@pytest.mark.parametrize("kind", [Iperf3, Httperf, Ab])
-def test_a_taken_port_is_told(wire: Cable, tmp_path: Path, kind: type[Probe]) -> None:
-    port = kind.parameters["properties"]["port"]["default"]
-    squatter = wire.deployment.server.host.spawn(["iperf3", "-s", "-4", "-p", str(port)])
+USUAL_PORTS = {Iperf3: 5201, Httperf: 8080, Ab: 8080}
+"""What each probe takes when nobody else does."""
+
+
+@contextmanager
+def squatter(host: NamespaceHost, port: int, *options: str) -> Iterator[None]:
+    """Another program at this port, as an image that serves iperf3 from its start."""
+    process = host.spawn(["iperf3", "-s", "-p", str(port), *options])
     try:
-        while f":{port}" not in listeners(wire.deployment.server.host):
-            assert squatter.poll() is None
-        with pytest.raises(MeasurementError, match=f"port {port} is taken"):
-            measure(wire, tmp_path, kind)
+        while f":{port}" not in listeners(host):
+            assert process.poll() is None
+        yield
     finally:
-        squatter.stop()
+        process.stop()
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("options", [("-4",), ()], ids=["ipv4", "any-address"])
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        (Iperf3, {"duration_s": 1}),
+        (Iperf3, {"duration_s": 1, "protocol": "udp", "rate_bps": 1_000_000}),
+        (Httperf, {"calls_per_connection": 10}),
+        (Ab, {"requests": 100}),
+    ],
+    ids=["iperf3-tcp", "iperf3-udp", "httperf", "ab"],
+)
+def test_a_port_that_is_not_asked_for_is_a_free_one(
+    wire: Cable, tmp_path: Path, kind: type[Probe], given: dict[str, Any], options: tuple[str, ...]
+) -> None:
+    with squatter(wire.deployment.server.host, USUAL_PORTS[kind], *options):
+        result = measure(wire, tmp_path, kind, **given)
+    assert result.notes["port"] == USUAL_PORTS[kind] + 1
+    assert measure(wire, tmp_path, kind, **given).notes["port"] == USUAL_PORTS[kind]
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("options", [("-4",), ()], ids=["ipv4", "any-address"])
+@pytest.mark.parametrize("kind", [Iperf3, Httperf, Ab])
+def test_a_port_that_is_asked_for_and_taken_is_told(
+    wire: Cable, tmp_path: Path, kind: type[Probe], options: tuple[str, ...]
+) -> None:
+    with (
+        squatter(wire.deployment.server.host, 7000, *options),
+        pytest.raises(MeasurementError, match="port 7000 is taken"),
+    ):
+        measure(wire, tmp_path, kind, port=7000)
+
+
+@pytest.mark.server
+def test_every_port_of_a_web_server_must_be_free(wire: Cable, tmp_path: Path) -> None:
+    with (
+        squatter(wire.deployment.server.host, 8082),
+        pytest.raises(MeasurementError, match="port 8082 is taken"),
+    ):
+        measure(wire, tmp_path, Ab, requests=100, port=80, server_ports=[8081, 8082])
 
 
 @pytest.mark.server
 @pytest.mark.parametrize("kind", [Iperf3, Httperf, Ab])
 def test_a_server_that_cannot_serve_is_told(wire: Cable, tmp_path: Path, kind: type[Probe]) -> None:
+    """With the tool's own reason: iperf3 gives it on its standard output."""
     elsewhere = replace(wire.deployment.server, address="203.0.113.1")
     probe = made(kind)
-    with pytest.raises(MeasurementError, match="instead of serving"):
+    with pytest.raises(MeasurementError, match=r"instead of serving: .*Cannot assign requested"):
         probe.prepare(replace(wire.deployment, server=elsewhere), tmp_path)
     probe.cleanup()
     assert not processes_in(wire.spaces["server"])

@@ -8,10 +8,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.attacks import Attack, descriptors, packages, replays, run_folders, workflows
+from support.attacks import (
+    Attack,
+    descriptors,
+    packages,
+    replays,
+    run_folders,
+    states,
+    workflows,
+)
 from support.attacks.judge import behaviour, faults
 
 ATTACKS = [
+    *states.ATTACKS,
     *workflows.ATTACKS,
     *descriptors.ATTACKS,
     *packages.ATTACKS,

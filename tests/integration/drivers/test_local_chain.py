@@ -10,9 +10,12 @@ import time
 from pathlib import Path
 
 import pytest
+from support.local import processes_with
 from support.network.echoes import ping
+from support.probing import made
 from support.records.scenarios import scenario, topology
 
+from sfcperf.active.iperf3 import Iperf3
 from sfcperf.active.server import start_server
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.hosts.base import Process
@@ -160,6 +163,29 @@ def test_length_zero_is_plain_switching(driver: LocalDriver) -> None:
     assert deployment.encapsulation == "none"
     assert driver.prove_traversal(deployment, chain).proven
     assert ping(deployment) == 3
+
+
+def test_no_process_of_a_run_has_a_secret_in_its_environment(
+    driver: LocalDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SFCPERF_ES_PASSWORD", f"secret-{driver.context.tag}")
+    monkeypatch.setenv("SFCPERF_RESULTS", f"results-{driver.context.tag}")
+    deployment = driver.deploy(scenario(["forwarder"], knobs=USERSPACE))
+    server = deployment.server.host.spawn(["iperf3", "-s"])
+    running = processes_with("SFCPERF_RESULTS", f"results-{driver.context.tag}").values()
+    assert {"ovs-vswitchd", "ovsdb-server", "sfc-forwarder", "iperf3"} <= set(running)
+    assert processes_with("SFCPERF_ES_PASSWORD", f"secret-{driver.context.tag}") == {}
+    server.stop()
+
+
+def test_another_program_at_the_usual_port_of_a_probe(driver: LocalDriver, tmp_path: Path) -> None:
+    deployment = driver.deploy(scenario(["forwarder"]))
+    host, log = deployment.server.host, tmp_path / "other.txt"
+    start_server(host, ["iperf3", "-s"], port=5201, stdout=log, stderr=log)
+    probe = made(Iperf3, duration_s=1)
+    probe.prepare(deployment, tmp_path)
+    assert probe.measure(deployment, tmp_path).notes["port"] == 5202
+    probe.cleanup()
 
 
 def test_replies_can_bypass_the_chain(driver: LocalDriver) -> None:

@@ -63,6 +63,7 @@ def test_metrics_are_declared_well(probe: type[Probe]) -> None:
         ({"protocol": "udp", "write_bytes": 1000}, False),
         ({"protocol": "udp", "payload_bytes": 40}, True),
         ({"protocol": "sctp"}, False),
+        ({"port": 1023}, False),
     ],
 )
 def test_iperf3_parameters(given: dict[str, Any], valid: bool) -> None:
@@ -80,6 +81,11 @@ def test_iperf3_parameters(given: dict[str, Any], valid: bool) -> None:
 )
 def test_httperf_parameters(given: dict[str, Any], valid: bool) -> None:
     assert accepts(Httperf, **given) is valid
+
+
+def test_the_port_of_a_load_balancer_is_never_chosen() -> None:
+    assert accepts(Ab, server_ports=[8081], port=80)
+    assert not accepts(Ab, server_ports=[8081])
 
 
 def test_labels() -> None:

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from support.engine import SMALL, Bench
+from support.engine import SMALL, Bench, in_child
+
+from sfcperf.cli.progress import LineDisplay
+from sfcperf.results.records import TrialRecord
+from sfcperf.workflow.plan import PlannedTrial
 
 Command = Callable[..., int]
 Capture = pytest.CaptureFixture[str]
@@ -20,7 +29,10 @@ def test_run_prints_table_counts_and_places(
     assert "4 trials: 4 valid" in out
     assert f"results: {bench.folder()}" in out
     assert "95 % CI" in out
-    assert err.splitlines()[0] == f"{bench.folder()}: 4 trials planned, including warm-up"
+    first, second, third, *_ = err.splitlines()
+    assert first == f"checking {bench.results.parent / 'workflow.json'}"
+    assert second.startswith(f"{bench.folder()}: looking at this machine")
+    assert third == f"{bench.folder()}: 4 trials planned, including warm-up"
     assert "round 1: chain_length=2" in err
 
 
@@ -40,6 +52,44 @@ def test_trials_that_do_not_count_are_named_with_reasons(
     path = bench.write(probes=[{"probe": "fake", "name": "a", "script": script}])
     assert sfcperf("run", path, "--results", bench.results, "--quiet") == 1
     assert "untrusted: r001-s001-a: the sender was late" in capsys.readouterr().err
+
+
+def test_the_last_lines_name_trials_that_do_not_count(
+    bench: Bench, sfcperf: Command, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a resumed run as well, which a SIGKILL ended before."""
+    script = {"r001-s001-a/attempt-1": "untrusted", "r002-s001-a/attempt-1": "untrusted"}
+    probe = {"probe": "fake", "name": "a", "script": script}
+    path = bench.write(probes=[probe], design={"rounds": 2, "warmup_rounds": 0})
+
+    class Die(LineDisplay):
+        def trial_ended(self, trial: PlannedTrial, record: TrialRecord) -> None:
+            if record.trial_id.startswith("r001") and len(bench.trials()) == 2:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    workflow = json.loads(path.read_text())
+    assert in_child(lambda: bench.start(Die(), **workflow)) == -signal.SIGKILL
+    # Both streams in one place, as on a terminal.
+    monkeypatch.setattr(sys, "stderr", sys.stdout)
+    assert sfcperf("resume", bench.folder()) == 1
+    *_, last = capsys.readouterr().out.splitlines()
+    assert last == "untrusted: r001-s001-a, r002-s001-a: the sender was late"
+
+
+def test_the_first_word_comes_before_what_takes_time(tmp_path: Path) -> None:
+    (tmp_path / "workflow.json").write_text("{}")
+    script = "from sfcperf.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", script, "run", "workflow.json"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    said, slow = done.stderr.index("checking workflow.json"), done.stderr.index("| jsonschema\n")
+    assert said < slow
+    # What draws reports is imported when one is drawn.
+    assert "sfcperf.report.run_page" not in done.stderr
 
 
 def test_overrides_reach_the_run(bench: Bench, sfcperf: Command) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,8 @@ from sfcperf.control.lock import is_held
 from sfcperf.control.state import TAG_ALPHABET, RunAlive, RunInfo, RunState, StateDir
 from sfcperf.drivers.base import Resource
 from sfcperf.errors import EnvironmentLacks
+
+NOBODY = 65534
 
 
 def dead_run(resource: Path, driver: str = "fake") -> str:
@@ -107,6 +111,140 @@ def test_one_run_that_cannot_be_cleaned_does_not_stop_the_others(bench: Bench) -
     }
     assert "no driver named 'uninstalled'" in found[unknown].lines[0]
     assert sorted(path.name for path in bench.resources.iterdir()) == ["a", "b", "c"]
+
+
+def lock_is_a_folder(entry: Path) -> None:
+    (entry / "lock").unlink()
+    (entry / "lock").mkdir()
+
+
+def lock_is_a_link(entry: Path) -> None:
+    (entry / "lock").unlink()
+    (entry / "lock").symlink_to(entry.parent.parent / "elsewhere")
+
+
+def journal_is_a_fifo(entry: Path) -> None:
+    (entry / "journal.jsonl").unlink()
+    os.mkfifo(entry / "journal.jsonl")
+
+
+def journal_is_a_folder(entry: Path) -> None:
+    (entry / "journal.jsonl").unlink()
+    (entry / "journal.jsonl").mkdir()
+
+
+def info_is_a_link(entry: Path) -> None:
+    (entry / "run.json").rename(entry / "other.json")
+    (entry / "run.json").symlink_to("other.json")
+
+
+def of_another_user(entry: Path) -> None:
+    os.chown(entry, NOBODY, NOBODY)
+
+
+def journal_of_another_user(entry: Path) -> None:
+    os.chown(entry / "journal.jsonl", NOBODY, NOBODY)
+
+
+def open_to_others(entry: Path) -> None:
+    entry.chmod(0o777)
+
+
+def open_to_a_group(entry: Path) -> None:
+    os.chown(entry, -1, NOBODY)
+    entry.chmod(0o770)
+
+
+def is_a_link(entry: Path) -> None:
+    entry.rename(entry.parent.parent / "real")
+    entry.symlink_to(entry.parent.parent / "real")
+
+
+def wrong(name: str, content: str) -> Callable[[Path], object]:
+    def write(entry: Path) -> None:
+        (entry / name).write_text(content)
+
+    return write
+
+
+def line(**changes: object) -> Callable[[Path], object]:
+    entry = {"op": "intend", "kind": "file", "name": "x", "detail": None, **changes}
+    return wrong("journal.jsonl", json.dumps(entry) + "\n")
+
+
+BAD_ENTRIES = {
+    "name": line(name=[1]),
+    "kind": line(kind={}),
+    "detail": line(detail="x"),
+    "op": line(op=[]),
+    "owner": line(owner=1e400),
+    "list": wrong("journal.jsonl", "[1]\n"),
+    "deep": wrong("journal.jsonl", "[" * 100_000 + "\n"),
+    "info-list": wrong("run.json", "[1]"),
+    "info-deep": wrong("run.json", "[" * 100_000),
+    "info-driver": wrong(
+        "run.json",
+        '{"run_id": "x", "tag": [], "driver": [1], "config": 1, "results": 1, "pid": "x"}',
+    ),
+    "info-further": wrong("run.json", '{"further": 5}'),
+    **{
+        change.__name__: change
+        for change in (
+            lock_is_a_folder,
+            lock_is_a_link,
+            journal_is_a_fifo,
+            journal_is_a_folder,
+            info_is_a_link,
+            of_another_user,
+            journal_of_another_user,
+            open_to_others,
+            open_to_a_group,
+            is_a_link,
+        )
+    },
+}
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("spoil", BAD_ENTRIES.values(), ids=BAD_ENTRIES)
+def test_a_bad_entry_stops_neither_clean_nor_a_new_run(
+    bench: Bench, spoil: Callable[[Path], object]
+) -> None:
+    """The bad one is first, the good one after it."""
+    bad = dead_run(bench.resources / "bad")
+    good = dead_run(bench.resources / "good")
+    first, last = sorted([bad, good])
+    spoil(bench.state / "runs" / first)
+    found = {run.run_id: run for run in clean(dry_run=False)}
+    assert (found[first].status, found[last].status) == ("failed", "removed")
+    assert found[first].lines[0]
+    assert len(list(bench.resources.iterdir())) == 1
+    state, _, _ = StateDir().create("w")
+    state.remove()
+    assert [run.status for run in clean(dry_run=True, driver="fake")] in (["failed"], [])
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("below", ["", "runs"])
+@pytest.mark.parametrize("spoil", [of_another_user, open_to_others])
+def test_a_state_folder_that_others_can_write_is_not_obeyed(
+    bench: Bench, spoil: Callable[[Path], object], below: str
+) -> None:
+    """Root would remove what somebody else's journal names."""
+    dead_run(bench.resources / "kept")
+    spoil(bench.state / below)
+    for use in (lambda: clean(dry_run=False), lambda: StateDir().create("w")):
+        with pytest.raises(EnvironmentLacks, match="what it says is not done"):
+            use()
+    assert (bench.resources / "kept").exists()
+
+
+def test_a_folder_that_the_users_own_group_can_write_is_the_users(bench: Bench) -> None:
+    """With a umask of 002, where each user has a group, all folders are so."""
+    run_id = dead_run(bench.resources / "left")
+    for folder in (bench.state, bench.state / "runs", bench.state / "runs" / run_id):
+        folder.chmod(0o770)
+    assert [run.status for run in clean(dry_run=False)] == ["removed"]
 
 
 def test_a_folder_without_a_journal_owns_nothing(bench: Bench) -> None:

@@ -6,6 +6,7 @@ for cgroupfs. What the kernel itself does with groups is for tests/integration.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -272,6 +273,48 @@ class TestFilesOfV2:
         (folder / "memory.current").write_text("4096\n")
         (folder / "cgroup.procs").write_text("7\n8\n")
         assert (group.cpu_s(), group.memory_bytes(), group.pids()) == (1.5, 4096, [7, 8])
+
+    @pytest.mark.parametrize(
+        ("file", "text", "problems"),
+        [
+            ("memory.events", "low 0\nhigh 0\nmax 9\noom 0\noom_kill 0\n", []),
+            (
+                "memory.events",
+                "max 9\noom 2\noom_kill 1\noom_group_kill 0\n",
+                ["it ran out of memory (memory.events: oom 2, oom_kill 1)"],
+            ),
+            (
+                "memory.max",
+                "1048576\n",
+                ["memory.max of its control group is 1048576, not 67108864"],
+            ),
+            ("cpuset.cpus", "0-1\n", ["cpuset.cpus of its control group is 0-1, not 0"]),
+            (
+                "cgroup.procs",
+                "",
+                [f"{Path('/proc/self/comm').read_text().strip()} has left its control group"],
+            ),
+        ],
+        ids=["limit-reached", "out-of-memory", "memory", "cpus", "process"],
+    )
+    def test_what_has_changed_since(
+        self, group: Cgroup, file: str, text: str, problems: list[str]
+    ) -> None:
+        folder = group.paths[0]
+        group.create([0], 64)
+        (folder / "memory.events").write_text("max 0\noom 0\noom_kill 0\n")
+        (folder / "cgroup.procs").write_text(f"{os.getpid()}\n")
+        assert group.problems([os.getpid()]) == []
+        (folder / file).write_text(text)
+        assert group.problems([os.getpid()]) == problems
+
+    def test_a_group_that_was_removed(self, group: Cgroup) -> None:
+        group.create([0], 64)
+        for file in group.paths[0].iterdir():
+            file.unlink()
+        group.paths[0].rmdir()
+        (problem,) = group.problems()
+        assert problem.startswith("its control group is gone: ")
 
     def test_a_refused_write_names_its_file(self, group: Cgroup) -> None:
         cpus = group.paths[0] / "cpuset.cpus"

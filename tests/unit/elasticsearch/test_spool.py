@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -64,6 +65,11 @@ def test_a_server_that_is_away_makes_the_run_wait(store: RunStore) -> None:
     assert [entry.since for entry in Spool().waiting()] == [waiting.since]
 
 
+def test_the_message_says_where_the_run_waits(store: RunStore, state_dir: Path) -> None:
+    with pytest.raises(ServerAway, match=f"sends what waits in {state_dir}/spool$"):
+        deliver(store, NOWHERE)
+
+
 def test_what_waiting_does_not_mend_waits_only_when_it_waited_before(
     store: RunStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -92,11 +98,31 @@ def test_a_folder_that_is_gone_or_another_run_is_said(store: RunStore) -> None:
     assert Spool().waiting() == [waiting]
 
 
-def test_a_damaged_entry_is_said(store: RunStore) -> None:
-    waiting, _ = Spool().enter(store, NOWHERE)
-    waiting.file.write_text("{}")
-    with pytest.raises(InputError, match="damaged"):
-        Spool().waiting()
+@pytest.mark.parametrize("content", ["{}", "[1]", "", "[" * 100_000, '{"schema_version": 1}'])
+def test_a_damaged_entry_does_not_hide_the_others(store: RunStore, content: str) -> None:
+    bad, _ = Spool().enter(store, target(["http://127.0.0.1:2"]))
+    good, _ = Spool().enter(store, NOWHERE)
+    bad.file.write_text(content)
+    assert Spool().waiting() == [good]
+    [error] = Spool().damaged()
+    assert str(bad.file) in str(error.where)
+    assert "damaged" in error.message
+    # Sending that run again writes the entry anew.
+    Spool().enter(store, bad.target)
+    assert (len(Spool().waiting()), Spool().damaged()) == (2, [])
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("whose", ["root", "spool"])
+def test_a_spool_of_another_user_is_not_obeyed(
+    store: RunStore, state_dir: Path, whose: str
+) -> None:
+    """An entry says which files go where with this user's secrets."""
+    Spool().enter(store, NOWHERE)
+    os.chown(state_dir / ("spool" if whose == "spool" else ""), 65534, 65534)
+    for use in (Spool().waiting, lambda: Spool().enter(store, NOWHERE)):
+        with pytest.raises(EnvironmentLacks, match="another user"):
+            use()
 
 
 def test_a_state_folder_that_cannot_be_written(

@@ -12,7 +12,7 @@ from support.records.runs import build_run
 from sfcperf.control import publishing
 from sfcperf.figures.attribution_figure import write_attribution
 from sfcperf.figures.layout import FigureLayout
-from sfcperf.report import ReportPublisher
+from sfcperf.report.publisher import ReportPublisher
 from sfcperf.results.store import RunFile, RunStore
 
 

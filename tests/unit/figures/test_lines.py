@@ -21,7 +21,7 @@ from sfcperf.figures.run_data import RunData, resolve_figure, side_by_side
 from sfcperf.figures.selection import FigureRequest
 from sfcperf.figures.trial_index import TrialIndex
 from sfcperf.package.verify.remake_figures import _draw as remake
-from sfcperf.report import ReportPublisher
+from sfcperf.report.publisher import ReportPublisher
 from sfcperf.results.store import RunStore
 
 FIGURE = {

@@ -36,6 +36,10 @@ def test_listening_ports_are_those_in_state_listen() -> None:
     assert procfs.tcp_listening_ports(golden("proc-net-tcp")) == {5300}
 
 
+def test_udp_ports_are_those_of_all_sockets() -> None:
+    assert procfs.udp_ports(golden("proc-net-udp")) == {5300, 5301}
+
+
 def test_process_cpu() -> None:
     stat = golden("proc-pid-stat")
     assert procfs.process_cpu_s(stat) == pytest.approx(
@@ -46,7 +50,9 @@ def test_process_cpu() -> None:
 
 
 @given(
-    st.sampled_from(["proc-net-dev", "proc-net-snmp", "proc-pid-stat", "proc-net-tcp"]),
+    st.sampled_from(
+        ["proc-net-dev", "proc-net-snmp", "proc-pid-stat", "proc-net-tcp", "proc-net-udp"]
+    ),
     st.text(max_size=50),
     st.integers(0, 1400),
     st.integers(0, 100),
@@ -57,6 +63,7 @@ def test_damaged_text_raises_nothing_else(name: str, noise: str, start: int, len
         "proc-net-snmp": lambda text: procfs.protocol_counters(text, "Udp"),
         "proc-pid-stat": procfs.process_cpu_s,
         "proc-net-tcp": procfs.tcp_listening_ports,
+        "proc-net-udp": procfs.udp_ports,
     }
     text = golden(name)
     with suppress(MeasurementError):

@@ -11,8 +11,8 @@ from support.records.attributed import Seen, seen_run
 from support.records.runs import build_run
 
 from sfcperf.control import publishing
-from sfcperf.report import ReportPublisher
 from sfcperf.report.attribution import AttributionSection, attribution_section
+from sfcperf.report.publisher import ReportPublisher
 from sfcperf.results.store import RunFile, RunStore
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from support.records.runs import build_run
 
 from sfcperf.analysis.telemetry import CorrelateAnalysis
-from sfcperf.report import ReportPublisher
+from sfcperf.report.publisher import ReportPublisher
 from sfcperf.report.telemetry_analyses import correlations
 from sfcperf.workflow.defaults import with_defaults
 

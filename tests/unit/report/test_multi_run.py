@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 from sfcperf.cli.app import app
 from sfcperf.errors import InputError
 from sfcperf.figures.run_data import label_runs
-from sfcperf.report import ReportPublisher
 from sfcperf.report.multi_run import run_differences
+from sfcperf.report.publisher import ReportPublisher
 from sfcperf.results.store import RunStore
 
 HOSTILE = "</script><script>alert(1)</script>"

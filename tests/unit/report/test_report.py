@@ -14,8 +14,8 @@ import pytest
 from support.records.runs import RunOptions, build_run
 
 from sfcperf.presentation import pages
-from sfcperf.report import ReportPublisher
-from sfcperf.report import publisher as report
+from sfcperf.report import run_page as report
+from sfcperf.report.publisher import ReportPublisher
 from sfcperf.results.store import RunStore
 
 HOSTILE = "</script><img src=x onerror=alert(1)>'\"&{{7*7}}<!--"

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from sfcperf.report import summary_table
+from sfcperf.report.summary_table import summary_table
 from sfcperf.results.records import Summary
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -88,4 +89,18 @@ def test_the_real_probes_say_what_they_send() -> None:
         load_workflow(
             QUICKSTART, overrides=(f"{match}.ip_proto=tcp", f"{match}.destination_port=5201")
         )
-    assert pointers(caught.value) == {"/probes/0", "/probes/2", "/probes/3"}
+    assert pointers(caught.value) == {"/probes/0", "/probes/2"}
+
+
+def test_a_probe_that_chooses_its_port_takes_that_of_the_classifier() -> None:
+    match = ("chain.classifier.match.ip_proto=tcp", "chain.classifier.match.destination_port=7000")
+
+    def ports(*overrides: str, **given: int) -> set[int | None]:
+        probes = f"probes={json.dumps([{'probe': 'httperf', **given}])}"
+        workflow = load_workflow(QUICKSTART, overrides=("figures=[]", probes, *overrides))
+        return {scenario.probes[0].parameters.get("port") for scenario in workflow.scenarios}
+
+    assert ports() == {None}
+    assert ports(*match) == ports(*match, port=7000) == {7000}
+    with pytest.raises(WorkflowError, match="only packets to port 7000 enter the chain"):
+        ports(*match, port=7001)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from support.cloud.broken_api import Fault
 
 from sfcperf import waiting
 from sfcperf.drivers.base import Resource
-from sfcperf.drivers.openstack.cleanup import journal_cleanup, workdirs
+from sfcperf.drivers.openstack.cleanup import journal_cleanup, removal, workdirs
 from sfcperf.drivers.openstack.cleanup.journal_cleanup import remove
 from sfcperf.drivers.openstack.model.specs import ExistingMachine
 from sfcperf.drivers.openstack.resources.context import Kind
@@ -187,6 +188,27 @@ class TestWhatGoes:
         assert last_look > _first(api, "/servers/") + 4
         assert left(api) == {}
         assert deletions
+
+    def test_a_stack_that_is_being_deleted_is_let_alone(
+        self, bench: Start, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Heat would cancel its work and begin anew. The API of these tests has no heat: two
+        functions stand for it."""
+        states = ["CREATE_COMPLETE", *["DELETE_IN_PROGRESS"] * 20, "DELETE_FAILED", "gone"]
+        requests: list[str] = []
+
+        def present(cloud: Any, kind: Kind, names: list[str]) -> list[removal.FoundResource]:
+            state = states.pop(0)
+            stack = SimpleNamespace(id="1", status=state)
+            return [] if state == "gone" else [removal.FoundResource(kind, names[0], stack)]
+
+        def delete(cloud: Any, kind: Kind, name: str, raw: Any) -> None:
+            requests.append(raw.status)
+
+        monkeypatch.setattr(removal, "present", present)
+        monkeypatch.setattr(removal, "delete", delete)
+        assert removal.clear(bench().cloud, Kind.STACK, [f"{RUN}-fwd"], [])
+        assert requests == ["CREATE_COMPLETE", "DELETE_FAILED"]
 
 
 def _first(api: Any, path: str) -> int:

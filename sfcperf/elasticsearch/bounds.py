@@ -1,0 +1,84 @@
+"""Bounds of what a server answers, in bytes and in time.
+
+The client library reads an answer to its end, however long that takes, and unpacks what is
+compressed.
+"""
+
+from __future__ import annotations
+
+import http.client
+import io
+import socket
+import time
+from typing import Any
+
+from elastic_transport import NodeConfig, Urllib3HttpNode
+from elasticsearch.serializer import JsonSerializer
+
+from sfcperf import strict_json
+from sfcperf.elasticsearch.answers import Undelivered
+
+MAX_BYTES = 1 << 26
+"""Of an answer; a page of ids has 1 MiB."""
+MAX_VALUES = 1_000_000
+"""In the JSON of an answer; a page of ids has 50,000."""
+
+
+class BoundedNode(Urllib3HttpNode):
+    """The library's connection to a node, on which every answer ends: its last byte comes within
+    the timeout of the request, and it is not compressed, since we do not ask for that."""
+
+    def __init__(self, config: NodeConfig) -> None:
+        super().__init__(config)
+
+        class Connection(self.pool.ConnectionCls):  # type: ignore[name-defined,misc]
+            response_class = _Response
+
+        self.pool.ConnectionCls = Connection
+
+
+class _Response(http.client.HTTPResponse):
+    def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
+        super().__init__(sock, *args, **options)
+        self.fp = io.BufferedReader(_Bounded(self.fp.detach(), sock))
+
+    def begin(self) -> None:
+        super().begin()
+        if self.headers.get("content-encoding", "identity") != "identity":
+            raise Undelivered("the server's answer is compressed, which was not asked for")
+
+
+class _Bounded(io.RawIOBase):
+    """The bytes of one answer."""
+
+    def __init__(self, raw: io.RawIOBase, sock: socket.socket) -> None:
+        self._raw = raw
+        self._socket = sock
+        self._left = MAX_BYTES
+        self._end_s = time.monotonic() + (sock.gettimeout() or 0)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        left_s = self._end_s - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError("the answer did not end in time")
+        self._socket.settimeout(left_s)
+        count = self._raw.readinto(buffer)
+        self._left -= count or 0
+        if self._left < 0:
+            raise Undelivered(f"the server's answer has more than {MAX_BYTES >> 20} MiB")
+        return count
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class BoundedJson(JsonSerializer):
+    """JSON that is neither too deep nor too large for the memory."""
+
+    def json_loads(self, data: bytes) -> Any:
+        """Raises ValueError; to the library, such an answer is not JSON."""
+        return strict_json.loads(data, max_values=MAX_VALUES)

@@ -1,0 +1,134 @@
+"""report.html: one file that explains, shows and traces every number of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sfcperf.figures.attribution_figure import write_attribution
+from sfcperf.figures.figure_files import (
+    ResolvedFigure,
+    resolve_figures,
+    write_figure,
+    written_files,
+)
+from sfcperf.figures.layout import FigureLayout
+from sfcperf.figures.plot import Plot, resolve
+from sfcperf.figures.run_data import RunData
+from sfcperf.figures.selection import automatic
+from sfcperf.figures.trial_index import TrialIndex
+from sfcperf.presentation.pages import Chart, render
+from sfcperf.report import chain_drawing, result_tables, run_facts, telemetry_analyses, trial_tables
+from sfcperf.report.attribution import attribution_section
+from sfcperf.report.charts import MetricChart, chart
+from sfcperf.report.noise import noise_section
+from sfcperf.report.telemetry_charts import telemetry_charts
+from sfcperf.report.verdict import verdict_of
+from sfcperf.results.files import replace_file
+from sfcperf.results.store import RunStore
+from sfcperf.results.telemetry import monitor_cpu_s
+
+_RUN_FILES = (
+    ("workflow.json", "the workflow as given"),
+    ("workflow.applied.json", "the workflow as run, with preset, driver and overrides applied"),
+    ("plan.json", "order of the trials"),
+    ("run.json", "manifest: versions, host, seeds, status"),
+    ("trials.jsonl", "every trial with its samples; everything else is derived from it"),
+    ("warmup.jsonl", "warm-up trials, excluded from all results"),
+    ("gate.jsonl", "measurements of the noise gate's reference chain"),
+    ("summary.json", "results as JSON"),
+    ("summary.csv", "results as CSV"),
+    ("telemetry.parquet", "time series of the monitors"),
+    ("joined.parquet", "metrics of trials joined with telemetry"),
+    ("correlations.json", "correlations of metrics with telemetry"),
+    ("steady.json", "whether telemetry is steady within the trials"),
+    ("attribution.json", "processing time of each VNF, as pptmon measured it"),
+    ("tags.json", "tags of trials and sources, from the user's files"),
+    ("figures", "figures as SVG, PDF, PNG and CSV"),
+    ("raw", "output of each tool, packet captures"),
+)
+
+MOST_ROWS_AT_ONCE = 1000
+"""Trials (and proofs) in one table; more are in several of ROWS_PER_BATCH, which a browser lays out
+as they come near the screen, without the details of valid trials."""
+ROWS_PER_BATCH = 250
+
+
+def write_run_report(run: RunStore, formats: Sequence[str]) -> list[Path]:
+    """Draw the figures in these formats and write report.html; gives what was written."""
+    layout = FigureLayout(formats=tuple(formats))
+    data = RunData(run, run.run_id)
+    index = TrialIndex(data.trials)
+    figures = resolve_figures([data], data.figures, index)
+    drawn = [path for figure in figures for path in write_figure(*figure, run.figures, layout)]
+    drawn += write_attribution(run, run.figures, layout)
+    replace_file(run.report, _page(data, figures, index))
+    return [run.report, *drawn]
+
+
+@dataclass(frozen=True)
+class _Charts:
+    """Charts in the order of the page."""
+
+    figures: list[MetricChart]
+    primary: list[MetricChart]
+    others: list[MetricChart]
+
+
+def _page(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) -> str:
+    store, workflow, manifest = run.store, run.workflow, run.store.manifest()
+    trials, summaries = run.trials, run.summaries
+    charts = _charts(run, figures, index)
+    telemetry = telemetry_charts(store.telemetry_path)
+    noise = noise_section(manifest, trials, store.readings())
+    drawn: list[Chart] = [*charts.figures, *charts.primary, *charts.others]
+    drawn += [chart for chart in telemetry if not chart.constant]
+    drawn += noise.charts if noise is not None else ()
+    return render(
+        "sfcperf.report",
+        "report.html.j2",
+        drawn,
+        run_id=store.run_id,
+        most_at_once=MOST_ROWS_AT_ONCE,
+        batch=ROWS_PER_BATCH,
+        attribution=attribution_section(store),
+        correlations=telemetry_analyses.correlations(store),
+        unsteady=telemetry_analyses.unsteady(store),
+        manifest=manifest,
+        workflow=workflow,
+        workflow_problem=run.workflow_problem,
+        verdict=verdict_of(manifest, trials, summaries),
+        facts=run_facts.run_facts(manifest, trials),
+        drawings=chain_drawing.drawings(workflow.scenarios) if workflow is not None else [],
+        results=result_tables.results(summaries),
+        charts=charts,
+        trials=[trial_tables.trial_row(record, store.folder) for record in trials],
+        probes=sorted({record.label for record in trials}),
+        proofs=trial_tables.proofs(trials, store.folder),
+        telemetry=telemetry,
+        noise=noise,
+        monitors=run_facts.monitors(manifest, trials, monitor_cpu_s(store.telemetry_path)),
+        environment=run_facts.environment(manifest),
+        methods=result_tables.methods(summaries),
+        stopping=result_tables.stopping(summaries),
+        files=[(name, text) for name, text in _RUN_FILES if (store.folder / name).exists()],
+    )
+
+
+def _charts(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) -> _Charts:
+    def files(plot: Plot) -> tuple[str, ...]:
+        return written_files(run.store, plot.spec.name, "csv", "trials.csv")
+
+    from_workflow = [
+        chart(f"figure-{number}", plot, index, fits, files(plot))
+        for number, (plot, fits) in enumerate(figures)
+    ]
+    covered = {(plot.spec.probe, plot.spec.metric) for plot, _ in figures}
+    others = [
+        chart(f"metric-{number}", resolve(spec, run.summaries, run.scenarios, index), index)
+        for number, spec in enumerate(automatic(run.summaries, run.scenarios))
+        if (spec.probe, spec.metric) not in covered
+    ]
+    primary = [chart for chart in others if chart.primary]
+    return _Charts(from_workflow, primary, [chart for chart in others if not chart.primary])

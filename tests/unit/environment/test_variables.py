@@ -1,0 +1,83 @@
+"""What child processes do not get: secrets."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import sfcperf
+from sfcperf.environment.variables import without_secrets
+from sfcperf.hosts import process
+from sfcperf.package.scan import scan
+
+ROOT = Path(sfcperf.__file__).parents[1]
+STARTS_SFCPERF = {"sfcperf/package/replay.py", "drivers/conformance/killed_deployment.py"}
+"""Their child is sfcperf itself, which logs in as its parent would."""
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SFCPERF_ES_PASSWORD", "correct-horse"),
+        ("SFCPERF_ES_API_KEY", "correct-horse"),
+        ("OS_PASSWORD", "correct-horse"),
+        ("OS_APPLICATION_CREDENTIAL_SECRET", "correct-horse"),
+        ("OS_TOKEN", "correct-horse"),
+        ("MYSQL_PWD", "correct-horse"),
+        ("minisign_passphrase", "correct-horse"),
+        ("HTTPS_PROXY", "http://me:correct-horse@proxy:3128"),
+    ],
+)
+@pytest.mark.parametrize("gate", [True, False], ids=["in-a-group", "in-none"])
+def test_a_tool_gets_no_secret(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, value: str, gate: bool
+) -> None:
+    monkeypatch.setenv(name, value)
+    groups = [tmp_path / "cgroup.procs"] if gate else []
+    seen = process.run(["env"], timeout_s=60, cgroups=groups).text.splitlines()
+    assert not any(line.startswith(f"{name}=") for line in seen)
+    report = tmp_path / "report.html"
+    report.write_text(f"<p>{value}</p>")
+    assert any(name in finding.what for finding in scan({"report.html": report}))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("PWD", "/somewhere"), ("SFCPERF_STATE_DIR", "/run/a"), ("HTTP_PROXY", "http://proxy:3128")],
+)
+def test_a_tool_gets_everything_else(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert without_secrets()[name] == value
+
+
+def _starts(tree: ast.AST) -> list[ast.Call]:
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "subprocess"
+        and node.func.attr in ("run", "Popen", "call", "check_call", "check_output")
+    ]
+
+
+def test_every_place_that_starts_a_child_says_what_it_gets() -> None:
+    found = {}
+    for folder in ("sfcperf", "drivers", "vnfs"):
+        for path in (ROOT / folder).rglob("*.py"):
+            for call in _starts(ast.parse(path.read_text())):
+                given = [ast.unparse(k.value) for k in call.keywords if k.arg == "env"]
+                found[f"{path.relative_to(ROOT)}:{call.lineno}"] = given
+    assert len(found) > 5
+    careless = {
+        place
+        for place, given in found.items()
+        if place.partition(":")[0] not in STARTS_SFCPERF
+        and not any("without_secrets()" in text or text == "{}" for text in given)
+    }
+    assert careless == set()
