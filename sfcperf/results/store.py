@@ -76,8 +76,8 @@ class RunStore:
         self.folder = folder
         self._run_id: str | None = None
         self._checked: set[str] = set()
-        self._place: tuple[int, int] | None = None
         self._is_ours = False
+        self._place: tuple[int, int] | None = None
 
     @classmethod
     def create(cls, folder: Path) -> RunStore:
@@ -111,6 +111,15 @@ class RunStore:
             )
         return cls(folder)
 
+    def check_writable(self) -> None:
+        """Call this before anything is written into the folder by its path; methods of this class
+        do. Looks for links once. Raises InputError for links in it, and as root for a folder of
+        others (sfcperf.results.ownership), and as `check_not_moved`."""
+        self.check_not_moved()
+        if not self._is_ours:
+            check_run_folder(self.folder)
+            self._is_ours = True
+
     def stay(self) -> None:
         """From now on, writing raises EnvironmentLacks when another folder is in this one's place,
         or none: the run in progress would go on elsewhere, without what it measured before."""
@@ -131,15 +140,6 @@ class RunStore:
                 where=str(self.folder),
                 hint="if it is elsewhere now, `sfcperf resume FOLDER` continues there",
             )
-
-    def check_writable(self) -> None:
-        """Call this before anything is written into the folder by its path; methods of this class
-        do. Raises as `check_not_moved`, and the first time InputError for links in it, and as root
-        for a folder of others (sfcperf.results.ownership)."""
-        self.check_not_moved()
-        if not self._is_ours:
-            check_run_folder(self.folder)
-            self._is_ours = True
 
     @property
     def run_id(self) -> str:

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import EnvironmentLacks, InputError, SfcperfError
 from sfcperf.package.layout import MAX_BYTES
 from sfcperf.package.signature import Keys
@@ -79,8 +80,12 @@ def verify_copy(copy: PackageCopy, keys: Keys, *, max_bytes: int) -> Verificatio
     spec.write_text(json.dumps(asdict(_spec(copy, keys.copied(private), max_bytes))))
     # -P: do not import modules from the current folder.
     argv = [sys.executable, "-P", "-m", "sfcperf.package.verify.child", str(spec), str(answer)]
-    environment = {**os.environ, **_ONE_THREAD, "TMPDIR": str(private)}
-    done = subprocess.run(argv, env=environment, capture_output=True, check=False)
+    done = subprocess.run(
+        argv,
+        env={**without_secrets(), **_ONE_THREAD, "TMPDIR": str(private)},
+        capture_output=True,
+        check=False,
+    )
     if done.returncode == OUT_OF_MEMORY and _is_limited():
         raise EnvironmentLacks(
             "a package cannot be judged with the memory that this process may use",

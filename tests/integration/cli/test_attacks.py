@@ -20,6 +20,7 @@ from support.attacks import (
 from support.attacks.judge import behaviour, faults
 
 ATTACKS = [
+    *states.ATTACKS,
     *workflows.ATTACKS,
     *descriptors.ATTACKS,
     *packages.ATTACKS,
