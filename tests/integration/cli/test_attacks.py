@@ -26,7 +26,6 @@ ATTACKS = [
     *packages.ATTACKS,
     *replays.ATTACKS,
     *run_folders.ATTACKS,
-    *states.ATTACKS,
 ]
 
 
