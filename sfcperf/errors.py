@@ -67,7 +67,8 @@ class InputError(SfcperfError):
 class WorkflowError(InputError):
     """A workflow is wrong; `where` is a JSON pointer (`""` is the document itself).
 
-    Several findings are carried together in `others`, so that a user mends a file once.
+    Several findings are carried together in `others`, so that a user mends a file once; `more` are
+    only counted.
     """
 
     def __init__(
@@ -78,9 +79,11 @@ class WorkflowError(InputError):
         allowed: str | None = None,
         hint: str | None = None,
         others: tuple[WorkflowError, ...] = (),
+        more: int = 0,
     ) -> None:
         super().__init__(message, where=where, allowed=allowed, hint=hint)
         self.others = others
+        self.more = more
 
     @property
     def all(self) -> tuple[WorkflowError, ...]:

@@ -7,36 +7,55 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 
 from sfcperf.errors import InputError
+
+
+def open_input(path: Path, what: str, *, hint: str | None = None) -> FileIO:
+    """A regular file, open for reading without a buffer. `what` names it in messages.
+
+    Raises InputError (`where`: the path) if it is not a regular file or cannot be opened. Never
+    waits: files are opened with O_NONBLOCK.
+    """
+    with _readable(path, what, hint):
+        file = FileIO(path, opener=_open)
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return file
+    file.close()
+    raise InputError(f"{what} cannot be read: it is not a regular file", where=str(path), hint=hint)
 
 
 def read_input(path: Path, what: str, *, max_bytes: int, hint: str | None = None) -> bytes:
     """The content of a file. `what` names it in messages ("the workflow").
 
     Raises InputError (`where`: the path) if it is not a regular file, cannot be read or has more
-    than `max_bytes` bytes. Never waits: files are opened with O_NONBLOCK.
+    than `max_bytes` bytes.
     """
+    with open_input(path, what, hint=hint) as file, _readable(path, what, hint):
+        size = os.fstat(file.fileno()).st_size
+        content = b"" if size > max_bytes else _content(file.fileno(), max_bytes)
+    if max(size, len(content)) > max_bytes:
+        raise InputError(f"{what} is too large", where=str(path), allowed=f"{max_bytes} bytes")
+    return content
+
+
+def _open(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
+
+
+@contextmanager
+def _readable(path: Path, what: str, hint: str | None) -> Iterator[None]:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-        try:
-            found = os.fstat(descriptor)
-            if stat.S_ISDIR(found.st_mode):
-                raise InputError(f"this is a folder, not {what}", where=str(path), hint=hint)
-            if not stat.S_ISREG(found.st_mode):
-                raise InputError(
-                    f"{what} cannot be read: it is not a regular file", where=str(path), hint=hint
-                )
-            content = b"" if found.st_size > max_bytes else _content(descriptor, max_bytes)
-        finally:
-            os.close(descriptor)
+        yield
+    except IsADirectoryError as error:
+        raise InputError(f"this is a folder, not {what}", where=str(path), hint=hint) from error
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError(f"{what} cannot be read: {reason}", where=str(path), hint=hint) from error
-    if max(found.st_size, len(content)) > max_bytes:
-        raise InputError(f"{what} is too large", where=str(path), allowed=f"{max_bytes} bytes")
-    return content
 
 
 def _content(descriptor: int, max_bytes: int) -> bytes:

@@ -8,7 +8,8 @@ declares the JSON Schema of its own parameters (`parameters`) beside its code.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -36,6 +37,12 @@ _BASES: Mapping[str, str] = {
     "publisher": "sfcperf.results.publisher:Publisher",
 }
 """Kind of plug-in -> base class, by name: it is imported when a plug-in of its kind is."""
+
+OWN = "sfcperf"
+"""Distribution whose plug-ins nobody replaces."""
+
+_further: tuple[EntryPoint, ...] = ()
+"""See `further`."""
 
 
 def object_schema(properties: Mapping[str, Any], **more: Any) -> Mapping[str, Any]:
@@ -189,15 +196,39 @@ def package(kind: str, name: str) -> tuple[str, str] | None:
     return None
 
 
+@contextmanager
+def further(points: Iterable[EntryPoint]) -> Iterator[None]:
+    """Plug-ins that are not installed here, for as long as the block lasts. They come before
+    installed ones of third parties, and after SFCPerf's own, which keep their names."""
+    global _further
+    before, _further = _further, tuple(points)
+    _forget()
+    try:
+        yield
+    finally:
+        _further = before
+        _forget()
+
+
+def base(kind: str) -> Any:
+    """The base class of a kind."""
+    return resolve_name(_BASES[kind])
+
+
+def _forget() -> None:
+    for cached in (names, load, _points):
+        cached.cache_clear()
+
+
 def _load(kind: str, point: EntryPoint) -> Any:
     try:
         plugin = point.load()
     except Exception as error:
         # A third party's module may raise anything: its syntax may be wrong, a name missing.
         raise _unusable(kind, point, f"cannot be imported: {_text(error)}") from error
-    base = resolve_name(_BASES[kind])
-    if not (isinstance(plugin, type) and issubclass(plugin, base)):
-        raise _unusable(kind, point, f"is not a class derived from {base.__name__}")
+    wanted = base(kind)
+    if not (isinstance(plugin, type) and issubclass(plugin, wanted)):
+        raise _unusable(kind, point, f"is not a class derived from {wanted.__name__}")
     if not isinstance(getattr(plugin, "title", None), str):
         raise _unusable(kind, point, "has no `title` in words")
     if not isinstance(getattr(plugin, "parameters", None), Mapping):
@@ -222,7 +253,10 @@ def _text(error: Exception) -> str:
 def _points(kind: str) -> tuple[EntryPoint, ...]:
     if kind not in GROUPS:
         raise InputError(f"there is no plug-in kind {kind!r}", allowed=", ".join(GROUPS))
-    return tuple(_installed().select(group=GROUPS[kind]))
+    group = GROUPS[kind]
+    installed = tuple(_installed().select(group=group))
+    own = tuple(p for p in installed if p.dist is not None and p.dist.name == OWN)
+    return (*own, *(p for p in _further if p.group == group), *installed)
 
 
 @cache

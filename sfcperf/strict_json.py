@@ -8,13 +8,16 @@ import math
 from typing import Any
 
 _MAX_DIGITS = 30
+_SHOWN = 60
+"""Characters of a key in a message."""
 
 
 def loads(content: bytes | str, *, bounded: bool = False, max_values: int | None = None) -> Any:
     """JSON text as values. Raises ValueError for anything that is not JSON.
 
     `bounded`: also for integers of more than 30 digits and for floats that overflow, at the cost
-    of a Python call per number. `max_values`: also for text that may hold more values, before it
+    of a Python call per number, and for duplicate keys, of which readers take different ones
+    (iperf3 writes some). `max_values`: also for text that may hold more values, before it
     is parsed (`most_values`).
     """
     if max_values is not None and most_values(content) > max_values:
@@ -53,6 +56,19 @@ def _integer(text: str) -> int:
     return int(text)
 
 
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    for key, _ in pairs:
+        if key not in found:
+            raise ValueError(f"duplicate key {key[:_SHOWN]!r}")
+        del found[key]
+    raise AssertionError("unreachable: fewer keys than pairs")
+
+
 # Made once: json.loads would make a decoder for each of thousands of lines.
 _DECODER = json.JSONDecoder(parse_constant=_refuse)
-_BOUNDED = json.JSONDecoder(parse_constant=_refuse, parse_float=_float, parse_int=_integer)
+_BOUNDED = json.JSONDecoder(
+    parse_constant=_refuse, parse_float=_float, parse_int=_integer, object_pairs_hook=_object
+)

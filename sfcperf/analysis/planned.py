@@ -59,6 +59,12 @@ def planned_measurements(
     scenarios = _scenarios(manifest, trials)
     probes = _probes(manifest, trials)
     declared = _declared_metrics(manifest)
+    for scenario_id, label in declared:
+        if scenario_id not in scenarios:
+            raise InputError(
+                f"the run folder is damaged: there is no scenario {scenario_id!r}",
+                where=f"run.json#/probes, {label}",
+            )
     finished: dict[tuple[str, str], list[TrialRecord]] = {key: [] for key in declared}
     rounds = dict.fromkeys(scenarios, int(manifest.get("design", {}).get("rounds", 0)))
     for record in sorted(trials, key=lambda r: (r.round, r.started_at)):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -15,6 +14,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from sfcperf.cli.console import progress_console
 from sfcperf.cli.progress import round_text, verdict_text
 from sfcperf.cli.text import levels_text
 from sfcperf.control.events import Listener
@@ -36,7 +36,7 @@ class BarDisplay(Listener):
             TimeElapsedColumn(),
             TextColumn("left:"),
             TimeRemainingColumn(),
-            console=Console(stderr=True, highlight=False),
+            console=progress_console(),
             refresh_per_second=REFRESH_PER_S,
             # Two trials of a kind may differ a lot in time; look at many for the estimate.
             speed_estimate_period=3600,
@@ -91,4 +91,4 @@ class BarDisplay(Listener):
     def _print(self, text: str) -> None:
         # The terminal may be gone, and the run goes on (nohup) or ends in order (SIGHUP).
         with suppress(OSError):
-            self._progress.console.print(text, markup=False, soft_wrap=True)
+            self._progress.console.print(text, soft_wrap=True)

@@ -23,6 +23,8 @@ _ENVIRONMENT = {
     errno.EIO,
 }
 """What the system refuses although the program is right."""
+_LOG_CHARACTERS = 1 << 20
+"""Size of the log of internal errors, whose oldest ones go."""
 
 
 def signals_interrupt() -> None:
@@ -55,16 +57,34 @@ def exit_code_of(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt | Interrupted):
         _say(["interrupted"])
         return ExitCode.INTERRUPTED
+    if _is_lack_of_memory(error):
+        _say(["not enough memory", "hint: see `ulimit -v` and the memory that is free"])
+        return ExitCode.ENVIRONMENT
     if isinstance(error, OSError) and error.errno in _ENVIRONMENT:
-        _say([f"{error.filename or 'the system'}: {error.strerror}"])
+        _say([shown(f"{error.filename or 'the system'}: {error.strerror}")])
         return ExitCode.ENVIRONMENT
     _say(
         [
-            f"internal error: {type(error).__name__}: {error}",
+            f"internal error: {type(error).__name__}: {shown(str(error))}",
             f"hint: please report it; the traceback is in {_keep(error)}",
         ]
     )
     return ExitCode.INTERNAL
+
+
+def _is_lack_of_memory(error: BaseException | None) -> bool:
+    """Also where a library says it in words: the loader of modules, and threads."""
+    said = (
+        "failed to map segment",
+        "cannot allocate memory",
+        "memory allocation still failed",
+        "can't start new thread",
+    )
+    return error is not None and (
+        isinstance(error, MemoryError)
+        or any(words in str(error).lower() for words in said)
+        or _is_lack_of_memory(error.__cause__ or error.__context__)
+    )
 
 
 def _lines(error: SfcperfError) -> list[str]:
@@ -72,24 +92,32 @@ def _lines(error: SfcperfError) -> list[str]:
     if isinstance(error, WorkflowError):
         for other in error.others:
             lines += other.lines()
+        if error.more:
+            lines.append(f"and {error.more} more")
     # Errors may quote a file of somebody else, with control characters.
     return [shown(part) for line in lines for part in line.split("\n")]
 
 
 def _keep(error: BaseException) -> str:
-    """The traceback in a file of its own, or here when there is no place for a file."""
-    import tempfile
+    """The traceback at the end of a log in the state folder, or here when that cannot be
+    written."""
     import traceback
 
+    from sfcperf.environment.state_root import state_root
+    from sfcperf.results.files import replace_file
+    from sfcperf.results.records import utc_now
+
     text = "".join(traceback.format_exception(error))
+    path = state_root() / "errors.log"
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", prefix="sfcperf-error-", suffix=".log", delete=False
-        ) as log:
-            log.write(text)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        before = path.read_text(errors="replace") if path.is_file() else ""
+        # The end of the traceback and of the log says most.
+        kept = f"{before}\n{utc_now()} {text}"[-_LOG_CHARACTERS:]
+        replace_file(path, kept)
     except OSError:
         return f"what follows:\n{text}"
-    return log.name
+    return str(path)
 
 
 def _say(lines: list[str]) -> None:

@@ -2,26 +2,51 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
 def main() -> None:
     """Run the command line; ends the process with its exit code."""
     try:
+        _be_utf8()
         code = _run()
     except KeyboardInterrupt:
         # So early that signals were not ours yet.
         print("interrupted", file=sys.stderr)
         code = 130
+    except MemoryError:
+        # Too little even to say more.
+        print("not enough memory", file=sys.stderr)
+        code = 3
     sys.exit(code)
+
+
+def _be_utf8() -> None:
+    """Files are UTF-8 whatever the locale says. Python has a mode for that, but only from its start
+    on; children inherit it."""
+    import locale
+
+    is_utf8 = locale.getpreferredencoding(False).lower().replace("-", "") == "utf8"
+    if not is_utf8 and os.environ.get("PYTHONUTF8") != "1":
+        os.environ["PYTHONUTF8"] = "1"
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
 def _run() -> int:
     """Run the command line and give the exit code."""
-    from sfcperf.cli.failures import exit_code_of, ignore_signals, signals_interrupt
-    from sfcperf.cli.streams import flush_stdout, open_missing_streams
+    from sfcperf.cli.escaping import escaped_streams
+    from sfcperf.cli.streams import open_missing_streams, tolerant_streams
 
     open_missing_streams()
+    with tolerant_streams(), escaped_streams():
+        return _run_app()
+
+
+def _run_app() -> int:
+    from sfcperf.cli.failures import exit_code_of, ignore_signals, signals_interrupt
+    from sfcperf.cli.streams import flush_stdout
+
     signals_interrupt()
     try:
         from sfcperf.cli.app import app

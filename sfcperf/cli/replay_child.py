@@ -1,36 +1,42 @@
-"""The process that runs a replay: `python -m sfcperf.cli.replay_child SPEC`.
+"""The process that runs a replay: it shows a workflow, and executes the same object.
 
-A process of its own, so that plug-ins from a package are on the module search path of the replay
-and never of the `sfcperf` that was asked for it. It ends when that one does, however that comes:
-nobody would stop it otherwise.
+A process of its own, so that plug-ins from a package are imported there, and never by the `sfcperf`
+that was asked for it. It ends when that one does, however that comes: nobody would stop it
+otherwise.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
-import os
 import signal
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sfcperf.package.replay_spec import ReplaySpec
+from sfcperf.package.replay.spec import ReplaySpec
 
-_PR_SET_PDEATHSIG = 1
+if TYPE_CHECKING:
+    from sfcperf.control.events import Listener
+    from sfcperf.control.session import Outcome
+    from sfcperf.workflow.model import Workflow
 
 
 def run(spec: ReplaySpec) -> int:
     """Run or resume; gives the exit code of `sfcperf run`."""
+    from sfcperf import plugins
     from sfcperf.cli.outcome import counts_text, warnings
     from sfcperf.cli.progress import progress, say
-    from sfcperf.control import run as control
-    from sfcperf.results.campaigns import Repeat
-    from sfcperf.workflow.load import load_document
-    from sfcperf.workflow.profile import Profile
+    from sfcperf.package.replay.describe import module_lines
+    from sfcperf.package.replay.finder import PackageFinder
 
+    _check_unchanged(spec)
+    modules = spec.packaged_modules()
+    if not spec.quiet:
+        say("\n".join(["executing", *module_lines(modules)]))
+    sys.meta_path.insert(0, PackageFinder(modules, Path(spec.kept)))
     answer = Path(spec.answer)
-
-    with progress(quiet=spec.quiet) as listener:
+    points = [point for module in modules for point in module.points()]
+    with plugins.further(points), progress(quiet=spec.quiet) as listener:
         # Whatever is shown, the parent learns the folder at once.
         told = listener.started
 
@@ -39,24 +45,7 @@ def run(spec: ReplaySpec) -> int:
             told(folder, trials, done)
 
         listener.started = started  # type: ignore[method-assign]
-        if spec.resume is not None:
-            outcome = control.resume(Path(spec.resume), command=spec.command, listener=listener)
-        else:
-            workflow = load_document(
-                spec.document,
-                Path(spec.base),
-                overrides=spec.overrides,
-                driver=spec.driver,
-                profile=None if spec.profile is None else Profile(**spec.profile),
-            )
-            outcome = control.start(
-                workflow,
-                Path(spec.results),
-                command=spec.command,
-                listener=listener,
-                given=spec.document,
-                repeat=None if spec.repeat is None else Repeat(**spec.repeat),
-            )
+        outcome = _resume(spec, listener) if spec.resume is not None else _start(spec, listener)
     answer.write_text(str(outcome.store.folder))
     for line in warnings(outcome.store.trials()):
         say(line)
@@ -65,30 +54,82 @@ def run(spec: ReplaySpec) -> int:
     return int(outcome.exit_code)
 
 
+def _start(spec: ReplaySpec, listener: Listener) -> Outcome:
+    from sfcperf.control import run as control
+    from sfcperf.results.campaigns import Repeat
+    from sfcperf.workflow.load import load_document
+
+    kept = Path(spec.kept)
+    document = json.loads(spec.document)
+    workflow = load_document(document, kept / spec.base, within=kept)
+    _show(spec, workflow)
+    return control.start(
+        workflow,
+        Path(spec.results),
+        command=spec.command,
+        listener=listener,
+        given=spec.given,
+        repeat=None if spec.repeat is None else Repeat(**spec.repeat),
+    )
+
+
+def _resume(spec: ReplaySpec, listener: Listener) -> Outcome:
+    """As the workflow in the run folder says, which had its options when it began."""
+    from sfcperf.control import run as control
+
+    return control.resume(
+        Path(str(spec.resume)),
+        command=spec.command,
+        listener=listener,
+        loaded=lambda workflow: _show(spec, workflow),
+    )
+
+
+def _show(spec: ReplaySpec, workflow: Workflow) -> None:
+    """What is executed next, from the object that is executed."""
+    from sfcperf.cli.progress import say
+    from sfcperf.package.replay.describe import workflow_lines
+
+    if not spec.quiet:
+        say("\n".join([f"workflow {workflow.name}", *workflow_lines(workflow)]))
+
+
+def _check_unchanged(spec: ReplaySpec) -> None:
+    """Raises InputError when the workflow or a file of the package is not what was shown."""
+    from sfcperf.errors import InputError
+    from sfcperf.package.archive import hash_file
+    from sfcperf.package.replay.describe import digest
+
+    if digest(spec.document) != spec.sha256:
+        raise InputError("the workflow is not the one that was shown", where=spec.answer)
+    for name, sha256 in spec.files.items():
+        path = Path(spec.kept) / name
+        if path.is_symlink() or not path.is_file() or hash_file(path).sha256 != sha256:
+            raise InputError("this file is not as in the package", where=str(path))
+
+
 def main() -> None:
     """Read the specification, run it, exit as the `sfcperf` command does."""
+    from sfcperf.cli.escaping import escaped_streams
     from sfcperf.cli.failures import exit_code_of, ignore_signals, signals_interrupt
+    from sfcperf.cli.streams import tolerant_streams
 
     signals_interrupt()
-    try:
-        spec = ReplaySpec(**json.loads(Path(sys.argv[1]).read_text()))
-        _end_with(spec.parent)
-        code = run(spec)
-    except BaseException as error:
-        ignore_signals()
-        code = exit_code_of(error)
+    with tolerant_streams(), escaped_streams():
+        try:
+            spec = ReplaySpec(**json.loads(Path(sys.argv[1]).read_text()))
+            _end_with(spec.parent)
+            code = run(spec)
+        except BaseException as error:
+            ignore_signals()
+            code = exit_code_of(error)
     sys.exit(code)
 
 
 def _end_with(parent: int) -> None:
-    """SIGTERM, and so an orderly end, as soon as the parent is gone, also by SIGKILL: prctl(2),
-    PR_SET_PDEATHSIG. Raises Interrupted when it is gone already."""
+    """An orderly end as soon as the parent is gone. Raises Interrupted when it is gone already."""
     from sfcperf.control.interrupts import Interrupted
+    from sfcperf.environment.parent import end_with
 
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-    if os.getppid() != parent:
+    if not end_with(parent, signal.SIGTERM):
         raise Interrupted("the process that asked for the replay is gone")
-
-
-if __name__ == "__main__":
-    main()

@@ -20,10 +20,11 @@ def sending_bar() -> Iterator[Callable[[str, int, int], None]]:
     if not sys.stderr.isatty():
         yield lambda _stream, _done, _total: None
         return
-    from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    from sfcperf.cli.console import progress_console
+
+    with Progress(console=progress_console(), transient=True) as progress:
         tasks: dict[str, int] = {}
 
         def show(stream: str, done: int, total: int) -> None:

@@ -1,10 +1,15 @@
-"""Standard streams that are closed, or whose reader goes away."""
+"""Standard streams that are closed, whose reader goes away, or that do not know all characters."""
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TextIO
+
+from sfcperf.cli.escaping import escaping, plain
 
 
 def open_missing_streams() -> None:
@@ -16,6 +21,60 @@ def open_missing_streams() -> None:
         sys.stdout = _nowhere()
     if sys.stderr is None:
         sys.stderr = _nowhere()
+
+
+class _Tolerant(io.TextIOWrapper):
+    """Standard output whose reader may go away (`| head -1`): that decides neither about a run nor
+    about its exit code."""
+
+    def __init__(self, below: io.TextIOWrapper) -> None:
+        super().__init__(
+            below.buffer,
+            encoding=below.encoding,
+            errors="backslashreplace",
+            line_buffering=below.line_buffering,
+        )
+        self.below = below
+        """The stream of which this is another one."""
+
+    def write(self, text: str) -> int:
+        try:
+            return super().write(text)
+        except BrokenPipeError:
+            drop_stdout()
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except BrokenPipeError:
+            drop_stdout()
+            super().flush()
+
+
+@contextmanager
+def tolerant_streams() -> Iterator[None]:
+    """Standard output may lose its reader, and what the streams' encoding lacks is escaped."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    before = sys.stdout
+    if not isinstance(before, io.TextIOWrapper):
+        yield
+        return
+    sys.stdout = tolerant = _Tolerant(before)
+    try:
+        yield
+    finally:
+        sys.stdout = before
+        # Or it would close the buffer of the stream before.
+        tolerant.detach()
+
+
+def strict_stdout() -> TextIO:
+    """Standard output for a verb that stops when its reader goes away (BrokenPipeError)."""
+    stream = plain(sys.stdout)
+    return escaping(stream.below) if isinstance(stream, _Tolerant) else sys.stdout
 
 
 def flush_stdout() -> None:

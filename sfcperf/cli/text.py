@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sfcperf.presentation.wording import printable
-
-shown = printable
-"""Text from files of others, on one line and without control characters."""
+from sfcperf.cli.escaping import escaped
 
 
 def levels_text(levels: Mapping[str, Any]) -> str:
     """`chain_length=2 topology=T1`; a workflow without factors has one scenario, without levels."""
     return " ".join(f"{name}={level}" for name, level in levels.items()) or "the only scenario"
+
+
+def shown(text: str) -> str:
+    """Text from files of others, on one line and without control characters."""
+    return escaped(text).translate({ord("\n"): "\\n", ord("\t"): "\\t"})

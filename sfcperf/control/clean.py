@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,6 +11,7 @@ from sfcperf.control.faults import describe
 from sfcperf.control.state import RunAlive, RunState, StateDir
 from sfcperf.drivers.base import Driver
 from sfcperf.drivers.journal import JournalShare
+from sfcperf.environment.private import dead_folders
 from sfcperf.errors import DeploymentError, InputError, SfcperfError
 
 
@@ -40,7 +42,16 @@ def clean(*, dry_run: bool, driver: str | None = None) -> list[Cleaned]:
             allowed = ", ".join(sorted(known))
             raise InputError(f"there is no driver named {driver!r}", allowed=allowed)
         run_ids = [run_id for run_id, names in used.items() if names is None or driver in names]
-    return [_clean(states, run_id, dry_run) for run_id in run_ids]
+    cleaned = [_clean(states, run_id, dry_run) for run_id in run_ids]
+    return cleaned if driver else [*cleaned, *_clean_private(dry_run)]
+
+
+def _clean_private(dry_run: bool) -> list[Cleaned]:
+    folders = dead_folders()
+    if not dry_run:
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
+    return [Cleaned(folder.name, "removed", (f"folder {folder}",)) for folder in folders]
 
 
 def _drivers_of(states: StateDir, run_id: str) -> set[str] | None:

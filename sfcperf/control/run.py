@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -80,8 +80,15 @@ def start(
         return Session(workflow, store, state, tags, manifest, listener, interrupts, phases).run()
 
 
-def resume(folder: Path, *, command: Sequence[str], listener: Listener) -> Outcome:
-    """Continue an interrupted or killed run as the workflow in its folder says.
+def resume(
+    folder: Path,
+    *,
+    command: Sequence[str],
+    listener: Listener,
+    loaded: Callable[[Workflow], None] = lambda _: None,
+) -> Outcome:
+    """Continue an interrupted or killed run as the workflow in its folder says. `loaded` is called
+    with that workflow before anything of it is executed.
 
     What the dead run left is removed first. Raises InputError when the run is complete, when it is
     alive, when its folder is damaged, or when its workflow has another meaning by now;
@@ -91,6 +98,7 @@ def resume(folder: Path, *, command: Sequence[str], listener: Listener) -> Outco
     store = RunStore.open(folder)
     store.stay()
     run_id = store.manifest()["run_id"]
+    store.check_writable()
     with Interrupts() as interrupts, lock.held(store.folder, run_id):
         # Read again: nobody else writes it now.
         document = store.manifest()
@@ -102,6 +110,7 @@ def resume(folder: Path, *, command: Sequence[str], listener: Listener) -> Outco
             finally:
                 dead.release()
         workflow = workflow_of(store)
+        loaded(workflow)
         complete = ProgressState(workflow, store.trials()).is_complete()
         if complete and (document["status"], document.get("state")) == ("complete", "done"):
             raise InputError(

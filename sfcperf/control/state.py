@@ -29,6 +29,7 @@ from typing import Any
 from sfcperf import ownership, strict_json
 from sfcperf.control.lock import NAME, RunAlive, take
 from sfcperf.drivers.journal import FileJournal
+from sfcperf.environment.state_root import DEFAULT_ROOT, VARIABLE
 from sfcperf.errors import EnvironmentLacks, InputError
 from sfcperf.input_file import read_input
 from sfcperf.results.documents import is_safe_name
@@ -36,8 +37,6 @@ from sfcperf.results.files import replace_file
 
 __all__ = ["FurtherDriver", "RunAlive", "RunInfo", "RunState", "StateDir"]
 
-VARIABLE = "SFCPERF_STATE_DIR"
-DEFAULT_ROOT = Path("/var/lib/sfcperf")
 TAG_ALPHABET = string.digits + string.ascii_lowercase
 TAG_LENGTH = 6
 MAX_INFO_BYTES = 1 << 24

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from sfcperf.control.state import VARIABLE
 from sfcperf.elasticsearch.publication import RETRY_S, Progress, send
 from sfcperf.elasticsearch.send import Sent
 from sfcperf.elasticsearch.spool import Spool, Waiting
 from sfcperf.elasticsearch.target import Target
+from sfcperf.environment.state_root import VARIABLE
 from sfcperf.errors import InputError, SfcperfError
 from sfcperf.results.store import RunStore
 

@@ -12,20 +12,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sfcperf import ownership, strict_json
-from sfcperf.control.state import DEFAULT_ROOT, VARIABLE
 from sfcperf.elasticsearch.target import Target
+from sfcperf.environment.state_root import VARIABLE, state_root
 from sfcperf.errors import EnvironmentLacks, InputError
 from sfcperf.input_file import read_input
-from sfcperf.results import documents
 from sfcperf.results.files import replace_file, sync_folder
 from sfcperf.results.records import utc_now
+from sfcperf.results.schema_check import misfit
 from sfcperf.results.store import RunStore
 
 SCHEMA_VERSION = 1
@@ -52,7 +51,7 @@ class Spool:
     """The entries of one state folder."""
 
     def __init__(self, root: Path | None = None) -> None:
-        self.folder = (root or _root()) / "spool"
+        self.folder = (root or state_root()) / "spool"
 
     def enter(self, store: RunStore, target: Target) -> tuple[Waiting, bool]:
         """Note that a run is to be sent; on disk when this returns. Gives the entry, and whether
@@ -124,16 +123,6 @@ class Spool:
         ownership.check_folder(self.folder)
 
 
-def _root() -> Path:
-    named = os.environ.get(VARIABLE)
-    if named:
-        return Path(named)
-    if os.geteuid() == 0:
-        return DEFAULT_ROOT
-    state = os.environ.get("XDG_STATE_HOME")
-    return (Path(state) if state else Path.home() / ".local" / "state") / "sfcperf"
-
-
 def _text(waiting: Waiting) -> str:
     document = {
         "schema_version": SCHEMA_VERSION,
@@ -153,7 +142,7 @@ def _read(file: Path) -> Waiting:
         document = strict_json.loads(content)
     except ValueError as error:
         raise InputError(f"{what} is damaged: {error}", where=str(file), hint=hint) from error
-    if (found := documents.misfit(document, "spool")) is not None:
+    if (found := misfit("spool", document)) is not None:
         pointer, message = found
         raise InputError(f"{what} is damaged: {message}", where=f"{file}#{pointer}", hint=hint)
     return Waiting(

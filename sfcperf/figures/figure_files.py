@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from sfcperf.figures.run_data import RunData, resolve_figure, side_by_side
 from sfcperf.figures.selection import FigureRequest, chosen_figures
 from sfcperf.figures.trial_index import TrialIndex
 from sfcperf.results.files import replace_file
+from sfcperf.results.ownership import check_place
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.model import FigureSpec
 
@@ -54,6 +56,7 @@ def write_figures(
     specs = chosen_figures(runs, side_by_side(runs), request)
     for spec in specs:
         _check_name(spec)
+    check_place(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -101,11 +104,12 @@ def written_files(run: RunStore, figure: str, *tables: str) -> tuple[str, ...]:
 
 
 def _check_name(spec: FigureSpec) -> None:
-    if spec.name in ("", ".", "..") or Path(spec.name).name != spec.name:
+    # It is a file name, also in LaTeX.
+    if not re.fullmatch(r"\w[\w .+,=-]*", spec.name):
         raise InputError(
             f"the figure name {spec.name!r} is not a plain file name",
             where="/figures",
-            allowed="letters, digits, `-` and `_`",
+            allowed="letters, digits and `_ - + . , =`",
         )
 
 

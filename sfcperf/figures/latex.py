@@ -21,6 +21,7 @@ _SPECIAL = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     '"': r"\textquotedbl{}",
+    "|": r"\textbar{}",
     "×": r"$\times$",
     "µ": r"$\mu$",
     "²": r"\textsuperscript{2}",

@@ -149,10 +149,16 @@ def kql(stream: str, *conditions: tuple[str, str | bool]) -> str:
     parts = []
     for name, value in conditions:
         field(stream, name, "terms")
-        word = str(value).lower() if isinstance(value, bool) else f'"{value.removeprefix("!")}"'
+        word = str(value).lower() if isinstance(value, bool) else _quoted(value.removeprefix("!"))
         negated = isinstance(value, str) and value.startswith("!")
         parts.append(f"{'not ' if negated else ''}{name} : {word}")
     return " and ".join(parts)
+
+
+def _quoted(text: str) -> str:
+    """As a phrase of KQL."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def table(stream: str, columns: Sequence[Column], query: str = "") -> Lens:

@@ -28,5 +28,7 @@ MAX_RATIO = 200
 """Unpacked to packed, of the whole package; measurements compress 3 to 20 times."""
 RATIO_FROM_BYTES = 256 << 20
 """Smaller packages may have any ratio: they cannot fill a disk."""
-MAX_DOCUMENT_BYTES = 512 << 20
-"""Size of a document that is read into memory."""
+MAX_SIGNATURE_BYTES = 1 << 16
+"""Size of a signature; ssh-keygen and minisign write some hundred bytes."""
+MAX_KEYS_BYTES = 1 << 20
+"""Size of a file of public keys."""

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sfcperf.errors import InputError
 from sfcperf.package import layout
 from sfcperf.package.read_json import read_json
+from sfcperf.results.records import TrialRecord
+from sfcperf.results.schema_check import misfit
 from sfcperf.results.store import RunStore
-from sfcperf.workflow.schema import shipped_schema
 
-if TYPE_CHECKING:
-    from jsonschema import Draft202012Validator
 
-_LONGEST_MESSAGE = 200
+class PackagedRun(RunStore):
+    """A run folder in a private copy: it does not change, so that its trials are read once."""
+
+    _trials: list[TrialRecord] | None = None
+
+    def trials(self) -> list[TrialRecord]:
+        """As `RunStore.trials`."""
+        if self._trials is None:
+            self._trials = super().trials()
+        return self._trials
 
 
 @dataclass(frozen=True)
@@ -28,10 +36,10 @@ class Package:
     document: Mapping[str, Any]
     """package.json; fits its schema."""
 
-    @property
-    def runs(self) -> list[RunStore]:
+    @cached_property
+    def runs(self) -> list[PackagedRun]:
         """Its run folders."""
-        return [RunStore(self.folder / run["folder"]) for run in self.document["runs"]]
+        return [PackagedRun(self.folder / run["folder"]) for run in self.document["runs"]]
 
     def base(self, store: RunStore) -> Path:
         """Where relative paths of a run's workflow start: inside the package, or nowhere.
@@ -54,7 +62,7 @@ def open_package(folder: Path) -> Package:
             f"this is not a package: it has no {layout.MANIFEST}",
             hint="`sfcperf pack RUN -o FILE.zip` makes one",
         )
-    document = read_json(path)
+    document = read_json(path, layout.MANIFEST)
     version = document.get("schema_version") if isinstance(document, dict) else None
     if isinstance(version, int) and not isinstance(version, bool) and version > layout.FORMAT:
         raise InputError(
@@ -63,26 +71,22 @@ def open_package(folder: Path) -> Package:
             allowed=f"schema_version {layout.FORMAT}",
             hint="read it with the SFCPerf that made it, or a newer one",
         )
-    problems = misfits("package", document)
-    if problems:
-        raise InputError(f"the package is damaged: {problems[0]}", where=layout.MANIFEST)
+    problem = problem_of("package", document)
+    if problem:
+        raise InputError(f"the package is damaged: {problem}", where=layout.MANIFEST)
+    folders = [run["folder"] for run in document["runs"]]
+    if len(set(folders)) < len(folders):
+        raise InputError("the package is damaged: a run is named twice", where=layout.MANIFEST)
     missing = [run["folder"] for run in document["runs"] if not (folder / run["folder"]).is_dir()]
     if missing:
         raise InputError("the package is damaged: a run is missing", where=missing[0])
     return Package(folder, document)
 
 
-def misfits(schema: str, document: Any) -> list[str]:
-    """What in a document is not as `schemas/SCHEMA.schema.json` says, with its place."""
-    return [
-        f"{'/'.join(map(str, error.absolute_path)) or 'the document'}: "
-        f"{error.message[:_LONGEST_MESSAGE]}"
-        for error in _validator(schema).iter_errors(document)
-    ]
-
-
-@cache
-def _validator(schema: str) -> Draft202012Validator:
-    from jsonschema import Draft202012Validator
-
-    return Draft202012Validator(shipped_schema(schema))
+def problem_of(schema: str, document: Any) -> str | None:
+    """The first place where a document is not as `schemas/SCHEMA.schema.json` says, and why."""
+    wrong = misfit(schema, document)
+    if wrong is None:
+        return None
+    pointer, message = wrong
+    return f"{pointer.removeprefix('/') or 'the document'}: {message}"

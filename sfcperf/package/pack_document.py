@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -124,23 +124,42 @@ def _date(runs: Sequence[PackedRun]) -> str:
 
 def doubts(runs: Sequence[PackedRun]) -> list[str]:
     """What a reader of the package should know of its runs."""
-    warnings = []
+    warnings: list[str] = []
     for run in runs:
-        name, manifest = run.run.store.run_id, run.run.manifest
-        if run.incomplete:
-            warnings.append(f"{name} is incomplete: {'; '.join(run.incomplete)}")
-        if manifest["sfcperf_version"] != sfcperf.__version__:
-            warnings.append(
-                f"{name} was made with SFCPerf {manifest['sfcperf_version']}, and packed with "
-                f"{sfcperf.__version__}: environment/ says what is installed now"
-            )
-        if (manifest["versions"].get("revision") or {}).get("modified"):
-            warnings.append(f"{name} was made with a changed working tree of SFCPerf")
-        if run.run.foreign:
-            warnings.append(
-                f"{name} has files that SFCPerf did not write, packed as well: "
-                + ", ".join(run.run.foreign)
-            )
-        if run.run.left_out:
-            warnings.append(f"{name}: {len(run.run.left_out)} captures were left out")
+        warnings += doubts_of(
+            run.run.manifest,
+            incomplete=run.incomplete,
+            foreign=run.run.foreign,
+            left_out=len(run.run.left_out),
+            packed_with=sfcperf.__version__,
+        )
+    return warnings
+
+
+def doubts_of(
+    manifest: Mapping[str, Any],
+    *,
+    incomplete: Sequence[str],
+    foreign: Sequence[str],
+    left_out: int,
+    packed_with: str,
+) -> list[str]:
+    """The same of one run: reasons why it is incomplete, files of others, number of captures that
+    were left out, SFCPerf's version when it was packed."""
+    name, warnings = manifest["run_id"], []
+    if incomplete:
+        warnings.append(f"{name} is incomplete: {'; '.join(incomplete)}")
+    if manifest["sfcperf_version"] != packed_with:
+        warnings.append(
+            f"{name} was made with SFCPerf {manifest['sfcperf_version']}, and packed with "
+            f"{packed_with}: environment/ says what is installed now"
+        )
+    if (manifest["versions"].get("revision") or {}).get("modified"):
+        warnings.append(f"{name} was made with a changed working tree of SFCPerf")
+    if foreign:
+        warnings.append(
+            f"{name} has files that SFCPerf did not write, packed as well: {', '.join(foreign)}"
+        )
+    if left_out:
+        warnings.append(f"{name}: {left_out} captures were left out")
     return warnings

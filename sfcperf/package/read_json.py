@@ -1,4 +1,4 @@
-"""Read JSON that somebody else wrote: bounded in size, depth and numbers."""
+"""Read JSON that somebody else wrote: bounded in size, values, depth and numbers."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf import strict_json
-from sfcperf.errors import InputError, system_errors_as
-from sfcperf.package.layout import MAX_DOCUMENT_BYTES
+from sfcperf.errors import InputError
+from sfcperf.input_file import read_input
+from sfcperf.results.documents import MAX_DOCUMENT_BYTES, MAX_VALUES
 
 
-def read_json(path: Path) -> Any:
-    """The document in a file. Raises InputError, naming the file by its last two parts."""
-    where = "/".join(path.parts[-2:])
-    with system_errors_as(InputError, "cannot be read", where=where):
-        if path.stat().st_size > MAX_DOCUMENT_BYTES:
-            raise InputError(f"larger than {MAX_DOCUMENT_BYTES} bytes", where=where)
-        content = path.read_bytes()
+def read_json(path: Path, where: str, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> Any:
+    """The document in a file. Raises InputError, naming the file as `where`."""
+    try:
+        content = read_input(path, "the file", max_bytes=max_bytes)
+    except InputError as error:
+        raise InputError(error.message, where=where, allowed=error.allowed) from error
     return parse_json(content, where)
 
 
 def parse_json(content: bytes, where: str) -> Any:
     """JSON text as values. Raises InputError."""
     try:
-        return strict_json.loads(content, bounded=True)
+        return strict_json.loads(content, bounded=True, max_values=MAX_VALUES)
     except ValueError as error:
         raise InputError(f"not JSON: {error}", where=where) from error

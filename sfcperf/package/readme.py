@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from html import escape
 from typing import Any
 
 from sfcperf.package.crate import NO_LICENCE
@@ -52,18 +54,25 @@ def readme_text(document: Mapping[str, Any]) -> str:
     """The page; `document` is package.json."""
     captures = any(run["left_out"] for run in document["runs"])
     return _TEXT.format(
-        title=document["title"],
-        description=document["description"],
+        title=_words(document["title"]),
+        description=_words(document["description"]),
         version=document["made_by"]["sfcperf"],
         date=document["date"],
         runs="\n".join(map(_run, document["runs"])) + "\n",
         left_out="\nCaptures were left out; package.json has their SHA-256.\n" if captures else "",
         license=document["license"] or NO_LICENCE,
-        citation=document["citation"],
+        citation=_words(document["citation"]),
     )
 
 
 def _run(run: Mapping[str, Any]) -> str:
     trials = ", ".join(f"{number} {status}" for status, number in run["trials"].items())
-    doubt = f" **Incomplete:** {'; '.join(run['incomplete'])}." if run["incomplete"] else ""
-    return f"- `{run['folder']}`: {run['name']}, {run['status']}; trials: {trials}.{doubt}"
+    doubt = f" **Incomplete:** {_words('; '.join(run['incomplete']))}." if run["incomplete"] else ""
+    return f"- `{run['folder']}`: {_words(run['name'])}, {run['status']}; trials: {trials}.{doubt}"
+
+
+def _words(text: str) -> str:
+    """Words of the user, on one line, that Markdown shows as they are (CommonMark, section 2.4)."""
+    # Not all programs know a backslash before the characters of HTML.
+    line = escape(" ".join(text.split()), quote=False)
+    return re.sub(r"[\\`*_\[\]#|~]", r"\\\g<0>", line)

@@ -59,9 +59,14 @@ def run_files(store: RunStore, *, captures: bool = True, own_lock: bool = False)
         manifest=manifest,
         files=files,
         left_out=left_out,
-        incomplete=tuple(_incomplete(store, manifest)),
+        incomplete=tuple(why_incomplete(store, manifest)),
         foreign=tuple(sorted(tops - set(RunFile))),
     )
+
+
+def foreign_files(folder: Path) -> tuple[str, ...]:
+    """Files at the top of a run folder that SFCPerf did not write."""
+    return tuple(sorted({path.name for path in folder.iterdir()} - set(RunFile)))
 
 
 def _walk(folder: Path) -> list[tuple[str, Path]]:
@@ -83,7 +88,8 @@ def _walk(folder: Path) -> list[tuple[str, Path]]:
     return found
 
 
-def _incomplete(store: RunStore, manifest: Mapping[str, Any]) -> list[str]:
+def why_incomplete(store: RunStore, manifest: Mapping[str, Any]) -> list[str]:
+    """Why a run is not complete; empty when it is."""
     reasons = []
     if manifest["status"] != "complete":
         reasons.append(f"its status is {manifest['status']}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,11 +20,20 @@ _SECRETS: Mapping[str, re.Pattern[bytes]] = {
     "an authorization header": re.compile(
         rb"(?i)\bauthorization\b[\"']?\s*[:=]\s*[\"']?(?:bearer|basic|apikey)\s+[a-z0-9+/=._-]{8,}"
     ),
+    "a token of a service": re.compile(
+        # GitHub, AWS, GitLab, Slack, Google, PyPI: forms that nothing else has.
+        rb"\b(?:gh[pousr]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9_]{50}|(?:AKIA|ASIA)[A-Z0-9]{16}"
+        rb"|glpat-[A-Za-z0-9_-]{20}|xox[abprs]-[A-Za-z0-9-]{20}|AIza[A-Za-z0-9_-]{35}"
+        rb"|pypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50})"
+    ),
     "a password or token": re.compile(
         rb"(?i)[\"'](?:password|passwd|api_?key|secret|auth_?token|access_?token)[\"']\s*:"
         rb"\s*[\"'][^\"']{4,}[\"']"
     ),
 }
+_BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{24,65536}={0,2}")
+"""Text that may be another text in Base64 (RFC 4648, also for URLs)."""
+_FOR_URLS = bytes.maketrans(b"-_", b"+/")
 _FOLDERS = re.compile(rb"(?:/home|/Users)/[A-Za-z0-9._-]+|/root\b")
 _SHORTEST_VALUE = 8
 """A shorter value of an environment variable may occur by chance."""
@@ -54,12 +64,28 @@ def scan(files: Mapping[str, Path]) -> list[Finding]:
 
 
 def _findings(name: str, content: bytes, variables: Mapping[str, bytes]) -> Iterator[Finding]:
-    for what, pattern in _SECRETS.items():
-        if pattern.search(content):
-            yield Finding(name, what, secret=True)
-    for variable, value in variables.items():
-        if value in content:
-            yield Finding(name, f"the value of the environment variable {variable}", secret=True)
+    seen = [*_secrets(content, variables)]
+    yield from (Finding(name, what, secret=True) for what in seen)
+    decoded = map(_decoded, set(_BASE64.findall(content)))
+    hidden = b"\n".join(text for text in decoded if text.isascii())
+    for what in _secrets(hidden, variables):
+        if what not in seen:
+            yield Finding(name, f"{what}, in Base64", secret=True)
     folders = sorted({match.decode() for match in _FOLDERS.findall(content)})
     if folders:
         yield Finding(name, ", ".join(folders[:3]), secret=False)
+
+
+def _secrets(content: bytes, variables: Mapping[str, bytes]) -> Iterator[str]:
+    for what, pattern in _SECRETS.items():
+        if pattern.search(content):
+            yield what
+    for variable, value in variables.items():
+        if value in content:
+            yield f"the value of the environment variable {variable}"
+
+
+def _decoded(text: bytes) -> bytes:
+    """Without the last characters if these are no whole byte."""
+    whole = text.rstrip(b"=").translate(_FOR_URLS)
+    return base64.b64decode(whole + b"=" * (-len(whole) % 4)) if len(whole) % 4 != 1 else b""

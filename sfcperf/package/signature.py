@@ -12,13 +12,35 @@ from pathlib import Path
 from sfcperf.environment.tools import find
 from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import EnvironmentLacks, InputError
+from sfcperf.input_file import read_input
 from sfcperf.package.checks import Check
+from sfcperf.package.layout import MAX_KEYS_BYTES
 
 NAME = "signature"
 NAMESPACE = "sfcperf-package"
 """What the signature is for (sshsig(7)): one of another purpose does not count."""
 _TIMEOUT_S = 60
 _GOOD = re.compile(r'Good "[^"]*" signature (?:for (?P<who>.+) )?with (?P<key>\S+ key \S+)')
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Public keys that the user trusts."""
+
+    allowed_signers: Path | None = None
+    """File of SSH keys (ssh-keygen(1), "ALLOWED SIGNERS")."""
+    public_key: str | None = None
+    """Of minisign, a file or the key itself."""
+
+    def copied(self, folder: Path) -> Keys:
+        """The same with copies of its files in `folder`, which nobody can change or replace by a
+        FIFO. Raises InputError if one cannot be read."""
+        signers, key = self.allowed_signers, self.public_key
+        if signers is not None:
+            signers = _copy(signers, folder / "allowed-signers", "the file of SSH keys")
+        if key is not None and Path(key).exists():
+            key = str(_copy(Path(key), folder / "public-key", "the public key"))
+        return Keys(signers, key)
 
 
 @dataclass(frozen=True)
@@ -80,12 +102,10 @@ def sign(package: Path, by: Signer) -> Path:
 def check_signature(
     package: Path, *, allowed_signers: Path | None = None, public_key: str | None = None
 ) -> Check:
-    """Check the signatures beside a package.
+    """Check the signatures beside a package, with the keys of a `Keys`.
 
-    `allowed_signers`: file of SSH keys that the user trusts (ssh-keygen(1), "ALLOWED SIGNERS");
-    `public_key`: of minisign, a file or the key itself. A package without a signature is `absent`,
-    and `failed` when the user named keys and none of them signed it. Raises EnvironmentLacks when
-    the tool is missing.
+    A package without a signature is `absent`, and `failed` when the user named keys and none of
+    them signed it. Raises EnvironmentLacks when the tool is missing.
     """
     files = {tool: f for tool, f in signature_files(package).items() if f.is_file()}
     wanted = {"ssh": allowed_signers, "minisign": public_key}
@@ -112,8 +132,6 @@ def _check_ssh(package: Path, signature: Path, allowed: Path | None) -> Check:
             return _invalid("ssh", done)
         detail = f"valid, by an {_who(done)} that is not known here (--allowed-signers)"
         return Check(NAME, "not checked", detail)
-    if not allowed.is_file():
-        raise InputError("there is no such file", where=str(allowed))
     known = ["-f", str(allowed.resolve())]
     found = _run([tool, "-Y", "find-principals", "-s", str(signature.resolve()), *known], package)
     # One line, `a@b,c@d`, when the key is of several.
@@ -166,6 +184,11 @@ def _run(argv: Sequence[str], stdin: Path) -> subprocess.CompletedProcess[str]:
             check=False,
             env=without_secrets(),
         )
+
+
+def _copy(source: Path, target: Path, what: str) -> Path:
+    target.write_bytes(read_input(source, what, max_bytes=MAX_KEYS_BYTES))
+    return target
 
 
 def _tool(name: str, package: str) -> str:

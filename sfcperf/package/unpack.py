@@ -1,17 +1,22 @@
-"""Unpack a package into an empty folder: files only, with a limit on what is written."""
+"""A package is read once, into a private copy: all that is checked, shown or executed is in it."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
+from sfcperf.environment.private import private_folder
+from sfcperf.environment.state_root import VARIABLE
 from sfcperf.errors import EnvironmentLacks, InputError, system_errors_as
-from sfcperf.package.layout import MAX_BYTES
+from sfcperf.input_file import open_input, read_input
+from sfcperf.package.layout import MAX_BYTES, MAX_SIGNATURE_BYTES
+from sfcperf.package.signature import signature_files
 from sfcperf.package.zip_check import inspect, reading, refused
 
 _CHUNK = 1 << 20
@@ -19,12 +24,38 @@ _SPARE_BYTES = 64 << 20
 """Disk space that stays free."""
 
 
+@dataclass(frozen=True)
+class PackageCopy:
+    """A package in a private folder, which nobody else can change."""
+
+    source: Path
+    """Where it was read; for messages only."""
+    file: Path
+    """The copy, of the same name; beside it copies of its signatures."""
+    sha256: str
+    """SHA-256 of the copy, hexadecimal."""
+    folder: Path
+    """Where its files are, or will be, unpacked; empty at first."""
+
+
 @contextmanager
-def unpacked(package: Path, *, max_bytes: int = MAX_BYTES) -> Iterator[Path]:
-    """A temporary folder with the package's files, removed afterwards. Raises as `unpack`."""
-    with TemporaryDirectory(prefix="sfcperf-package-") as folder:
-        unpack(package, Path(folder), max_bytes=max_bytes)
-        yield Path(folder)
+def private_copy(package: Path, *, max_bytes: int = MAX_BYTES) -> Iterator[PackageCopy]:
+    """Copy a package and the signatures beside it; removed afterwards.
+
+    Raises InputError if one of them is not a regular file, cannot be read, or is too large;
+    EnvironmentLacks if the disk is too small.
+    """
+    with private_folder() as private:
+        folder, beside = private / "files", private / "package"
+        folder.mkdir()
+        beside.mkdir()
+        file = beside / (package.name or "package")
+        digest = _copy(package, file, max_bytes)
+        for signature in signature_files(package).values():
+            if signature.exists():
+                content = read_input(signature, "the signature", max_bytes=MAX_SIGNATURE_BYTES)
+                (beside / signature.name).write_bytes(content)
+        yield PackageCopy(package, file, digest, folder)
 
 
 def unpack(package: Path, folder: Path, *, max_bytes: int = MAX_BYTES) -> list[str]:
@@ -36,16 +67,35 @@ def unpack(package: Path, folder: Path, *, max_bytes: int = MAX_BYTES) -> list[s
     """
     with system_errors_as(InputError, "the package cannot be read", where=package):
         entries = inspect(package, max_bytes=max_bytes)
-    total = sum(entry.file_size for entry in entries)
-    if total + _SPARE_BYTES > shutil.disk_usage(folder).free:
-        raise EnvironmentLacks(
-            f"{folder} has no room for {total} bytes",
-            hint="set TMPDIR to a folder on a larger disk",
-        )
+    _check_room(folder, sum(entry.file_size for entry in entries))
     with zipfile.ZipFile(package) as archive, reading(package):
         for entry in entries:
             _write(archive, entry, folder / entry.filename, package)
     return [entry.filename for entry in entries]
+
+
+def _copy(package: Path, target: Path, max_bytes: int) -> str:
+    digest, left = hashlib.sha256(), max_bytes
+    with open_input(package, "the package") as source, target.open("xb") as copy:
+        _check_room(target.parent, os.fstat(source.fileno()).st_size)
+        # A file may grow while it is read.
+        while chunk := source.read(_CHUNK):
+            left -= len(chunk)
+            if left < 0:
+                error = refused(f"it has more than {max_bytes} bytes", package)
+                error.hint = "to allow more, use --max-bytes"
+                raise error
+            digest.update(chunk)
+            copy.write(chunk)
+    return digest.hexdigest()
+
+
+def _check_room(folder: Path, size: int) -> None:
+    if size + _SPARE_BYTES > shutil.disk_usage(folder).free:
+        raise EnvironmentLacks(
+            f"{folder} has no room for {size} bytes",
+            hint=f"set {VARIABLE} to a folder on a larger disk",
+        )
 
 
 def _write(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, package: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,6 +9,9 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
+
+from sfcperf.errors import InputError
+from sfcperf.results.columns import csv_line
 
 if TYPE_CHECKING:
     import pyarrow
@@ -30,10 +32,9 @@ def write_parquet(rows: pyarrow.RecordBatchReader, path: Path) -> None:
 
 
 def _write_csv(rows: pyarrow.RecordBatchReader, out: TextIO) -> None:
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(rows.schema.names)
+    out.write(csv_line(rows.schema.names))
     for batch in rows:
-        writer.writerows([_csv_cell(value) for value in row] for row in _rows(batch))
+        out.writelines(csv_line(map(_csv_cell, row)) for row in _rows(batch))
 
 
 def _write_json(rows: pyarrow.RecordBatchReader, out: TextIO) -> None:
@@ -86,7 +87,15 @@ _WRITERS: Mapping[str, Callable[[Any, TextIO], None]] = {
 
 def _rows(batch: pyarrow.RecordBatch) -> Iterable[tuple[Any, ...]]:
     # By place, not by name: two columns of a query may have the same name.
-    columns = [column.to_pylist() for column in batch.columns]
+    try:
+        columns = [column.to_pylist() for column in batch.columns]
+    except (OverflowError, ValueError) as error:
+        # DuckDB's infinity, and its years up to 5,881,580.
+        raise InputError(
+            "a date or time of the answer is beyond the years 1 to 9999",
+            where="SQL",
+            hint="cast it to text: COLUMN::varchar",
+        ) from error
     return zip(*columns, strict=True) if columns else ()
 
 

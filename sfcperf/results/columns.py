@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from io import StringIO
@@ -18,6 +19,11 @@ PREFIX = "factor_"
 """Prefix of a factor's column, which keeps factors called `round` or `value` distinct from ours."""
 
 _LISTS = ("reasons", "trials", "excluded", "outliers", "warnings")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""A spreadsheet computes text that begins with one of these."""
+_NUMBER = re.compile(
+    r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?(inf|nan)", re.IGNORECASE
+)
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 
 
@@ -34,10 +40,25 @@ def cell(value: Any) -> Any:
 
 
 def csv_text(rows: Iterable[Iterable[object]]) -> str:
-    """CSV (RFC 4180 quoting, `\\n` ends); None is an empty cell."""
+    """CSV (RFC 4180 quoting, `\\n` ends) with cells as `csv_cell` has them; None is an empty
+    cell."""
+    return "".join(map(csv_line, rows))
+
+
+def csv_line(cells: Iterable[object]) -> str:
+    """One row of it."""
     text = StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
+    # The writer quotes what contains a character of the line's end.
+    csv.writer(text, lineterminator="\r\n").writerow(map(csv_cell, cells))
+    return text.getvalue().removesuffix("\r\n") + "\n"
+
+
+def csv_cell(value: object) -> object:
+    """A value that a spreadsheet does not compute: text that it would take for a formula gets an
+    apostrophe before it (OWASP, CSV Injection). Numbers stay as they are."""
+    if isinstance(value, str) and value.startswith(_FORMULA) and not _NUMBER.fullmatch(value):
+        return f"'{value}"
+    return value
 
 
 def level_array(levels: Sequence[Any]) -> pyarrow.Array:

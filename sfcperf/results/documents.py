@@ -7,24 +7,24 @@ import re
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from functools import cache
-from importlib.resources import files
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from sfcperf import strict_json
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.results.records import SCHEMA_VERSION, Summary, TrialRecord, TrialStatus
-
-if TYPE_CHECKING:
-    from jsonschema import Draft202012Validator
+from sfcperf.results.schema_check import misfit
 
 T = TypeVar("T")
 
 MAX_MAGNITUDE = 1e100
 """No quantity is larger; squares and sums of squares of such values are finite."""
 
-_LONGEST_MESSAGE = 200
-"""A schema's message contains the value that does not fit, which may be the whole document."""
+MAX_DOCUMENT_BYTES = 32 << 20
+"""Size of a document, or of a line of one, that is read into memory. The largest are summaries:
+2 kB for each row."""
+MAX_VALUES = 1_000_000
+"""JSON values in a document or line: each takes up to 120 bytes of memory."""
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}")
 
@@ -54,7 +54,7 @@ def damaged(what: str, where: str) -> InputError:
 def parse(content: bytes, where: str) -> dict[str, Any]:
     """The JSON object in a file or line. Raises InputError if there is none."""
     try:
-        document = strict_json.loads(content)
+        document = strict_json.loads(content, bounded=True, max_values=MAX_VALUES)
     except ValueError as error:
         raise damaged(f"not JSON: {error}", where) from error
     if not isinstance(document, dict):
@@ -77,34 +77,13 @@ def check_version(document: Mapping[str, Any], where: str) -> None:
         )
 
 
-def check_manifest(document: Mapping[str, Any], where: str) -> None:
-    """Raises InputError, naming the path, for a run.json that does not match its schema: readers
-    need not check the type of each key."""
-    if (found := misfit(document, "run")) is not None:
-        pointer, message = found
+def check_schema(schema: str, document: Mapping[str, Any], where: str) -> None:
+    """Raises InputError, naming the place, for a document that does not match
+    `schemas/SCHEMA.schema.json`: readers need not check the type of each key."""
+    wrong = misfit(schema, document)
+    if wrong is not None:
+        pointer, message = wrong
         raise damaged(message, f"{where}#{pointer}" if pointer else where)
-
-
-def misfit(document: Any, schema: str) -> tuple[str, str] | None:
-    """Where (a JSON pointer) and how a document does not match schemas/SCHEMA.schema.json; None if
-    it does."""
-    from jsonschema.exceptions import best_match
-
-    error = best_match(_validator(schema).iter_errors(document))
-    if error is None:
-        return None
-    message = error.message
-    if len(message) > _LONGEST_MESSAGE:
-        message = f"{message[:_LONGEST_MESSAGE]}..."
-    return "".join(f"/{part}" for part in error.absolute_path), message
-
-
-@cache
-def _validator(schema: str) -> Draft202012Validator:
-    from jsonschema import Draft202012Validator
-
-    text = (files("sfcperf.schemas") / f"{schema}.schema.json").read_text()
-    return Draft202012Validator(json.loads(text))
 
 
 def trial_document(record: TrialRecord) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from sfcperf.errors import InputError
 from sfcperf.results import telemetry
-from sfcperf.results.columns import PREFIX, cell, factor_names, level_array
+from sfcperf.results.columns import PREFIX, cell, csv_cell, factor_names, level_array
 from sfcperf.results.files import replacing
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunFile, RunStore
@@ -140,6 +140,20 @@ def check_target(store: RunStore, target: Path) -> None:
         )
 
 
+def _as_csv(table: pyarrow.Table) -> pyarrow.Table:
+    """The same with texts as `csv_cell` has them."""
+    import pyarrow
+
+    for place, column in enumerate(table.schema):
+        kind = column.type
+        if pyarrow.types.is_dictionary(kind) or pyarrow.types.is_string(kind):
+            texts = table[place].combine_chunks().dictionary_encode()
+            safe = [csv_cell(text) for text in texts.dictionary.to_pylist()]
+            cells = pyarrow.array(safe, pyarrow.string()).take(texts.indices)
+            table = table.set_column(place, column.name, cells)
+    return table.rename_columns([str(csv_cell(name)) for name in table.column_names])
+
+
 def _write(table: pyarrow.Table, format: Format, target: Path) -> None:
     import pyarrow.csv
     import pyarrow.parquet
@@ -147,7 +161,7 @@ def _write(table: pyarrow.Table, format: Format, target: Path) -> None:
     try:
         with replacing(target) as beside:
             if format == "csv":
-                pyarrow.csv.write_csv(table, beside)
+                pyarrow.csv.write_csv(_as_csv(table), beside)
             else:
                 pyarrow.parquet.write_table(table, beside)
     except OSError as error:

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from sfcperf.results.ownership import check_place
+
 _UNFINISHED = ".new"
 
 
@@ -16,7 +18,9 @@ _UNFINISHED = ".new"
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary file next to `path`, which replaces `path` when the block ends and is removed if
     it raises. Readers see the old file or the new one; with two writers, the last one's file
-    stays. Raises OSError for anything but a file: root could replace /dev/null."""
+    stays. Raises InputError in a folder where root does not write (sfcperf.results.ownership), and
+    OSError for anything but a file: root could replace /dev/null."""
+    check_place(path.parent)
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}{_UNFINISHED}")
@@ -36,6 +40,7 @@ def replace_file(path: Path, text: str) -> None:
     """Write a whole text file, UTF-8, as `replacing` does. A pipe or a device (/dev/stdout) is no
     file that could be replaced: the text is written to it."""
     if path.exists() and not path.is_file():
+        check_place(path.parent)
         path.write_text(text, encoding="utf-8")
         return
     with replacing(path) as beside:

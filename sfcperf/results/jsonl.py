@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-from sfcperf.results.documents import damaged, parse
+from sfcperf.input_file import open_input
+from sfcperf.results.documents import MAX_DOCUMENT_BYTES, damaged, parse
 from sfcperf.results.files import sync_folder
 
 
 def append(path: Path, document: str) -> None:
     """Add one line (JSON text without newlines); it is on disk when this returns."""
     is_new = not path.exists()
-    with path.open("ab") as file:
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags, 0o666), "ab") as file:
         file.write(document.encode() + b"\n")
         file.flush()
         os.fsync(file.fileno())
@@ -27,16 +30,19 @@ def append(path: Path, document: str) -> None:
 
 
 def read(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Line number (from 1) and object of each complete line; nothing without a file. Raises
-    InputError, naming the line, if one is not a JSON object."""
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
+    """Line number (from 1) and object of each complete line; nothing without a file. Only one line
+    at a time is in memory. Raises InputError, naming the line, if one is not a JSON object."""
+    if not path.exists():
         return
-    except OSError as error:
-        raise damaged(str(error.strerror), str(path)) from error
-    for number, line in enumerate(content.split(b"\n")[:-1], start=1):
-        yield number, parse(line, f"{path}:{number}")
+    with BufferedReader(open_input(path, "the file")) as file:
+        number = 0
+        while line := file.readline(MAX_DOCUMENT_BYTES + 1):
+            number += 1
+            where = f"{path}:{number}"
+            if line.endswith(b"\n"):
+                yield number, parse(line, where)
+            elif len(line) > MAX_DOCUMENT_BYTES:
+                raise damaged(f"a line of more than {MAX_DOCUMENT_BYTES} bytes", where)
 
 
 def cut_incomplete_line(path: Path) -> None:

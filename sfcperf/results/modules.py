@@ -27,10 +27,11 @@ def modules_of(workflow: Workflow) -> list[dict[str, Any]]:
     were imported, and `files` are all files of their top-level package (or the single module),
     with paths relative to it.
     """
-    return [_described(kind, name) for kind, name in dict.fromkeys(_used(workflow))]
+    return [_described(kind, name) for kind, name in dict.fromkeys(plugins_of(workflow))]
 
 
-def _used(workflow: Workflow) -> Iterator[tuple[str, str]]:
+def plugins_of(workflow: Workflow) -> Iterator[tuple[str, str]]:
+    """Kind and name of each plug-in that a run of the workflow uses; some more than once."""
     for infrastructure in workflow.infrastructures:
         yield "driver", infrastructure.driver
     for scenario in workflow.scenarios:

@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.errors import EnvironmentLacks, InputError
+from sfcperf.input_file import read_input
 from sfcperf.results import documents, jsonl, noise_gate, telemetry
 from sfcperf.results.columns import summary_csv
 from sfcperf.results.files import remove_unfinished, replace_file
+from sfcperf.results.ownership import check_place, check_run_folder
+from sfcperf.results.planned_trials import PlannedTrials
 from sfcperf.results.records import SCHEMA_VERSION, Summary, TrialRecord
 from sfcperf.results.values import Observation
 
@@ -50,6 +53,18 @@ class RunFile(StrEnum):
     ERRORS = "errors.log"
 
 
+SCHEMAS = {
+    RunFile.MANIFEST: "run",
+    RunFile.PLAN: "plan",
+    RunFile.SUMMARY: "summary",
+    RunFile.TAGS: "tags",
+    RunFile.CORRELATIONS: "correlations",
+    RunFile.STEADY: "steady",
+    RunFile.ATTRIBUTION: "attribution",
+}
+"""Documents -> their schemas, which they match whenever they are read."""
+
+
 class RunStore:
     """A run folder, new or existing.
 
@@ -61,11 +76,14 @@ class RunStore:
         self.folder = folder
         self._run_id: str | None = None
         self._checked: set[str] = set()
+        self._is_ours = False
         self._place: tuple[int, int] | None = None
 
     @classmethod
     def create(cls, folder: Path) -> RunStore:
-        """A new run folder. Raises InputError if it exists or cannot be created."""
+        """A new run folder. Raises InputError if it exists, cannot be created, or is in a place
+        where root does not write (sfcperf.results.ownership)."""
+        check_place(folder)
         try:
             folder.mkdir(parents=True)
         except OSError as error:
@@ -92,6 +110,15 @@ class RunStore:
                 hint="`sfcperf runs` lists the runs",
             )
         return cls(folder)
+
+    def check_writable(self) -> None:
+        """Call this before anything is written into the folder by its path; methods of this class
+        do. Looks for links once. Raises InputError for links in it, and as root for a folder of
+        others (sfcperf.results.ownership), and as `check_not_moved`."""
+        self.check_not_moved()
+        if not self._is_ours:
+            check_run_folder(self.folder)
+            self._is_ours = True
 
     def stay(self) -> None:
         """From now on, writing raises EnvironmentLacks when another folder is in this one's place,
@@ -194,7 +221,6 @@ class RunStore:
         """run.json, as schemas/run.schema.json says."""
         document = self._read_versioned(RunFile.MANIFEST)
         where = str(self.folder / RunFile.MANIFEST)
-        documents.check_manifest(document, where)
         if not documents.is_safe_name(document["run_id"]):
             raise documents.damaged(f"run_id is {document['run_id']!r}", where)
         return document
@@ -213,9 +239,12 @@ class RunStore:
         """Finished trials in the order in which they ended, with the marks of the noise gate's
         readings. An incomplete last line, which a killed run leaves, is ignored.
 
-        Raises InputError, naming the line, for any other line that is not a trial.
+        Raises InputError, naming the line, for any other line that is not a trial, or that is not
+        one of this run.
         """
         path = self.folder / RunFile.TRIALS
+        known = (self.folder / RunFile.MANIFEST).is_file()
+        planned = PlannedTrials(self.manifest()) if known else None
         lines: dict[str, int] = {}
         records = []
         for number, row in jsonl.read(path):
@@ -228,6 +257,8 @@ class RunStore:
                 )
             lines[record.trial_id] = number
             records.append(record)
+            if planned is not None:
+                planned.check(record, where)
         return noise_gate.marked(records, self.readings())
 
     def append_reading(self, reading: noise_gate.Reading) -> None:
@@ -242,7 +273,7 @@ class RunStore:
 
     def raw(self, trial_id: str) -> Path:
         """Folder for a trial's raw output; created if needed."""
-        self.check_not_moved()
+        self.check_writable()
         folder = self.folder / RunFile.RAW / trial_id
         folder.mkdir(parents=True, exist_ok=True)
         return folder
@@ -260,6 +291,7 @@ class RunStore:
         """telemetry.parquet from the trials' parts; None without parts."""
         trials = [record.trial_id for record in self.trials()]
         parts = [self.folder / RunFile.RAW / trial / RunFile.TELEMETRY for trial in trials]
+        self.check_writable()
         return telemetry.merge([p for p in parts if p.is_file()], self.telemetry_path)
 
     @property
@@ -271,9 +303,16 @@ class RunStore:
 
     def write_summary(self, summaries: Sequence[Summary]) -> None:
         """summary.json, and the same rows as a table in summary.csv."""
+        document, table = self.summary_texts(summaries)
+        self.check_writable()
+        replace_file(self.folder / RunFile.SUMMARY, document)
+        replace_file(self.folder / RunFile.SUMMARY_CSV, table)
+
+    def summary_texts(self, summaries: Sequence[Summary]) -> tuple[str, str]:
+        """What `write_summary` writes: summary.json and summary.csv."""
         rows = [documents.summary_row(summary) for summary in summaries]
-        self._write_versioned(RunFile.SUMMARY, {"run_id": self.run_id, "summaries": rows})
-        replace_file(self.folder / RunFile.SUMMARY_CSV, summary_csv(summaries))
+        document = {"schema_version": SCHEMA_VERSION, "run_id": self.run_id, "summaries": rows}
+        return _text(document), summary_csv(summaries)
 
     def summaries(self) -> list[Summary]:
         """Rows of summary.json; empty if the run was not analysed yet."""
@@ -314,24 +353,26 @@ class RunStore:
 
     def remove_unfinished(self) -> None:
         """Remove temporary files of a killed process. The caller must hold the run's lock."""
+        self.check_writable()
         for folder in (self.folder, self.figures):
             remove_unfinished(folder)
 
     def _read(self, name: str) -> dict[str, Any]:
         path = self.folder / name
         try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise documents.damaged(error.strerror or str(error), str(path)) from error
+            content = read_input(path, "the file", max_bytes=documents.MAX_DOCUMENT_BYTES)
+        except InputError as error:
+            raise documents.damaged(error.message, str(path)) from error
         return documents.parse(content, str(path))
 
-    def _read_versioned(self, name: str) -> dict[str, Any]:
-        document = self._read(name)
-        documents.check_version(document, str(self.folder / name))
+    def _read_versioned(self, name: RunFile) -> dict[str, Any]:
+        document, where = self._read(name), str(self.folder / name)
+        documents.check_version(document, where)
+        documents.check_schema(SCHEMAS[name], document, where)
         return document
 
     def _append(self, name: str, line: str) -> None:
-        self.check_not_moved()
+        self.check_writable()
         if name not in self._checked:
             jsonl.cut_incomplete_line(self.folder / name)
             self._checked.add(name)
@@ -341,6 +382,9 @@ class RunStore:
         self._write(name, {"schema_version": SCHEMA_VERSION, **document})
 
     def _write(self, name: str, document: Mapping[str, Any]) -> None:
-        self.check_not_moved()
-        text = json.dumps(document, indent=2, allow_nan=False, default=documents.plain)
-        replace_file(self.folder / name, text + "\n")
+        self.check_writable()
+        replace_file(self.folder / name, _text(document))
+
+
+def _text(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, indent=2, allow_nan=False, default=documents.plain) + "\n"

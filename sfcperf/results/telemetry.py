@@ -27,6 +27,14 @@ _ROWS_PER_GROUP = 100_000
 the file and make queries of thousands of trials several times slower."""
 
 
+_ROWS_PER_BATCH = 1 << 15
+_ROWS_OF_ANY_FILE = 1_000_000
+_LEAST_BYTES_PER_ROW = 2
+"""A row has at least a time and a value of its own, 5 to 15 bytes when compressed; a file that says
+the same in each row can unpack to a thousand times its size."""
+_TEXTS = [name for name in COLUMNS if name not in ("time_ns", "value")]
+
+
 def write(path: Path, record: TrialRecord, observations: Sequence[Observation]) -> None:
     """Write the observations of one trial."""
     import pyarrow
@@ -97,6 +105,23 @@ def check(path: Path, columns: Sequence[str] = COLUMNS) -> None:
         missing = [n for n in columns if n not in pyarrow.parquet.read_schema(path).names]
     if missing:
         raise damaged(f"no column {missing[0]!r}", str(path))
+
+
+def check_rows(path: Path) -> None:
+    """Decode all rows, some at a time. Raises InputError if the file is damaged, or has more rows
+    than a file of its size can have of a measurement."""
+    import pyarrow.parquet
+
+    with reading(path), pyarrow.parquet.ParquetFile(path, read_dictionary=_TEXTS) as file:
+        rows, size = file.metadata.num_rows, path.stat().st_size
+        if rows > _ROWS_OF_ANY_FILE + size // _LEAST_BYTES_PER_ROW:
+            raise damaged(f"{rows} rows in {size} bytes", str(path))
+        missing = [name for name in COLUMNS if name not in file.schema_arrow.names]
+        if missing:
+            raise damaged(f"no column {missing[0]!r}", str(path))
+        for batch in file.iter_batches(batch_size=_ROWS_PER_BATCH, columns=COLUMNS):
+            for field in _schema():
+                batch[field.name].cast(field.type)
 
 
 def monitor_cpu_s(path: Path) -> dict[str, float]:

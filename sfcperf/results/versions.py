@@ -34,12 +34,19 @@ def versions() -> dict[str, Any]:
     """Versions for run.json; None for software that is missing or does not respond. Tools run
     concurrently, so this takes as long as the slowest of them (about 50 ms)."""
     return {
-        "sfcperf": sfcperf.__version__,
-        "revision": _revision(Path(sfcperf.__file__)),
+        **python_versions(),
         "python": platform.python_version(),
         "kernel": platform.release(),
-        "packages": _packages(),
         "tools": _tools(),
+    }
+
+
+def python_versions() -> dict[str, Any]:
+    """Of `versions`, those of SFCPerf and of the packages that it requires."""
+    return {
+        "sfcperf": sfcperf.__version__,
+        "revision": _revision(Path(sfcperf.__file__)),
+        "packages": _packages(),
     }
 
 

@@ -14,13 +14,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sfcperf.errors import InputError
+from sfcperf.errors import InputError, WorkflowError
 from sfcperf.input_file import read_input
-from sfcperf.workflow import pointer
+from sfcperf.workflow import limits, pointer
 from sfcperf.workflow.findings import Findings
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 32
+ALLOWED = f"up to {limits.MAX_VALUES} values (text counts as one for each 100 characters)"
 _MAX_NUMBER = 2**63 - 1
 _MAX_DIGITS = 20
 
@@ -58,10 +59,17 @@ def parse(text: str, source: str) -> Any:
 
 
 def clean(value: Any) -> Any:
-    """A deep copy in plain JSON types. Raises WorkflowError for values that are not allowed."""
+    """A deep copy in plain JSON types. Raises WorkflowError for values that are not allowed, or if
+    there are too many of them."""
     findings = Findings()
     copy = _clean(value, (), findings)
     findings.raise_any()
+    count = limits.size(copy)
+    if count > limits.MAX_VALUES:
+        where = pointer.to_pointer(limits.largest(copy))
+        raise WorkflowError(
+            f"{count} values, most of them here, are too many", where=where, allowed=ALLOWED
+        )
     return copy
 
 

@@ -11,7 +11,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from sfcperf.workflow import pointer
+from sfcperf.workflow import limits, pointer
 from sfcperf.workflow.findings import Findings, choices
 
 VARYING = ("topology", "endpoints", "vnfs", "chain", "probes", "monitors")
@@ -32,6 +32,8 @@ FIXED = (
 """Sections that are the same for the whole run."""
 
 MAX_SCENARIOS = 1000
+_MAX_LABEL = 200
+"""Characters by which results show a level: as many as a level of text may have."""
 
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 
@@ -111,11 +113,12 @@ class Expansion:
         return f" with {', '.join(shown)}" if shown else ""
 
 
-def expand(document: Mapping[str, Any]) -> Expansion:
-    """Factors and references of a document whose `factors` section fits the schema.
+def expand(document: Mapping[str, Any], variants: int = 1) -> Expansion:
+    """Factors and references of a document whose `factors` section fits the schema. `variants`: how
+    many such documents the workflow has.
 
     Raises WorkflowError: levels that look the same, references to unknown factors or in places
-    that cannot vary, unused factors, too many scenarios.
+    that cannot vary, unused factors, too many scenarios, sections that would be too large.
     """
     findings = Findings()
     factors = {
@@ -124,6 +127,8 @@ def expand(document: Mapping[str, Any]) -> Expansion:
     }
     _check_references(document, factors, findings)
     _check_count(factors, findings)
+    findings.raise_any()
+    _check_size(document, factors, variants, findings)
     findings.raise_any()
     return Expansion(document, factors)
 
@@ -134,6 +139,13 @@ def _levels(name: str, values: list[Any], findings: Findings) -> tuple[Level, ..
     for index, value in enumerate(values):
         level = _level(value, ("factors", name, index))
         text = as_text(level.label)
+        if len(text) > _MAX_LABEL:
+            findings.add(
+                ("factors", name, index),
+                f"this level has no `name`, and as JSON it has {len(text)} characters",
+                allowed=f"a `name`, or up to {_MAX_LABEL} characters",
+            )
+            continue
         if text in seen:
             findings.add(
                 ("factors", name, index),
@@ -190,6 +202,28 @@ def _check_count(factors: Mapping[str, tuple[Level, ...]], findings: Findings) -
             f"these factors make {count} scenarios: {sizes}",
             allowed=f"up to {MAX_SCENARIOS} scenarios in one workflow",
             hint="fewer levels, or several workflows",
+        )
+
+
+def _check_size(
+    document: Mapping[str, Any],
+    factors: Mapping[str, tuple[Level, ...]],
+    variants: int,
+    findings: Findings,
+) -> None:
+    sizes = {
+        section: limits.expanded_size(document[section], factors, names_in)
+        for section in VARYING
+        if section in document
+    }
+    if sum(sizes.values()) * variants > limits.MAX_EXPANDED:
+        section = max(sizes, key=lambda name: sizes[name])
+        each = f" in each of {variants} variants" if variants > 1 else ""
+        findings.add(
+            (section,),
+            f"with the levels of its factors, this section has {sizes[section]} values{each}",
+            allowed=f"up to {limits.MAX_EXPANDED} in all sections",
+            hint="fewer levels or smaller ones, a smaller section, or several workflows",
         )
 
 

@@ -10,8 +10,8 @@ from typing import TypedDict
 from sfcperf.errors import WorkflowError
 from sfcperf.workflow import pointer
 
-_MOST = 20
-"""Errors that are shown at a time."""
+MOST = 50
+"""Errors that are kept and shown; others are only counted."""
 _MOST_NAMES = 30
 
 
@@ -31,6 +31,7 @@ class Findings:
 
     def __init__(self) -> None:
         self._found: dict[tuple[str | None, str], WorkflowError] = {}
+        self._more = 0
 
     def add(
         self,
@@ -44,14 +45,24 @@ class Findings:
         self.add_error(WorkflowError(message, where=where, allowed=allowed, hint=hint))
 
     def add_misfits(self, found: Iterable[Misfit], at: pointer.Path = ()) -> None:
-        """Add misfits of the value at a path of the user's document."""
+        """Add misfits of the value at a path of the user's document (`validate.misfits`)."""
         for misfit in found:
             self.add((*at, *misfit.path), misfit.message, misfit.allowed, misfit.hint)
 
     def add_error(self, error: WorkflowError) -> None:
         """Add an error with its others."""
         for finding in error.all:
-            self._found.setdefault((finding.where, finding.message), finding)
+            key = (finding.where, finding.message)
+            if key not in self._found and self.are_many:
+                self._more += 1
+            else:
+                self._found.setdefault(key, finding)
+        self._more += error.more
+
+    @property
+    def are_many(self) -> bool:
+        """Whether it makes no sense to look for more."""
+        return len(self._found) >= MOST
 
     def __iter__(self) -> Iterator[WorkflowError]:
         """Errors in the order in which they were added."""
@@ -70,7 +81,8 @@ class Findings:
             where=first.where,
             allowed=first.allowed,
             hint=first.hint,
-            others=tuple(others[: _MOST - 1]),
+            others=tuple(others),
+            more=self._more,
         )
 
 

@@ -19,9 +19,11 @@ from sfcperf.workflow.document import clean
 from sfcperf.workflow.expand import FIXED, VARYING, Expansion, expand
 from sfcperf.workflow.figures import build_figures
 from sfcperf.workflow.findings import Findings
+from sfcperf.workflow.limits import MAX_TRIALS
 from sfcperf.workflow.model import (
     Design,
     Infrastructure,
+    Scenario,
     StopWhen,
     Variant,
     Workflow,
@@ -29,7 +31,7 @@ from sfcperf.workflow.model import (
 from sfcperf.workflow.noise_gate import build_noise_gate, sentinel_probe
 from sfcperf.workflow.overrides import customise, parse_override
 from sfcperf.workflow.profile import Profile
-from sfcperf.workflow.scenarios import ScenarioBuilder, plugin_specs
+from sfcperf.workflow.scenarios import Places, ScenarioBuilder, plugin_specs
 from sfcperf.workflow.schema import (
     SLOTS,
     compose,
@@ -40,6 +42,7 @@ from sfcperf.workflow.validate import misfits, section_misfits
 from sfcperf.workflow.variants import (
     ExpandedDocument,
     check_comparable,
+    check_size,
     document_of,
     in_shared_document,
     merge,
@@ -57,8 +60,10 @@ def load_document(
     overrides: Sequence[str] = (),
     driver: str | None = None,
     profile: Profile | None = None,
+    within: Path | None = None,
 ) -> Workflow:
-    """A workflow from a document; relative paths in it start at `folder`.
+    """A workflow from a document; relative paths in it start at `folder`, and if it is not trusted,
+    stay `within` one.
 
     `overrides` are `PATH=VALUE` (sfcperf.workflow.overrides). `driver` replaces the document's
     driver; if it is a different one, its `infrastructure.config` is dropped, and only the driver's
@@ -76,8 +81,9 @@ def load_document(
     variants = read_variants(chosen, findings)
     findings.raise_any()
     if not variants:
-        return _build(chosen, folder, _expanded(chosen, folder, findings), findings)
-    expanded = _expand_variants(chosen, folder, variants, findings)
+        return _build(chosen, folder, _expanded(chosen, (folder, within), findings), findings)
+    check_size(chosen, variants)
+    expanded = _expand_variants(chosen, (folder, within), variants, findings)
     return _build(chosen, folder, merge(expanded), findings, variants)
 
 
@@ -92,7 +98,7 @@ def _check_early(document: Mapping[str, Any], *keys: str) -> None:
 
 
 def _expand_variants(
-    document: Mapping[str, Any], folder: Path, variants: tuple[Variant, ...], findings: Findings
+    document: Mapping[str, Any], places: Places, variants: tuple[Variant, ...], findings: Findings
 ) -> dict[str, ExpandedDocument]:
     """By name of the variant. Raises if one is wrong, or if they cannot be compared."""
     expanded: dict[str, ExpandedDocument] = {}
@@ -105,7 +111,7 @@ def _expand_variants(
             continue
         wrong = Findings()
         try:
-            expanded[variant.name] = _expanded(own, folder, wrong)
+            expanded[variant.name] = _expanded(own, places, wrong, len(variants))
             wrong.raise_any()
         except WorkflowError as error:
             errors[variant.name] = error
@@ -117,14 +123,16 @@ def _expand_variants(
     return expanded
 
 
-def _expanded(document: Mapping[str, Any], folder: Path, findings: Findings) -> ExpandedDocument:
+def _expanded(
+    document: Mapping[str, Any], places: Places, findings: Findings, variants: int = 1
+) -> ExpandedDocument:
     """Expand the only document or that of a variant; contradictions are added to the findings.
 
     Raises if it cannot be expanded, or does not fit the schema.
     """
-    expansion = _expand(document, findings)
+    expansion = _expand(document, findings, variants)
     _check_sections(expansion, findings)
-    builder = ScenarioBuilder(expansion, folder, findings)
+    builder = ScenarioBuilder(expansion, places, findings)
     infrastructure = _infrastructure(expansion.document["infrastructure"])
     scenarios = builder.build()
     return ExpandedDocument(infrastructure, expansion.factors, scenarios, builder.descriptors)
@@ -163,7 +171,7 @@ def _infrastructure(section: Mapping[str, Any]) -> Infrastructure:
     return Infrastructure(driver, config)
 
 
-def _expand(document: Mapping[str, Any], findings: Findings) -> Expansion:
+def _expand(document: Mapping[str, Any], findings: Findings, variants: int) -> Expansion:
     """Raises if references cannot be replaced; unknown or missing sections are only added to the
     findings."""
     schema = compose(())
@@ -174,7 +182,7 @@ def _expand(document: Mapping[str, Any], findings: Findings) -> Expansion:
         if found:
             findings.raise_any()
     try:
-        return expand(document)
+        return expand(document, variants)
     except WorkflowError as error:
         findings.add_error(error)
         findings.raise_any()
@@ -199,6 +207,8 @@ def _check_sections(expansion: Expansion, findings: Findings) -> None:
         for misfit in section_misfits(schema, section, value):
             where, levels = expansion.locate(misfit.path, combination)
             findings.add(where, misfit.message + levels, misfit.allowed, misfit.hint)
+        if findings.are_many:
+            break
     findings.raise_any()
 
 
@@ -232,6 +242,7 @@ def _build(
     analyses = plugin_specs("analysis", asked, "analyses", "analysis", findings.add)
     asked = document.get("publish", [{"to": "report"}])
     publishers = plugin_specs("publisher", asked, "publish", "to", findings.add)
+    _check_trials(design, expanded.scenarios, findings)
     findings.raise_any()
     figures = build_figures(
         document.get("figures", []), expanded.factors, expanded.scenarios, findings
@@ -252,6 +263,18 @@ def _build(
         analyses=analyses,
         vnfds=expanded.descriptors,
     )
+
+
+def _check_trials(design: Design, scenarios: Sequence[Scenario], findings: Findings) -> None:
+    in_round = sum(len(scenario.probes) for scenario in scenarios)
+    trials = in_round * (design.rounds + design.warmup_rounds)
+    if trials > MAX_TRIALS:
+        findings.add(
+            "/design/rounds",
+            f"these rounds, with warm-up, have {trials} trials, {in_round} each",
+            allowed=f"up to {MAX_TRIALS} trials in one workflow",
+            hint="fewer rounds, levels or probes, or several workflows",
+        )
 
 
 def _design(given: Mapping[str, Any], findings: Findings) -> Design:

@@ -18,7 +18,7 @@ from sfcperf.workflow import pointer
 from sfcperf.workflow.document import clean, parse
 from sfcperf.workflow.findings import choices, listing
 from sfcperf.workflow.profile import Profile
-from sfcperf.workflow.schema import compose
+from sfcperf.workflow.schema import own_schema
 
 DEFAULT_DRIVER = "local"
 _PRESET = "preset"
@@ -171,7 +171,7 @@ def apply(document: dict[str, Any], override: Override) -> None:
             allowed="--set preset=NAME chooses one",
         )
     place: Any = document
-    schema: Mapping[str, Any] = compose(())
+    schema: Mapping[str, Any] = own_schema()
     for depth, part in enumerate(parents):
         place = _step(place, part, schema, override, depth)
         schema = _below(schema, part)
@@ -233,6 +233,6 @@ def _below(schema: Mapping[str, Any], part: str) -> Mapping[str, Any]:
     if not isinstance(below, Mapping):
         return {}
     if "$ref" in below:
-        target: Mapping[str, Any] = compose(())["$defs"][below["$ref"].split("/")[-1]]
+        target: Mapping[str, Any] = own_schema()["$defs"][below["$ref"].split("/")[-1]]
         return target
     return below

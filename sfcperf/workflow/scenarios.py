@@ -29,6 +29,10 @@ from sfcperf.workflow.vnfd import Descriptor, read_descriptor
 
 T = TypeVar("T")
 
+Places = tuple[Path, Path | None]
+"""Where relative paths of the workflow start, and the folder that they must not leave (None: any
+file may be named)."""
+
 
 class ScenarioBuilder:
     """Builds the scenarios of an expansion whose sections all fit the schema.
@@ -36,9 +40,9 @@ class ScenarioBuilder:
     A section is built once for each of its forms, however many scenarios share it.
     """
 
-    def __init__(self, expansion: Expansion, folder: Path, findings: Findings) -> None:
+    def __init__(self, expansion: Expansion, places: Places, findings: Findings) -> None:
         self._expansion = expansion
-        self._folder = folder
+        self._folder, self._within = places
         self._findings = findings
         self._built: dict[tuple[Any, ...], Any] = {}
         self.descriptors: dict[str, Path] = {}
@@ -46,11 +50,14 @@ class ScenarioBuilder:
 
     def build(self) -> tuple[Scenario, ...]:
         """All scenarios; those with errors are reported and left out."""
-        built = [
-            self._scenario(f"s{index:03d}", combination)
-            for index, combination in enumerate(self._expansion.combinations())
-        ]
-        return tuple(scenario for scenario in built if scenario is not None)
+        built = []
+        for index, combination in enumerate(self._expansion.combinations()):
+            scenario = self._scenario(f"s{index:03d}", combination)
+            if scenario is not None:
+                built.append(scenario)
+            elif self._findings.are_many:
+                break
+        return tuple(built)
 
     def _scenario(self, scenario_id: str, combination: Combination) -> Scenario | None:
         report = self._report(combination)
@@ -84,6 +91,8 @@ class ScenarioBuilder:
         descriptor = Descriptor(None, None)
         try:
             if vnfd is not None:
+                if self._within is not None and not vnfd.is_relative_to(self._within):
+                    raise InputError("this file does not come with the workflow")
                 self.descriptors[value["vnfd"]] = vnfd
                 descriptor = read_descriptor(vnfd)
             elif len(given) < 2:
@@ -151,7 +160,7 @@ def _probes(value: list[Mapping[str, Any]], report: Report) -> tuple[ProbeSpec, 
 
 def _classified(probe: ProbeSpec, port: int | None) -> ProbeSpec:
     """A probe that would choose its port itself sends to the one that the classifier matches."""
-    properties = plugins.load("probe", probe.probe).parameters["properties"]
+    properties = plugins.load("probe", probe.probe).parameters.get("properties", {})
     if port is None or "port" not in properties or "port" in probe.parameters:
         return probe
     return replace(probe, parameters={**probe.parameters, "port": port})

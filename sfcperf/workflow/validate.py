@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
-from sfcperf.workflow.findings import Misfit, choices, did_you_mean
+from sfcperf.workflow.findings import MOST, Misfit, choices, did_you_mean, listing
 
 Failure = Any
 """A jsonschema.ValidationError; its stubs also allow values that no validator sets."""
@@ -39,12 +41,41 @@ _LENGTHS = {
 
 
 def misfits(schema: Mapping[str, Any], value: Any) -> list[Misfit]:
-    """All misfits; for alternatives only those of the most relevant one."""
-    from jsonschema import Draft202012Validator
+    """All misfits; for alternatives only those of the most relevant one. After the first 50 they
+    are only named by their keyword, to be counted: words take much longer than the check."""
+    validator = _validator()(schema, format_checker=_validator().FORMAT_CHECKER)
+    found: dict[Misfit, None] = {}
+    for error in validator.iter_errors(value):
+        if len(found) < MOST:
+            found.update(dict.fromkeys(_in_words(error)))
+        else:
+            found[Misfit(tuple(error.absolute_path), str(error.validator))] = None
+    return list(found)
 
-    validator = Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
-    found = (misfit for error in validator.iter_errors(value) for misfit in _in_words(error))
-    return list(dict.fromkeys(found))
+
+@cache
+def _validator() -> Any:
+    """A validator that does not look into a list or an object with too many items: that alone is
+    the error."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
+
+    limited = {"items": "maxItems", "uniqueItems": "maxItems"} | dict.fromkeys(
+        ("properties", "patternProperties", "additionalProperties", "propertyNames"),
+        "maxProperties",
+    )
+    keywords = Draft202012Validator.VALIDATORS
+    changed = {key: _unless_longer(keywords[key], most) for key, most in limited.items()}
+    return extend(Draft202012Validator, changed)  # type: ignore[no-untyped-call]
+
+
+def _unless_longer(check: Callable[..., Any], most: str) -> Callable[..., Iterator[Failure]]:
+    def checked(validator: Any, wanted: Any, value: Any, schema: Any) -> Iterator[Failure]:
+        kind = list if most == "maxItems" else dict
+        if not (isinstance(value, kind) and len(value) > schema.get(most, math.inf)):
+            yield from check(validator, wanted, value, schema) or ()
+
+    return checked
 
 
 def section_misfits(schema: Mapping[str, Any], section: str, value: Any) -> list[Misfit]:
@@ -118,10 +149,13 @@ def _allowed(schema: Any) -> str | None:
 def _unknown_keys(error: Failure) -> Iterator[Misfit]:
     known = error.schema.get("properties", {})
     patterns = error.schema.get("patternProperties", {})
-    for key in sorted(error.instance.keys() - known.keys()):
+    unknown = sorted(error.instance.keys() - known.keys())
+    for number, key in enumerate(unknown):
         if not any(re.search(pattern, key) for pattern in patterns):
             message = f"the key {_shortened(key)!r} is not known here"
-            yield Misfit((*error.absolute_path, key), message, **choices(key, known))
+            # Looking for what is similar takes long; nobody sees the later ones.
+            similar = did_you_mean(_shortened(key), known) if number < MOST else None
+            yield Misfit((*error.absolute_path, key), message, listing(known), similar)
 
 
 def _missing_keys(error: Failure) -> Iterator[Misfit]:

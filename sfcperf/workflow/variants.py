@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from sfcperf.errors import InputError, WorkflowError
 from sfcperf.workflow import pointer
 from sfcperf.workflow.expand import MAX_SCENARIOS, VARYING, Level
 from sfcperf.workflow.findings import Findings, listing
+from sfcperf.workflow.limits import MAX_EXPANDED, size
 from sfcperf.workflow.model import Infrastructure, ProbeSpec, Scenario, Variant
 from sfcperf.workflow.overrides import Override, apply, override_path
 
@@ -39,6 +41,28 @@ def read_variants(document: Mapping[str, Any], findings: Findings) -> tuple[Vari
     for name, changes in given.items():
         _check_paths(name, changes, findings)
     return tuple(Variant(name, changes) for name, changes in given.items())
+
+
+def check_size(document: Mapping[str, Any], variants: tuple[Variant, ...]) -> None:
+    """Raises WorkflowError if the variants together have too many scenarios or values; each has a
+    copy of the document."""
+    factors = document.get("factors")
+    levels = factors.values() if isinstance(factors, dict) else ()
+    scenarios = prod(len(each) for each in levels if isinstance(each, list))
+    if scenarios * len(variants) > MAX_SCENARIOS:
+        raise WorkflowError(
+            f"{len(variants)} variants x {scenarios} scenarios are "
+            f"{scenarios * len(variants)} scenarios",
+            where="/variants",
+            allowed=f"up to {MAX_SCENARIOS} scenarios in one workflow",
+        )
+    values = size({key: item for key, item in document.items() if key != "variants"})
+    if values * len(variants) > MAX_EXPANDED:
+        raise WorkflowError(
+            f"{len(variants)} variants of {values} values are {values * len(variants)} values",
+            where="/variants",
+            allowed=f"up to {MAX_EXPANDED} values",
+        )
 
 
 def document_of(document: Mapping[str, Any], variant: Variant) -> dict[str, Any]:
@@ -189,16 +213,8 @@ def merge(expanded: Mapping[str, ExpandedDocument]) -> ExpandedDocument:
 
 def check_comparable(expanded: Mapping[str, ExpandedDocument]) -> dict[str, WorkflowError]:
     """Errors, by variant, of probes whose labels or metrics differ from those of the first variant.
-    The scenarios are the same, because the factors are. Raises WorkflowError if there are too many
-    scenarios in all."""
+    The scenarios are the same, because the factors are."""
     (_, baseline), *others = expanded.items()
-    count = sum(len(one.scenarios) for one in expanded.values())
-    if count > MAX_SCENARIOS:
-        raise WorkflowError(
-            f"{len(expanded)} variants x {len(baseline.scenarios)} scenarios are {count} scenarios",
-            where="/variants",
-            allowed=f"up to {MAX_SCENARIOS} scenarios in one workflow",
-        )
     expected = [_reported(scenario.probes) for scenario in baseline.scenarios]
     errors: dict[str, WorkflowError] = {}
     for name, one in others:

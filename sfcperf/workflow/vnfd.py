@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from sfcperf.errors import InputError
+from sfcperf.workflow.schema import own_schema
+from sfcperf.workflow.vnfd_checks import check_ancestry, without_patterns
+from sfcperf.workflow.vnfd_files import descriptor_files, merged
 from sfcperf.workflow.vnfd_tacker import with_tacker_types
 
-_MAX_BYTES = 1 << 20
+_MAX_NODES = 500
 _COMPUTE = ("nfv_compute", "host")
 """Capabilities that carry `num_cpus` and `mem_size`, by profile."""
 
@@ -36,10 +41,8 @@ class Descriptor:
 
 
 def read_descriptor(path: Path) -> Descriptor:
-    """Parse and check a VNFD. Raises InputError naming the file."""
+    """Parse and check a VNFD with its imports. Raises InputError naming the file."""
     try:
-        if not path.is_file() and path.exists():
-            raise InputError(f"the VNF descriptor {path} cannot be read: it is not a file")
         changed_ns = path.stat().st_mtime_ns
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
@@ -47,22 +50,63 @@ def read_descriptor(path: Path) -> Descriptor:
     return _read(path, changed_ns)
 
 
+def descriptor_tree(path: Path) -> dict[str, Any]:
+    """The tree of a VNFD with the types that it imports. Raises InputError naming the file."""
+    tree = merged(descriptor_files(path))
+    topology = tree.get("topology_template")
+    nodes = topology.get("node_templates") if isinstance(topology, dict) else None
+    if not nodes:
+        raise InputError(f"the VNF descriptor {path} is empty: it has no node_templates")
+    if not isinstance(nodes, dict):
+        raise InputError(
+            f"the VNF descriptor {path} has node_templates that are no mapping",
+            allowed="{NAME: {type: ...}}",
+        )
+    if len(nodes) > _MAX_NODES:
+        raise InputError(
+            f"the VNF descriptor {path} has {len(nodes)} node_templates",
+            allowed=f"up to {_MAX_NODES}",
+        )
+    return tree
+
+
 @lru_cache(maxsize=64)
 def _read(path: Path, _changed_ns: int) -> Descriptor:
-    tree = _yaml(path)
-    if "repositories" in tree or "://" in str(tree.get("imports", "")):
+    tree = descriptor_tree(path)
+    try:
+        return _descriptor(tree, _parse(tree))
+    except InputError as error:
         raise InputError(
-            f"the VNF descriptor {path} imports from the network",
-            allowed="imports of files beside it",
-        )
-    template = _parse(tree, path)
+            f"the VNF descriptor {path} {error.message}", allowed=error.allowed
+        ) from None
+
+
+def _parse(tree: dict[str, Any]) -> Any:
+    from toscaparser.common.exception import ExceptionCollector
+    from toscaparser.tosca_template import ToscaTemplate
+
+    # Its messages, which may contain anything, are in its exceptions.
+    logging.getLogger("tosca").addHandler(logging.NullHandler())
+    check_ancestry(tree)
+    try:
+        return ToscaTemplate(yaml_dict_tpl=without_patterns(with_tacker_types(tree)))
+    except Exception as error:
+        # A malformed template may make the parser raise anything.
+        reports = ExceptionCollector.getExceptionsReport(False)
+        text = "; ".join(reports) or f"{type(error).__name__}: {error}"
+        raise InputError(f"is not valid TOSCA: {' '.join(text.split())}") from error
+    finally:
+        ExceptionCollector.stop()
+
+
+def _descriptor(tree: Mapping[str, Any], template: Any) -> Descriptor:
     sizes = [_compute(node) for node in template.nodetemplates]
     vcpus = [cpus for cpus, _ in sizes if cpus is not None]
     memory = [mib for _, mib in sizes if mib is not None]
     properties, left_open = _properties(tree)
     return Descriptor(
-        sum(vcpus) if vcpus else None,
-        sum(memory) if memory else None,
+        _within("vcpus", "num_cpus", sum(vcpus)) if vcpus else None,
+        _within("memory_mib", "mem_size", sum(memory)) if memory else None,
         properties.get("image") or _image(tree),
         properties.get("flavor"),
         properties.get("user_data"),
@@ -70,52 +114,21 @@ def _read(path: Path, _changed_ns: int) -> Descriptor:
     )
 
 
-def _yaml(path: Path) -> dict[str, Any]:
-    import yaml
-
-    try:
-        with path.open("rb") as file:
-            content = file.read(_MAX_BYTES + 1)
-        if len(content) > _MAX_BYTES:
-            raise InputError(f"the VNF descriptor {path} is larger than {_MAX_BYTES} bytes")
-        tree = yaml.safe_load(content)
-    except OSError as error:
-        raise InputError(f"the VNF descriptor {path} cannot be read: {error.strerror}") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        text = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(f"the VNF descriptor {path} is not YAML: {text}") from None
-    if not isinstance(tree, dict) or "tosca_definitions_version" not in tree:
+def _within(resource: str, source: str, value: int) -> int:
+    """The value if a workflow could ask for it, too."""
+    limits = own_schema()["$defs"]["resources"]["properties"][resource]
+    if not limits["minimum"] <= value <= limits["maximum"]:
+        unit = " MiB" if resource == "memory_mib" else ""
         raise InputError(
-            f"the VNF descriptor {path} is not TOSCA: it has no tosca_definitions_version",
-            allowed="tosca_definitions_version: tosca_simple_profile_for_nfv_1_0_0",
+            f"has {source} of {value}{unit} in all",
+            allowed=f"{limits['minimum']} to {limits['maximum']}{unit}",
         )
-    topology = tree.get("topology_template")
-    if not isinstance(topology, dict) or not topology.get("node_templates"):
-        raise InputError(f"the VNF descriptor {path} is empty: it has no node_templates")
-    return tree
-
-
-def _parse(tree: dict[str, Any], path: Path) -> Any:
-    from toscaparser.common.exception import ExceptionCollector
-    from toscaparser.tosca_template import ToscaTemplate
-
-    try:
-        if "imports" in tree:
-            return ToscaTemplate(str(path))
-        return ToscaTemplate(yaml_dict_tpl=with_tacker_types(tree))
-    except Exception as error:
-        # A malformed template may make the parser raise anything.
-        reports = ExceptionCollector.getExceptionsReport(False)
-        text = "; ".join(reports) or f"{type(error).__name__}: {error}"
-        raise InputError(
-            f"the VNF descriptor {path} is not valid TOSCA: {' '.join(text.split())}"
-        ) from error
-    finally:
-        ExceptionCollector.stop()
+    return value
 
 
 def _compute(node: Any) -> tuple[int | None, int | None]:
-    """`num_cpus` and `mem_size` (MiB) of a node template; None where it has none."""
+    """`num_cpus` and `mem_size` (MiB) of a node template; None where it has none. Raises InputError
+    for values that no machine has."""
     capabilities = node.get_capabilities()
     for name in _COMPUTE:
         if name in capabilities:
@@ -123,20 +136,28 @@ def _compute(node: Any) -> tuple[int | None, int | None]:
             cpus, memory = given.get("num_cpus"), given.get("mem_size")
             # Anything else is a TOSCA function (get_input), with a value only at deployment.
             return (
-                cpus if isinstance(cpus, int) else None,
+                _within("vcpus", "num_cpus", cpus) if isinstance(cpus, int) else None,
                 _mebibytes(memory) if isinstance(memory, str) else None,
             )
     return None, None
 
 
-def _image(tree: dict[str, Any]) -> str | None:
+def _image(tree: Mapping[str, Any]) -> str | None:
     """The first artifact that is an image; the parser has no model of artifacts of a VDU."""
     for node in tree["topology_template"]["node_templates"].values():
-        for artifact in (node.get("artifacts") or {}).values():
+        for artifact in _mapping(node, "artifacts").values():
             if isinstance(artifact, dict) and "Image" in str(artifact.get("type", "")):
                 file = artifact.get("file")
                 return Path(file).stem if isinstance(file, str) and file else None
     return None
+
+
+def _mapping(node: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """A part of a node template that the parser does not check."""
+    value = node.get(key) or {}
+    if not isinstance(value, dict):
+        raise InputError(f"has {key} that are no mapping", allowed=f"{key}: {{NAME: ...}}")
+    return value
 
 
 VDU_TYPES = ("tosca.nodes.nfv.VDU", "tosca.nodes.nfv.VDU.Tacker", "tosca.nodes.nfv.Vdu.Compute")
@@ -149,13 +170,13 @@ _PROPERTIES = {
 """Property -> field of Descriptor."""
 
 
-def _properties(tree: dict[str, Any]) -> tuple[dict[str, str], frozenset[str]]:
+def _properties(tree: Mapping[str, Any]) -> tuple[dict[str, str], frozenset[str]]:
     """The first VDU's properties in _PROPERTIES, and the names of those that are not literal
     strings. The parser would only give properties that the type declares."""
     nodes = tree["topology_template"]["node_templates"].values()
     vdus = (node for node in nodes if node.get("type") in VDU_TYPES)
     first: dict[str, Any] = next(vdus, {})
-    properties = first.get("properties") or {}
+    properties = _mapping(first, "properties")
     given = {
         field: _content(properties[name])
         for name, field in _PROPERTIES.items()
@@ -177,4 +198,7 @@ def _mebibytes(size: str) -> int:
     from toscaparser.elements.scalarunit import ScalarUnit_Size
 
     mib: float = ScalarUnit_Size(size).get_num_from_scalar_unit("MiB")
+    most = own_schema()["$defs"]["resources"]["properties"]["memory_mib"]["maximum"]
+    if not mib <= most:
+        raise InputError(f"has mem_size of {mib:g} MiB", allowed=f"up to {most} MiB")
     return math.ceil(mib)

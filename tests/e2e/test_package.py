@@ -102,7 +102,7 @@ def test_it_is_replayed_where_its_plug_in_is_not_installed(paper: Path, tmp_path
 
     shown = sfcperf(tmp_path, "replay", paper)
     assert shown.returncode == 0, shown.stderr
-    assert "driver veth-pair, probe tcp-connect" in shown.stdout
+    assert "driver veth-pair: sfcperf_example.veth_pair:VethPairDriver" in shown.stdout
     assert not (tmp_path / "results").exists()
 
     options = ("--set", "design.rounds=3", "--test", "t", "--margin", "90%")

@@ -112,7 +112,14 @@ def parse(line: str) -> Event:
     try:
         said = json.loads(line)
         return _READERS[said["event"]](said)
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         raise EventError(f"not a line of pptmon: {line.strip()[:200]!r} ({error!r})") from error
 
 

@@ -15,7 +15,7 @@ from sfcperf.drivers.openstack.lifecycle.heat_template import server_properties
 from sfcperf.drivers.openstack.model.specs import MANAGEMENT, MachinePlan
 from sfcperf.drivers.openstack.network.networks import RunNetworks
 from sfcperf.errors import InputError
-from sfcperf.workflow.vnfd import VDU_TYPES
+from sfcperf.workflow.vnfd import VDU_TYPES, descriptor_tree, read_descriptor
 
 PROFILE = "tosca_simple_profile_for_nfv_1_0_0"
 """Version of TOSCA by which Tacker recognises its profile."""
@@ -42,7 +42,8 @@ def translated(plan: MachinePlan, networks: RunNetworks, place: Placement) -> Te
     """
     if plan.spec.vnfd is None:
         raise ValueError(f"{plan.name} is no function")
-    source = _read(plan.spec.vnfd)
+    read_descriptor(plan.spec.vnfd)  # refuses what is not TOSCA
+    source = descriptor_tree(plan.spec.vnfd)
     nodes = source["topology_template"]["node_templates"]
     name = _vdu(nodes, plan.spec.vnfd)
     templates: Template = {name: _virtual_machine(nodes[name], plan, networks, place)}
@@ -61,16 +62,6 @@ def translated(plan: MachinePlan, networks: RunNetworks, place: Placement) -> Te
         "metadata": {"template_name": plan.name},
         "topology_template": {"node_templates": templates},
     }
-
-
-def _read(path: Path) -> Template:
-    import yaml
-
-    from sfcperf.workflow.vnfd import read_descriptor
-
-    read_descriptor(path)  # refuses what is not TOSCA
-    tree: Template = yaml.safe_load(path.read_bytes())
-    return tree
 
 
 def _vdu(nodes: Mapping[str, Any], path: Path) -> str:

@@ -20,7 +20,8 @@ def clean(
     ] = None,
 ) -> None:
     """Remove what killed runs left behind, on this machine and on other infrastructures, according
-    to the runs' journals on this machine. Results are never touched."""
+    to the runs' journals on this machine; and the private copies of packages that a killed verify
+    or replay left. Results are never touched."""
     from sfcperf.control.clean import clean as clean_runs
 
     cleaned = clean_runs(dry_run=dry_run, driver=driver)

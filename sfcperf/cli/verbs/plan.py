@@ -40,7 +40,7 @@ def plan(
 
 def print_plan(workflow: Workflow) -> None:
     """Scenarios, order of the trials, and estimated time, on stdout."""
-    from sfcperf.cli.text import levels_text
+    from sfcperf.cli.text import levels_text, shown
     from sfcperf.presentation.wording import count_text, duration_text
     from sfcperf.workflow.plan import trial_groups, workflow_s
     from sfcperf.workflow.variants import LEVEL
@@ -49,7 +49,8 @@ def print_plan(workflow: Workflow) -> None:
     print(f"{workflow.name}: {count_text(len(workflow.scenarios), 'scenario')}")
     for scenario in workflow.scenarios:
         functions = " -> ".join(function.name for function in scenario.chain.functions)
-        print(f"  {scenario.id}  {levels_text(scenario.levels)}: {functions or 'no chain'}")
+        levels = shown(levels_text(scenario.levels))
+        print(f"  {scenario.id}  {levels}: {functions or 'no chain'}")
     _print_variants(workflow)
     rounds = [(True, number + 1) for number in range(design.warmup_rounds)]
     rounds += [(False, number + 1) for number in range(design.rounds)]
@@ -59,8 +60,8 @@ def print_plan(workflow: Workflow) -> None:
         block = ""
         for group in trial_groups(workflow, number, warmup=warmup):
             if workflow.variants and block != (block := _block(group.scenario)):
-                print(f"    {block}")
-            labels = ", ".join(trial.probe.label for trial in group.trials)
+                print(f"    {shown(block)}")
+            labels = shown(", ".join(trial.probe.label for trial in group.trials))
             name = f"  {group.scenario.levels[LEVEL]} " if workflow.variants else ""
             print(f"    {name}{group.scenario.id}: {labels}")
     if design.stop_when is not None:
@@ -106,6 +107,8 @@ def _intervals(design: Design) -> str:
 
 def _print_variants(workflow: Workflow) -> None:
     """What is compared, and what each variant changes."""
+    from sfcperf.cli.text import shown
+
     for number, variant in enumerate(workflow.variants):
         changes = ", ".join(
             f"{path} = {json.dumps(value, ensure_ascii=False)}"
@@ -113,7 +116,7 @@ def _print_variants(workflow: Workflow) -> None:
         )
         if number == 0:
             print("variants, the first is the baseline:")
-        print(f"  {variant.name}: {changes or 'unchanged workflow'}")
+        print(f"  {variant.name}: {shown(changes) or 'unchanged workflow'}")
 
 
 def _block(scenario: Scenario) -> str:

@@ -124,7 +124,7 @@ def _name(column: str) -> str:
 def _answer(
     database: RunDatabase, sql: str, format_: Format, output: Path | None, stores: list[RunStore]
 ) -> None:
-    from sfcperf.cli.streams import drop_stdout
+    from sfcperf.cli.streams import drop_stdout, strict_stdout
     from sfcperf.query.output import write_parquet, write_text
     from sfcperf.results.export import check_target
     from sfcperf.results.files import replacing
@@ -136,8 +136,8 @@ def _answer(
             )
         try:
             with database.ask(sql) as rows:
-                write_text(rows, format_.value, sys.stdout)
-                sys.stdout.flush()
+                write_text(rows, format_.value, strict_stdout())
+                strict_stdout().flush()
         except BrokenPipeError:
             # A reader that has seen enough (`| head`) is no error.
             drop_stdout()

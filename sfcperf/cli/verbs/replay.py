@@ -29,7 +29,10 @@ from sfcperf.package.layout import MAX_BYTES
 
 if TYPE_CHECKING:
     from sfcperf.package.opened import Package
-    from sfcperf.package.replay import ReplayOptions
+    from sfcperf.package.replay.prepare import Prepared
+    from sfcperf.package.replay.spec import ReplayOptions
+    from sfcperf.package.signature import Keys
+    from sfcperf.package.unpack import PackageCopy
     from sfcperf.results.store import RunStore
 
 
@@ -93,8 +96,10 @@ def replay(
     from sfcperf.cli.comparing import options_of
     from sfcperf.cli.inputs import open_profile
     from sfcperf.package.opened import open_package
-    from sfcperf.package.replay import ReplayOptions, chosen_runs
-    from sfcperf.package.unpack import unpacked
+    from sfcperf.package.replay.prepare import chosen_runs, prepare
+    from sfcperf.package.replay.spec import ReplayOptions
+    from sfcperf.package.signature import Keys
+    from sfcperf.package.unpack import private_copy
 
     options = ReplayOptions(
         results=results,
@@ -105,52 +110,56 @@ def replay(
         earlier=tuple(run or ()),
         comparison=options_of(margin or (), test.value, rarest, alpha=alpha, all_metrics=all_),
     )
-    with unpacked(package, max_bytes=max_bytes) as folder:
-        _check(package, folder, allowed_signers, public_key)
-        opened = open_package(folder)
-        stores = chosen_runs(opened, only or ())
+    with private_copy(package, max_bytes=max_bytes) as copy:
+        _check(copy, Keys(allowed_signers, public_key), max_bytes)
+        opened = open_package(copy.folder)
+        runs = [prepare(opened, store, options) for store in chosen_runs(opened, only or ())]
         if trust:
-            raise typer.Exit(_replay(package, opened, stores, options, as_json=json_))
-        _show(opened, stores)
+            raise typer.Exit(_replay(copy.file, opened, runs, options, as_json=json_))
+        _show(opened, runs)
 
 
-def _check(path: Path, folder: Path, allowed_signers: Path | None, public_key: str | None) -> None:
+def _check(copy: PackageCopy, keys: Keys, max_bytes: int) -> None:
     """Show or run only packages that pass verification."""
-    from sfcperf.package.verify import verify_unpacked
+    from sfcperf.package.verify import verify_copy
 
-    found = verify_unpacked(path, folder, allowed_signers, public_key)
+    found = verify_copy(copy, keys, max_bytes=max_bytes)
     for check in found.checks:
         if check.state == "failed":
             first = f": {check.findings[0]}" if check.findings else ""
             raise InputError(
                 f"the package fails verification: {check.name}: {check.detail}{first}",
-                where=str(path),
-                hint=f"`sfcperf verify {path}` shows details",
+                where=str(copy.source),
+                hint=f"`sfcperf verify {copy.source}` shows details",
             )
 
 
-def _show(package: Package, stores: list[RunStore]) -> None:
+def _show(package: Package, runs: list[Prepared]) -> None:
     from sfcperf.cli.text import shown
-    from sfcperf.package.describe import description
+    from sfcperf.package.replay.describe import description, missing_requirements
 
     print("With --trust, this would be executed here, as this user:")
-    for line in description(package, stores):
-        print(shown(line))
+    for run in runs:
+        for line in description(run):
+            print(shown(line))
+        for module, requirement in missing_requirements(package, run.modules):
+            print(shown(f"  {module} needs {requirement}, which is not installed here"))
+    print("left out: analyses and publishers of the package; a replay makes summary and report")
     print("Nothing was executed.")
 
 
 def _replay(
     path: Path,
     package: Package,
-    stores: list[RunStore],
+    runs: list[Prepared],
     options: ReplayOptions,
     *,
     as_json: bool,
 ) -> int:
     """The verdict's exit code, or that of a run which came to nothing."""
-    from sfcperf.package.replay import keep_for_later, together
+    from sfcperf.package.replay.repeat import keep_for_later, together
 
-    groups = together(stores)
+    groups = together(runs)
     if options.earlier and len(groups) != 1:
         raise InputError("several runs could be replayed in --run", hint="add --only RUN")
     if len(options.earlier) > len(groups[0]):
@@ -159,32 +168,33 @@ def _replay(
         )
     kept = keep_for_later(package, path, options.results)
     codes = []
-    for packaged in groups:
-        here = _run_all(package, packaged, kept, options)
+    for group in groups:
+        here = _run_all(package, group, kept, options)
         if isinstance(here, int):
             return here
+        packaged = [run.packaged for run in group]
         codes.append(_judge(path, packaged, here, options, as_json=as_json))
     return max(codes)
 
 
 def _run_all(
-    package: Package, packaged: list[RunStore], kept: Path, options: ReplayOptions
+    package: Package, runs: list[Prepared], kept: Path, options: ReplayOptions
 ) -> list[RunStore] | int:
     """The replays of one packaged run, or of each run of a campaign; or the exit code of the first
     that did not complete."""
-    from sfcperf.package.replay import run_or_resume
+    from sfcperf.package.replay.repeat import run_or_resume
     from sfcperf.results.campaigns import Repeat, new_campaign
 
-    campaign = new_campaign(packaged[0].manifest()["name"])
+    campaign = new_campaign(runs[0].packaged.manifest()["name"])
     here: list[RunStore] = []
-    for number, store in enumerate(packaged, 1):
+    for number, run in enumerate(runs, 1):
         again = replace(
             options,
             resume=options.earlier[number - 1] if number <= len(options.earlier) else None,
-            repeat=Repeat(number, len(packaged), campaign) if len(packaged) > 1 else None,
+            repeat=Repeat(number, len(runs), campaign) if len(runs) > 1 else None,
             others=tuple(one.folder for one in here),
         )
-        found = run_or_resume(package, store, kept, again)
+        found = run_or_resume(package, run, kept, again)
         if isinstance(found, int):
             return found
         here.append(found)
@@ -203,7 +213,7 @@ def _judge(
 
     from sfcperf.cli.noise_floor import known_floors
     from sfcperf.cli.packaging import print_verdict
-    from sfcperf.package.replay import judge_replay, write_verdict
+    from sfcperf.package.replay.repeat import judge_replay, write_verdict
 
     verdict = judge_replay(packaged, here, options, known_floors())
     written = write_verdict(verdict, path, packaged, here)

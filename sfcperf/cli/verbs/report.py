@@ -44,6 +44,7 @@ def _of_one(run: str, results: Path) -> None:
     from sfcperf.control import publishing
 
     store = open_run(run, results)
+    store.check_writable()
     # A damaged folder is the user's to know about, not a failed step.
     store.manifest()
     store.trials()

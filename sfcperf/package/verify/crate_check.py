@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote
 
 from sfcperf.errors import InputError
+from sfcperf.package.archive import Packed
 from sfcperf.package.checks import Check, judged
-from sfcperf.package.layout import CRATE
+from sfcperf.package.layout import CRATE, MANIFEST
+from sfcperf.package.opened import Package
 from sfcperf.package.read_json import read_json
 
 NAME = "RO-Crate"
 PROFILE = "https://w3id.org/ro/crate/1.1"
 
 
-def check_crate(folder: Path, names: list[str]) -> Check:
-    """The metadata of an unpacked package with files `names`."""
-    if CRATE not in names:
+def check_crate(package: Package, files: Mapping[str, Packed]) -> Check:
+    """The metadata of an unpacked package with these files."""
+    if CRATE not in files:
         return Check(NAME, "failed", f"there is no {CRATE}")
     try:
-        document = read_json(folder / CRATE)
+        document = read_json(package.folder / CRATE, CRATE)
     except InputError as error:
         return Check(NAME, "failed", str(error))
     graph = document.get("@graph") if isinstance(document, dict) else None
@@ -34,7 +36,8 @@ def check_crate(folder: Path, names: list[str]) -> Check:
     if len(entities) != len(graph):
         findings.append("an entity has no @id, or the @id of another")
     findings += [f"{i} has no @type" for i, e in entities.items() if not _types(e)]
-    findings += [*_root_findings(entities), *_file_findings(entities, set(names))]
+    findings += [*_root_findings(entities), *_file_findings(entities, set(files))]
+    findings += [*_contradictions(entities, files), *_other_words(entities, package.document)]
     return judged(NAME, findings, f"1.1, {len(entities)} entities")
 
 
@@ -74,7 +77,38 @@ def _file_findings(entities: dict[str, Any], names: set[str]) -> list[str]:
     return found
 
 
-def _types(entity: dict[str, Any]) -> list[Any]:
+def _contradictions(entities: Mapping[str, Any], files: Mapping[str, Packed]) -> Iterator[str]:
+    """Sizes and hashes that the metadata state again."""
+    for identifier, entity in entities.items():
+        packed = files.get(unquote(identifier))
+        if packed is None:
+            continue
+        for key, value in (("contentSize", str(packed.bytes)), ("sha256", packed.sha256)):
+            if key in entity and entity[key] != value:
+                yield f"{unquote(identifier)}: {key} is not that of the file, {value}"
+
+
+def _other_words(entities: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[str]:
+    """What the metadata and package.json both say of the package."""
+    root = entities.get("./", {})
+    for key, name in (("name", "title"), ("description", "description"), ("datePublished", "date")):
+        if root.get(key) != document[name]:
+            yield f"{key} of the package is not {name} of {MANIFEST}"
+    licence = root.get("license")
+    spdx = document["license"]
+    if spdx is not None and licence != {"@id": f"https://spdx.org/licenses/{spdx}"}:
+        yield f"license of the package is not that of {MANIFEST}, {spdx}"
+    people = {e.get("name") for e in entities.values() if "Person" in _types(e) and _is_text(e)}
+    for author in document["authors"]:
+        if author["name"] not in people:
+            yield f"it does not name the author {author['name']}"
+
+
+def _is_text(entity: Mapping[str, Any]) -> bool:
+    return isinstance(entity.get("name"), str)
+
+
+def _types(entity: Mapping[str, Any]) -> list[Any]:
     return _list(entity.get("@type"))
 
 

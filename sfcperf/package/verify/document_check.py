@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from sfcperf.errors import InputError
 from sfcperf.package.checks import Check, judged
-from sfcperf.package.layout import MAX_DOCUMENT_BYTES
-from sfcperf.package.opened import Package, misfits
-from sfcperf.package.read_json import parse_json, read_json
-from sfcperf.results import telemetry
-from sfcperf.results.store import RunFile, RunStore
+from sfcperf.package.opened import Package, problem_of
+from sfcperf.package.read_json import read_json
+from sfcperf.results import jsonl, telemetry
+from sfcperf.results.documents import MAX_DOCUMENT_BYTES
+from sfcperf.results.store import SCHEMAS, RunFile, RunStore
+from sfcperf.workflow.document import MAX_BYTES as MAX_WORKFLOW_BYTES
 
 NAME = "documents"
-_DOCUMENTS = {
-    RunFile.MANIFEST: "run",
-    RunFile.PLAN: "plan",
-    RunFile.WORKFLOW: "workflow",
-    RunFile.WORKFLOW_APPLIED: "workflow",
-}
-_DERIVED = {
-    RunFile.SUMMARY: "summary",
-    RunFile.TAGS: "tags",
-    RunFile.CORRELATIONS: "correlations",
-    RunFile.STEADY: "steady",
-    RunFile.ATTRIBUTION: "attribution",
-}
-"""What a run may lack."""
+_DOCUMENTS = {**SCHEMAS, RunFile.WORKFLOW: "workflow", RunFile.WORKFLOW_APPLIED: "workflow"}
+_REQUIRED = (RunFile.MANIFEST, RunFile.PLAN, RunFile.WORKFLOW, RunFile.WORKFLOW_APPLIED)
 _LINES = {RunFile.TRIALS: "trial", RunFile.WARMUP: "trial", RunFile.GATE: "gate"}
-_MAX_TELEMETRY_ROWS = 1 << 28
+CHECKED = (*_DOCUMENTS, *_LINES, RunFile.WORKFLOW_BASE)
+"""Files of a run whose content is checked here."""
+_MAX_FINDINGS = 50
+"""Per file."""
 
 
 def check_documents(package: Package) -> Check:
@@ -45,14 +38,14 @@ def run_findings(store: RunStore) -> list[str]:
     """What is wrong with the documents of a run folder."""
     name = store.folder.name
     found = []
-    for file, schema in {**_DOCUMENTS, **_DERIVED}.items():
+    for file, schema in _DOCUMENTS.items():
         path = store.folder / file
         if path.is_file():
             found += _file_findings(path, schema)
-        elif file in _DOCUMENTS:
+        elif file in _REQUIRED:
             found.append(f"{name}/{file} is missing")
     for file, schema in _LINES.items():
-        found += _line_findings(store.folder / file, schema)
+        found += islice(_line_findings(store.folder / file, schema), _MAX_FINDINGS)
     if found:
         return found
     try:
@@ -71,60 +64,40 @@ def run_findings(store: RunStore) -> list[str]:
 def _file_findings(path: Path, schema: str) -> list[str]:
     where = "/".join(path.parts[-2:])
     try:
-        return [f"{where}: {text}" for text in misfits(schema, read_json(path))]
+        # A run can only have a workflow that `load` accepts.
+        most = MAX_WORKFLOW_BYTES if schema == "workflow" else MAX_DOCUMENT_BYTES
+        problem = problem_of(schema, read_json(path, where, max_bytes=most))
     except InputError as error:
         return [str(error)]
+    return [f"{where}: {problem}"] if problem else []
 
 
 def _line_findings(path: Path, schema: str) -> Iterator[str]:
     where = "/".join(path.parts[-2:])
-    if not path.is_file():
-        return
-    if path.stat().st_size > MAX_DOCUMENT_BYTES:
-        yield f"{where} is larger than {MAX_DOCUMENT_BYTES} bytes"
-        return
+    try:
+        for number, document in jsonl.read(path):
+            problem = problem_of(schema, document)
+            if problem:
+                yield f"{where}:{number}: {problem}"
+        if path.is_file() and not _ends_a_line(path):
+            yield f"{where}: its last line is not complete"
+    except InputError as error:
+        yield f"{error.where}: {error.message}"
+
+
+def _ends_a_line(path: Path) -> bool:
     with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                document = parse_json(line, f"{where}:{number}")
-            except InputError as error:
-                yield str(error)
-            else:
-                found = misfits(schema, _representative(document))
-                yield from (f"{where}:{number}: {text}" for text in found)
-
-
-def _representative(trial: Any) -> Any:
-    """A trial with few of its samples: of those that differ in nothing but their value the one
-    with the largest. It fits the schema when all do, and is checked a hundred times faster."""
-    samples = trial.get("samples") if isinstance(trial, dict) else None
-    if not isinstance(samples, list) or not all(isinstance(s, dict) for s in samples):
-        return trial
-    kept: dict[str, dict[str, Any]] = {}
-    for sample in samples:
-        value = sample.get("value")
-        number = isinstance(value, int | float)
-        kind = repr([type(value), *((k, v) for k, v in sample.items() if k != "value")])
-        if kind not in kept or (number and abs(value) > abs(kept[kind]["value"])):
-            kept[kind] = sample
-    return {**trial, "samples": list(kept.values())}
+        if not file.seek(0, os.SEEK_END):
+            return True
+        file.seek(-1, os.SEEK_END)
+        return file.read() == b"\n"
 
 
 def _telemetry_findings(path: Path) -> list[str]:
-    import pyarrow
-    import pyarrow.parquet
-
-    if not path.is_file():
-        return []
     where = "/".join(path.parts[-2:])
     try:
-        metadata = pyarrow.parquet.read_metadata(path)
-    except (OSError, pyarrow.ArrowException) as error:
-        return [f"{where}: not Parquet: {error}"]
-    if metadata.num_rows > _MAX_TELEMETRY_ROWS:
-        return [f"{where}: it has {metadata.num_rows} rows"]
-    try:
-        telemetry.read(path)
-    except (OSError, pyarrow.ArrowException, InputError) as error:
-        return [f"{where}: {error}"]
+        if path.is_file():
+            telemetry.check_rows(path)
+    except InputError as error:
+        return [f"{where}: {error.message}"]
     return []

@@ -13,7 +13,7 @@ from sfcperf.package.opened import Package
 from sfcperf.package.verify.remake_summaries import has_older_intervals
 from sfcperf.package.verify.tolerance import same_table
 from sfcperf.results.store import RunStore
-from sfcperf.results.versions import versions
+from sfcperf.results.versions import python_versions
 from sfcperf.workflow.model import FigureSpec
 
 _TABLE = ".csv"
@@ -33,6 +33,8 @@ def check_figures(package: Package) -> Check:
         with TemporaryDirectory(prefix="sfcperf-figures-") as folder:
             try:
                 _draw(store, Path(folder))
+            except MemoryError:
+                raise
             except Exception as error:
                 # Numbers that fit the schema may still be beyond what can be drawn.
                 findings.append(f"{name}: its figures cannot be made: {error}")
@@ -72,7 +74,7 @@ def _figure_findings(
     drawings = [file for file in different if not file.endswith(_TABLE)]
     if drawings:
         then, is_known = _software(store.manifest()["sessions"][-1]["versions"])
-        now, _ = _software(versions())
+        now, _ = _software(python_versions())
         if then == now and is_known:
             findings += [
                 f"{name}/figures/{file} is different when drawn again" for file in drawings

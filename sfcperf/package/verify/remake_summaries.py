@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
+from sfcperf.input_file import read_input
 from sfcperf.package.checks import Check, judged
 from sfcperf.package.opened import Package
 from sfcperf.package.verify.tolerance import REL_TOLERANCE, same_table, same_value
+from sfcperf.results.documents import MAX_DOCUMENT_BYTES
 from sfcperf.results.store import RunFile, RunStore
 
 _OLDER_METHODS = ("t (mean)", "t (mean, repeated looks)")
@@ -19,8 +22,7 @@ _OF_INTERVALS = frozenset(
 
 
 def check_summaries(package: Package) -> Check:
-    """Summaries, from run.json (which says what probes report) and trials.jsonl alone. The folder
-    is left as it was."""
+    """Summaries, from run.json (which says what probes report) and trials.jsonl alone."""
     findings: list[str] = []
     notes: list[str] = []
     exact = True
@@ -38,36 +40,39 @@ def check_summaries(package: Package) -> Check:
 def _summary_findings(store: RunStore) -> tuple[list[str], list[str], bool]:
     """What does not follow, what a reader should know, and whether the files are the same byte for
     byte."""
-    from sfcperf.analysis.summary import SummaryAnalysis
+    from sfcperf.analysis.planned import planned_measurements
+    from sfcperf.analysis.summary import summarise
 
     name = store.folder.name
     files = [store.folder / RunFile.SUMMARY, store.folder / RunFile.SUMMARY_CSV]
-    packed = [path.read_bytes() if path.is_file() else None for path in files]
+    packed = [_content(path) if path.is_file() else None for path in files]
     if packed[0] is None:
         return [f"{name} has no {RunFile.SUMMARY}"], [], False
     try:
-        SummaryAnalysis({}).analyse(store)
-        made = [path.read_bytes() for path in files]
+        rows = summarise(store, planned_measurements(store.manifest(), store.trials()))
+        made = [text.encode() for text in store.summary_texts(rows)]
+    except MemoryError:
+        raise
     except Exception as error:
         # Numbers that fit the schema may still be no result of any run.
         return [f"{name}: its trials cannot be summarised: {error}"], [], False
-    finally:
-        for path, content in zip(files, packed, strict=True):
-            if content is not None:
-                path.write_bytes(content)
-            else:
-                path.unlink(missing_ok=True)
     if made == packed:
         return [], [], True
     before, now = (_rows(json.loads(content or b"{}")) for content in (packed[0], made[0]))
     findings = [f"{name}: {text}" for text in _differences(before, now)]
-    if not findings and packed[1] is not None and not same_table(packed[1], made[1]):
-        findings = [f"{name}/{RunFile.SUMMARY_CSV} does not say what {RunFile.SUMMARY} says"]
+    if not findings and packed[1] is not None:
+        _, table = store.summary_texts(store.summaries())
+        if not same_table(packed[1], table.encode()):
+            findings = [f"{name}/{RunFile.SUMMARY_CSV} does not say what {RunFile.SUMMARY} says"]
     unsaid = _unsaid(before, now)
     notes = [f"{name}/{RunFile.SUMMARY} does not say {', '.join(unsaid)}"] if unsaid else []
     if has_older_intervals(row["method"] for row in before.values()):
         notes.append(f"{name}: its intervals, made by an older release's methods, are not compared")
     return findings, notes, False
+
+
+def _content(path: Path) -> bytes:
+    return read_input(path, path.name, max_bytes=MAX_DOCUMENT_BYTES)
 
 
 def has_older_intervals(methods: Iterable[str]) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,13 @@ from sfcperf.errors import SfcperfError
 from sfcperf.package.checks import Check
 from sfcperf.package.layout import FORMAT, MAX_BYTES
 from sfcperf.package.opened import Package, open_package
-from sfcperf.package.signature import check_signature
-from sfcperf.package.unpack import unpacked
+from sfcperf.package.signature import Keys, check_signature
+from sfcperf.package.unpack import PackageCopy, private_copy, unpack
+from sfcperf.package.verify.agreement import check_agreement
 from sfcperf.package.verify.crate_check import check_crate
 from sfcperf.package.verify.document_check import check_documents
 from sfcperf.package.verify.hashes import check_hashes
+from sfcperf.package.verify.other_files import check_other_files
 from sfcperf.package.verify.remake_figures import check_figures
 from sfcperf.package.verify.remake_summaries import check_summaries
 
@@ -44,6 +46,12 @@ class Verification:
             "warnings": list(self.warnings),
         }
 
+    @classmethod
+    def of_document(cls, package: Path, document: Mapping[str, Any]) -> Verification:
+        """From what `document` gave."""
+        checks = [Check(**{**c, "findings": tuple(c["findings"])}) for c in document["checks"]]
+        return cls(package, tuple(checks), tuple(document["warnings"]))
+
 
 def verify(
     path: Path,
@@ -52,31 +60,47 @@ def verify(
     public_key: str | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> Verification:
-    """Check a package: nothing in it is executed, imported, or fetched.
+    """Check a package: nothing in it is executed, imported, or fetched. In this process; for a
+    package of a stranger use `verify_limited`.
 
     Raises InputError when it is not a package, is malicious or of a newer SFCPerf; EnvironmentLacks
     when a tool for its signature is missing.
     """
-    with unpacked(path, max_bytes=max_bytes) as folder:
-        return verify_unpacked(path, folder, allowed_signers, public_key)
+    with private_copy(path, max_bytes=max_bytes) as copy:
+        keys = Keys(allowed_signers, public_key).copied(copy.folder.parent)
+        unpack(copy.file, copy.folder, max_bytes=max_bytes)
+        return verify_unpacked(copy, keys)
 
 
-def verify_unpacked(
-    path: Path,
-    folder: Path,
-    allowed_signers: Path | None = None,
-    public_key: str | None = None,
-) -> Verification:
-    """Like `verify`, for a package that `unpack` has unpacked into `folder`."""
+def verify_unpacked(copy: PackageCopy, keys: Keys) -> Verification:
+    """Like `verify`, for a copy that `unpack` has unpacked."""
+    folder = copy.folder
     package = open_package(folder)
     names = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
-    signature = check_signature(path, allowed_signers=allowed_signers, public_key=public_key)
-    checks = [check_hashes(folder, names), signature, check_crate(folder, names)]
+    hashes, files = check_hashes(folder, names)
+    signature = check_signature(
+        copy.file, allowed_signers=keys.allowed_signers, public_key=keys.public_key
+    )
+    checks = [hashes, signature, check_crate(package, files)]
     documents = check_documents(package)
     checks.append(documents)
-    for name, check in (("summaries", check_summaries), ("figures", check_figures)):
+    derived = {
+        "agreement": check_agreement,
+        "summaries": check_summaries,
+        "figures": check_figures,
+        "other files": lambda opened: check_other_files(opened, names),
+    }
+    for name, check in derived.items():
         checks.append(_derived(name, check, package, documents))
-    return Verification(path, tuple(checks), tuple(package.document["warnings"]))
+    told = tuple(_without_folder(check, folder) for check in checks)
+    return Verification(copy.source, told, tuple(package.document["warnings"]))
+
+
+def _without_folder(check: Check, folder: Path) -> Check:
+    """Files are named as they are in the package."""
+    inside = f"{folder}/"
+    findings = tuple(text.replace(inside, "") for text in check.findings)
+    return replace(check, detail=check.detail.replace(inside, ""), findings=findings)
 
 
 def _derived(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Timer
+from typing import Any
 
 from sfcperf.errors import ExitCode
 from support.attacks import Attack
@@ -15,6 +17,7 @@ from support.attacks import Attack
 MAX_MIB = 512
 _HANGS_AFTER_S = 60
 """Above every limit of CPU time: only an input that blocks takes so long."""
+_MEASURED = Path(__file__).with_name("measured.py")
 
 
 @dataclass(frozen=True)
@@ -42,31 +45,25 @@ def behaviour(attack: Attack, folder: Path) -> Behaviour:
     before = {*temporary.rglob("*"), *state.rglob("*")}
     environment = {**os.environ, "TMPDIR": str(temporary), "SFCPERF_STATE_DIR": str(state)}
     command = [str(Path(sys.executable).with_name("sfcperf")), *arguments]
-    with (folder / "output").open("w+b") as output:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            cwd=inputs,
-            env=environment,
-        )
-        timer = Timer(_HANGS_AFTER_S, process.kill)
-        timer.start()
-        # Unlike Popen.wait, this gives the resources that this child alone used.
-        _, status, used = os.wait4(process.pid, 0)
-        timer.cancel()
-        process.returncode = os.waitstatus_to_exitcode(status)
-        output.seek(0)
-        said = output.read().decode(errors="replace")
+    output = folder / "output"
+    used = measured(command, output, cwd=inputs, env=environment)
     left = sorted({*temporary.rglob("*"), *state.rglob("*")} - before)
     return Behaviour(
-        exit_code=process.returncode,
-        output=said,
-        cpu_s=used.ru_utime + used.ru_stime,
-        peak_mib=used.ru_maxrss / 1024,
+        output=output.read_text(errors="replace"),
         left_behind=tuple(str(path.relative_to(folder)) for path in left),
+        **used,
     )
+
+
+def measured(command: Sequence[str], output: Path, **how: Any) -> dict[str, Any]:
+    """Run a command; gives `exit_code`, `cpu_s` and `peak_mib` of a Behaviour. `output`: file for
+    what it says. `how`: further arguments of subprocess.run."""
+    answer = output.with_suffix(".json")
+    argv = [sys.executable, "-I", "-S", str(_MEASURED), str(_HANGS_AFTER_S), str(answer), *command]
+    with output.open("wb") as file:
+        subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=file, stderr=file, check=True, **how)
+    found: dict[str, Any] = json.loads(answer.read_text())
+    return found
 
 
 def faults(attack: Attack, found: Behaviour) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.results.values import Observation
+from support.records.plans import made_up_plan
 from support.records.trials import run_folder, trial
 
 
@@ -40,7 +41,7 @@ def seen_run(folder: Path, seen: Seen | None = None, scenarios: int = 1) -> RunS
     functions = [
         {"name": n, "type": n.rpartition("-")[0], "position": p} for p, n in enumerate(names, 1)
     ]
-    store.write_plan({"resolved": {s: {"chain": {"functions": functions}} for s in ids}})
+    store.write_plan(made_up_plan(ids, functions=functions))
     rng = random.Random(3)
     for number, record in enumerate(trials):
         store.write_trial_telemetry(record, list(observations(record, number, seen, rng)))

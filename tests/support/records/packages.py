@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +16,14 @@ from sfcperf.control.resolved import resolved
 from sfcperf.package.pack import pack
 from sfcperf.package.pack_document import PackOptions
 from sfcperf.package.people import Author
+from sfcperf.package.unpack import private_copy, unpack
 from sfcperf.results.manifest import counts
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.plan import plan_document
 from support.records.runs import RunOptions, build_run, copied_run
 
+_CRATE, _HASHES = "ro-crate-metadata.json", "manifest-sha256.txt"
 ADA = Author("Ada Lovelace", "0000-0002-1825-0097")
 OPTIONS = PackOptions(license="CC-BY-4.0", authors=(ADA,))
 SHORT = RunOptions(topologies=("T1",), chain_lengths=(0, 1), rounds=3, failed=frozenset())
@@ -31,12 +35,18 @@ def finished_run(folder: Path, options: RunOptions = SHORT) -> RunStore:
 
 
 def _finished(folder: Path, options: RunOptions) -> None:
-    store = build_run(folder, options)
+    finish(build_run(folder, options))
+
+
+def finish(store: RunStore) -> None:
+    """Plan, report and figures of a run whose trials and workflow are there."""
     workflow = load_document(*store.workflow())
     store.write_plan({**plan_document(workflow), "resolved": resolved(workflow)})
     manifest = {k: v for k, v in store.manifest().items() if k != "schema_version"}
+    design = {k: v for k, v in asdict(workflow.design).items() if v or k != "noise_gate"}
     trials = counts(store.trials())
-    store.write_manifest({**manifest, "trials": trials, "driver": workflow.driver})
+    manifest |= {"trials": trials, "driver": workflow.driver, "design": design}
+    store.write_manifest(manifest)
     assert publish_report(store) == []
 
 
@@ -78,10 +88,36 @@ def edited(content: bytes, edit: Callable[[Any], None]) -> bytes:
 
 
 def sealed(package: Path, target: Path, name: str, content: bytes) -> Path:
-    """As `changed`, with a list of hashes that fits: what a forger would do."""
-    import hashlib
+    """As `changed`, with a list of hashes and a crate that fit: what a forger would do."""
+    return resealed(package, target, {name: content})
 
-    files = contents(package) | {name: content}
-    listed = sorted(set(files) - {"manifest-sha256.txt"})
-    lines = [f"{hashlib.sha256(files[n]).hexdigest()}  {n}\n" for n in listed]
-    return write_zip(target, {**files, "manifest-sha256.txt": "".join(lines).encode()})
+
+def resealed(package: Path, target: Path, new: Mapping[str, bytes]) -> Path:
+    """The same with several files."""
+    return write_zip(target, {**forged(contents(package), new)})
+
+
+def forged(files: Mapping[str, bytes], changed: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Files of a package with other content, and with a list of hashes and a crate that fit."""
+    found = {**files, **changed}
+    if _CRATE not in changed:
+        found[_CRATE] = edited(found[_CRATE], lambda crate: _refit(crate, changed))
+    del found[_HASHES]
+    lines = [f"{sha256(found[name]).hexdigest()}  {name}\n" for name in sorted(found)]
+    return {**found, _HASHES: "".join(lines).encode()}
+
+
+def _refit(crate: Any, changed: Mapping[str, bytes]) -> None:
+    for entity in crate["@graph"]:
+        content = changed.get(entity["@id"])
+        if content is not None and "sha256" in entity:
+            entity["sha256"] = sha256(content).hexdigest()
+            entity["contentSize"] = str(len(content))
+
+
+@contextmanager
+def unpacked(package: Path) -> Iterator[Path]:
+    """A private folder with a package's files, removed afterwards."""
+    with private_copy(package) as copy:
+        unpack(copy.file, copy.folder)
+        yield copy.folder

@@ -27,6 +27,7 @@ from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.results.values import Observation
 from support.records.manifests import run_manifest
+from support.records.plans import made_up_plan
 
 MADE_RUNS = "SFCPERF_TEST_RUNS"
 """Environment variable: the folder of the runs that tests copy."""
@@ -138,7 +139,7 @@ def _build(folder: Path, options: RunOptions) -> RunStore:
     store.write_workflow(workflow_document(options), folder.parent)
     store.write_manifest(_manifest(store.run_id, options))
     planned = _planned(options)
-    store.write_plan({"visits": [{"trials": [trial["trial_id"] for trial in planned]}]})
+    store.write_plan(made_up_plan(sorted({trial["scenario_id"] for trial in planned})))
     rng = random.Random(7)
     for number, trial in enumerate(planned[: options.trials]):
         record = _record(trial, number, options, rng)

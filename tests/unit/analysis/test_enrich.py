@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mmdb_writer import MMDBWriter
 from netaddr import IPSet
+from support.records.plans import made_up_plan
 from support.records.runs import build_run
 from support.records.trials import run_folder, trial
 from support.schemas import validator
@@ -137,7 +138,7 @@ def test_addresses_get_their_place(tmp_path: Path) -> None:
 
 def test_the_endpoints_addresses_are_those_of_the_workflow(tmp_path: Path) -> None:
     store = addressed(tmp_path, None, None)
-    store.write_plan({"resolved": {"s000": {"server": {"address": "203.0.113.7"}, "client": {}}}})
+    store.write_plan(made_up_plan(addresses={"server": "203.0.113.7"}))
     geo = database(tmp_path, ip_version=6)
     server = {"file": geo, "addresses": "server", "fields": {"country": "country.iso_code"}}
     client = {"file": geo, "addresses": "client", "fields": {"from": "country.iso_code"}}

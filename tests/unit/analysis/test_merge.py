@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.records.manifests import run_manifest
+from support.records.plans import made_up_plan
 from support.records.runs import build_run
 from support.schemas import validator
 from support.tiers import examples
@@ -79,7 +80,7 @@ def run_with(
     store = RunStore.create(folder / "it's a run")
     store.write_manifest(run_manifest("made-up"))
     probe = {"label": "tcp", "parameters": {"omit_s": omit_s}}
-    store.write_plan({"resolved": {"s000": {"probes": [probe]}}})
+    store.write_plan(made_up_plan(probes=[probe]))
     for record, seen in trials:
         store.append_trial(record)
         store.write_trial_telemetry(record, seen)

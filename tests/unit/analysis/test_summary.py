@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Sequence
 from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import Any
@@ -34,11 +35,14 @@ def summarise(store: RunStore) -> list[Summary]:
     return store.summaries()
 
 
-def planned(*scenarios: str, label: str = "ping", **more: Any) -> dict[str, Any]:
+def planned(
+    *scenarios: str, labels: Sequence[str] = ("ping",), probe: str = "ping", **more: Any
+) -> dict[str, Any]:
     return {
         "scenarios": [{"id": s, "levels": {"chain_length": int(s[1:])}} for s in scenarios],
         "probes": [
-            {"probe": "ping", "label": label, "scenarios": list(scenarios), "metrics": [RTT]}
+            {"probe": probe, "label": label, "scenarios": list(scenarios), "metrics": [RTT]}
+            for label in labels
         ],
         "design": THREE_ROUNDS,
         **more,
@@ -80,7 +84,7 @@ def test_only_valid_trials_count_and_the_others_are_named(tmp_path: Path) -> Non
 def test_a_scenario_that_failed_entirely_has_its_rows(tmp_path: Path) -> None:
     """Though no sample names the metric, and though its probe is not installed here."""
     trials = [trial(n, values=[], status="failed", probe="gone") for n in (1, 2, 3)]
-    [row] = summarise(run_folder(tmp_path / "run", trials, **planned("s000")))
+    [row] = summarise(run_folder(tmp_path / "run", trials, **planned("s000", probe="gone")))
     assert (row.metric, row.unit, row.n, row.mean, row.valid) == ("rtt_us", "us", 0, None, False)
     assert len(row.excluded) == 3
 
@@ -97,7 +101,12 @@ def test_rounds_that_were_not_run_make_a_row_invalid(tmp_path: Path) -> None:
 
 def test_rounds_added_by_sequential_stopping_are_planned_too(tmp_path: Path) -> None:
     trials = [trial(n, label=label) for n in (1, 2, 3, 4) for label in ("ping", "other")]
-    manifest = planned("s000", stopping={"s000": "half-width 0.04 <= 0.05 after 4 rounds"})
+    manifest = planned(
+        "s000",
+        labels=("ping", "other"),
+        design={"stop_when": {"relative_half_width": 0.05, "max_rounds": 4}},
+        stopping={"s000": "half-width 0.04 <= 0.05 after 4 rounds"},
+    )
     ping, other = summarise(run_folder(tmp_path / "run", trials[:-1], **manifest))
     assert ping.valid and ping.stop_reason == "half-width 0.04 <= 0.05 after 4 rounds"
     assert not other.valid and other.reasons == ("round 4 was not run",)
@@ -117,7 +126,7 @@ def test_a_metric_that_a_trial_lacks_is_said(tmp_path: Path) -> None:
 
 def test_rows_come_in_the_order_of_the_plan(tmp_path: Path) -> None:
     trials = [trial(1, s, label) for s in ("s010", "s002", "s001") for label in ("ping", "a")]
-    manifest = planned("s001", "s002", "s010")
+    manifest = planned("s001", "s002", "s010", labels=("ping", "a"))
     rows = summarise(run_folder(tmp_path / "run", trials, **manifest))
     assert [(row.scenario_id, row.label) for row in rows] == [
         (s, label) for s in ("s001", "s002", "s010") for label in ("ping", "a")
@@ -134,13 +143,13 @@ SIX = [104.0, 100.0, 103.0, 101.0, 105.0, 102.0]
 
 def test_confidence_and_centre_are_the_workflows(tmp_path: Path) -> None:
     trials = [trial(n, values=[value]) for n, value in enumerate(SIX, 1)]
-    manifest = planned("s000", design={**THREE_ROUNDS, "confidence": 0.5})
+    manifest = planned("s000", design={**THREE_ROUNDS, "rounds": 6, "confidence": 0.5})
     [row] = summarise(run_folder(tmp_path / "run", trials, **manifest))
     expected = median_interval(SIX, 0.5)
     assert expected is not None
     assert (row.median_ci_low, row.median_ci_high) == (expected.low, expected.high)
     assert (row.confidence, row.centre, row.ci_low) == (0.5, "median", None)
-    declared = {**THREE_ROUNDS, "centre": "mean", "rarest_mode": 0.5}
+    declared = {**THREE_ROUNDS, "rounds": 6, "centre": "mean", "rarest_mode": 0.5}
     manifest = planned("s000", design=declared)
     [row] = summarise(run_folder(tmp_path / "mean", trials, **manifest))
     expected = mean_interval(SIX, 0.95)
@@ -252,7 +261,8 @@ def test_what_a_row_says_of_its_trials(tmp_path: Path) -> None:
         trial(n, values=[value], started_at=f"2026-01-31T12:{n:02d}:00.000000+00:00")
         for n, value in enumerate(values, 1)
     ]
-    [row] = summarise(run_folder(tmp_path / "run", trials, **planned("s000")))
+    manifest = planned("s000", design={"rounds": 24})
+    [row] = summarise(run_folder(tmp_path / "run", trials, **manifest))
     assert row.outliers == ("r008-s000-ping",)
     assert row.n == 24
     assert row.centre == "median"

@@ -13,7 +13,7 @@ from sfcperf.hosts import process
 from sfcperf.package.scan import scan
 
 ROOT = Path(sfcperf.__file__).parents[1]
-STARTS_SFCPERF = {"sfcperf/package/replay.py", "drivers/conformance/killed_deployment.py"}
+STARTS_SFCPERF = {"sfcperf/package/replay/repeat.py", "drivers/conformance/killed_deployment.py"}
 """Their child is sfcperf itself, which logs in as its parent would."""
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.servers.kibana import Used, parse, used_fields
 
 from sfcperf.elasticsearch.mappings import STREAMS, mappings
-from sfcperf.kibana import dashboards, lens, ndjson
+from sfcperf.kibana import dashboards, lens, ndjson, vega
 from sfcperf.kibana.data_views import data_view_id
 from sfcperf.kibana.fields import UnknownField, field
 
@@ -151,3 +154,23 @@ def test_a_panel_over_what_is_not_there_cannot_be_made():
     with pytest.raises(UnknownField, match="is keyword"):
         lens.average("summaries", "metric.name", "mean")
     assert field("summaries", "factor.anything", "terms").type == "keyword"
+
+
+@given(st.text(st.one_of(st.sampled_from('"\\ :*()and!\n'), st.characters(codec="utf-8"))))
+def test_a_value_of_a_query_is_one_phrase(value: str) -> None:
+    wanted = value.removeprefix("!")
+    query = lens.kql("trials", ("trial.status", value))
+    phrase = re.fullmatch(r'(?:not )?trial\.status : "((?:[^"\\]|\\.)*)"', query, re.DOTALL)
+    assert phrase is not None
+    assert re.sub(r"\\(.)", r"\1", phrase[1], flags=re.DOTALL) == wanted
+
+
+@given(st.text(st.characters(codec="utf-8")), st.text(st.characters(codec="utf-8")))
+def test_names_stay_text_in_vega(metric: str, unit: str) -> None:
+    plain = vega.intervals("i", "rtt_us", "us", by="run", title="t").spec
+    found = vega.intervals("i", metric, unit, by="run", title=metric).spec
+    must = found["data"]["url"]["body"]["query"]["bool"]["must"]
+    assert must[1] == {"term": {"metric.name": metric}}
+    assert found["title"] == metric
+    assert found["transform"] == plain["transform"]
+    assert found.keys() == plain.keys()

@@ -13,7 +13,7 @@ from support.schemas import validator
 
 from sfcperf.analysis.comparison import Estimate, Options, Row, Sample, Side, compare
 from sfcperf.package.judge import judge
-from sfcperf.package.replay import verdict_document
+from sfcperf.package.replay.repeat import verdict_document
 from sfcperf.results.store import RunStore
 
 

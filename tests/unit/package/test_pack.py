@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+from base64 import b64encode, urlsafe_b64encode
 from dataclasses import replace
 from pathlib import Path
 
@@ -132,6 +133,10 @@ def test_captures_may_be_left_out_and_are_still_known(package: Path, tmp_path: P
         ('{"password": "hunter2hunter2"}', "a password or token"),
         ("GET https://me:secret@example.org/", "a URL with a password"),
         ("Authorization: Bearer abcdefghijkl", "an authorization header"),
+        ("ghp_" + "a1B2" * 9, "a token of a service"),
+        ("AKIA" + "IOSFODNN7EXAMPLE", "a token of a service"),
+        (b64encode(b'{"password": "hunter2hunter2"}').decode(), "a password or token, in Base64"),
+        (urlsafe_b64encode(b"ghp_" + b"a1B2" * 9).decode(), "a token of a service, in Base64"),
     ],
 )
 def test_what_looks_like_a_secret_is_not_packed(

@@ -11,19 +11,21 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from support.records.packages import OPTIONS, contents, finished_run, sealed
+from support.attacks.replays import MODULE, acme_run, package
+from support.records.packages import OPTIONS, contents, finished_run, sealed, unpacked
 from support.records.runs import RunOptions, workflow_document
 
 from sfcperf.control.resolved import resolved
-from sfcperf.errors import InputError, InterruptedRun
+from sfcperf.errors import EnvironmentLacks, InputError, InterruptedRun
 from sfcperf.package.opened import open_package
 from sfcperf.package.pack import pack
-from sfcperf.package.replay import ReplayOptions, _spec, keep_for_later, run_or_resume
-from sfcperf.package.replay_spec import ReplaySpec
-from sfcperf.package.unpack import unpacked
+from sfcperf.package.replay.prepare import prepare
+from sfcperf.package.replay.repeat import _spec, keep_for_later, run_or_resume
+from sfcperf.package.replay.spec import ReplayOptions, ReplaySpec
 from sfcperf.results.store import RunStore
 from sfcperf.results.vnfds import keep_descriptors
 from sfcperf.workflow.load import load_document
+from sfcperf.workflow.model import Workflow
 from sfcperf.workflow.plan import plan_document
 from sfcperf.workflow.profile import Profile
 
@@ -52,6 +54,13 @@ def with_files(tmp_path: Path) -> Path:
     return made
 
 
+def executed(spec: ReplaySpec) -> Workflow:
+    """As the process that executes it loads it."""
+    handed = ReplaySpec(**json.loads(json.dumps(asdict(spec))))
+    kept = Path(handed.kept)
+    return load_document(json.loads(handed.document), kept / handed.base, within=kept)
+
+
 def test_the_workflow_finds_its_files_after_the_package_is_closed(
     with_files: Path, tmp_path: Path
 ) -> None:
@@ -60,9 +69,9 @@ def test_the_workflow_finds_its_files_after_the_package_is_closed(
         package = open_package(folder)
         (packaged,) = package.runs
         kept = keep_for_later(package, with_files, options.results)
-        spec = _spec(package, packaged, kept, options, tmp_path)
+        spec = _spec(prepare(package, packaged, options), kept, options, tmp_path)
         before = packaged.resolved()
-    workflow = load_document(spec.document, Path(spec.base), overrides=spec.overrides)
+    workflow = executed(spec)
     assert resolved(workflow) == before
     assert workflow.design.rounds == 7
     (vnfd,) = {f.vnfd for s in workflow.scenarios for f in s.chain.functions}
@@ -78,23 +87,17 @@ def test_a_profile_takes_the_place_of_the_packaged_infrastructure(
     with unpacked(with_files) as folder:
         package = open_package(folder)
         kept = keep_for_later(package, with_files, options.results)
-        spec = _spec(package, package.runs[0], kept, options, tmp_path)
-    # As the child gets it.
-    handed = ReplaySpec(**json.loads(json.dumps(asdict(spec))))
-    assert handed.profile is not None
-    again = Profile(**handed.profile)
-    assert again == profile
-    workflow = load_document(handed.document, Path(handed.base), profile=again)
-    assert workflow.config["mtu"] == 1300
+        spec = _spec(prepare(package, package.runs[0], options), kept, options, tmp_path)
+    assert executed(spec).config["mtu"] == 1300
 
 
 def test_nothing_is_sent_to_anyone(with_files: Path, tmp_path: Path) -> None:
     with unpacked(with_files) as folder:
         package = open_package(folder)
         options = ReplayOptions(tmp_path / "results")
-        spec = _spec(package, package.runs[0], tmp_path / "kept", options, tmp_path)
-    assert spec.document["publish"] == [{"to": "report"}]
-    assert "analyses" not in spec.document
+        workflow = prepare(package, package.runs[0], options).workflow
+    assert [each.name for each in workflow.publish] == ["report"]
+    assert not workflow.analyses
 
 
 def test_what_was_kept_is_used_again_unless_it_was_changed(
@@ -118,26 +121,20 @@ def test_a_base_outside_the_package_is_refused(with_files: Path, tmp_path: Path,
         package = open_package(folder)
         options = ReplayOptions(tmp_path / "results")
         with pytest.raises(InputError, match="outside the package"):
-            _spec(package, package.runs[0], tmp_path / "kept", options, tmp_path)
+            prepare(package, package.runs[0], options)
 
 
-def test_what_a_packaged_plug_in_needs_is_asked_for(with_files: Path, tmp_path: Path) -> None:
-    document = json.loads(contents(with_files)["package.json"])
-    document["modules"] = [
-        {
-            "distribution": "acme",
-            "version": "1",
-            "folder": "modules/acme-1",
-            "provides": [],
-            "requires": ["no-such-distribution>=2"],
-        }
-    ]
-    path = sealed(with_files, tmp_path / "q.zip", "package.json", json.dumps(document).encode())
+def test_what_a_packaged_plug_in_needs_is_asked_for(tmp_path: Path) -> None:
+    made = package(tmp_path, module=MODULE, run=acme_run)
+    document = json.loads(contents(made)["package.json"])
+    document["modules"][0]["requires"] = ["no-such-distribution>=2"]
+    path = sealed(made, tmp_path / "q.zip", "package.json", json.dumps(document).encode())
     with unpacked(path) as folder:
-        package = open_package(folder)
+        opened = open_package(folder)
         options = ReplayOptions(tmp_path / "results")
-        with pytest.raises(Exception, match="not installed here") as lacks:
-            run_or_resume(package, package.runs[0], tmp_path / "kept", options)
+        with pytest.raises(EnvironmentLacks, match="not installed here") as lacks:
+            prepared = prepare(opened, opened.runs[0], options)
+            run_or_resume(opened, prepared, tmp_path / "kept", options)
     assert "no-such-distribution>=2" in str(lacks.value)
 
 
@@ -147,7 +144,8 @@ def test_a_run_of_something_else_is_no_replay(with_files: Path, tmp_path: Path) 
         package = open_package(folder)
         options = ReplayOptions(tmp_path / "results", resume=other.folder)
         with pytest.raises(InputError, match="workflow other"):
-            run_or_resume(package, package.runs[0], tmp_path / "kept", options)
+            prepared = prepare(package, package.runs[0], options)
+            run_or_resume(package, prepared, tmp_path / "kept", options)
     assert not (RunStore.open(other.folder).folder / "replay.json").exists()
 
 
@@ -161,12 +159,13 @@ def test_a_stopped_replay_judges_nothing_and_starts_no_other_run(
         Path(json.loads(spec.read_text())["answer"]).write_text(str(done.folder))
         return 0, True
 
-    monkeypatch.setattr("sfcperf.package.replay._run_child", completes)
+    monkeypatch.setattr("sfcperf.package.replay.repeat._run_child", completes)
     with unpacked(with_files) as folder:
         package = open_package(folder)
         options = ReplayOptions(tmp_path / "results")
         with pytest.raises(InterruptedRun, match="nothing was evaluated") as stopped:
-            run_or_resume(package, package.runs[0], tmp_path / "kept", options)
+            prepared = prepare(package, package.runs[0], options)
+            run_or_resume(package, prepared, tmp_path / "kept", options)
     assert f"--run {done.folder}" in str(stopped.value)
 
 

@@ -276,7 +276,8 @@ def test_a_mutated_package_is_refused_or_unchanged(
 
 
 def _checked(path: Path) -> tuple[list[str], bool]:
-    from sfcperf.package.unpack import unpacked
+    from support.records.packages import unpacked
+
     from sfcperf.package.verify.hashes import check_hashes
 
     with unpacked(path) as folder:

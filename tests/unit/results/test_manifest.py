@@ -128,7 +128,7 @@ def test_resuming_on_another_machine_is_a_problem(workflow: Workflow) -> None:
 def test_a_manifest_is_summarised_and_listed(tmp_path: Path, workflow: Workflow) -> None:
     from sfcperf.analysis.summary import SummaryAnalysis
 
-    record = replace(trial(1), label="traffic", scenario={"protocol": "tcp"})
+    record = replace(trial(1, label="traffic"), probe="two", scenario={"protocol": "tcp"})
     store = run_folder(tmp_path / "run", [record])
     store.write_manifest(begun(workflow))
     SummaryAnalysis({}).analyse(store)

@@ -103,10 +103,10 @@ def test_what_is_known_at_deployment_only(tmp_path: Path) -> None:
         (NFV + "topology_template: {}", "is empty"),
         (template(vdu("num_cpus: two")), "not an integer"),
         (template(vdu("num_cpus: 1", type_name="acme.Thing")), '"acme.Thing" is not a valid type'),
-        (NFV + "topology_template: {node_templates: [1]}", "not valid TOSCA"),
+        (NFV + "topology_template: {node_templates: [1]}", "no mapping"),
         (importing("http://127.0.0.1:9/x.yaml"), "network"),
-        (importing("absent.yaml"), "not valid TOSCA"),
-        ("#" * (1 << 20) + "\n", "larger than"),
+        (importing("absent.yaml"), "absent.yaml cannot be read"),
+        ("#" * (1 << 20) + "\n", "too large"),
     ],
 )
 def test_bad_descriptors_are_named(tmp_path: Path, text: str, message: str) -> None:
@@ -118,14 +118,16 @@ def test_bad_descriptors_are_named(tmp_path: Path, text: str, message: str) -> N
 
 
 def test_missing_and_folder(tmp_path: Path) -> None:
-    for path in (tmp_path / "absent.yaml", tmp_path, Path("nul\0.yaml")):
+    for path in (tmp_path / "absent.yaml", Path("nul\0.yaml")):
         with pytest.raises(InputError, match="cannot be read"):
             read_descriptor(path)
+    with pytest.raises(InputError, match="a folder"):
+        read_descriptor(tmp_path)
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.yaml")
-    with pytest.raises(InputError, match="not a file"):
+    with pytest.raises(InputError, match="not a regular file"):
         read_descriptor(tmp_path / "pipe.yaml")
 
 

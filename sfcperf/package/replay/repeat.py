@@ -7,55 +7,37 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sfcperf.analysis.comparison import NoiseFloors, Options, Side, compare
+from sfcperf.analysis.comparison import NoiseFloors, Side, compare
 from sfcperf.control.interrupts import Interrupted, Interrupts
+from sfcperf.environment.private import private_folder
 from sfcperf.errors import EnvironmentLacks, ExitCode, InputError, InterruptedRun, SfcperfError
 from sfcperf.hosts.process import has_ended
 from sfcperf.package import layout
 from sfcperf.package.archive import hash_file
-from sfcperf.package.describe import missing_requirements
 from sfcperf.package.judge import Verdict, judge
 from sfcperf.package.opened import Package
-from sfcperf.package.replay_spec import ReplaySpec
+from sfcperf.package.replay.describe import digest, document_text, missing_requirements
+from sfcperf.package.replay.prepare import Prepared
+from sfcperf.package.replay.spec import ReplayOptions, ReplaySpec
 from sfcperf.results.campaigns import Repeat
 from sfcperf.results.documents import plain
 from sfcperf.results.files import replace_file
+from sfcperf.results.ownership import check_place
 from sfcperf.results.store import RunStore
-from sfcperf.workflow.profile import Profile
 
 REPLAY = "replay.json"
 """In the run folder of a replay."""
 _KEPT = (layout.MODULES, layout.WORKFLOW_FILES)
 _DIGITS = 16
+_START = "import sys; sys.path += sys.argv[2:]; from sfcperf.cli.replay_child import main; main()"
 _OWN_SIGNAL_S = 3.0
 """How long a child that got Ctrl-C itself usually needs to remove what it built."""
-
-
-@dataclass(frozen=True)
-class ReplayOptions:
-    """How to run and to judge."""
-
-    results: Path
-    overrides: tuple[str, ...] = ()
-    driver: str | None = None
-    profile: Profile | None = None
-    quiet: bool = False
-    earlier: tuple[Path, ...] = ()
-    """Run folders of an earlier replay, one for each packaged run, the first first."""
-    resume: Path | None = None
-    """The one to continue; None: a new run."""
-    repeat: Repeat | None = None
-    """The place of a new run among those of this replay, if there are several."""
-    others: tuple[Path, ...] = ()
-    """Run folders of this replay that exist already."""
-    comparison: Options | None = None
-    """Margins and test; None: the defaults of `sfcperf compare`."""
 
 
 def keep_for_later(package: Package, path: Path, results: Path) -> Path:
@@ -68,6 +50,7 @@ def keep_for_later(package: Package, path: Path, results: Path) -> Path:
     parts = [name for name in _KEPT if (package.folder / name).is_dir()]
     if not parts:
         return target
+    check_place(target)
     if target.exists():
         for name in parts:
             _check_same(package.folder / name, target / name)
@@ -94,10 +77,11 @@ def _check_same(wanted: Path, found: Path) -> None:
 
 
 def run_or_resume(
-    package: Package, packaged: RunStore, kept: Path, options: ReplayOptions
+    package: Package, prepared: Prepared, kept: Path, options: ReplayOptions
 ) -> RunStore | int:
     """Run a packaged run's workflow here, or continue an earlier replay of it; returns the complete
-    run, or the exit code of one that did not complete.
+    run, or the exit code of one that did not complete. The process that does so first shows, on
+    stderr, the workflow that it executes.
 
     Call it only for trusted packages, whose plug-ins and workflows run as the user. Raises
     EnvironmentLacks when a requirement of a packaged module is not installed, InputError when the
@@ -105,21 +89,21 @@ def run_or_resume(
     """
     if options.resume is not None:
         earlier = RunStore.open(options.resume)
-        _check_is_replay(earlier, packaged)
+        _check_is_replay(earlier, prepared.packaged)
         manifest = earlier.manifest()
         if (manifest["status"], manifest.get("state")) == ("complete", "done"):
             return earlier
-    missing = missing_requirements(package)
+    missing = missing_requirements(package, prepared.modules)
     if missing:
         names = " ".join(f"'{requirement}'" for _, requirement in missing)
         raise EnvironmentLacks(
             "plug-ins of the package need what is not installed here", hint=f"pip install {names}"
         )
-    with TemporaryDirectory(prefix="sfcperf-replay-") as folder:
-        spec = _spec(package, packaged, kept, options, Path(folder))
-        file = Path(folder) / "spec.json"
+    with private_folder() as folder:
+        spec = _spec(prepared, kept, options, folder)
+        file = folder / "spec.json"
         file.write_text(json.dumps(asdict(spec)))
-        code, interrupted = _run_child(file, _search_path(package, kept), quiet=options.quiet)
+        code, interrupted = _run_child(file, quiet=options.quiet)
         answer = Path(spec.answer)
         found = RunStore.open(Path(answer.read_text())) if answer.is_file() else None
     # Also if the run has ended meanwhile: a user who stops a replay wants neither a verdict nor the
@@ -141,24 +125,16 @@ def run_or_resume(
     return found
 
 
-def _spec(
-    package: Package, packaged: RunStore, kept: Path, options: ReplayOptions, folder: Path
-) -> ReplaySpec:
-    document, _ = packaged.workflow()
-    base = package.base(packaged)
-    if base.is_relative_to(package.folder.resolve() / layout.WORKFLOW_FILES):
-        base = kept.resolve() / base.relative_to(package.folder.resolve())
-    else:
-        # The workflow has no files, so that a path in it must find nothing.
-        base = options.results.resolve()
-    # Analyses may need files, and publishers servers, that only the author has.
-    wanted = {name: value for name, value in document.items() if name != "analyses"}
+def _spec(prepared: Prepared, kept: Path, options: ReplayOptions, folder: Path) -> ReplaySpec:
+    document = document_text(prepared.workflow)
     return ReplaySpec(
-        document={**wanted, "publish": [{"to": "report"}]},
-        base=str(base),
-        overrides=list(options.overrides),
-        driver=options.driver,
-        profile=None if options.profile is None else asdict(options.profile),
+        document=document,
+        sha256=digest(document),
+        given=dict(prepared.given),
+        kept=str(kept.resolve()),
+        base=prepared.base,
+        files=dict(prepared.files),
+        modules=[asdict(module) for module in prepared.modules],
         results=str(options.results),
         resume=str(options.resume) if options.resume is not None else None,
         command=list(sys.argv),
@@ -169,28 +145,32 @@ def _spec(
     )
 
 
-def _search_path(package: Package, kept: Path) -> str:
-    folders = [str(kept.resolve() / m["folder"]) for m in package.document["modules"]]
-    before = os.environ.get("PYTHONPATH")
-    return os.pathsep.join([*folders, *([before] if before else [])])
-
-
-def _run_child(spec: Path, search_path: str, *, quiet: bool) -> tuple[int, bool]:
+def _run_child(spec: Path, *, quiet: bool) -> tuple[int, bool]:
     """The exit code of the process that runs the replay (negative: minus the signal that ended
     it), and whether we were asked to stop.
 
     A signal is passed on, and the child's tear-down awaited; a second signal to the child changes
     nothing (sfcperf.control.interrupts).
     """
-    # -P: do not import modules from the current folder.
-    argv = [sys.executable, "-P", "-m", "sfcperf.cli.replay_child", str(spec)]
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": search_path}
-    if not search_path:
-        del environment["PYTHONPATH"]
+    # -I: neither the current folder nor the environment decides what the interpreter imports. What
+    # the user has on PYTHONPATH himself, plug-ins for example, is found after what is installed.
+    own = [place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place]
+    # -I also ignores PYTHONUTF8.
+    argv = [
+        sys.executable,
+        "-I",
+        "-B",
+        "-X",
+        "utf8",
+        "-c",
+        _START,
+        str(spec),
+        *map(os.path.abspath, own),
+    ]
     # stdout is for the verdict.
     stdout = subprocess.DEVNULL if quiet else sys.stderr.fileno()
     with Interrupts() as interrupts:
-        child = subprocess.Popen(argv, env=environment, stdout=stdout)
+        child = subprocess.Popen(argv, stdout=stdout)
         try:
             with interrupts.allowed:
                 has_ended(child)
@@ -201,15 +181,15 @@ def _run_child(spec: Path, search_path: str, *, quiet: bool) -> tuple[int, bool]
         return child.wait(), interrupts.requested is not None
 
 
-def together(stores: Sequence[RunStore]) -> list[list[RunStore]]:
+def together(runs: Sequence[Prepared]) -> list[list[Prepared]]:
     """Packaged runs by what they are replayed and judged with: the runs of a campaign together,
     by number, any other run alone."""
-    groups: dict[str, list[tuple[int, RunStore]]] = {}
-    for store in stores:
-        repeat = Repeat.of_manifest(store.manifest())
-        key, place = (store.run_id, 0) if repeat is None else (repeat.campaign, repeat.index)
-        groups.setdefault(key, []).append((place, store))
-    return [[store for _, store in sorted(g, key=lambda one: one[0])] for g in groups.values()]
+    groups: dict[str, list[tuple[int, Prepared]]] = {}
+    for run in runs:
+        repeat = Repeat.of_manifest(run.packaged.manifest())
+        key, place = (run.packaged.run_id, 0) if repeat is None else (repeat.campaign, repeat.index)
+        groups.setdefault(key, []).append((place, run))
+    return [[run for _, run in sorted(g, key=lambda one: one[0])] for g in groups.values()]
 
 
 def judge_replay(
@@ -231,6 +211,8 @@ def write_verdict(
 ) -> Path:
     """Write replay.json into the run folders of the replay; returns the last one's path."""
     text = json.dumps(verdict_document(verdict, path, packaged, here), indent=2, default=plain)
+    for store in here:
+        store.check_writable()
     for store in here:
         replace_file(store.folder / REPLAY, text + "\n")
     return here[-1].folder / REPLAY
@@ -269,17 +251,3 @@ def _check_is_replay(here: RunStore, packaged: RunStore) -> None:
             f"this is a run of the workflow {mine}, the packaged one of {theirs}",
             where=str(here.folder),
         )
-
-
-def chosen_runs(package: Package, names: Sequence[str]) -> list[RunStore]:
-    """The package's runs, or those with these ids. Raises InputError for an unknown id."""
-    known: Mapping[str, RunStore] = {
-        run["run_id"]: store
-        for run, store in zip(package.document["runs"], package.runs, strict=True)
-    }
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise InputError(
-            f"the package has no run {unknown[0]!r}", where="--only", allowed=", ".join(known)
-        )
-    return [known[name] for name in names] or list(known.values())

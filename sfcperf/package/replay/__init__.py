@@ -1,0 +1,1 @@
+"""Replay: show what a package would execute, execute it here, and judge what comes out."""

@@ -1,0 +1,152 @@
+"""What a replay executes: lines for people, made from the workflow that is executed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from sfcperf import plugins
+from sfcperf.package.modules import requirement_name
+from sfcperf.package.opened import Package
+from sfcperf.package.replay.packaged import PackagedModule
+from sfcperf.workflow.model import FunctionSpec, Scenario, Workflow
+from sfcperf.workflow.plan import trial_group_s, trial_groups
+
+if TYPE_CHECKING:
+    from sfcperf.package.replay.prepare import Prepared
+
+
+def document_text(workflow: Workflow) -> str:
+    """The document of a workflow as JSON: the bytes that are executed."""
+    return json.dumps(workflow.document, ensure_ascii=False, allow_nan=False)
+
+
+def digest(text: str) -> str:
+    """SHA-256 of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def description(prepared: Prepared) -> list[str]:
+    """A packaged run: its workflow, the files and the modules that it uses."""
+    lines = [f"run {prepared.packaged.folder.name}: workflow {prepared.workflow.name}"]
+    lines += [f"  {line}" for line in prepared.shown]
+    modules = {path for module in prepared.modules for path in module.files}
+    lines += [
+        f"  file {path}, SHA-256 {sha256}"
+        for path, sha256 in sorted(prepared.files.items())
+        if path not in modules
+    ]
+    lines += module_lines(prepared.modules)
+    lines += [
+        f"module {module.distribution} {module.version}: in the package, not used, not imported"
+        for module in prepared.unused
+    ]
+    return lines
+
+
+def workflow_lines(workflow: Workflow) -> list[str]:
+    """Everything that the workflow does; of parameters those that are not the defaults. To be
+    called with the plug-ins at hand with which it was loaded (`plugins.further`)."""
+    design = workflow.design
+    lines = [f"workflow as executed: SHA-256 {digest(document_text(workflow))}"]
+    for infrastructure in workflow.infrastructures:
+        named = _plugin("driver", infrastructure.driver, infrastructure.config)
+        lines.append(f"driver: {named}")
+    if workflow.variants:
+        lines.append(f"variants: {', '.join(variant.name for variant in workflow.variants)}")
+    again = "" if design.stop_when is None else f", up to {design.stop_when.max_rounds}"
+    warmup = f" and {design.warmup_rounds} for warm-up" if design.warmup_rounds else ""
+    lines.append(f"scenarios: {len(workflow.scenarios)}, rounds: {design.rounds}{again}{warmup}")
+    rounds = design.rounds + design.warmup_rounds
+    seconds = rounds * sum(trial_group_s(group) for group in trial_groups(workflow, 1))
+    if not math.isnan(seconds):
+        lines.append(f"estimated time: {seconds:.0f} s")
+    lines += dict.fromkeys(line for each in workflow.scenarios for line in _scenario_lines(each))
+    if design.sentinel is not None:
+        probe = design.sentinel.probe
+        lines.append(f"sentinel {_plugin('probe', probe.probe, probe.parameters)}")
+    lines += [f"analysis {each.name}" for each in workflow.analyses]
+    lines += [f"publisher {each.name} {_value(each.parameters)}" for each in workflow.publish]
+    return lines
+
+
+def _scenario_lines(scenario: Scenario) -> Iterator[str]:
+    names = " -> ".join(function.vnf for function in scenario.chain.functions)
+    topology = scenario.topology
+    yield f"topology {topology.name}: {', '.join(node.name for node in topology.nodes)}"
+    yield f"chain: {names or 'none'}"
+    for function in scenario.chain.functions:
+        yield f"VNF {_function(function)}"
+    for endpoint in (scenario.client, scenario.server):
+        if endpoint.address is not None or endpoint.options:
+            options = _value(endpoint.options) if endpoint.options else ""
+            yield f"{endpoint.name} {endpoint.address or ''} {options}".strip()
+    for probe in scenario.probes:
+        yield f"probe {probe.label}: {_plugin('probe', probe.probe, probe.parameters)}"
+    for monitor in scenario.monitors:
+        yield f"monitor {_plugin('monitor', monitor.monitor, monitor.parameters)}"
+
+
+def _function(function: FunctionSpec) -> str:
+    resources = f"{function.resources.vcpus} vCPU, {function.resources.memory_mib} MiB"
+    file = f", descriptor {function.vnfd.name}" if function.vnfd is not None else ""
+    return f"{function.vnf}: {_plugin('vnf', function.type, function.knobs)} ({resources}{file})"
+
+
+def _plugin(kind: str, name: str, parameters: Mapping[str, Any]) -> str:
+    """Its name, its parameters that are not the defaults, and where it comes from."""
+    known = plugins.load(kind, name).parameters.get("properties", {})
+    given = {
+        key: value
+        for key, value in parameters.items()
+        if "default" not in known.get(key, {}) or known[key]["default"] != value
+    }
+    origin = plugins.package(kind, name)
+    text = name + (f" {_value(given)}" if given else "")
+    if origin is None or origin[0] == plugins.OWN:
+        return text
+    return f"{text} from {origin[0]} {origin[1]}"
+
+
+def module_lines(modules: Sequence[PackagedModule]) -> list[str]:
+    """Code of the package that is imported, with its hash."""
+    lines = []
+    for module in modules:
+        lines.append(f"module {module.distribution} {module.version} from the package")
+        lines += [f"  {kind} {name}: {value}" for kind, name, value in module.plugins]
+        lines.append(f"  imported as {', '.join(module.names)}")
+        lines.append(f"  {len(module.files)} files in {module.folder}, SHA-256 {module.sha256}")
+        here = _version(module.distribution)
+        if here is not None:
+            lines.append(f"  installed here: {here}; a replay takes the one from the package")
+    return lines or ["modules: none but those that are installed here"]
+
+
+def missing_requirements(
+    package: Package, modules: Sequence[PackagedModule]
+) -> list[tuple[str, str]]:
+    """Modules of a package, and what each needs that is not installed here."""
+    used = {module.folder for module in modules}
+    return [
+        (module["distribution"], requirement)
+        for module in package.document["modules"]
+        if module["folder"] in used
+        for requirement in module["requires"]
+        if _version(requirement_name(requirement)) is None
+    ]
+
+
+def _value(value: Any) -> str:
+    """In full: what is executed is shown."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return version(distribution)
+    except (PackageNotFoundError, ValueError):
+        return None

@@ -1,0 +1,116 @@
+"""The workflow of a packaged run as a replay executes it: loaded, with all options applied."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sfcperf import plugins
+from sfcperf.errors import InputError
+from sfcperf.input_file import read_input
+from sfcperf.package import layout
+from sfcperf.package.opened import Package
+from sfcperf.package.replay.describe import workflow_lines
+from sfcperf.package.replay.packaged import PackagedModule, listed_files, packaged_modules
+from sfcperf.package.replay.spec import ReplayOptions
+from sfcperf.package.replay.stand_ins import stand_ins
+from sfcperf.results.modules import plugins_of
+from sfcperf.results.store import RunFile, RunStore
+from sfcperf.workflow.document import parse
+from sfcperf.workflow.load import load_document
+from sfcperf.workflow.model import Workflow
+
+_MAX_BYTES = 8 << 20
+"""A workflow has up to 1 MiB as it is written; in the run folder it is indented."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A packaged run, ready to be shown or executed."""
+
+    packaged: RunStore
+    given: Mapping[str, Any]
+    """The packaged workflow without its analyses and publishers, before the user's options."""
+    workflow: Workflow
+    """With the options, and with stand-ins for the plug-ins of the package: what is shown."""
+    base: str
+    """Folder in the package where relative paths of the workflow start; it need not exist."""
+    modules: tuple[PackagedModule, ...]
+    """Modules of the package whose plug-ins the workflow uses."""
+    unused: tuple[PackagedModule, ...]
+    files: Mapping[str, str]
+    """What is read from the package when the workflow runs: path in the package -> SHA-256."""
+    shown: tuple[str, ...]
+    """What the workflow does, for people."""
+
+
+def prepare(package: Package, packaged: RunStore, options: ReplayOptions) -> Prepared:
+    """Load a packaged run's workflow; executes nothing of the package, and opens no file outside
+    it. Raises InputError or WorkflowError when it cannot be replayed, EnvironmentLacks when a
+    plug-in that is installed here does not import."""
+    document = _document(packaged)
+    given = {key: value for key, value in document.items() if key != "analyses"}
+    # Analyses may need files, and publishers servers, that only the author has.
+    given["publish"] = [{"to": "report"}]
+    listed = listed_files(package.folder)
+    modules = packaged_modules(package, listed)
+    folder = package.folder.resolve()
+    own = f"{layout.WORKFLOW_FILES}/{packaged.folder.name}"
+    files = {name: sha256 for name, sha256 in listed.items() if name.startswith(f"{own}/")}
+    base = package.base(packaged)
+    if not base.is_relative_to(folder / own):
+        # The workflow has no files, so that a path in it must find nothing.
+        base = folder / own
+    with plugins.further(stand_ins(modules, package.folder, packaged.manifest())):  # type: ignore[arg-type]
+        workflow = load_document(
+            given,
+            base,
+            overrides=options.overrides,
+            driver=options.driver,
+            profile=options.profile,
+            within=folder / own,
+        )
+        shown = tuple(workflow_lines(workflow))
+        used = [module for module in modules if _provides(module, workflow)]
+    for module in used:
+        files |= module.files
+    unused = tuple(module for module in modules if module not in used)
+    start = base.relative_to(folder).as_posix()
+    return Prepared(packaged, given, workflow, start, tuple(used), unused, files, shown)
+
+
+def _document(packaged: RunStore) -> Mapping[str, Any]:
+    path = packaged.folder / RunFile.WORKFLOW_APPLIED
+    content = read_input(path, "the packaged workflow", max_bytes=_MAX_BYTES)
+    try:
+        document = parse(content.decode(), path.name)
+    except UnicodeDecodeError as error:
+        raise InputError(f"not UTF-8: byte {error.start}", where=path.name) from None
+    if not isinstance(document, dict):
+        raise InputError("a workflow is a JSON object", where=path.name, allowed="{...}")
+    return document
+
+
+def _provides(module: PackagedModule, workflow: Workflow) -> bool:
+    """Whether the workflow uses a plug-in of the module, and not one of SFCPerf's own that has the
+    same name. To be called with the module's plug-ins at hand (`plugins.further`)."""
+    mine = {(kind, name) for kind, name, _ in module.plugins}
+    return any(
+        plugins.package(kind, name) == (module.distribution, module.version)
+        for kind, name in mine & set(plugins_of(workflow))
+    )
+
+
+def chosen_runs(package: Package, names: Sequence[str]) -> list[RunStore]:
+    """The package's runs, or those with these ids. Raises InputError for an unknown id."""
+    known: Mapping[str, RunStore] = {
+        run["run_id"]: store
+        for run, store in zip(package.document["runs"], package.runs, strict=True)
+    }
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise InputError(
+            f"the package has no run {unknown[0]!r}", where="--only", allowed=", ".join(known)
+        )
+    return [known[name] for name in names] or list(known.values())

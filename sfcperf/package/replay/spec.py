@@ -1,0 +1,78 @@
+"""How to replay, and what the process that runs it is told (sfcperf.cli.replay_child reads it)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfcperf.analysis.comparison import Options
+from sfcperf.package.replay.packaged import PackagedModule
+from sfcperf.results.campaigns import Repeat
+from sfcperf.workflow.profile import Profile
+
+
+@dataclass(frozen=True)
+class ReplayOptions:
+    """How to run and to judge."""
+
+    results: Path
+    overrides: tuple[str, ...] = ()
+    driver: str | None = None
+    profile: Profile | None = None
+    quiet: bool = False
+    earlier: tuple[Path, ...] = ()
+    """Run folders of an earlier replay, one for each packaged run, the first first."""
+    resume: Path | None = None
+    """The one to continue; None: a new run."""
+    repeat: Repeat | None = None
+    """The place of a new run among those of this replay, if there are several."""
+    others: tuple[Path, ...] = ()
+    """Run folders of this replay that exist already."""
+    comparison: Options | None = None
+    """Margins and test; None: the defaults of `sfcperf compare`."""
+
+
+@dataclass(frozen=True)
+class ReplaySpec:
+    """What to run. Written by `sfcperf.package.replay.repeat`, never by a package."""
+
+    document: str
+    """The workflow as JSON, with all options of the user."""
+    sha256: str
+    """Of `document`, as it was shown."""
+    given: dict[str, Any]
+    """The workflow without the user's options; to be recorded."""
+    kept: str
+    """Folder with the package's files that the workflow needs."""
+    base: str
+    """Folder in `kept` where the workflow's relative paths start."""
+    files: dict[str, str]
+    """Path in `kept` -> SHA-256 of each file that the workflow may use."""
+    modules: list[dict[str, Any]]
+    """Fields of the `PackagedModule`s to import."""
+    results: str
+    resume: str | None
+    """Run folder to continue; None: a new run."""
+    command: list[str]
+    """To be recorded."""
+    quiet: bool
+    answer: str
+    """File to write the run folder's path to."""
+    parent: int
+    """Process that waits for this one."""
+    repeat: dict[str, Any] | None = None
+    """Fields of a `results.campaigns.Repeat`: the place of a new run among those of this replay."""
+
+    def packaged_modules(self) -> list[PackagedModule]:
+        """The modules, as they were before JSON."""
+        return [
+            PackagedModule(
+                **{
+                    **module,
+                    "names": tuple(module["names"]),
+                    "plugins": tuple(map(tuple, module["plugins"])),
+                }
+            )
+            for module in self.modules
+        ]

@@ -1,0 +1,236 @@
+"""Do the documents of a run agree: what is said twice must be said alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import sfcperf
+from sfcperf.errors import InputError
+from sfcperf.package.checks import KEPT, Check, judged
+from sfcperf.package.layout import MANIFEST
+from sfcperf.package.opened import Package
+from sfcperf.package.pack_document import doubts_of
+from sfcperf.package.read_json import read_json
+from sfcperf.package.run_files import foreign_files, why_incomplete
+from sfcperf.package.verify.expansion import scenario_differences
+from sfcperf.package.verify.same import same, shown
+from sfcperf.results.manifest import counts
+from sfcperf.results.store import RunFile, RunStore
+from sfcperf.workflow.overrides import DEFAULT_DRIVER, customise
+from sfcperf.workflow.schema import shipped_schema
+
+NAME = "agreement"
+_FACTS = ("run_id", "name", "description", "status", "started_at", "ended_at", "trials")
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """One fact in two places."""
+
+    place: str
+    value: Any
+    other_place: str
+    other: Any
+
+    def difference(self) -> str | None:
+        """None if both say the same."""
+        if same(self.value, self.other):
+            return None
+        return f"{self.place} says {shown(self.value)}, and {self.other_place} {shown(self.other)}"
+
+
+def check_agreement(package: Package) -> Check:
+    """package.json, run.json, plan.json, both workflows, trials.jsonl and summary.json of each
+    run, which match their schemas."""
+    findings: list[str] = []
+    for index, store in enumerate(package.runs):
+        where = store.folder.name
+        found = _differences(package.document, index, store)
+        findings += [f"{where}: {text}" for text in islice(found, KEPT)]
+    return judged(NAME, findings, "documents that state the same facts state them alike")
+
+
+def _differences(document: Mapping[str, Any], index: int, store: RunStore) -> Iterator[str]:
+    manifest, plan = store.manifest(), store.plan()
+    applied, _ = store.workflow()
+    pairs = [
+        *_of_package(document["runs"][index], index, manifest),
+        *_of_plan(manifest, plan),
+        *_of_workflow(manifest, applied),
+        _Pair(
+            RunFile.MANIFEST + "/trials", manifest["trials"], RunFile.TRIALS, counts(store.trials())
+        ),
+    ]
+    if (store.folder / RunFile.SUMMARY).is_file():
+        summary = read_json(store.folder / RunFile.SUMMARY, RunFile.SUMMARY)
+        ids = summary["run_id"], manifest["run_id"]
+        pairs.append(_Pair(RunFile.SUMMARY + "/run_id", ids[0], RunFile.MANIFEST, ids[1]))
+    yield from (text for pair in pairs if (text := pair.difference()))
+    yield from _trial_differences(store, manifest, plan)
+    yield from _override_differences(
+        manifest, read_json(store.folder / RunFile.WORKFLOW, RunFile.WORKFLOW), applied
+    )
+    yield from scenario_differences(applied, plan)
+    yield from _unsaid(document, index, store, manifest)
+
+
+def _of_package(
+    entry: Mapping[str, Any], index: int, manifest: Mapping[str, Any]
+) -> Iterator[_Pair]:
+    for fact in _FACTS:
+        place = f"{MANIFEST}/runs/{index}/{fact}"
+        yield _Pair(place, entry[fact], f"{RunFile.MANIFEST}/{fact}", manifest[fact])
+
+
+def _of_plan(manifest: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[_Pair]:
+    design, rounds = manifest["design"], plan["rounds"]
+    stop = design["stop_when"] or {}
+    labels: dict[str, set[str]] = {entry["id"]: set() for entry in manifest["scenarios"]}
+    for probe in manifest["probes"]:
+        for scenario_id in probe["scenarios"]:
+            labels.setdefault(scenario_id, set()).add(probe["label"])
+    numbers = {kind: [r["round"] for r in rounds if r["warmup"] == kind] for kind in (True, False)}
+    visits = [visit for r in rounds if not r["warmup"] for visit in r["visits"]]
+    scenarios = plan["scenarios"]
+    resolved = plan["resolved"]
+    facts = {
+        "name": (plan["name"], manifest["name"]),
+        "driver": (plan["driver"], manifest["driver"]),
+        "seed": (plan["seed"], manifest["seed"]),
+        "order": (plan["order"], design["order"]),
+        "max_rounds": (plan["max_rounds"], stop.get("max_rounds", design["rounds"])),
+        "trials": (plan["trials"], sum(len(visit["trials"]) for visit in visits)),
+        "rounds": (numbers[False], list(range(1, design["rounds"] + 1))),
+        "rounds (warm-up)": (numbers[True], list(range(1, design["warmup_rounds"] + 1))),
+        "scenarios": (
+            [[s["id"], s["scenario"]] for s in scenarios],
+            [[s["id"], s["levels"]] for s in manifest["scenarios"]],
+        ),
+        "scenarios (probes)": (
+            {s["id"]: sorted(s["probes"]) for s in scenarios},
+            {name: sorted(found) for name, found in labels.items()},
+        ),
+    }
+    for name, (one, other) in facts.items():
+        yield _Pair(f"{RunFile.PLAN}/{name}", one, RunFile.MANIFEST, other)
+    yield _Pair(
+        f"{RunFile.PLAN}/resolved",
+        {name: _outline(found) for name, found in resolved.items()},
+        f"{RunFile.PLAN}/scenarios",
+        {
+            s["id"]: [s[k] for k in ("scenario", "topology", "functions", "probes")]
+            for s in scenarios
+        },
+    )
+    yield _Pair(f"{RunFile.MANIFEST}/design/seed", design["seed"], "its /seed", manifest["seed"])
+
+
+def _outline(resolved: Mapping[str, Any]) -> list[Any]:
+    """What `scenarios` of a plan says of a resolved scenario."""
+    return [
+        resolved["levels"],
+        resolved["topology"]["name"],
+        [function["name"] for function in resolved["chain"]["functions"]],
+        [probe["label"] for probe in resolved["probes"]],
+    ]
+
+
+def _of_workflow(manifest: Mapping[str, Any], applied: Mapping[str, Any]) -> Iterator[_Pair]:
+    given = {"name": applied["name"], "description": applied.get("description", "")}
+    infrastructure = applied.get("infrastructure", {})
+    if "variants" not in applied:
+        # Each variant may have another one.
+        given["driver"] = infrastructure.get("driver", DEFAULT_DRIVER)
+    for name, value in given.items():
+        place = f"{RunFile.WORKFLOW_APPLIED}/{name}"
+        yield _Pair(place, value, f"{RunFile.MANIFEST}/{name}", manifest[name])
+    declared = shipped_schema("workflow")["$defs"]["design"]["properties"]
+    for name in ("rounds", "warmup_rounds", "order", "seed", "confidence", "max_retries"):
+        value = applied.get("design", {}).get(name, declared[name].get("default"))
+        place = f"{RunFile.WORKFLOW_APPLIED}/design/{name}"
+        yield _Pair(place, value, f"{RunFile.MANIFEST}/design/{name}", manifest["design"][name])
+
+
+def _trial_differences(
+    store: RunStore, manifest: Mapping[str, Any], plan: Mapping[str, Any]
+) -> Iterator[str]:
+    """A complete run has all planned trials. (That each trial is one of the run is checked whenever
+    trials are read.)"""
+    visits = [
+        (visit, r["round"]) for r in plan["rounds"] if not r["warmup"] for visit in r["visits"]
+    ]
+    planned = [trial for visit, _ in visits for trial in visit["trials"]]
+    if len(set(planned)) < len(planned):
+        yield f"{RunFile.PLAN} names a trial twice"
+    for visit, number in visits:
+        start = f"r{number:03d}-{visit['scenario_id']}-"
+        for trial in visit["trials"]:
+            if not trial.startswith(start):
+                yield f"{RunFile.PLAN} has the trial {trial} in the visit {start[:-1]}"
+    if manifest["status"] == "complete":
+        done = {record.trial_id for record in store.trials()}
+        for trial in planned:
+            if trial not in done:
+                yield f"{RunFile.PLAN} has the trial {trial}, and {RunFile.TRIALS} does not"
+
+
+def _override_differences(
+    manifest: Mapping[str, Any], given: Mapping[str, Any], applied: Mapping[str, Any]
+) -> Iterator[str]:
+    """The workflow as run is the workflow as given, with the options of the command line."""
+    options = _options(manifest["command"])
+    driver = options["--driver"][-1] if options["--driver"] else None
+    try:
+        expected = customise(given, options["--set"], driver)
+    except InputError as error:
+        yield f"{RunFile.WORKFLOW} contradicts the command in {RunFile.MANIFEST}: {error.message}"
+        return
+    for key in sorted({*expected, *applied}):
+        if key == "infrastructure" and options["--profile"]:
+            # The profile is a file of the one who ran it.
+            continue
+        one, other = expected.get(key), applied.get(key)
+        if not same(one, other):
+            yield (
+                f"{RunFile.WORKFLOW}/{key} is, with the options in {RunFile.MANIFEST}/command, "
+                f"{shown(one)}, and {RunFile.WORKFLOW_APPLIED}/{key} {shown(other)}"
+            )
+
+
+def _options(command: Sequence[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {"--set": [], "--driver": [], "--profile": []}
+    for index, word in enumerate(command):
+        name, separator, value = word.partition("=")
+        if name in found and separator:
+            found[name].append(value)
+        elif word in found and index + 1 < len(command):
+            found[word].append(command[index + 1])
+    return found
+
+
+def _unsaid(
+    document: Mapping[str, Any], index: int, store: RunStore, manifest: Mapping[str, Any]
+) -> Iterator[str]:
+    """Doubts that the package must state, and does not. Another release may word them differently:
+    of its packages, any statement will do."""
+    entry = document["runs"][index]
+    reasons = why_incomplete(store, manifest)
+    warnings = doubts_of(
+        manifest,
+        incomplete=entry["incomplete"],
+        foreign=foreign_files(store.folder),
+        left_out=len(entry["left_out"]),
+        packed_with=document["made_by"]["sfcperf"],
+    )
+    same_release = document["made_by"]["sfcperf"] == sfcperf.__version__
+    of_run = [text for text in document["warnings"] if text.startswith(manifest["run_id"])]
+    for place, wanted, said in (
+        (f"runs/{index}/incomplete", reasons, entry["incomplete"]),
+        ("warnings", warnings, of_run),
+    ):
+        lacking = [text for text in wanted if text not in said]
+        if lacking and (same_release or not said):
+            yield f"{MANIFEST}/{place} does not say: {lacking[0]}"

@@ -1,0 +1,123 @@
+"""Do workflow.applied.json and plan.json describe the same scenarios: one is executed by a replay,
+the other was executed by the author."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sfcperf.errors import InputError
+from sfcperf.package.verify.same import same, shown
+from sfcperf.results.store import RunFile
+from sfcperf.workflow.expand import VARYING, Combination, Expansion, expand
+from sfcperf.workflow.findings import Findings
+from sfcperf.workflow.schema import own_schema
+from sfcperf.workflow.validate import section_misfits
+from sfcperf.workflow.variants import LEVEL, check_size, document_of, read_variants
+
+
+def scenario_differences(applied: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[str]:
+    """What the workflow states, and a scenario of the plan states otherwise or lacks. Neither
+    plug-ins nor VNF descriptors are read: what the workflow leaves to them is not compared."""
+    try:
+        expected = list(_expected(applied))
+    except InputError as error:
+        yield f"{RunFile.WORKFLOW_APPLIED} is not valid: {error.message}"
+        return
+    resolved = plan["resolved"]
+    ids = [f"s{number:03d}" for number in range(len(expected))]
+    if ids != list(resolved):
+        yield (
+            f"{RunFile.WORKFLOW_APPLIED} has {len(ids)} scenarios, and {RunFile.PLAN}/resolved "
+            f"{shown(list(resolved))}"
+        )
+        return
+    for name, stated in zip(ids, expected, strict=True):
+        for key, value in stated.items():
+            if not _covers(value, resolved[name][key]):
+                yield (
+                    f"{RunFile.WORKFLOW_APPLIED} says for {name}/{key} {shown(value)}, and "
+                    f"{RunFile.PLAN} {shown(resolved[name][key])}"
+                )
+
+
+def _expected(applied: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """What the workflow states of each scenario, in their order, by keys of plan.json."""
+    findings = Findings()
+    variants = read_variants(applied, findings)
+    findings.raise_any()
+    if not variants:
+        yield from _scenarios(expand(applied), {})
+        return
+    check_size(applied, variants)
+    for variant in variants:
+        expansion = expand(document_of(applied, variant), len(variants))
+        yield from _scenarios(expansion, {LEVEL: variant.name})
+
+
+def _scenarios(expansion: Expansion, levels: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    sections = {
+        (section, expansion.variant_key(section, combination)): _section(
+            expansion, section, combination
+        )
+        for section in VARYING
+        if section in expansion.document
+        for combination in expansion.combinations(section)
+    }
+    for combination in expansion.combinations():
+        found = {
+            section: sections[section, expansion.variant_key(section, combination)]
+            for section in VARYING
+            if section in expansion.document
+        }
+        labels = {factor: level.label for factor, level in combination.items()}
+        yield {"levels": {**levels, **labels}, **_stated(found)}
+
+
+def _section(expansion: Expansion, section: str, combination: Combination) -> Any:
+    """Raises WorkflowError (InputError) if it does not fit the schema."""
+    value = expansion.section(section, combination)
+    findings = Findings()
+    findings.add_misfits(section_misfits(own_schema(), section, value))
+    findings.raise_any()
+    return value
+
+
+def _stated(sections: Mapping[str, Any]) -> dict[str, Any]:
+    topology = sections.get("topology", "T1")
+    names = {"name": topology} if isinstance(topology, str) else _picked(topology, "name")
+    return {
+        "topology": names,
+        **sections.get("endpoints", {}),
+        "chain": _chain(sections.get("chain", {}), sections.get("vnfs", {})),
+        "probes": [_instrument("probe", entry) for entry in sections.get("probes", ())],
+        "monitors": [_instrument("monitor", entry) for entry in sections.get("monitors", ())],
+    }
+
+
+def _chain(chain: Mapping[str, Any], vnfs: Mapping[str, Any]) -> dict[str, Any]:
+    functions = [
+        {"vnf": entry["vnf"], **_picked(vnfs.get(entry["vnf"], {}), "type", "knobs", "resources")}
+        for entry in chain.get("functions", ())
+        for _ in range(entry.get("count", 1))
+    ]
+    return {"functions": functions, **_picked(chain, "encapsulation", "reverse")}
+
+
+def _instrument(kind: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    parameters = {key: value for key, value in entry.items() if key not in (kind, "name")}
+    label = {"label": entry["name"]} if "name" in entry else {}
+    return {kind: entry[kind], **label, "parameters": parameters}
+
+
+def _picked(value: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: value[key] for key in keys if key in value}
+
+
+def _covers(stated: Any, found: Any) -> bool:
+    """Whether all that is stated is found; what is found may have more keys."""
+    if isinstance(stated, dict) and isinstance(found, dict):
+        return all(key in found and _covers(stated[key], found[key]) for key in stated)
+    if isinstance(stated, list) and isinstance(found, list):
+        return len(stated) == len(found) and all(map(_covers, stated, found))
+    return same(stated, found)

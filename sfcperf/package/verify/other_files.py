@@ -1,0 +1,57 @@
+"""Which files of a package were only compared with its list of hashes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import sfcperf
+from sfcperf.errors import InputError
+from sfcperf.input_file import read_input
+from sfcperf.package import layout
+from sfcperf.package.checks import KEPT, Check
+from sfcperf.package.opened import Package
+from sfcperf.package.readme import readme_text
+from sfcperf.package.verify.document_check import CHECKED
+from sfcperf.results.store import RunFile
+
+NAME = "other files"
+_REMADE = (RunFile.SUMMARY, RunFile.SUMMARY_CSV)
+_MAX_README_BYTES = 1 << 22
+
+
+def check_other_files(package: Package, names: Sequence[str]) -> Check:
+    """README.md is made again if this release made it. The rest is named: a forger who changes one
+    of these files and the list of hashes changes what a reader sees."""
+    if package.document["made_by"]["sfcperf"] == sfcperf.__version__:
+        try:
+            text = read_input(
+                package.folder / layout.README, layout.README, max_bytes=_MAX_README_BYTES
+            )
+        except InputError as error:
+            return Check(NAME, "failed", error.message)
+        if text != readme_text(package.document).encode():
+            return Check(NAME, "failed", f"{layout.README} does not follow from {layout.MANIFEST}")
+    rest = Counter(_shown(name) for name in names if not _is_checked(package, name))
+    if not rest:
+        return Check(NAME, "ok", "there are none")
+    told = [name if count == 1 else f"{name} ({count} files)" for name, count in rest.items()]
+    return Check(NAME, "not checked", "only hashed, not made again", tuple(told[:KEPT]))
+
+
+def _is_checked(package: Package, name: str) -> bool:
+    if name in (layout.MANIFEST, layout.CRATE, layout.HASHES, layout.README):
+        return True
+    for run in package.document["runs"]:
+        inside = name.removeprefix(f"{run['folder']}/")
+        if inside != name:
+            return inside in (*CHECKED, *_REMADE) or inside.startswith(f"{RunFile.FIGURES}/")
+    return False
+
+
+def _shown(name: str) -> str:
+    """A file of a run by its name, others by their folder."""
+    parts = name.split("/")
+    if parts[0] == layout.RUNS and len(parts) > 3:
+        return "/".join(parts[:3]) + "/"
+    return name if parts[0] == layout.RUNS or len(parts) == 1 else f"{parts[0]}/"

@@ -1,0 +1,63 @@
+"""`sfcperf replay --trust`: what was shown is executed, and of the package nothing else."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.attacks.replays import HOOK, MODULE, acme_run, package
+
+pytestmark = pytest.mark.root
+
+COMMAND = str(Path(sys.executable).with_name("sfcperf"))
+SHORT = ("--set", "design.rounds=1", "--set", "design.warmup_rounds=0", "--test", "t")
+
+
+def replay(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    (folder / "cwd").mkdir(exist_ok=True)
+    return subprocess.run(
+        [COMMAND, "replay", *map(str, arguments)],
+        cwd=folder / "cwd",
+        env={**os.environ, "SFCPERF_STATE_DIR": str(folder / "state"), "TMPDIR": str(folder)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def test_it_executes_the_plug_ins_that_it_showed_and_no_other_code(tmp_path: Path) -> None:
+    module = {**MODULE, "sitecustomize.py": HOOK, "usercustomize.py": HOOK, "x.pth": "import os"}
+    module |= {"json.py": HOOK, "acme/unused.py": HOOK}
+    made = package(tmp_path, module=module, run=acme_run)
+    shown = replay(tmp_path, made, *SHORT)
+    assert shown.returncode == 0, shown.stderr
+    assert not list((tmp_path / "cwd").iterdir())
+    done = replay(tmp_path, made, "--trust", *SHORT)
+    assert "1 trial" in done.stderr or "2 trials" in done.stderr, done.stderr
+    assert done.returncode in (0, 1), done.stderr
+    assert (tmp_path / "cwd" / "imported").read_text() == "acme"
+    assert not (tmp_path / "cwd" / "hooked").exists()
+    for line in shown.stdout.splitlines():
+        if "SHA-256" in line or "probe " in line:
+            assert line.strip() in done.stderr
+    # Nothing was compiled into the files that were kept, which a resumed replay compares.
+    assert not list((tmp_path / "cwd" / "results").rglob("__pycache__"))
+
+
+def test_the_code_that_was_shown_is_what_runs(tmp_path: Path) -> None:
+    made = package(tmp_path, module=MODULE, run=acme_run)
+    done = replay(tmp_path, made, "--trust", *SHORT, "--set", "design.rounds=0")
+    assert done.returncode == 2
+    done = replay(tmp_path, made, "--trust", *SHORT)
+    assert done.returncode in (0, 1), done.stderr
+    (kept,) = (tmp_path / "cwd" / "results").glob("package-*")
+    (kept / "modules" / "acme-1.0" / "acme" / "__init__.py").write_text(HOOK)
+    again = replay(tmp_path, made, "--trust", *SHORT)
+    assert again.returncode == 2
+    assert "has changed" in again.stderr
+    assert not (tmp_path / "cwd" / "hooked").exists()

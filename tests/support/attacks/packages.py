@@ -1,0 +1,272 @@
+"""Hostile packages: an honest one that is damaged, with hashes that fit."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from support.attacks import Attack
+from support.records.packages import contents, forged, packed, write_zip
+
+RUN = "runs/run-1"
+PACKAGE, CRATE = "package.json", "ro-crate-metadata.json"
+_MB = 1_000_000
+Edit = Callable[[Any], object]
+
+
+@cache
+def honest() -> dict[str, bytes]:
+    """Name -> content of the files of an honest package."""
+    folder = Path(tempfile.mkdtemp(prefix="honest-package-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return contents(packed(folder))
+
+
+def _verify(folder: Path, changed: Mapping[str, bytes]) -> list[str]:
+    write_zip(folder / "p.zip", {**forged(honest(), changed)})
+    return ["verify", "p.zip"]
+
+
+def _with(name: str, content: Callable[[], bytes]) -> Callable[[Path], list[str]]:
+    """One file's content replaced."""
+
+    def make(folder: Path) -> list[str]:
+        return _verify(folder, {name: content()})
+
+    return make
+
+
+def _edited(name: str, edit: Edit) -> Callable[[Path], list[str]]:
+    """One JSON document edited."""
+
+    def content() -> bytes:
+        document = json.loads(honest()[name])
+        edit(document)
+        return json.dumps(document).encode()
+
+    return _with(name, content)
+
+
+def _trial(edit: Edit) -> Callable[[Path], list[str]]:
+    """The first trial edited."""
+
+    def content() -> bytes:
+        lines = honest()[f"{RUN}/trials.jsonl"].splitlines(keepends=True)
+        document = json.loads(lines[0])
+        edit(document)
+        return json.dumps(document).encode() + b"\n" + b"".join(lines[1:])
+
+    return _with(f"{RUN}/trials.jsonl", content)
+
+
+def _doubled(name: str, key: str) -> Callable[[Path], list[str]]:
+    """A key of a document stated twice, first with another value."""
+
+    def content() -> bytes:
+        return honest()[name].replace(f'"{key}":'.encode(), f'"{key}": "x", "{key}":'.encode(), 1)
+
+    return _with(name, content)
+
+
+def _resolved(chain: Any) -> Callable[[Path], list[str]]:
+    return _edited(f"{RUN}/plan.json", lambda d: d["resolved"]["s000"].update(chain=chain))
+
+
+def _many_rows() -> bytes:
+    """Telemetry of 10,000,000 rows that say the same."""
+    import pyarrow
+    import pyarrow.parquet
+
+    from sfcperf.results.telemetry import COLUMNS
+
+    numbers = {"time_ns": pyarrow.scalar(1), "value": pyarrow.scalar(1.0)}
+    columns = [
+        pyarrow.repeat(numbers.get(name, pyarrow.scalar("x")), 1_000_000) for name in COLUMNS
+    ]
+    table = pyarrow.table(columns, names=list(COLUMNS))
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.parquet.ParquetWriter(sink, table.schema) as writer:
+        for _ in range(10):
+            writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def _fifo(folder: Path) -> list[str]:
+    os.mkfifo(folder / "p.zip")
+    return ["verify", "p.zip"]
+
+
+def _large_signature(folder: Path) -> list[str]:
+    _verify(folder, {})
+    (folder / "p.zip.sig").write_bytes(b"x" * (50 * _MB))
+    return ["verify", "p.zip"]
+
+
+def _signature_fifo(folder: Path) -> list[str]:
+    _verify(folder, {})
+    os.mkfifo(folder / "p.zip.minisig")
+    return ["verify", "p.zip"]
+
+
+def _two_trials_less(folder: Path) -> list[str]:
+    """Unwelcome trials deleted, and the summaries made from the others."""
+    from sfcperf.analysis.summary import SummaryAnalysis
+    from sfcperf.results.store import RunStore
+
+    run = folder / "run-1"
+    for name, content in honest().items():
+        if name.startswith(f"{RUN}/"):
+            path = run / name.removeprefix(f"{RUN}/")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+    lines = (run / "trials.jsonl").read_bytes().splitlines(keepends=True)
+    (run / "trials.jsonl").write_bytes(b"".join(lines[2:]))
+    SummaryAnalysis({}).analyse(RunStore(run))
+    names = ("trials.jsonl", "summary.json", "summary.csv")
+    changed = {f"{RUN}/{name}": (run / name).read_bytes() for name in names}
+    shutil.rmtree(run)
+    return _verify(folder, changed)
+
+
+def _crate_file(key: str, value: str) -> Callable[[Path], list[str]]:
+    def edit(document: Any) -> None:
+        (entity,) = (e for e in document["@graph"] if e["@id"] == f"{RUN}/trials.jsonl")
+        entity[key] = value
+
+    return _edited(CRATE, edit)
+
+
+def _fails(name: str, make: Callable[[Path], list[str]], says: str, limit_s: float = 5) -> Attack:
+    """A package whose checks do not all pass."""
+    return Attack(name, make, says, exit_codes=(1,), limit_s=limit_s)
+
+
+_RESOLVED: dict[str, Any] = {
+    "null": None,
+    "list": [],
+    "number-of-functions": {"functions": 5},
+    "function-null": {"functions": [None]},
+    "vnfd-text": {"functions": [{"vnfd": "x"}]},
+}
+
+ATTACKS = [
+    Attack("package-is-a-fifo", _fifo, says="not a regular file"),
+    Attack("signature-of-50-mb", _large_signature, says="too large"),
+    Attack("signature-is-a-fifo", _signature_fifo, says="not a regular file"),
+    Attack(
+        "package-json-of-240-mb",
+        _with(PACKAGE, lambda: b"[" + b"[]," * (80 * _MB) + b"[]]"),
+        says="too large",
+        limit_s=10,
+    ),
+    Attack(
+        "package-json-of-many-values",
+        _with(PACKAGE, lambda: b"[" + b"[]," * (10 * _MB) + b"[]]"),
+        says="values",
+    ),
+    _fails(
+        "crate-of-240-mb",
+        _with(CRATE, lambda: b"[" + b"{}," * (80 * _MB) + b"{}]"),
+        "too large",
+        10,
+    ),
+    _fails(
+        "run-json-of-60-mb",
+        _edited(f"{RUN}/run.json", lambda d: d.update(problems=["x" * 60 * _MB])),
+        "too large",
+    ),
+    Attack(
+        "run-json-of-one-text",
+        _edited(f"{RUN}/run.json", lambda d: d.update(problems=["x" * 30 * _MB])),
+        exit_codes=(0,),
+    ),
+    _fails(
+        "run-json-of-wrong-items",
+        _edited(f"{RUN}/run.json", lambda d: d.update(problems=[1] * 2 * _MB)),
+        "values",
+    ),
+    _fails(
+        "run-json-of-fewer-wrong-items",
+        _edited(f"{RUN}/run.json", lambda d: d.update(scenarios=[1] * 900_000)),
+        "scenarios",
+    ),
+    _fails(
+        "workflow-of-many-probes",
+        _edited(f"{RUN}/workflow.json", lambda d: d.update(probes=[{"probe": "ping"}] * 200_000)),
+        "too large",
+    ),
+    _fails(
+        "workflow-of-fewer-probes",
+        _edited(f"{RUN}/workflow.json", lambda d: d.update(probes=[{"probe": "ping"}] * 40_000)),
+        "probes",
+    ),
+    _fails(
+        "trial-of-many-samples",
+        _trial(lambda d: d.update(samples=d["samples"][:1] * 2 * _MB)),
+        "trials.jsonl:1",
+        10,
+    ),
+    _fails("round-of-1e18", _trial(lambda d: d.update(round=10**18)), "round"),
+    _fails(
+        "rounds-of-1e18",
+        _edited(f"{RUN}/run.json", lambda d: d["design"].update(rounds=10**18)),
+        "rounds",
+    ),
+    _fails("telemetry-of-many-rows", _with(f"{RUN}/telemetry.parquet", _many_rows), "rows"),
+    _fails("two-trials-less", _two_trials_less, "run.json/trials says"),
+    _fails(
+        "999-trials-claimed",
+        _edited(PACKAGE, lambda d: d["runs"][0].update(trials={"valid": 999})),
+        "999",
+    ),
+    _fails(
+        "warnings-edited-away",
+        _edited(f"{RUN}/run.json", lambda d: d.update(sfcperf_version="0.0.1")),
+        "package.json/warnings does not say",
+    ),
+    _fails(
+        "workflows-differ",
+        _edited(f"{RUN}/workflow.json", lambda d: d.update(description="another")),
+        "workflow.json/description",
+    ),
+    _fails(
+        "plan-of-another-seed",
+        _edited(f"{RUN}/plan.json", lambda d: d.update(seed=d["seed"] + 1)),
+        "plan.json/seed",
+    ),
+    _fails("crate-of-another-hash", _crate_file("sha256", "0" * 64), "sha256 is not that"),
+    _fails("crate-of-another-size", _crate_file("contentSize", "1"), "contentSize is not that"),
+    Attack("package-json-key-twice", _doubled(PACKAGE, "title"), says="duplicate key 'title'"),
+    *(
+        _fails(f"{name}-key-twice", _doubled(f"{RUN}/{name}", key), f"duplicate key '{key}'")
+        for name, key in (
+            ("run.json", "status"),
+            ("plan.json", "seed"),
+            ("workflow.json", "name"),
+            ("summary.json", "mean"),
+            ("trials.jsonl", "status"),
+        )
+    ),
+    _fails("crate-key-twice", _doubled(CRATE, "@graph"), "duplicate key '@graph'"),
+    *(
+        _fails(f"resolved-chain-{name}", _resolved(chain), "plan.json")
+        for name, chain in _RESOLVED.items()
+    ),
+    _fails(
+        "figure-name-with-a-newline",
+        _edited(f"{RUN}/workflow.applied.json", lambda d: d["figures"][0].update(name="fig8b\n")),
+        "workflow.applied.json",
+    ),
+    _fails(
+        "trial-of-an-unknown-scenario",
+        _trial(lambda d: d.update(scenario_id="s999", trial_id="r001-s999-" + d["label"])),
+        "no scenario 's999'",
+    ),
+]

@@ -1,0 +1,76 @@
+"""verify: the scenarios of a package's workflow are those of its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sfcperf.control.resolved import resolved
+from sfcperf.package.verify.expansion import scenario_differences
+from sfcperf.workflow.document import read_document
+from sfcperf.workflow.load import load_document
+
+WORKFLOWS = Path(__file__).resolve().parents[3] / "workflows"
+
+
+def plan_of(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    workflow = load_document(read_document(path), path.parent)
+    return dict(workflow.document), {"resolved": resolved(workflow)}
+
+
+@pytest.mark.parametrize("path", sorted(WORKFLOWS.glob("*.json")), ids=lambda path: path.stem)
+def test_those_of_a_shipped_workflow_are(path: Path) -> None:
+    assert list(scenario_differences(*plan_of(path))) == []
+
+
+def _renamed(workflow: Any) -> None:
+    workflow["vnfs"]["fwd"]["type"] = "firewall"
+
+
+def _longer(workflow: Any) -> None:
+    workflow["chain"]["functions"].append({"vnf": "fwd"})
+
+
+def _slower(workflow: Any) -> None:
+    workflow["probes"][0]["interval_s"] = 0.5
+
+
+def _further(workflow: Any) -> None:
+    workflow["monitors"] = [{"monitor": "pcap"}]
+
+
+def _levels(workflow: Any) -> None:
+    factor = next(iter(workflow["factors"].values()))
+    factor.reverse()
+
+
+def _no_chain(workflow: Any) -> None:
+    workflow["chain"] = {"functions": [5]}
+
+
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    [
+        (_renamed, "for s001/chain"),
+        (_longer, "for s000/chain"),
+        (_slower, "for s000/probes"),
+        (_further, "for s000/monitors"),
+        (_levels, "for s000/levels"),
+        (_no_chain, "is not valid"),
+    ],
+)
+def test_what_only_the_workflow_says_is_found(edit: Callable[[Any], None], told: str) -> None:
+    workflow, plan = plan_of(WORKFLOWS / "quickstart.json")
+    other = deepcopy(workflow)
+    edit(other)
+    assert told in next(scenario_differences(other, plan))
+
+
+def test_scenarios_that_are_missing_are_found() -> None:
+    workflow, plan = plan_of(WORKFLOWS / "quickstart.json")
+    del plan["resolved"]["s001"]
+    assert "3 scenarios" in next(scenario_differences(workflow, plan))
