@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from support.records.compared_runs import ping_run
+from support.records.plans import made_up_plan
 from support.schemas import validator
 
 from sfcperf.analysis.comparison import NoiseFloors, read_floors
@@ -28,11 +29,13 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "results"
 
 
-def run(results: Path, name: str, ratio: float = 1.0, *, work: str = "", **more: Any) -> RunStore:
+def run(
+    results: Path, name: str, ratio: float = 1.0, *, probe: str = "ping", **more: Any
+) -> RunStore:
     """A run that can be an A/A run: it has a plan."""
     seed = sum(map(ord, name))
     store = ping_run(results / name, ratio=ratio, seed=seed, **more)
-    store.write_plan({"resolved": {"s000": {"work": work}, "s001": {}}})
+    store.write_plan(made_up_plan(("s000", "s001"), probes=[{"label": probe}]))
     store.write_workflow({"sfcperf": 1, "infrastructure": {"driver": "local"}}, results)
     return store
 
@@ -68,7 +71,7 @@ def test_a_floor_is_of_one_machine_and_one_workflow(
     results: Path, sfcperf: Command, capsys: Capture
 ) -> None:
     run(results, "a1")
-    run(results, "other", work="something else")
+    run(results, "other", probe="something else")
     elsewhere = run(results, "elsewhere")
     manifest = elsewhere.manifest()
     manifest["host"]["cpu"]["model"] = "another CPU"
