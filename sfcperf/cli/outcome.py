@@ -21,13 +21,15 @@ TRIALS_NAMED = 5
 """Per reason; the report names all."""
 
 
-def executed(execute: Callable[..., Outcome], *, quiet: bool) -> ExitCode:
+def executed(
+    execute: Callable[..., Outcome], *, quiet: bool, command: Sequence[str] = ()
+) -> ExitCode:
     """Show a run while `execute` starts or resumes it, and its outcome; gives its exit code.
 
     Warnings always go to stderr; with `quiet`, only the run folder's path goes to stdout.
     """
     with progress(quiet=quiet) as listener:
-        outcome = execute(command=sys.argv, listener=listener)
+        outcome = execute(command=command or sys.argv, listener=listener)
     if not quiet:
         print_summary(outcome.store)
         print(counts_text(outcome.trials))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -54,7 +54,15 @@ def resume_campaign(name: str, results: Path, *, quiet: bool) -> int:
         codes = [_resumed(store, quiet=quiet) for store in unfinished]
         if todo:
             workflow, given = control.workflow_of(first), first.given_workflow()
-            codes += _measure(workflow, folder, repeat, todo, given=given, quiet=quiet)
+            codes += _measure(
+                workflow,
+                folder,
+                repeat,
+                todo,
+                given=given,
+                quiet=quiet,
+                command=first.manifest()["command"],
+            )
     return max(codes)
 
 
@@ -77,8 +85,9 @@ def _measure(
     *,
     given: Mapping[str, Any],
     quiet: bool,
+    command: Sequence[str] = (),
 ) -> list[int]:
-    """The exit codes of these runs."""
+    """The exit codes of these runs; `command`: the one that began the campaign, if not ours."""
     codes = []
     for index in todo:
         if not quiet:
@@ -90,7 +99,7 @@ def _measure(
             given=given,
             repeat=Repeat(index, repeat.of, repeat.campaign),
         )
-        codes.append(_code(begin, quiet=quiet))
+        codes.append(_code(begin, quiet=quiet, command=command))
     return codes
 
 
@@ -105,10 +114,10 @@ def _told(results: Path, campaign: str, *, quiet: bool) -> Iterator[None]:
     _tell(results, campaign, quiet=quiet)
 
 
-def _code(begin: partial[Any], *, quiet: bool) -> int:
+def _code(begin: partial[Any], *, quiet: bool, command: Sequence[str] = ()) -> int:
     """Of one run. A run that fails does not prevent the next one; what would fail them all does."""
     try:
-        return int(executed(begin, quiet=quiet))
+        return int(executed(begin, quiet=quiet, command=command))
     except (InputError, EnvironmentLacks, InterruptedRun):
         raise
     except SfcperfError as error:

@@ -17,9 +17,11 @@ from sfcperf.package.read_json import read_json
 from sfcperf.package.run_files import foreign_files, why_incomplete
 from sfcperf.package.verify.expansion import scenario_differences
 from sfcperf.package.verify.same import same, shown
+from sfcperf.results.campaigns import Repeat
 from sfcperf.results.manifest import counts
 from sfcperf.results.store import RunFile, RunStore
 from sfcperf.workflow.overrides import DEFAULT_DRIVER, customise
+from sfcperf.workflow.repeats import run_seed
 from sfcperf.workflow.schema import shipped_schema
 
 NAME = "agreement"
@@ -180,11 +182,14 @@ def _trial_differences(
 def _override_differences(
     manifest: Mapping[str, Any], given: Mapping[str, Any], applied: Mapping[str, Any]
 ) -> Iterator[str]:
-    """The workflow as run is the workflow as given, with the options of the command line."""
+    """The workflow as run is the workflow as given, with the options of the command line, and with
+    what a campaign gives each of its runs."""
     options = _options(manifest["command"])
     driver = options["--driver"][-1] if options["--driver"] else None
     try:
-        expected = customise(given, options["--set"], driver)
+        expected = _of_campaign(
+            customise(given, options["--set"], driver), Repeat.of_manifest(manifest)
+        )
     except InputError as error:
         yield f"{RunFile.WORKFLOW} contradicts the command in {RunFile.MANIFEST}: {error.message}"
         return
@@ -198,6 +203,17 @@ def _override_differences(
                 f"{RunFile.WORKFLOW}/{key} is, with the options in {RunFile.MANIFEST}/command, "
                 f"{shown(one)}, and {RunFile.WORKFLOW_APPLIED}/{key} {shown(other)}"
             )
+
+
+def _of_campaign(document: Mapping[str, Any], repeat: Repeat | None) -> dict[str, Any]:
+    """The workflow as a run of a campaign executes it."""
+    if repeat is None:
+        return dict(document)
+    design = {**document.get("design", {}), "runs": repeat.of}
+    if repeat.index > 1:
+        usual = shipped_schema("workflow")["$defs"]["design"]["properties"]["seed"]["default"]
+        design["seed"] = run_seed(design.get("seed", usual), repeat.index)
+    return {**document, "design": design}
 
 
 def _options(command: Sequence[str]) -> dict[str, list[str]]:

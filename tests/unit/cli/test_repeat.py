@@ -113,9 +113,12 @@ def test_an_interrupt_stops_the_rest_and_resume_continues_the_campaign(
     assert f"campaign {campaign}: 1 of 3 runs complete" in err
     assert f"next: `sfcperf resume {bench.results / campaign}` continues it" in err
     assert not floor_path().exists()
+    monkeypatch.setattr("sys.argv", ["sfcperf", "resume", campaign])
     assert sfcperf("resume", bench.results / campaign) == 0
     assert [store.manifest()["status"] for store in runs(bench)] == ["complete"] * 3
     assert len({store.manifest()["seed"] for store in runs(bench)}) == 3
+    # What is recorded is what made the workflow, also for the run that the resume began.
+    assert len({tuple(store.manifest()["command"]) for store in runs(bench)}) == 1
     assert "3 of 3 runs complete" in capsys.readouterr().out
     assert floor_path().exists()
     assert sfcperf("resume", bench.results / campaign) == 2
@@ -195,3 +198,15 @@ def test_a_copied_run_is_not_counted_twice(bench: Bench, sfcperf: Command, capsy
     shutil.copytree(first.folder, Path(f"{first.folder}-copy"))
     assert sfcperf("resume", bench.results / campaign) == 2
     assert "is run 1 of this campaign, too" in capsys.readouterr().err
+
+
+def test_packaged_runs_of_a_campaign_agree_with_their_command(
+    bench: Bench, sfcperf: Command, capsys: Capture
+) -> None:
+    assert sfcperf("run", bench.write(**SMALL), "--results", bench.results, "--repeat", 2) == 0
+    package = bench.results / "campaign.zip"
+    folders = [store.folder for store in runs(bench)]
+    assert sfcperf("pack", *folders, "-o", package, "--allow-incomplete") == 0
+    capsys.readouterr()
+    sfcperf("verify", package)
+    assert "agreement:  ok" in capsys.readouterr().out
