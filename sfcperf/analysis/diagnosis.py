@@ -7,17 +7,22 @@ from dataclasses import dataclass
 
 from sfcperf.analysis.statistics import (
     Dependence,
+    Estimate,
+    Rules,
     Steadiness,
     dependence,
     find_outliers,
     steadiness,
 )
 from sfcperf.analysis.statistics.outliers import LEAST, METHOD
+from sfcperf.analysis.statistics.serial_dependence import LEAST_TOGETHER
+from sfcperf.analysis.statistics.typical import TYPICAL_PERCENTILES, typical_percentiles
 from sfcperf.results.percentiles import percentiles
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.trial_values import trial_series
+from sfcperf.results.values import Metric
 
-SAMPLE_PERCENTILES = (5, 25, 50, 75, 95, 99)
+SAMPLE_PERCENTILES = (5, 25, 50, 75, 90, 95, 99)
 LEAST_BIAS = 0.01
 """Smallest share of the mean for which a warm-up is reported."""
 _MOST_NAMED = 5
@@ -36,14 +41,20 @@ class Diagnosis:
     samples_n: int
     samples: dict[int, float | None]
     """SAMPLE_PERCENTILES of the samples of all trials."""
+    typical: dict[int, Estimate]
+    """TYPICAL_PERCENTILES of the samples within a typical trial; empty if trials have no samples
+    within them."""
     warnings: tuple[str, ...]
 
 
-def diagnose(records: Sequence[TrialRecord], values: Sequence[float], metric: str) -> Diagnosis:
+def diagnose(
+    records: Sequence[TrialRecord], values: Sequence[float], metric: Metric, rules: Rules
+) -> Diagnosis:
     """`values`: the number of each trial, in the order of `records`."""
     by_time = sorted(range(len(records)), key=lambda i: (records[i].started_at, records[i].round))
     order = dependence([values[i] for i in by_time])
-    series = [found for record in records if len(found := trial_series(record, metric))]
+    all_series = [trial_series(records[i], metric.name) for i in by_time]
+    series = [one for one in all_series if len(one)]
     within = steadiness(series)
     samples = [value for one in series for value in one]
     ids = tuple(records[i].trial_id for i in find_outliers(values))
@@ -54,6 +65,9 @@ def diagnose(records: Sequence[TrialRecord], values: Sequence[float], metric: st
         within=within,
         samples_n=len(samples),
         samples=dict(percentiles(samples, SAMPLE_PERCENTILES)),
+        typical=typical_percentiles(all_series, TYPICAL_PERCENTILES, rules, metric.tick)
+        if samples
+        else {},
         warnings=tuple(_warnings(len(values), ids, order, within)),
     )
 
@@ -65,10 +79,14 @@ def _warnings(
     if order.has_trend:
         yield f"The trials drift with time{_drift(order)} (Mann-Kendall p = {order.trend_p:.2g})."
     elif order.is_autocorrelated:
+        does = (
+            "the interval is widened for it"
+            if trials >= LEAST_TOGETHER
+            else "the interval is narrower than it should be"
+        )
         yield (
             f"Successive trials are correlated (lag-1 autocorrelation "
-            f"{order.autocorrelation:.2f}, p = {order.autocorrelation_p:.2g}): the interval is "
-            "narrower than it should be."
+            f"{order.autocorrelation:.2f}, p = {order.autocorrelation_p:.2g}): {does}."
         )
     if within.state == "never":
         yield (

@@ -37,8 +37,11 @@ class LineFit:
     """Of a line through the means at each x, as papers draw it. It shows whether the relation is
     linear; that of the trials also shows how much single trials scatter around the line."""
     slope_low: float | None
-    """Confidence interval of the slope; None for n < 3."""
+    """Confidence interval of the slope; None for n < 3, and if a single round or trial decides
+    whether there is a slope."""
     slope_high: float | None
+    slope_method: str
+    """How it was made; empty without one."""
     confidence: float
     n: int
     """Trials; each valid trial is one point."""
@@ -55,14 +58,17 @@ def fit_lines(
     Empty if the figure requests none. A series whose valid trials have fewer than two values of x
     is left out. Levels of factors that are neither x nor series are pooled. Fitting trials instead
     of means keeps the dispersion in R^2, which that of the means, given too, overstates.
+    Trials of one round may share a disturbance: the slope's interval takes rounds as its units.
     Raises InputError if the factor on the x axis has levels that are not numbers.
     """
     if figure.fit != "linear":
         return []
     confidence = rules_of(store).confidence
     fits = []
-    for level, x, y in _points_by_series(store.trials() if trials is None else trials, figure):
-        line = fit_line(x, y, confidence)
+    for level, x, y, rounds in _points_by_series(
+        store.trials() if trials is None else trials, figure
+    ):
+        line = fit_line(x, y, confidence, rounds)
         if line is None:
             continue
         interval = line.slope_interval
@@ -76,6 +82,7 @@ def fit_lines(
                 r_squared_means=_r_squared_of_means(x, y, confidence),
                 slope_low=interval.low if interval else None,
                 slope_high=interval.high if interval else None,
+                slope_method=interval.method if interval else "",
                 confidence=confidence,
                 n=line.n,
                 x_levels=len(set(x)),
@@ -93,9 +100,9 @@ def _r_squared_of_means(x: list[float], y: list[float], confidence: float) -> fl
 
 def _points_by_series(
     trials: Iterable[TrialRecord], figure: FigureSpec
-) -> list[tuple[Any, list[float], list[float]]]:
-    """(level, x of each trial, y of each trial) per series."""
-    series: dict[str, tuple[Any, list[float], list[float]]] = {}
+) -> list[tuple[Any, list[float], list[float], list[int]]]:
+    """(level; x, y and round of each trial) per series."""
+    series: dict[str, tuple[Any, list[float], list[float], list[int]]] = {}
     records = [r for r in trials if r.label == figure.probe and r.status == "valid"]
     for record in sorted(records, key=lambda r: (r.scenario_id, r.round)):
         value = trial_means(record).get(figure.metric)
@@ -103,9 +110,11 @@ def _points_by_series(
             continue
         level = record.scenario.get(figure.series) if figure.series else None
         # As JSON, because 1, 1.0 and True are one key to Python but different levels.
-        _, x, y = series.setdefault(json.dumps(level, sort_keys=True), (level, [], []))
+        key = json.dumps(level, sort_keys=True)
+        _, x, y, rounds = series.setdefault(key, (level, [], [], []))
         x.append(_number(record.scenario.get(figure.x), figure))
         y.append(value)
+        rounds.append(record.round)
     return list(series.values())
 
 

@@ -99,7 +99,7 @@ class _Rows:
                     counted=counted(records, values, metric),
                 )
             ),
-            **_diagnosed(diagnose(records, values, metric.name)),
+            **_diagnosed(diagnose(records, values, metric, self.rules)),
         )
 
 
@@ -144,6 +144,7 @@ def _diagnosed(found: Diagnosis) -> dict[str, Any]:
     return {
         "samples_n": found.samples_n,
         **{f"samples_p{percent}": value for percent, value in found.samples.items()},
+        **_typical(found),
         "outliers": found.outliers,
         "outlier_method": found.outlier_method,
         **asdict(found.order),
@@ -154,6 +155,18 @@ def _diagnosed(found: Diagnosis) -> dict[str, Any]:
         "steady_method": found.within.method,
         "warnings": found.warnings,
     }
+
+
+def _typical(found: Diagnosis) -> dict[str, Any]:
+    """Attributes of a Summary."""
+    known: dict[str, Any] = {}
+    for percent, one in found.typical.items():
+        known[f"typical_p{percent}"] = one.value
+        known[f"typical_p{percent}_ci_low"] = one.interval.low if one.interval else None
+        known[f"typical_p{percent}_ci_high"] = one.interval.high if one.interval else None
+    methods = sorted({one.interval.method for one in found.typical.values() if one.interval})
+    why = [f"p{percent}: {o.withheld}" for percent, o in found.typical.items() if o.withheld]
+    return {**known, "typical_method": "; ".join(methods), "typical_ci_withheld": "; ".join(why)}
 
 
 def _stop_reason(manifest: Mapping[str, Any], measurement: PlannedMeasurement) -> str:

@@ -65,6 +65,19 @@ SetOption = Annotated[
     ),
 ]
 
+RepeatOption = Annotated[
+    int | None,
+    typer.Option(
+        "--repeat",
+        metavar="N",
+        min=1,
+        max=99,
+        help="Measure so many independent runs, each in its own run folder [default: design.runs "
+        "of the workflow].",
+        show_default=False,
+    ),
+]
+
 LabelOption = Annotated[
     list[str] | None,
     typer.Option(

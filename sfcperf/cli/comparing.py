@@ -16,8 +16,9 @@ from sfcperf.analysis.comparison import (
     Side,
     variants_of,
 )
-from sfcperf.cli.inputs import open_run
+from sfcperf.cli.inputs import campaign_of, is_campaign, open_run
 from sfcperf.errors import InputError
+from sfcperf.results.campaigns import Repeat
 from sfcperf.results.files import replace_file
 from sfcperf.results.store import RunStore
 
@@ -73,12 +74,17 @@ def _share(text: str) -> float:
         ) from error
 
 
-def sides_of(runs: Sequence[str], baseline: str | None, results: Path) -> list[Side]:
-    """The baseline first. Raises InputError if there is nothing to compare."""
-    stores = [open_run(run, results) for run in runs]
-    sides = _variants(stores[0]) if len(stores) == 1 else _runs(stores)
+def sides_of(given: Sequence[str], baseline: str | None, results: Path) -> list[Side]:
+    """The baseline first. Each of `given` is a side: a run, several (`RUN,RUN`), or a campaign; a
+    single one is all variants of these runs. Raises InputError if there is nothing to compare."""
+    groups = [runs_of(text, results) for text in given]
+    _check_once([store for stores in groups for store in stores])
+    sides = _variants(groups[0]) if len(groups) == 1 else _runs(groups)
     if baseline is None:
         return sides
+    names = {text: side.name for text, side in zip(given, sides, strict=False)}
+    if len(groups) > 1:
+        baseline = names.get(baseline, baseline)
     chosen = [side for side in sides if side.name == baseline]
     if not chosen:
         raise InputError(
@@ -89,28 +95,57 @@ def sides_of(runs: Sequence[str], baseline: str | None, results: Path) -> list[S
     return [chosen[0], *(side for side in sides if side.name != baseline)]
 
 
-def _variants(store: RunStore) -> list[Side]:
-    names = variants_of(store.manifest())
-    if len(names) < 2:
-        raise InputError(
-            "a single run without variants cannot be compared",
-            where=store.run_id,
-            hint="name a second run, or add `variants` to the workflow",
-        )
-    return [Side(name, store, name) for name in names]
+def runs_of(text: str, results: Path) -> list[RunStore]:
+    """The runs that the user named: `RUN`, `RUN,RUN` or a campaign. Raises InputError."""
+    if is_campaign(text):
+        return campaign_of(text, results)[1]
+    names = [text] if Path(text).exists() else text.split(",")
+    return [open_run(name, results) for name in names]
 
 
-def _runs(stores: Sequence[RunStore]) -> list[Side]:
-    """By run id; by folder where copies of a run have the same one."""
+def _check_once(stores: Sequence[RunStore]) -> None:
     folders = [store.folder.resolve() for store in stores]
     for store, folder in zip(stores, folders, strict=True):
         if folders.count(folder) > 1:
             raise InputError("this run is named twice", where=str(store.folder))
-    ids = [store.run_id for store in stores]
+
+
+def _variants(stores: Sequence[RunStore]) -> list[Side]:
+    names = variants_of(stores[0].manifest())
+    if len(names) < 2:
+        raise InputError(
+            f"{'a single run' if len(stores) == 1 else 'runs of one side'} without variants cannot "
+            "be compared",
+            where=stores[0].run_id,
+            hint="name a second run, or add `variants` to the workflow; --keep-noise-floor keeps "
+            "how runs of the same thing differ",
+        )
+    return [Side(name, stores[0], name, tuple(stores[1:])) for name in names]
+
+
+def _runs(groups: Sequence[Sequence[RunStore]]) -> list[Side]:
+    """By run id or campaign; by folder where copies of a run have the same one."""
+    names = [_name(stores) for stores in groups]
     return [
-        Side(run_id if ids.count(run_id) == 1 else str(store.folder), store)
-        for run_id, store in zip(ids, stores, strict=True)
+        Side(
+            name if names.count(name) == 1 else ",".join(str(store.folder) for store in stores),
+            stores[0],
+            more=tuple(stores[1:]),
+        )
+        for name, stores in zip(names, groups, strict=True)
     ]
+
+
+def _name(stores: Sequence[RunStore]) -> str:
+    """The campaign's, if these are all its runs; else that of the first run."""
+    first = stores[0].run_id
+    if len(stores) == 1:
+        return first
+    repeats = [Repeat.of_manifest(store.manifest()) for store in stores]
+    campaigns = {repeat.campaign if repeat else None for repeat in repeats}
+    if repeats[0] and len(campaigns) == 1 and len(stores) == repeats[0].of:
+        return repeats[0].campaign
+    return f"{first} and {len(stores) - 1} more"
 
 
 def write_outputs(
@@ -144,7 +179,7 @@ def check_outputs(paths: Sequence[str | Path | None], sides: Sequence[Side]) -> 
     """Before anything is computed. Raises InputError if a file cannot be written, or would replace
     a document of a run."""
     for path in (Path(name) for name in paths if name is not None and name != "-"):
-        if any(side.store.owns(path.resolve()) for side in sides):
+        if any(store.owns(path.resolve()) for side in sides for store in side.stores):
             raise InputError("this file belongs to the run itself", where=str(path))
         folder = path.resolve().parent
         if not folder.is_dir():

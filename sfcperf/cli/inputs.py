@@ -1,4 +1,4 @@
-"""Opens the workflow, profile or run folder that the user named."""
+"""Opens the workflow, profile, run folder or campaign that the user named."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfcperf.cli.shipped import shipped
 from sfcperf.errors import InputError, system_errors_as
+from sfcperf.results.campaigns import PREFIX, campaign_runs
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.document import read_document
 from sfcperf.workflow.load import load_document
@@ -19,17 +20,21 @@ if TYPE_CHECKING:
 
 
 def read_workflow(
-    name: str, overrides: Sequence[str] | None, driver: str | None, profile: str | None
+    name: str,
+    overrides: Sequence[str] | None,
+    driver: str | None,
+    profile: str | None,
+    repeat: int | None = None,
 ) -> tuple[Workflow, dict[str, Any]]:
-    """Load a file, or a shipped workflow by its name; `profile` likewise. Gives also the document
-    that was read: before preset, profile, driver and overrides. Raises InputError, WorkflowError,
-    EnvironmentLacks."""
+    """Load a file, or a shipped workflow by its name; `profile` likewise; `repeat` replaces the
+    number of runs. Gives also the document that was read: before preset, profile, driver and
+    overrides. Raises InputError, WorkflowError, EnvironmentLacks."""
     path = _file(name, shipped(), "workflow")
     document = read_document(path)
     loaded = load_document(
         document,
         path.resolve().parent,
-        overrides=overrides or (),
+        overrides=[*(overrides or ()), *([] if repeat is None else [f"design.runs={repeat}"])],
         driver=driver,
         profile=open_profile(profile),
     )
@@ -68,6 +73,26 @@ def open_run(name: str, results: Path) -> RunStore:
             "no such run", where=name, hint="`sfcperf runs` lists the runs in --results"
         )
     return RunStore.open(path)
+
+
+def is_campaign(name: str) -> bool:
+    """Whether the user named a campaign, as `ID` or `RESULTS/ID`, and no folder."""
+    path = Path(name)
+    return path.name.startswith(PREFIX) and not path.exists()
+
+
+def campaign_of(name: str, results: Path) -> tuple[Path, list[RunStore]]:
+    """The results folder and the runs of a campaign. Raises InputError if there are none."""
+    path = Path(name)
+    folder = results if path.name == name else path.parent
+    stores = campaign_runs(folder, path.name)
+    if not stores:
+        raise InputError(
+            "no run of this campaign is in the results folder",
+            where=name,
+            hint="`sfcperf runs` lists the runs in --results",
+        )
+    return folder, stores
 
 
 def _exists(path: Path) -> bool:

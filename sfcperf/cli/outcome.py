@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sfcperf.cli.progress import progress, say
 from sfcperf.cli.streams import flush_stdout
-from sfcperf.cli.text import count_text
 from sfcperf.control.session import Outcome
 from sfcperf.errors import ExitCode
+from sfcperf.presentation.wording import count_text
 from sfcperf.results.noise_gate import GATE_REASON, account_text, without_replaced
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore

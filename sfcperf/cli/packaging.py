@@ -69,7 +69,8 @@ def print_verdict(verdict: Verdict) -> None:
     from rich.table import Table
 
     from sfcperf.cli.console import console
-    from sfcperf.cli.text import count_text, levels_text, shown
+    from sfcperf.cli.text import levels_text, shown
+    from sfcperf.presentation.wording import count_text
 
     table = Table(box=None, pad_edge=False)
     table.add_column("scenario", overflow="fold", min_width=20)
@@ -98,6 +99,10 @@ def print_verdict(verdict: Verdict) -> None:
     if needed:
         metrics = count_text(len(needed), "undecided metric")
         print(f"about {max(needed)} rounds here would decide {metrics} (--set design.rounds=N)")
+    of_runs = [j.runs_needed for j in verdict.evaluations if j.runs_needed is not None]
+    if of_runs:
+        metrics = count_text(len(of_runs), "undecided metric")
+        print(f"about {max(of_runs)} runs here would decide {metrics}")
     _print_differences(verdict)
     counts = verdict.counts()
     print(", ".join(f"{number} {outcome}" for outcome, number in counts.items()))

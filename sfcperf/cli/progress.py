@@ -8,8 +8,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfcperf.cli.text import count_text, levels_text, shown
+from sfcperf.cli.text import levels_text, shown
 from sfcperf.control.events import Listener
+from sfcperf.presentation.wording import count_text
 
 if TYPE_CHECKING:
     from sfcperf.results.records import TrialRecord

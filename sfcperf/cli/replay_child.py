@@ -56,6 +56,7 @@ def run(spec: ReplaySpec) -> int:
 
 def _start(spec: ReplaySpec, listener: Listener) -> Outcome:
     from sfcperf.control import run as control
+    from sfcperf.results.campaigns import Repeat
     from sfcperf.workflow.load import load_document
 
     kept = Path(spec.kept)
@@ -63,7 +64,12 @@ def _start(spec: ReplaySpec, listener: Listener) -> Outcome:
     workflow = load_document(document, kept / spec.base, within=kept)
     _show(spec, workflow)
     return control.start(
-        workflow, Path(spec.results), command=spec.command, listener=listener, given=spec.given
+        workflow,
+        Path(spec.results),
+        command=spec.command,
+        listener=listener,
+        given=spec.given,
+        repeat=None if spec.repeat is None else Repeat(**spec.repeat),
     )
 
 

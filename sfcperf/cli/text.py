@@ -13,19 +13,6 @@ def levels_text(levels: Mapping[str, Any]) -> str:
     return " ".join(f"{name}={level}" for name, level in levels.items()) or "the only scenario"
 
 
-def duration_text(seconds: float) -> str:
-    """`45 s`, `12 min`, `3 h 05 min`."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60:02d} min"
-
-
-def count_text(count: int, noun: str) -> str:
-    """`1 trial`, `2 trials`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def shown(text: str) -> str:
     """Text from files of others, on one line and without control characters."""
     return escaped(text).translate({ord("\n"): "\\n", ord("\t"): "\\t"})

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 from markupsafe import escape
 
 from sfcperf.analysis.comparison import Comparison, Row, Sample
 from sfcperf.analysis.statistics import median_interval
+from sfcperf.comparison import wording
 from sfcperf.presentation import palette, units
 from sfcperf.presentation.levels import by_metric, level_text
 from sfcperf.presentation.pages import Chart
+from sfcperf.presentation.wording import count_text
 from sfcperf.results.columns import factor_names
 
 _APART = 0.7
@@ -43,7 +46,7 @@ def _chart(identity: str, comparison: Comparison, group: Sequence[Row]) -> Trial
     places: dict[str, int] = {}
     for row in group:
         places.setdefault(_levels_text(row.scenario), len(places))
-    relative = all(row.a.median for row in group)
+    relative = all(wording.numbers_of(row)[0] for row in group)
     values = [v for row in group for v in (*row.a.values, *row.b.values)]
     scale = units.scale_for(values, first.unit, first.metric)
     name = units.metric_title(first.metric)
@@ -63,8 +66,15 @@ def _chart(identity: str, comparison: Comparison, group: Sequence[Row]) -> Trial
         f"Small marks are valid trials, large ones medians with their {confidence} interval (six "
         "trials or more; hollow: some trials are excluded)."
     )
+    zero = "median of the baseline's trials"
+    if any(row.replication for row in group):
+        zero = "mean of the baseline's runs"
+        note = (
+            "Small marks are valid trials, large ones the mean of each side's runs (hollow: some "
+            "trials are excluded)."
+        )
     if relative:
-        note += " 0 % is the median of the baseline's trials."
+        note += f" 0 % is the {zero}."
     sides = 1 + len(comparison.candidates)
     description = f"{data['yLabel']}, {len(values)} trials of {sides} sides."
     return TrialsChart(identity, f"{first.label}: {name}", note, data, description)
@@ -118,22 +128,30 @@ class _Drawing:
     confidence: float
 
     def y(self, row: Row, value: float) -> float:
-        """Per cent above the baseline's median, or the value in the chart's unit."""
-        if self.relative and row.a.median:
-            return 100 * (value - row.a.median) / abs(row.a.median)
+        """Per cent above the baseline's number, or the value in the chart's unit."""
+        baseline, _ = wording.numbers_of(row)
+        if self.relative and baseline:
+            return 100 * (value - baseline) / abs(baseline)
         return value * self.scale.factor
 
     def point(self, place: float, row: Row, sample: Sample) -> dict[str, Any]:
-        """The median."""
+        """The median with its interval; of several runs, the mean of their means: so few give an
+        interval that is wider than the chart."""
         assert sample.median is not None
-        interval = median_interval(sample.values, self.confidence)
+        runs = sample.by_run()
+        if row.replication is not None:
+            number = fmean(fmean(values) for values in runs)
+            interval, text = None, f"mean of {count_text(len(runs), 'run')}"
+        else:
+            number, text = sample.median, "median"
+            interval = median_interval(sample.values, self.confidence)
         return {
             "x": place,
-            "y": self.y(row, sample.median),
+            "y": self.y(row, number),
             "low": None if interval is None else self.y(row, interval.low),
             "high": None if interval is None else self.y(row, interval.high),
             "trusted": not sample.missing,
-            "text": f"median {self.scale.quantity(sample.median)}, n = {len(sample.values)}",
+            "text": f"{text} {self.scale.quantity(number)}, n = {len(sample.values)}",
         }
 
     def trials(self, place: float, row: Row, sample: Sample, side: str) -> list[dict[str, Any]]:

@@ -29,7 +29,8 @@ def _header(factors: list[str]) -> list[str]:
     return [
         "baseline", "candidate", *(PREFIX + name for name in factors), "label", "metric", "unit",
         "better", "primary", "paired", "n_a", "n_b", "median_a", "median_b", "mean_a", "mean_b",
-        *estimates, *_PLAIN, "withheld", "warnings",
+        *estimates, *_PLAIN, "withheld", "warnings", "runs_a", "runs_b", "run_sd_a", "run_sd_b",
+        "round_sd_a", "round_sd_b", "noise_floor",
     ]  # fmt: skip
 
 
@@ -41,8 +42,16 @@ def _line(comparison: Comparison, row: Row, factors: list[str]) -> list[object]:
         row.a.median, row.b.median, row.a.mean, row.b.mean,
         *(value for name in _ESTIMATES for value in _estimate(getattr(row, name))),
         *(getattr(row, name) for name in _PLAIN), "; ".join(row.withheld),
-        "; ".join(row.warnings),
+        "; ".join(row.warnings), *_of_runs(row), row.floor.limit if row.floor else None,
     ]  # fmt: skip
+
+
+def _of_runs(row: Row) -> list[object]:
+    """Numbers of runs, and dispersions: ratios where all values are positive, else in the unit."""
+    if row.replication is None:
+        return [1, 1, None, None, None, None]
+    a, b = row.replication.a, row.replication.b
+    return [a.runs, b.runs, a.between, b.between, a.within, b.within]
 
 
 def _estimate(estimate: Estimate | None) -> tuple[object, ...]:

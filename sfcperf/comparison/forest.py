@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import floor, log10
 
 from sfcperf.analysis.comparison import Row
+from sfcperf.comparison import wording
 
 _MARGINS_SHOWN = 3.0
 """The axis reaches at least so many margins ..."""
@@ -109,7 +110,8 @@ def relative_margin(row: Row) -> float | None:
     """The margin as a ratio of the baseline."""
     if row.margin is None or not row.margin_absolute:
         return row.margin
-    return row.margin / abs(row.a.median) if row.a.median else None
+    baseline, _ = wording.numbers_of(row)
+    return row.margin / abs(baseline) if baseline else None
 
 
 def _round_up(value: float) -> float:

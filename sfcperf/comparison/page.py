@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from sfcperf.analysis.comparison import VARIANT, Comparison, Estimate, Row, Side, Verdict
+from sfcperf.analysis.comparison import (
+    VARIANT,
+    Comparison,
+    Estimate,
+    Row,
+    Side,
+    Verdict,
+    percent_text,
+)
 from sfcperf.comparison import wording
 from sfcperf.comparison.charts import charts
 from sfcperf.comparison.forest import Axis, Mark, axis_of, mark
@@ -17,6 +25,7 @@ from sfcperf.results.records import TrialRecord
 
 _ORDER: tuple[Verdict, ...] = ("worse", "different", "better", "undecided", "equivalent")
 """What a reader looks for first."""
+LEVELS: tuple[Literal["between", "within"], ...] = ("between", "within")
 
 
 @dataclass(frozen=True)
@@ -29,20 +38,49 @@ class RowView:
     mark: Mark | None
     medians: tuple[str, str]
     """Of baseline and candidate."""
+    dispersions: tuple[str, str]
+    """Between runs and within them."""
+    pays: str
+    """What would decide a row of several runs."""
     numbers: tuple[tuple[str, str], ...]
     """Name and text of what has no column in the table."""
 
 
 @dataclass(frozen=True)
-class SideView:
-    """A side with its trials."""
+class TrialView:
+    """A trial of a side."""
 
-    name: str
+    id: str
+    """As rows name it: unique in its side."""
+    record: TrialRecord
+    scenario: Mapping[str, Any]
+    counted: bool
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A run of a side with its trials."""
+
+    number: int
+    """From 1."""
     run_id: str
     report: str | None
     """Path of the run's report from this page; None when there is none."""
-    trials: tuple[tuple[TrialRecord, Mapping[str, Any], bool], ...]
-    """Record, scenario, and whether it counts, of all trials that rows rest on or exclude."""
+    trials: tuple[TrialView, ...]
+    """All that rows rest on or exclude."""
+
+
+@dataclass(frozen=True)
+class SideView:
+    """A side with its runs."""
+
+    name: str
+    runs: tuple[RunView, ...]
+
+    @property
+    def trials(self) -> int:
+        """Their number."""
+        return sum(len(run.trials) for run in self.runs)
 
 
 def comparison_page(comparison: Comparison, sides: Sequence[Side], target: Path) -> str:
@@ -65,6 +103,7 @@ def comparison_page(comparison: Comparison, sides: Sequence[Side], target: Path)
         rows=[_view(row, comparison, axis) for row in comparison.rows],
         wording=wording,
         needs_more=any(map(wording.needed_text, comparison.rows)),
+        by_runs=any(row.replication for row in comparison.rows),
         sides=[_side(index, side, comparison, target) for index, side in enumerate(sides)],
         charts=drawn,
         many=len(comparison.candidates) > 1,
@@ -90,12 +129,16 @@ def _headline(comparison: Comparison) -> str:
 
 def _view(row: Row, comparison: Comparison, axis: Axis) -> RowView:
     scale = wording.scale_of(row, comparison.rows)
-    a, b = row.a.median, row.b.median
     return RowView(
         row,
         1 + [side.name for side in comparison.candidates].index(row.candidate),
         mark(row, axis),
-        (wording.median_text(a, scale, b), wording.median_text(b, scale, a)),
+        wording.side_texts(row, scale),
+        (
+            wording.dispersion_text(row, "between", scale),
+            wording.dispersion_text(row, "within", scale),
+        ),
+        wording.what_pays(row),
         tuple(_numbers(row, scale)),
     )
 
@@ -104,6 +147,7 @@ def _numbers(row: Row, scale: units.Scale) -> list[tuple[str, str]]:
     """Name and text of every number that the table has no column for."""
     family = f"over {row.family} rows" if row.family else "not corrected: no p-value could decide"
     return [
+        *_of_runs(row, scale),
         ("Difference", _estimate(row.difference, scale)),
         ("Relative difference", _relative(row.relative)),
         ("Difference of means", _estimate(row.mean_difference, scale)),
@@ -125,6 +169,39 @@ def _numbers(row: Row, scale: units.Scale) -> list[tuple[str, str]]:
             f"{100 * row.rarest_mode:.2g} % of the trials (of {min(row.n_a, row.n_b)})",
         ),
     ]
+
+
+def _of_runs(row: Row, scale: units.Scale) -> list[tuple[str, str]]:
+    """Of a row of several runs; of one run per side, the noise floor."""
+    if row.floor is not None:
+        size, spread = (
+            percent_text(value) if row.floor.ratios else scale.quantity(value)
+            for value in (row.floor.limit, row.floor.between)
+        )
+        if not row.floor.between:
+            return [("Noise floor", f"{', '.join(row.floor.runs)} gave the same value")]
+        return [
+            (
+                "Noise floor",
+                f"two runs of the same thing differ by up to {size} here; runs scatter by {spread} "
+                f"(sd), from {', '.join(row.floor.runs)}",
+            )
+        ]
+    found = row.replication
+    if found is None:
+        return []
+    views = [("Unit of replication", "the run: each counts once, by the mean of its trials")]
+    for name, side in (("baseline", found.a), ("candidate", found.b)):
+        means = ", ".join(scale.quantity(value) for value in side.means)
+        views.append((f"Runs of the {name}", f"{side.runs} of {side.rounds:.3g} rounds: {means}"))
+    between, within = (wording.dispersion_text(row, level, scale) for level in LEVELS)
+    views.append(("Dispersion (sd)", f"between runs {between}, between rounds of a run {within}"))
+    if found.run_s is not None and found.round_s is not None:
+        cost = f"a run {found.run_s:.3g} s besides its rounds, a round {found.round_s:.3g} s"
+        views.append(("Cost", cost))
+    if pays := wording.what_pays(row):
+        views.append(("Would decide", pays))
+    return views
 
 
 def _estimate(estimate: Estimate | None, scale: units.Scale) -> str:
@@ -163,17 +240,19 @@ def _side(index: int, side: Side, comparison: Comparison, target: Path) -> SideV
         samples = [row.a for row in rows]
     counted = {trial for sample in samples for trial in sample.trials}
     shown = counted | {trial for sample in samples for trial in sample.excluded}
-    report = side.store.report
-    return SideView(
-        side.name,
-        side.store.run_id,
-        relative_link(report, target.parent) if report.is_file() else None,
-        tuple(
-            (record, _levels(record.scenario, side), record.trial_id in counted)
-            for record in side.store.trials()
-            if record.trial_id in shown
-        ),
-    )
+    several = len(side.stores) > 1
+    runs = []
+    for number, store in enumerate(side.stores, 1):
+        trials = []
+        for record in store.trials():
+            name = f"{number}/{record.trial_id}" if several else record.trial_id
+            if name in shown:
+                levels = _levels(record.scenario, side)
+                trials.append(TrialView(name, record, levels, name in counted))
+        report = store.report
+        link = relative_link(report, target.parent) if report.is_file() else None
+        runs.append(RunView(number, store.run_id, link, tuple(trials)))
+    return SideView(side.name, tuple(runs))
 
 
 def _levels(scenario: Mapping[str, Any], side: Side) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ from sfcperf.analysis.comparison import Comparison, Row
 from sfcperf.comparison import wording
 from sfcperf.presentation.levels import scenario_text
 from sfcperf.presentation.terminal import scenario_table
+from sfcperf.presentation.units import metric_title
 from sfcperf.presentation.wording import count_text
 
 if TYPE_CHECKING:
@@ -49,34 +50,43 @@ def _table(comparison: Comparison, candidate: str, rows: list[Row]) -> Table:
         "n": number,
         "verdict": {"no_wrap": True},
     }
+    if any(row.replication for row in rows):
+        columns |= {"run sd": number, "round sd": number}
     if any(row.n_needed is not None for row in rows):
         columns["n to decide"] = {"justify": "right"}
     return scenario_table(
         rows,
         columns,
-        lambda row: _cells(row, comparison)[: len(columns) - 1],
+        lambda row: [cell for name, cell in _cells(row, comparison).items() if name in columns],
         # Names are the user's words: Text, so that `[red]` is shown, not obeyed.
         title=Text(f"{candidate} against {comparison.baseline.name}"),
         title_justify="left",
     )
 
 
-def _cells(row: Row, comparison: Comparison) -> list[Text]:
+def _cells(row: Row, comparison: Comparison) -> dict[str, Text]:
+    """By column, in their order."""
     from rich.text import Text
 
     scale = wording.scale_of(row, comparison.rows)
-    n = f"{row.n_a}" if row.paired or row.n_a == row.n_b else f"{row.n_a}/{row.n_b}"
+    baseline, candidate = wording.side_texts(row, scale)
     verdict = f"{wording.MARKS[row.verdict]} {row.verdict}"
-    return [
-        Text(wording.median_text(row.a.median, scale, row.b.median)),
-        Text(wording.median_text(row.b.median, scale, row.a.median)),
-        Text(wording.relative_text(row.relative)),
-        Text(wording.interval_text(row.relative)),
-        Text(wording.p_text(row.p_holm)),
-        Text(n),
-        Text(verdict, style=_STYLES[row.verdict]),
-        Text(wording.needed_text(row)),
-    ]
+    texts = {
+        "baseline": baseline,
+        "candidate": candidate,
+        "change": wording.relative_text(row.relative),
+        f"{100 * (1 - comparison.options.alpha):g} % CI": wording.interval_text(row.relative),
+        "p (Holm)": wording.p_text(row.p_holm),
+        "n": wording.number_text(row),
+        "verdict": verdict,
+        "run sd": wording.dispersion_text(row, "between", scale),
+        "round sd": wording.dispersion_text(row, "within", scale),
+        "n to decide": wording.needed_text(row),
+    }
+    return {
+        name: Text(text, style=_STYLES[row.verdict] if name == "verdict" else "")
+        for name, text in texts.items()
+    }
 
 
 def comparison_texts(comparison: Comparison) -> Iterator[str]:
@@ -85,6 +95,17 @@ def comparison_texts(comparison: Comparison) -> Iterator[str]:
     for warning in comparison.warnings:
         yield f"warning: {warning}"
     yield from _row_warnings(comparison)
+    if unit := wording.replication_text(comparison):
+        yield f"unit: {unit}"
+    yield from _listed(
+        "would decide",
+        [
+            f"{row.label} {metric_title(row.metric)}"
+            f"{' at ' if row.scenario else ''}{scenario_text(row.scenario)}: {text}"
+            for row in comparison.rows
+            if (text := wording.what_pays(row))
+        ],
+    )
     yield from _listed(
         "not compared",
         [

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import floor, log10
+from math import floor, log10, sqrt
+from statistics import fmean
+from typing import Literal
 
-from sfcperf.analysis.comparison import Comparison, Estimate, Row
+from sfcperf.analysis.comparison import Comparison, Estimate, Replication, Row, percent_text
 from sfcperf.presentation import units
-from sfcperf.presentation.wording import count_text, shortened
+from sfcperf.presentation.wording import count_text, duration_text, shortened
 
 MARKS = {"better": "▲", "worse": "▼", "different": "≠", "equivalent": "=", "undecided": "?"}
 """So that colour is never the only cue."""
@@ -22,8 +24,17 @@ def counts_text(comparison: Comparison) -> str:
 def scope(comparison: Comparison) -> str:
     """What the verdicts are about: rounds repeat the trial, not the run, so two runs do not tell
     how runs of one thing differ. Empty for variants, which share a run."""
+    if any(row.replication for row in comparison.rows):
+        sides = [comparison.baseline, *comparison.candidates]
+        counts = [len(side.runs) for side in sides]
+        if all(row.paired for row in comparison.rows):
+            return f"over {count_text(counts[0], 'run')}, "
+        several = ", ".join(map(str, counts[:-1]))
+        return f"over {several} and {count_text(counts[-1], 'run')}, "
     if all(row.paired for row in comparison.rows):
         return ""
+    if all(row.paired or row.floor for row in comparison.rows):
+        return "beside this machine's noise floor, "
     runs = 1 + len(comparison.candidates)
     return f"within these {'two' if runs == 2 else runs} runs, "
 
@@ -78,8 +89,10 @@ def margin_text(row: Row) -> str:
 
 
 def reasons(row: Row) -> tuple[str, ...]:
-    """Why an undecided row is not equivalent although its interval may look so."""
-    return row.withheld if row.verdict == "undecided" else ()
+    """Why an undecided row is undecided although its numbers may look otherwise."""
+    if row.verdict != "undecided":
+        return ()
+    return (*row.withheld, *filter(None, [row.floor.reason if row.floor else ""]))
 
 
 def needed_text(row: Row) -> str:
@@ -87,17 +100,93 @@ def needed_text(row: Row) -> str:
     if row.verdict != "undecided" or row.n_needed is None:
         return ""
     what = "different" if row.n_needed_for == "difference" else "equivalent"
-    return f"{row.n_needed} {MARKS[what]}"
+    runs = " runs" if row.replication else ""
+    return f"{row.n_needed}{runs} {MARKS[what]}"
 
 
 TRIALS_NEEDED = (
-    "n to decide: trials per side (paired: rounds) that would show a difference (≠) or equivalence "
-    "(=) in 4 of 5 cases, if what was observed is true"
+    "n to decide: trials per side (paired: rounds; where the run is the unit: runs per side) that "
+    "would show a difference (≠) or equivalence (=) in 4 of 5 cases, if what was observed is true"
 )
 
 
-def median_text(value: float | None, scale: units.Scale, other: float | None) -> str:
-    """A median to the digits that tell it from the other side's."""
+def number_text(row: Row) -> str:
+    """Trials per side, `10` or `10/8`; of several runs `3×5`: 3 runs of 5 rounds."""
+    if row.replication is None:
+        return f"{row.n_a}" if row.paired or row.n_a == row.n_b else f"{row.n_a}/{row.n_b}"
+    a, b = (f"{side.runs}×{side.rounds:.0f}" for side in (row.replication.a, row.replication.b))
+    return a if row.paired or a == b else f"{a}/{b}"
+
+
+def dispersion_text(row: Row, level: Literal["between", "within"], scale: units.Scale) -> str:
+    """Standard deviation between the runs of a side, or between the rounds of a run: of both sides
+    together."""
+    if row.replication is None:
+        return "–"
+    sides = (row.replication.a, row.replication.b)
+    found = [value for side in sides if (value := getattr(side, level)) is not None]
+    if not found:
+        return "–"
+    together = sqrt(fmean(value * value for value in found))
+    if row.replication.ratios:
+        return percent_text(together)
+    return scale.with_unit(scale.number(together, together / 10 or None))
+
+
+def what_pays(row: Row) -> str:
+    """What would decide an undecided row of several runs, and what is cheaper: runs or rounds.
+    Empty for others."""
+    found = row.replication
+    if found is None or row.verdict != "undecided":
+        return ""
+    if found.cheapest is None:
+        return "no affordable number of runs would decide it, if what was observed is true"
+    rounds = round(min(found.a.rounds, found.b.rounds))
+    effort = found.cheapest
+    text = ""
+    if row.n_needed is not None and (row.n_needed, rounds) != (effort.runs, effort.rounds):
+        text = f"{row.n_needed} runs of {count_text(rounds, 'round')} per side would decide"
+        text += f"{_cost(found, row.n_needed, rounds)}; cheaper: "
+    text += f"{effort.runs} runs of {count_text(effort.rounds, 'round')} per side"
+    text += _cost(found, effort.runs, effort.rounds)
+    alone = "" if found.rounds_alone else "; more rounds of these runs alone would not"
+    return text + alone
+
+
+def _cost(found: Replication, runs: int, rounds: int) -> str:
+    if found.run_s is None or found.round_s is None:
+        return ""
+    return f" (about {duration_text(runs * (found.run_s + rounds * found.round_s))} per side)"
+
+
+def replication_text(comparison: Comparison) -> str | None:
+    """That the run is the unit; None where it is not."""
+    if not any(row.replication for row in comparison.rows):
+        return None
+    return (
+        "the run is the unit of replication: each run counts once, by the mean of its trials; "
+        "runs differ by their deployment, their place and the state of the machine, which more "
+        "rounds of a run do not average out"
+    )
+
+
+def numbers_of(row: Row) -> tuple[float | None, float | None]:
+    """What stands for baseline and candidate, in the unit: the median of the trials; of several
+    runs, which count once each, the mean of their means."""
+    if row.replication is None:
+        return row.a.median, row.b.median
+    a, b = (side.means for side in (row.replication.a, row.replication.b))
+    return (fmean(a) if a else None), (fmean(b) if b else None)
+
+
+def side_texts(row: Row, scale: units.Scale) -> tuple[str, str]:
+    """The same in words."""
+    a, b = numbers_of(row)
+    return _side_text(a, scale, b), _side_text(b, scale, a)
+
+
+def _side_text(value: float | None, scale: units.Scale, other: float | None) -> str:
+    """To the digits that tell it from the other side's."""
     if value is None:
         return "–"
     apart = abs(value - other) if other is not None else 0.0
@@ -119,7 +208,7 @@ def method_text(comparison: Comparison) -> str:
     holm = " and ".join(str(number) for number in families)
     corrected = f"Holm over {holm} rows" if holm else "no correction for multiple tests"
     return (
-        f"{' and '.join(names) or 'no test'}, {corrected}, alpha "
+        f"{', '.join(names) or 'no test'}, {corrected}, alpha "
         f"{options.alpha:g}; equivalence by two one-sided tests of the shift and of the ratio of "
         f"means ({100 * (1 - 2 * options.alpha):g} % intervals), which must not miss a mode in "
         f"{100 * options.rarest:g} % of the trials; "
@@ -131,10 +220,24 @@ def caveat(comparison: Comparison) -> str | None:
     """The limits of a comparison of separate runs; None when all rows are paired."""
     if all(row.paired for row in comparison.rows):
         return None
+    if all(row.paired or row.replication for row in comparison.rows):
+        return (
+            "runs that are measured one after the other share the boot and the hour: what differs "
+            "from day to day still counts as a difference between the sides"
+        )
+    known = [row.floor for row in comparison.rows if row.floor is not None]
+    if known:
+        number = max(len(floor.runs) for floor in known)
+        return (
+            f"each side is one run; what two runs of the same thing differ by here is known from "
+            f"{number} A/A runs, and counts for {len(known)} of {len(comparison.rows)} rows: only "
+            "a larger difference is called better or worse; several runs per side "
+            "(`sfcperf run --repeat`) would show smaller ones"
+        )
     return (
         "each side is one run: whatever changed from one run to the other counts as a difference, "
-        "and more rounds do not help; variants of one workflow are measured alternately and avoid "
-        "this"
+        "and more rounds do not help; several runs per side (`sfcperf run --repeat`) tell how runs "
+        "differ, and variants of one workflow are measured alternately and avoid this"
     )
 
 

@@ -40,7 +40,7 @@ class Attempt:
     drops: Mapping[str, int]
     """By SF: packets that it dropped meanwhile; only those SFs that dropped some."""
     noise: Mapping[str, Any]
-    """What the machine did meanwhile: TrialRecord.noise."""
+    """What the machine did before, meanwhile and after: TrialRecord.noise."""
     clock: tuple[str, ...] = ()
     """Why times that were measured by the wall clock are wrong; empty when it was not set."""
 
@@ -113,10 +113,12 @@ class _Measurement:
                 before = _counters(deployment)
                 watch.begin()
                 result, observations = self._observe()
-                noise = watch.end()
+                watch.end()
                 forwarded, dropped = _differences(before, _counters(deployment))
             finally:
                 self._stop(self.trial.probe.label, self.probe.cleanup)
+            with run.interrupts.allowed:
+                noise = watch.finish()
         return Attempt(result, observations, forwarded, dropped, noise)
 
     def _observe(self) -> tuple[ProbeResult, tuple[Observation, ...]]:

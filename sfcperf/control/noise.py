@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
@@ -27,6 +28,13 @@ ROOT = Path("/")
 """Of the files that are read."""
 QUIET_SAMPLES = 10
 QUIET_INTERVAL_S = 0.005
+LOAD_S = 0.2
+"""How long the CPUs are kept busy for a reading: a CPU that wants no time has none stolen."""
+SETTLE_S = 0.1
+"""Between the measurement and the reading after it: a period of the kernel's CPU quotas, so that
+what the measurement itself used up is not held against it."""
+LEAST_LOAD_S = 0.01
+"""Per CPU: a clock tick."""
 MOST_PROCESSES = 1500
 """With more processes, reading each of them (20 us) is not worth its cost."""
 
@@ -43,11 +51,27 @@ class _Snapshot:
     processes: Mapping[int, ProcessTime] | None
 
 
+@dataclass(frozen=True)
+class LoadReading:
+    """What the CPUs in use did under a load of ours, while nothing was measured."""
+
+    stolen_ticks: int
+    wanted_ticks: int
+    """Clock ticks that the CPUs were busy or stolen."""
+    frequency_mhz: float | None
+
+
 class NoiseWatch:
     """Watches this machine for one run; remembers the evidence of its earlier trials. The
-    measurement is not disturbed: the machine is read before and after it."""
+    measurement is not disturbed: the machine is read before and after it.
 
-    def __init__(self, records: Iterable[TrialRecord] = (), run_id: str = "") -> None:
+    `gated`: a noise gate judges the trials, so the CPUs are also read under a load of our own.
+    """
+
+    def __init__(
+        self, records: Iterable[TrialRecord] = (), run_id: str = "", *, gated: bool = False
+    ) -> None:
+        self.gated = gated
         self._machine = Machine(ROOT)
         self._run_id = run_id
         self._frequencies_mhz: list[float] = []
@@ -72,13 +96,14 @@ class NoiseWatch:
         return {**evidence, "other_runs": runs}
 
     def _remember(self, evidence: Mapping[str, Any]) -> None:
-        found = evidence.get("frequency_mhz")
+        found = _judged_frequency(evidence)
         if found is not None:
             self._frequencies_mhz.append(float(found))
 
 
 class TrialNoise:
-    """Observes one measurement: created before anything of it runs, then `begin` and `end`."""
+    """Observes one measurement: created before anything of it runs, then `begin`, `end`, and
+    `finish` when the probe is gone."""
 
     def __init__(self, watch: NoiseWatch, machine: Machine, deployment: Deployment) -> None:
         started = time.process_time()
@@ -88,6 +113,7 @@ class TrialNoise:
         self._scope = "machine" if local else "controller"
         self._cpus = cpus_in_use(deployment) if local else usable_cpus()
         self._run_queue = self._quiet()
+        self._loaded = [under_load(machine, self._cpus)] if watch.gated else []
         self._cost_s = time.process_time() - started
 
     def begin(self) -> None:
@@ -96,28 +122,44 @@ class TrialNoise:
         self._before = self._snapshot()
         self._cost_s += time.process_time() - started
 
-    def end(self) -> dict[str, Any]:
-        """The measurement has ended: TrialRecord.noise."""
+    def end(self) -> None:
+        """The measurement has ended."""
         started = time.process_time()
         # First: an idle CPU slows down within milliseconds.
         frequency, source = self._machine.frequency_mhz(self._cpus)
         after = self._snapshot()
-        reference, drop = self._watch.compared(frequency)
-        evidence = {
-            "scope": self._scope,
-            "cpus": self._cpus,
+        self._during = {
             "span_s": after.at_s - self._before.at_s,
             **self._steal(after),
             "run_queue": self._run_queue,
             "other_cpu_ratio": self._others(after),
             **self._waiting(after),
             "frequency_mhz": frequency,
-            "frequency_reference_mhz": reference,
-            "frequency_drop_ratio": drop,
             "frequency_source": source,
             "throttle_events": _difference(self._before.throttled, after.throttled),
         }
-        evidence = self._watch.done(_rounded(evidence))
+        self._cost_s += time.process_time() - started
+
+    def finish(self) -> dict[str, Any]:
+        """Nothing of the measurement runs any more: TrialRecord.noise."""
+        if self._watch.gated:
+            waiting.sleep(SETTLE_S)
+        started = time.process_time()
+        if self._watch.gated:
+            self._loaded.append(under_load(self._machine, self._cpus))
+        evidence = {**self._during, **quiet_evidence(self._loaded)}
+        reference, drop = self._watch.compared(_judged_frequency(evidence))
+        evidence = self._watch.done(
+            _rounded(
+                {
+                    "scope": self._scope,
+                    "cpus": self._cpus,
+                    **evidence,
+                    "frequency_reference_mhz": reference,
+                    "frequency_drop_ratio": drop,
+                }
+            )
+        )
         cost = self._cost_s + time.process_time() - started
         return {**evidence, "cost_cpu_s": round(cost, 6)}
 
@@ -185,6 +227,62 @@ class TrialNoise:
             "cpu_pressure_ratio": None if pressure is None else pressure / 1e6 / span,
             "run_delay_ratio": None if delay is None else delay / 1e9 / span,
         }
+
+
+def under_load(machine: Machine, cpus: Sequence[int]) -> LoadReading:
+    """Keep CPUs busy for LOAD_S in all, one after the other, and read them; of many CPUs, some
+    that are evenly spread. A CPU on which this process may not run is left out."""
+    chosen = cpus[:: max(1, round(len(cpus) * LEAST_LOAD_S / LOAD_S))] if LOAD_S else ()
+    before, loaded, frequencies = machine.cpu_times(), [], []
+    for cpu in chosen:
+        with suppress(OSError), _pinned(cpu):
+            end = time.monotonic() + LOAD_S / len(chosen)
+            while time.monotonic() < end:
+                pass
+            loaded.append(cpu)
+            frequencies.append(machine.frequency_mhz([cpu])[0])
+    after = machine.cpu_times()
+    spans = [after[cpu] - before[cpu] for cpu in loaded if cpu in before and cpu in after]
+    known = [frequency for frequency in frequencies if frequency is not None]
+    return LoadReading(
+        sum(span.steal for span in spans),
+        sum(span.total - span.idle for span in spans),
+        fmean(known) if known else None,
+    )
+
+
+def quiet_evidence(readings: Sequence[LoadReading]) -> dict[str, float | None]:
+    """Of the readings before and after a measurement: steal of the one with more of it, as a ratio
+    of the time that was wanted, and the lower frequency. Counters that moved less than a tick per
+    reading are None."""
+    stolen = [
+        (r.stolen_ticks / r.wanted_ticks, 1 / r.wanted_ticks) for r in readings if r.wanted_ticks
+    ]
+    steal, resolution = max(stolen, default=(None, None))
+    frequencies = [one.frequency_mhz for one in readings if one.frequency_mhz is not None]
+    return {
+        "quiet_steal_ratio": steal,
+        "quiet_steal_resolution_ratio": resolution,
+        "quiet_frequency_mhz": min(frequencies, default=None),
+    }
+
+
+@contextmanager
+def _pinned(cpu: int) -> Iterator[None]:
+    """This thread runs on one CPU meanwhile."""
+    usable = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {cpu})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, usable)
+
+
+def _judged_frequency(evidence: Mapping[str, Any]) -> float | None:
+    """Under our load if it was read: a governor may make that of the measurement follow what is
+    measured."""
+    quiet = evidence.get("quiet_frequency_mhz")
+    return evidence.get("frequency_mhz") if quiet is None else quiet
 
 
 def cpus_in_use(deployment: Deployment) -> list[int]:

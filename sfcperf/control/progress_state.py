@@ -70,7 +70,7 @@ class ProgressState:
     def due(self, number: int) -> list[TrialRecord]:
         """Trials of a round that the noise gate wants to be run again."""
         gate = self._workflow.design.noise_gate
-        return [] if gate is None else _due(self.records, number, gate, self.planned()[0])
+        return [] if gate is None else reruns_due(self.records, number, gate, self.planned()[0])
 
     def planned(self) -> tuple[int, int]:
         """Number of planned trials (without warm-up and further rounds), and how many of them are
@@ -134,7 +134,7 @@ def _cut_down(
     return [group for group in cut if group.trials]
 
 
-def _due(
+def reruns_due(
     records: Sequence[TrialRecord], round_number: int, gate: NoiseGate, planned: int
 ) -> list[TrialRecord]:
     """Trials of a round to run again now, in the order in which they ran: those outside the gate

@@ -20,6 +20,7 @@ from sfcperf.control.session import Outcome, Session
 from sfcperf.control.state import FurtherDriver, RunInfo, RunState, StateDir
 from sfcperf.control.validation import check
 from sfcperf.errors import InputError
+from sfcperf.results.campaigns import Repeat
 from sfcperf.results.hostfacts import host_facts
 from sfcperf.results.manifest import new_manifest, resumed
 from sfcperf.results.modules import modules_of
@@ -38,12 +39,13 @@ def start(
     command: Sequence[str],
     listener: Listener,
     given: Mapping[str, Any] | None = None,
+    repeat: Repeat | None = None,
 ) -> Outcome:
     """Run a workflow into a new folder of `results`.
 
     `given` is the document before preset, driver and overrides; it is kept beside the one that
-    runs. Raises InputError or EnvironmentLacks before anything is created, InterruptedRun after a
-    signal.
+    runs. `repeat` is the run's place in its campaign. Raises InputError or EnvironmentLacks before
+    anything is created, InterruptedRun after a signal.
     """
     phases = Phases()
     check(workflow)
@@ -68,6 +70,7 @@ def start(
                 versions=versions(),
                 vnfds=vnfds,
                 modules=modules_of(workflow),
+                repeat=repeat,
             )
             manifest = Manifest(store, document)
             manifest.update({"state": "checking"})
@@ -106,7 +109,7 @@ def resume(
                 undo_dead(dead, dry_run=False)
             finally:
                 dead.release()
-        workflow = _workflow(store)
+        workflow = workflow_of(store)
         loaded(workflow)
         complete = ProgressState(workflow, store.trials()).is_complete()
         if complete and (document["status"], document.get("state")) == ("complete", "done"):
@@ -144,7 +147,7 @@ def resume(
         return session.run()
 
 
-def _workflow(store: RunStore) -> Workflow:
+def workflow_of(store: RunStore) -> Workflow:
     """The workflow of a run, as it was when it began. Raises InputError when it changed since."""
     workflow = load_document(*store.workflow())
     check_unchanged(store.resolved(), workflow, str(store.folder))

@@ -104,7 +104,11 @@ class Session:
             self.listener,
             self.interrupts,
             self.phases,
-            NoiseWatch(self.store.trials(), self.store.run_id),
+            NoiseWatch(
+                self.store.trials(),
+                self.store.run_id,
+                gated=self.workflow.design.noise_gate is not None,
+            ),
             ClockWatch(),
         )
         try:

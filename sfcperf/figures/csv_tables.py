@@ -66,8 +66,26 @@ def samples_csv(plot: Plot) -> str:
             cells = [series.name, *_level_cells(point, factors), plot.spec.probe, plot.spec.metric]
             for trial in point.valid_trials:
                 about = [*cells, _unit(plot, point), trial.record.trial_id]
-                for number, value in enumerate(trial.samples(plot.spec.metric), 1):
+                for number, value in enumerate(trial.series(plot.spec.metric), 1):
                     rows.append([*about, str(number), repr(value), _scaled(value, plot.spec)])
+    return csv_text(rows)
+
+
+def band_csv(plot: Plot) -> str:
+    """The bands of a distribution: each percentile of a typical trial with its interval, in the
+    unit of the files, and the interval as drawn."""
+    factors = _factors(plot)
+    head = ["series", *factors, "probe", "metric", "unit", "percent", "value", "low", "high"]
+    rows = [[*head, "confidence", "y_low", "y_high"]]
+    for series in plot.series:
+        for point in series.points:
+            cells = [series.name, *_level_cells(point, factors), *_source(plot, point)]
+            for one in point.band(plot.spec.metric):
+                values = [repr(value) for value in (one.value, one.low, one.high)]
+                drawn = [_scaled(one.low, plot.spec), _scaled(one.high, plot.spec)]
+                about = [_unit(plot, point), str(one.percent), *values]
+                confidence = "" if point.summary is None else repr(point.summary.confidence)
+                rows.append([*cells, *about, confidence, *drawn])
     return csv_text(rows)
 
 

@@ -3,9 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sfcperf.analysis.statistics import Rules
+from sfcperf.analysis.statistics.typical import typical_percentiles
 
 MIN_TRIALS_FOR_BOX = 5
 """A box draws five numbers: fewer trials are shown as points alone."""
+
+
+@dataclass(frozen=True)
+class BandPoint:
+    """The interval of one percentile of a typical trial, in the unit of the samples."""
+
+    percent: int
+    value: float
+    low: float
+    high: float
+
+
+def band(trials: Sequence[Sequence[float]], rules: Rules) -> list[BandPoint]:
+    """Pointwise band of the distribution within a typical trial, over trials; without the
+    percentiles that the trials are too short for (see `typical_percentiles`). Empty if another one
+    has no interval, as with few trials: a band with a gap would be drawn across it."""
+    found = typical_percentiles(trials, range(1, 100), rules)
+    known = {percent: one for percent, one in found.items() if one.value is not None}
+    points = [
+        BandPoint(percent, one.value, one.interval.low, one.interval.high)
+        for percent, one in known.items()
+        if one.value is not None and one.interval is not None
+    ]
+    return points if len(points) == len(known) else []
 
 
 def steps(values: Sequence[float]) -> tuple[list[float], list[float]]:

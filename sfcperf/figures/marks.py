@@ -64,11 +64,20 @@ def missing_marks(axes: Axes, plot: Plot, series: Series, index: int) -> None:
 
 def distribution_marks(axes: Axes, plot: Plot) -> None:
     """Empirical distributions: a thick line over all samples of a scenario's valid trials, a thin
-    one for each trial."""
+    one for each trial, and the band of a typical trial."""
     for index, point in enumerate(plot.points):
         look = palette.style(index)
-        trials = [trial.samples(plot.spec.metric) for trial in point.valid_trials]
+        trials = [trial.series(plot.spec.metric) for trial in point.valid_trials]
         scale = plot.spec.y_scale
+        of_typical = point.band(plot.spec.metric)
+        axes.fill_betweenx(
+            [one.percent / 100 for one in of_typical],
+            [one.low * scale for one in of_typical],
+            [one.high * scale for one in of_typical],
+            color=look.colour,
+            alpha=0.2,
+            linewidth=0,
+        )
         for samples in trials:
             if len(samples) > 1 and len(trials) > 1:
                 x, y = steps([value * scale for value in samples])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 
+from sfcperf.analysis.statistics.typical import samples_needed
 from sfcperf.figures.distribution import MIN_TRIALS_FOR_BOX
 from sfcperf.figures.plot import Plot
 from sfcperf.presentation.levels import level_text
@@ -43,7 +44,7 @@ def interval_note(plot: Plot) -> str:
     counts = sorted({row.n for row in rows})
     trials = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
     if plot.spec.kind == "ecdf":
-        return f"Distribution of all samples of the valid trials ({trials} each)."
+        return f"Distribution of all samples of the valid trials ({trials} each). {_bands(plot)}"
     estimates = [plot.estimate(row) for row in rows]
     what = "Medians. " if plot.centre == "median" else "Means. "
     reasons = Counter(one.withheld for one in estimates if one.withheld)
@@ -56,6 +57,25 @@ def interval_note(plot: Plot) -> str:
     if reasons:
         text += f" None at {count_text(reasons.total(), 'point')}: {reason}."
     return text
+
+
+def _bands(plot: Plot) -> str:
+    """What the band of a distribution is, or why there is none."""
+    points = [point for point in plot.points if point.state != "missing"]
+    bare = sum(not point.band(plot.spec.metric) for point in points)
+    if bare == len(points):
+        return (
+            f"No band: it needs six trials or more with at least {samples_needed(50)} samples each,"
+            " which do not drift with time."
+        )
+    levels = " / ".join(
+        f"{100 * level:g} %" for level in sorted({r.confidence for r in plot.summaries})
+    )
+    text = (
+        f"Bands: {levels} confidence interval of each percentile within a typical trial (pointwise,"
+        " over trials)."
+    )
+    return text + (f" None at {count_text(bare, 'point')}." if bare else "")
 
 
 def curve_names(plot: Plot) -> list[str]:

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from sfcperf.analysis.statistics import LOOKS, Rules
+from sfcperf.figures.distribution import BandPoint, band
 from sfcperf.figures.results import RUN
 from sfcperf.presentation.levels import (
     Levels,
@@ -56,6 +58,17 @@ class Point:
     def valid_trials(self) -> list[TrialValue]:
         """Trials that count."""
         return [trial for trial in self.trials if trial.record.status == "valid"]
+
+    def band(self, metric: str) -> list[BandPoint]:
+        """Of the distribution of a metric's samples within a typical trial."""
+        row = self.summary
+        if row is None:
+            return []
+        by_time = sorted(self.valid_trials, key=lambda trial: trial.record.started_at)
+        # A row does not say when a stopped run first looked; the earliest gives the widest band.
+        looked = 1 if row.median_method.endswith(LOOKS) else None
+        rules = Rules(row.confidence, first_look=looked)
+        return band([trial.series(metric) for trial in by_time], rules)
 
 
 @dataclass(frozen=True)

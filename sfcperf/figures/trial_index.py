@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sfcperf.presentation.levels import Levels, level_key
 from sfcperf.results.records import TrialRecord
-from sfcperf.results.trial_values import trial_means
+from sfcperf.results.trial_values import trial_means, trial_series
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,11 @@ class TrialValue:
     def samples(self, metric: str) -> list[float]:
         """The single samples of a metric, in the metric's unit."""
         return [sample["value"] for sample in self.record.samples if sample["metric"] == metric]
+
+    def series(self, metric: str) -> list[float]:
+        """What the number is made of, in order of time (each echo of ping): the series that the
+        probe kept, or else its samples."""
+        return list(trial_series(self.record, metric)) or self.samples(metric)
 
 
 class TrialIndex:

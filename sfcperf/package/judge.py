@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import ceil
 from statistics import median
 from typing import Any, Literal
 
 from sfcperf.analysis.comparison import Comparison, Estimate, Options, Row
 from sfcperf.analysis.statistics import at_most, holm, least_to_see
 from sfcperf.analysis.two_sample import scale_of, trials_beside
+from sfcperf.presentation.wording import count_text
 
 Outcome = Literal["reproduced", "not reproduced", "undecided"]
 OUTCOMES: tuple[Outcome, ...] = ("reproduced", "not reproduced", "undecided")
@@ -45,7 +47,9 @@ class Evaluation:
     margin_absolute: bool = False
     rounds_needed: int | None = None
     """Trials here, beside the packaged ones, that would decide in 4 of 5 cases; None if it is
-    decided, or if no number would."""
+    decided, if no number would, or if the run is the unit."""
+    runs_needed: int | None = None
+    """The same in runs, where several were packaged or made here."""
 
 
 @dataclass(frozen=True)
@@ -105,11 +109,14 @@ def _evaluation(
 ) -> Evaluation:
     outcome, reason = _outcome(row, within, beyond, options.alpha)
     relative = row.relative
-    needed = _rounds_needed(row, options) if outcome == "undecided" else None
+    needed = _needed(row, options) if outcome == "undecided" else None
     if outcome == "undecided" and needed is None:
+        packaged, what = f"{row.n_a} packaged trials", "rounds"
+        if row.replication is not None:
+            packaged, what = count_text(row.replication.a.runs, "packaged run"), "runs"
         reason += (
-            f"; beside {row.n_a} packaged trials, no number of rounds here would decide if "
-            "difference and dispersion are as measured"
+            f"; beside {packaged}, no number of {what} here would decide if difference and "
+            "dispersion are as measured"
         )
     return Evaluation(
         scenario=row.scenario,
@@ -128,7 +135,8 @@ def _evaluation(
         method=relative.method if relative else "",
         margin=row.margin,
         margin_absolute=row.margin_absolute,
-        rounds_needed=needed,
+        rounds_needed=None if row.replication else needed,
+        runs_needed=needed if row.replication else None,
     )
 
 
@@ -156,10 +164,16 @@ def _is_beyond(estimate: Estimate | None, margin: float) -> bool:
     return estimate.low > margin or estimate.high < -margin
 
 
-def _rounds_needed(row: Row, options: Options) -> int | None:
-    """Rounds here that would decide; the package's are what they are."""
+def _needed(row: Row, options: Options) -> int | None:
+    """Rounds here that would decide, or runs where these are the unit; the package's are what they
+    are. A machine's noise floor does not shrink with rounds."""
     a, b = row.a.values, row.b.values
-    if row.margin is None or min(len(a), len(b)) < 2:
+    least = least_to_see(options.rarest)
+    if row.replication is not None:
+        a, b = row.replication.a.means, row.replication.b.means
+        # What is too few for rare modes are trials, of all runs together.
+        least = min(ceil(least / max(1.0, row.replication.b.rounds)), len(a))
+    if row.margin is None or min(len(a), len(b)) < 2 or row.floor is not None:
         return None
     scale = scale_of(a, b, row.a.median or 0.0)
     bounds = scale.bounds(row.margin, row.margin_absolute)
@@ -172,5 +186,5 @@ def _rounds_needed(row: Row, options: Options) -> int | None:
         median(other) - median(one),
         bounds,
         options.alpha,
-        least_to_see(options.rarest),
+        least,
     )

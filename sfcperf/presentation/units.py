@@ -21,6 +21,8 @@ _UNIT_SUFFIXES = ("_per_s", "_us", "_ms", "_ns", "_s", "_bps", "_bytes", "_ratio
 
 _DIGITS_WITHOUT_INTERVAL = 4
 _MOST_DIGITS = 6
+_LEAST_PLAIN, _MOST_PLAIN = -9, 15
+"""Powers of ten beyond which a number is shown as 1.23e-200."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,8 @@ def _decimals(value: float, half_width: float | None) -> int:
     magnitude = _exponent(value)
     if not half_width or not math.isfinite(half_width):
         return _DIGITS_WITHOUT_INTERVAL - 1 - magnitude
-    return min(1 - _exponent(half_width), _MOST_DIGITS - 1 - magnitude)
+    justified = 1 - _exponent(half_width)
+    return min(justified, _MOST_DIGITS - 1 - magnitude) if value else justified
 
 
 def _exponent(value: float) -> int:
@@ -144,6 +147,11 @@ def _exponent(value: float) -> int:
 
 def _fixed(value: float, decimals: int) -> str:
     rounded = round(value, decimals)
+    magnitude = _exponent(rounded)
+    if not rounded and decimals > -_LEAST_PLAIN:
+        return "0"
+    if not _LEAST_PLAIN <= magnitude <= _MOST_PLAIN:
+        return f"{rounded:.{max(decimals + magnitude, 0)}e}"
     text = f"{rounded:.{max(decimals, 0)}f}"
     # A negative zero would look like a measured sign.
     return text.removeprefix("-") if float(text) == 0 else text

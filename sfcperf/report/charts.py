@@ -195,12 +195,23 @@ def _distributions(plot: Plot) -> list[dict[str, Any]]:
         samples = [
             value * plot.spec.y_scale
             for trial in point.valid_trials
-            for value in trial.samples(plot.spec.metric)
+            for value in trial.series(plot.spec.metric)
         ]
         x, y = steps(thinned(samples, _POINTS_PER_CURVE))
         style = palette.style(index).plotly()
-        curves.append({"name": str(escape(name)), "style": style, "x": x, "y": y})
+        curve = {"name": str(escape(name)), "style": style, "x": x, "y": y}
+        curves.append(curve | {"band": _band(plot, point)})
     return curves
+
+
+def _band(plot: Plot, point: Point) -> dict[str, list[float]] | None:
+    """The outline of a distribution's band; None without one."""
+    found, scale = point.band(plot.spec.metric), plot.spec.y_scale
+    if not found:
+        return None
+    there, back = [one.low * scale for one in found], [one.high * scale for one in found]
+    shares = [one.percent / 100 for one in found]
+    return {"x": [*there, *reversed(back)], "y": [*shares, *reversed(shares)]}
 
 
 def _table_row(plot: Plot, name: str, point: Point) -> tuple[str, str, str, str, str, str]:

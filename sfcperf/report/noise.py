@@ -9,12 +9,33 @@ from typing import Any
 
 from sfcperf.presentation import palette, units
 from sfcperf.presentation.pages import Chart, trial_anchor
-from sfcperf.results.noise_gate import GATE_REASON, Reading, account_text, is_outside, outside
+from sfcperf.results.noise_gate import (
+    GATE_REASON,
+    Reading,
+    account_text,
+    is_outside,
+    outside,
+    steal_meanwhile,
+)
 from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.model import NoiseGate
 
 _WATCHED = (
-    ("steal_ratio", "Steal", "1", "Share of the time of the CPUs in use.", "max_steal_ratio"),
+    (
+        "quiet_steal_ratio",
+        "Steal before and after",
+        "1",
+        "Share of the time that the CPUs in use wanted just before or just after the trial.",
+        "max_steal_ratio",
+    ),
+    (
+        "steal_ratio",
+        "Steal while measuring",
+        "1",
+        "Share of the time of the CPUs in use. Slow trials cause it, too: no trial is excluded "
+        "for it.",
+        "",
+    ),
     (
         "run_queue",
         "Run queue",
@@ -37,7 +58,7 @@ _WATCHED = (
         "max_frequency_drop_ratio",
     ),
 )
-"""Key of the evidence, title, unit, what it is, the limit's name."""
+"""Key of the evidence, title, unit, what it is, the limit's name (empty: it is not judged)."""
 
 
 @dataclass(frozen=True)
@@ -92,14 +113,24 @@ def limits_of(manifest: Mapping[str, Any]) -> NoiseGate | None:
     given = manifest.get("design", {}).get("noise_gate")
     if not isinstance(given, Mapping):
         return None
-    limits: dict[str, Any] = {limit: given.get(limit) for *_, limit in _WATCHED}
+    limits: dict[str, Any] = {limit: given.get(limit) for *_, limit in _WATCHED if limit}
     return NoiseGate(**limits)
 
 
 def noise_findings(manifest: Mapping[str, Any], trials: Sequence[TrialRecord]) -> Iterator[str]:
-    """For the verdict of a run without a gate: noise beyond the default limits."""
+    """For the verdict: steal that excludes no trial, and of a run without a gate any noise beyond
+    the default limits."""
     watched = [record for record in trials if record.noise]
-    if limits_of(manifest) is None:
+    limits = limits_of(manifest)
+    stolen = [record for record in watched if steal_meanwhile(record.noise, limits or NoiseGate())]
+    if stolen:
+        example = steal_meanwhile(stolen[0].noise, limits or NoiseGate())
+        yield (
+            f"The hypervisor took CPU time while {len(stolen)} of {len(watched)} trials were "
+            f"measured ({stolen[0].trial_id}: {example}). They count: a slow trial has more stolen "
+            "because it is slow, and excluding slow trials would make the results too good."
+        )
+    if limits is None:
         noisy = [record for record in watched if outside(record.noise, NoiseGate())]
         if noisy:
             example = outside(noisy[0].noise, NoiseGate())[0].removeprefix(GATE_REASON)
@@ -159,7 +190,7 @@ def _chart(
         return f"{title}: {values[0]:g} in all {len(seen)} trials."
     inside = [record for record in seen if not is_outside(record)]
     beyond = [record for record in seen if is_outside(record)]
-    limit = None if limits is None else getattr(limits, limit_name)
+    limit = getattr(limits, limit_name) if limits is not None and limit_name else None
     series = [_points("trials", inside, key, start, 0)]
     if beyond:
         series.append(_points("outside the gate", beyond, key, start, 1))

@@ -127,8 +127,12 @@ def details(row: Summary, scale: units.Scale) -> Iterator[tuple[str, str]]:
         yield f"interval of the {other}", f"{scale.interval(ends.low, ends.high)} ({ends.method})"
     if trials := _percentiles(row, scale, "p", (5, 25, 75, 95)):
         yield "percentiles of the trials", trials
-    if samples := _percentiles(row, scale, "samples_p", (5, 25, 50, 75, 95, 99)):
+    if samples := _percentiles(row, scale, "samples_p", (5, 25, 50, 75, 90, 95, 99)):
         yield f"percentiles of the {row.samples_n} samples", samples
+    if typical := _typical(row, scale):
+        yield "percentiles of the samples in a typical trial", typical
+    if row.typical_ci_withheld:
+        yield "without an interval over trials", row.typical_ci_withheld
     if row.autocorrelation is not None:
         yield "lag-1 autocorrelation", f"{row.autocorrelation:.2f}{_p(row.autocorrelation_p)}"
     if row.trend_p is not None:
@@ -146,6 +150,20 @@ def details(row: Summary, scale: units.Scale) -> Iterator[tuple[str, str]]:
 def _percentiles(row: Summary, scale: units.Scale, prefix: str, percents: tuple[int, ...]) -> str:
     known = [(p, getattr(row, f"{prefix}{p}")) for p in percents]
     texts = [f"p{p} {_text(value, row, scale)}" for p, value in known if value is not None]
+    return f"{', '.join(texts)} {scale.unit}".rstrip() if texts else ""
+
+
+def _typical(row: Summary, scale: units.Scale) -> str:
+    """`p50 1.23 [1.20, 1.26], p90 1.45 us`."""
+    texts = []
+    for percent in (50, 90, 99):
+        value, low, high = (
+            getattr(row, f"typical_p{percent}{end}") for end in ("", "_ci_low", "_ci_high")
+        )
+        half = units.half_width(low, high)
+        number = scale.number(value, row.stdev if half is None else half)
+        interval = "" if half is None else f" {scale.interval(low, high)}"
+        texts += [] if value is None else [f"p{percent} {number}{interval}"]
     return f"{', '.join(texts)} {scale.unit}".rstrip() if texts else ""
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import sfcperf
 from sfcperf import plugins
+from sfcperf.results.campaigns import Repeat
 from sfcperf.results.noise_gate import without_replaced
 from sfcperf.results.records import RunStatus, TrialRecord, utc_now
 from sfcperf.workflow.model import Design, Workflow
@@ -24,6 +25,7 @@ def new_manifest(
     versions: Mapping[str, Any],
     vnfds: Sequence[Mapping[str, Any]] = (),
     modules: Sequence[Mapping[str, Any]] = (),
+    repeat: Repeat | None = None,
 ) -> dict[str, Any]:
     """The manifest of a run that starts now; its resources have the `tags`, one for each
     infrastructure.
@@ -60,6 +62,8 @@ def new_manifest(
         "vnfds": [dict(entry) for entry in vnfds],
         "modules": [dict(entry) for entry in modules],
     }
+    if repeat is not None:
+        manifest["repeat"] = asdict(repeat)
     if workflow.variants:
         manifest["variants"] = [
             {"name": variant.name, "changes": dict(variant.changes)}

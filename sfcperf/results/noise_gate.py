@@ -95,17 +95,23 @@ def without_replaced(records: Sequence[TrialRecord]) -> list[TrialRecord]:
 
 def outside(evidence: Mapping[str, Any], limits: NoiseGate) -> tuple[str, ...]:
     """Why a trial is outside the gate, as reasons of its record; empty if it is inside. Evidence
-    that the machine does not provide (None) is ignored."""
+    that the machine does not provide (None) is ignored.
+
+    Only what the measured value cannot cause puts a trial outside: excluding slow trials because
+    they were slow would bias the mean of the others (docs/explanation/noise.md).
+    """
     return tuple(f"{GATE_REASON}{finding}" for finding in _findings(evidence, limits))
 
 
+def steal_meanwhile(evidence: Mapping[str, Any], limits: NoiseGate) -> str:
+    """Steal beyond the limit while the probe measured, which is no reason to exclude the trial: a
+    slow trial wants a CPU for longer, so it has more stolen. Empty if there was none."""
+    return _steal(evidence, "", limits.max_steal_ratio)
+
+
 def _findings(evidence: Mapping[str, Any], limits: NoiseGate) -> Iterator[str]:
-    steal = evidence.get("steal_ratio")
-    if steal is not None and limits.max_steal_ratio is not None:
-        # One clock tick may belong to the time before or after.
-        least = steal - (evidence.get("steal_resolution_ratio") or 0)
-        if least > limits.max_steal_ratio:
-            yield f"steal {_ratio(steal, limits.max_steal_ratio)}"
+    if steal := _steal(evidence, "quiet_", limits.max_steal_ratio):
+        yield f"{steal} before or after"
     for key, words, limit in (
         ("run_queue", "run queue per CPU", limits.max_run_queue),
         ("other_cpu_ratio", "CPU used by others", limits.max_other_cpu_ratio),
@@ -117,6 +123,16 @@ def _findings(evidence: Mapping[str, Any], limits: NoiseGate) -> Iterator[str]:
     throttled = evidence.get("throttle_events") or 0
     if throttled > 0 and limits.max_frequency_drop_ratio is not None:
         yield f"a CPU in use was throttled for heat ({throttled} events)"
+
+
+def _steal(evidence: Mapping[str, Any], when: str, limit: float | None) -> str:
+    """`steal 0.12 > 0.05`, or empty."""
+    steal = evidence.get(f"{when}steal_ratio")
+    if steal is None or limit is None:
+        return ""
+    # One clock tick may belong to the time before or after.
+    least = steal - (evidence.get(f"{when}steal_resolution_ratio") or 0)
+    return f"steal {_ratio(steal, limit)}" if least > limit else ""
 
 
 def _ratio(value: float, limit: float) -> str:

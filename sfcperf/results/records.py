@@ -138,12 +138,28 @@ class Summary:
     """Pooled samples within the valid trials (echoes of ping); 0 if a trial has a single number.
     They are not independent: the percentiles below only describe them."""
     samples_p5: float | None = None
-    """This and the next five: percentiles of the pooled samples; None for too few."""
+    """This and the next six: percentiles of the pooled samples; None for too few."""
     samples_p25: float | None = None
     samples_p50: float | None = None
     samples_p75: float | None = None
+    samples_p90: float | None = None
     samples_p95: float | None = None
     samples_p99: float | None = None
+    typical_p50: float | None = None
+    """This and `typical_p90`, `typical_p99`: the median over the trials of each one's percentile of
+    its samples, with an interval over trials; None if a trial has too few samples."""
+    typical_p50_ci_low: float | None = None
+    typical_p50_ci_high: float | None = None
+    typical_p90: float | None = None
+    typical_p90_ci_low: float | None = None
+    typical_p90_ci_high: float | None = None
+    typical_p99: float | None = None
+    typical_p99_ci_low: float | None = None
+    typical_p99_ci_high: float | None = None
+    typical_method: str = ""
+    """How these intervals were made; empty without one."""
+    typical_ci_withheld: str = ""
+    """Which of them there are not, and why; empty if there are all, or no samples."""
     outliers: tuple[str, ...] = ()
     """Ids of trials that are outliers; they are not excluded."""
     outlier_method: str = ""

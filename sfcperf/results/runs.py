@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfcperf.errors import InputError
+from sfcperf.results.campaigns import Repeat
 from sfcperf.results.manifest import counts
 from sfcperf.results.store import RunFile, RunStore
 
@@ -28,6 +29,8 @@ class RunInfo:
     failed: int
     damage: str | None = None
     """Why the folder is damaged."""
+    repeat: Repeat | None = None
+    """Its place in a campaign."""
 
 
 def list_runs(results: Path) -> list[RunInfo]:
@@ -67,6 +70,7 @@ def _info(folder: Path) -> RunInfo:
             valid=trials["valid"],
             untrusted=trials["untrusted"],
             failed=trials["failed"],
+            repeat=Repeat.of_manifest(manifest),
         )
     except InputError as error:
         return RunInfo(folder, folder.name, "", "damaged", "", 0, 0, 0, damage=str(error))

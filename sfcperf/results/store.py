@@ -176,6 +176,10 @@ class RunStore:
             )
         return self._read(RunFile.WORKFLOW_APPLIED), self.folder / base
 
+    def given_workflow(self) -> dict[str, Any]:
+        """The workflow document as the user gave it."""
+        return self._read(RunFile.WORKFLOW)
+
     def write_plan(self, plan: Mapping[str, Any]) -> None:
         """plan.json: order of trial groups and trials."""
         self._write_versioned(RunFile.PLAN, plan)

@@ -199,10 +199,11 @@ class SentinelSpec:
 
 @dataclass(frozen=True)
 class NoiseGate:
-    """Limits for the machine during a valid trial; None: no limit."""
+    """Limits for the machine around a valid trial; None: no limit."""
 
     max_steal_ratio: float | None = 0.05
-    """CPU time given to other guests, of the time of the CPUs in use."""
+    """CPU time given to other guests before or after the trial, of the time that the CPUs in use
+    wanted."""
     max_run_queue: float | None = 0.25
     """Runnable tasks of other processes, per CPU, before the trial."""
     max_other_cpu_ratio: float | None = 0.25
@@ -237,6 +238,8 @@ class Design:
     rarest_mode: float = 0.1
     """Share of trials of the rarest mode that a mean with an interval must have had the chance to
     contain."""
+    runs: int = 1
+    """Independent runs of the whole workflow."""
 
     @property
     def sentinel(self) -> SentinelSpec | None:

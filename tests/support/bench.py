@@ -23,9 +23,11 @@ def bench(tmp_path: Path, state_dir: Path, monkeypatch: pytest.MonkeyPatch) -> I
     monkeypatch.setenv("PYTHONPATH", path)
     for folder in path.split(os.pathsep):
         monkeypatch.syspath_prepend(folder)
-    # What the machine does is no matter of these tests, and a quiet moment costs each trial 50 ms.
+    # What the machine does is no matter of these tests, and its readings cost each trial 350 ms.
     monkeypatch.setattr(noise, "QUIET_SAMPLES", 1)
     monkeypatch.setattr(noise, "QUIET_INTERVAL_S", 0.0)
+    monkeypatch.setattr(noise, "LOAD_S", 0.0)
+    monkeypatch.setattr(noise, "SETTLE_S", 0.0)
     # What took part is asked of eleven commands.
     monkeypatch.setattr(versions, "_tools", dict)
     monkeypatch.setattr(versions, "_revision", lambda source: None)

@@ -3,16 +3,21 @@ interval, a test, a verdict (docs/explanation/comparing.md)."""
 
 from sfcperf.analysis.comparison.differences import differences
 from sfcperf.analysis.comparison.engine import compare, compare_all
+from sfcperf.analysis.comparison.kept_floors import FloorRow, NoiseFloors, floor_rows, read_floors
 from sfcperf.analysis.comparison.options import DEFAULT_MARGIN, Options
 from sfcperf.analysis.comparison.result import (
     VERDICTS,
     Comparison,
     Difference,
+    Floor,
+    Replication,
     Row,
+    RunFacts,
     Sample,
     SideFacts,
     Unmatched,
     Verdict,
+    percent_text,
 )
 from sfcperf.analysis.comparison.sides import VARIANT, Measured, Side, read_side, variants_of
 from sfcperf.analysis.two_sample import Estimate
@@ -24,9 +29,14 @@ __all__ = [
     "Comparison",
     "Difference",
     "Estimate",
+    "Floor",
+    "FloorRow",
     "Measured",
+    "NoiseFloors",
     "Options",
+    "Replication",
     "Row",
+    "RunFacts",
     "Sample",
     "Side",
     "SideFacts",
@@ -35,6 +45,9 @@ __all__ = [
     "compare",
     "compare_all",
     "differences",
+    "floor_rows",
+    "percent_text",
+    "read_floors",
     "read_side",
     "variants_of",
 ]

@@ -1,4 +1,4 @@
-"""A row before it is evaluated, and the tests of its trials."""
+"""A row before it is evaluated, and the tests of its trials or runs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sfcperf.analysis.comparison.noise_floor import Kept
+from sfcperf.analysis.comparison.replication import Costs, run_means, run_test
 from sfcperf.analysis.comparison.result import Sample
 from sfcperf.analysis.statistics import stretch
 from sfcperf.analysis.two_sample import (
+    Combined,
     MeanRatio,
     PairedMeanRatio,
     PairedT,
@@ -34,13 +37,35 @@ class Case:
     b: Sample
     paired: bool
     warnings: tuple[str, ...] = ()
+    costs: Costs | None = None
+    """Of the runs, if they are known."""
+    floor: Kept | None = None
+    """How runs of one thing differ on this machine, if that is known."""
+
+    @property
+    def by_runs(self) -> bool:
+        """Whether a side has several runs: then the run is the unit of replication."""
+        return len(self.a.by_run()) > 1 or len(self.b.by_run()) > 1
+
+    def replicates(self) -> tuple[Sequence[float], Sequence[float]]:
+        """What the sides are compared by, in the metric's unit: means of runs, or trials."""
+        if not self.by_runs:
+            return self.a.values, self.b.values
+        of = Scale(False, 0.0)
+        return run_means(self.a, of), run_means(self.b, of)
 
 
 def shift_test(case: Case, scale: Scale, ranks: bool) -> ShiftTest | None:
     """Of the shift on this scale; None if there are too few trials."""
+    if case.by_runs:
+        return run_test(case.a, case.b, scale, case.paired)
     a, b = scale.of(case.a.values), scale.of(case.b.values)
     if min(len(a), len(b)) < (1 if ranks else 2):
         return None
+    return _beside_floor(case, scale, _trial_test(case, a, b, ranks))
+
+
+def _trial_test(case: Case, a: Sequence[float], b: Sequence[float], ranks: bool) -> ShiftTest:
     if ranks:
         return _stretched(SignedRank(a, b) if case.paired else RobustRanks(a, b), a, b, case.paired)
     return _stretched(PairedT(a, b) if case.paired else WelchT(a, b), a, b, case.paired)
@@ -49,11 +74,21 @@ def shift_test(case: Case, scale: Scale, ranks: bool) -> ShiftTest | None:
 def mean_test(case: Case, scale: Scale) -> ShiftTest | None:
     """Of the ratio of the means, or of their difference where a value is 0; None for fewer than two
     trials on a side."""
+    if case.by_runs:
+        return run_test(case.a, case.b, scale, case.paired)
     a, b = case.a.values, case.b.values
     if min(len(a), len(b)) < 2:
         return None
     ratio, difference = (PairedMeanRatio, PairedT) if case.paired else (MeanRatio, WelchT)
-    return _stretched((ratio if scale.ratios else difference)(a, b), a, b, case.paired)
+    test = _stretched((ratio if scale.ratios else difference)(a, b), a, b, case.paired)
+    return _beside_floor(case, scale, test)
+
+
+def _beside_floor(case: Case, scale: Scale, test: ShiftTest) -> ShiftTest:
+    """What it claims must also be more, or less, than what two runs of one thing differ by."""
+    if case.floor is None or case.paired:
+        return test
+    return Combined([test, case.floor.test(case.a, case.b, scale)])
 
 
 def _stretched(test: ShiftTest, a: Sequence[float], b: Sequence[float], paired: bool) -> ShiftTest:

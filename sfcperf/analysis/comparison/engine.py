@@ -3,33 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import fmean, median
 
 from sfcperf.analysis.comparison.case import Case
+from sfcperf.analysis.comparison.costs import costs_of
 from sfcperf.analysis.comparison.differences import differences
 from sfcperf.analysis.comparison.evaluation import evaluate
+from sfcperf.analysis.comparison.kept_floors import NoiseFloors, thing_of
 from sfcperf.analysis.comparison.matching import Match, Matching, match
+from sfcperf.analysis.comparison.noise_floor import Kept
 from sfcperf.analysis.comparison.options import Options
 from sfcperf.analysis.comparison.result import Comparison, Sample
 from sfcperf.analysis.comparison.sides import Measured, Side, read_side
 from sfcperf.analysis.comparison.warnings import warnings
+from sfcperf.analysis.two_sample import scale_of
 from sfcperf.errors import InputError
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.trial_values import trial_means
 
 
-def compare(baseline: Side, candidate: Side, options: Options | None = None) -> Comparison:
+def compare(
+    baseline: Side,
+    candidate: Side,
+    options: Options | None = None,
+    floors: NoiseFloors | None = None,
+) -> Comparison:
     """One candidate against the baseline; raises like `compare_all`."""
-    return compare_all(baseline, [candidate], options)
+    return compare_all(baseline, [candidate], options, floors)
 
 
 def compare_all(
-    baseline: Side, candidates: Sequence[Side], options: Options | None = None
+    baseline: Side,
+    candidates: Sequence[Side],
+    options: Options | None = None,
+    floors: NoiseFloors | None = None,
 ) -> Comparison:
     """Each candidate against the baseline, in one family of tests.
 
     Variants of one run are compared round by round, because the trials of a round are close in
-    time; runs are compared as independent groups.
+    time; runs are compared as independent groups. Of several runs per side, the run is the unit
+    of replication; of one run per side, `floors` tell what two runs of one thing differ by.
 
     Raises InputError if a run folder is damaged, names of sides are not unique, or nothing of the
     sides matches.
@@ -39,8 +53,9 @@ def compare_all(
     base, others = read_side(baseline), [read_side(side) for side in candidates]
     matchings = [match(base, other, options) for other in others]
     options.check_names((m.label, m.metric.name) for found in matchings for m in found.matches)
+    known = _KnownFloors(floors or NoiseFloors(), [base, *others])
     cases = [
-        _case(base, other, one)
+        _case(base, other, one, known)
         for other, found in zip(others, matchings, strict=True)
         for one in found.matches
         if _is_selected(one, options)
@@ -76,9 +91,10 @@ def _is_selected(one: Match, options: Options) -> bool:
     return one.metric.primary or options.all_metrics
 
 
-def _case(base: Measured, other: Measured, one: Match) -> Case:
+def _case(base: Measured, other: Measured, one: Match, known: _KnownFloors) -> Case:
     paired = base.is_same_run(other) and not one.pooled
-    a, b = _samples(one, paired)
+    a, b = _samples(one, paired, [len(side.side.stores) > 1 for side in (base, other)])
+    several = len(base.side.stores) > 1 or len(other.side.stores) > 1
     missing = [
         f"{sample.missing} of {sample.missing + len(sample.trials)} trials of "
         f"{side.name} do not count"
@@ -94,55 +110,91 @@ def _case(base: Measured, other: Measured, one: Match) -> Case:
         b=b,
         paired=paired,
         warnings=(*one.warnings, *missing),
+        costs=costs_of([base, other]) if several else None,
+        floor=None if several or paired else known.of(base, other, one, a, b),
     )
 
 
-_Values = list[tuple[TrialRecord, float]]
+class _KnownFloors:
+    """What the machine keeps, for the sides of this comparison."""
+
+    def __init__(self, floors: NoiseFloors, sides: Sequence[Measured]) -> None:
+        self._floors = floors
+        # Reads files; none are needed where nothing is kept.
+        self._things = {s.name: thing_of(s.side.store) for s in sides if floors.sets}
+
+    def of(self, base: Measured, other: Measured, one: Match, a: Sample, b: Sample) -> Kept | None:
+        """Of a row of one run per side."""
+        if one.pooled or not a.values or not b.values:
+            return None
+        things = [self._things.get(side.name) for side in (base, other)]
+        found = [
+            self._floors.of(things, levels, one.label, one.metric.name) for levels in one.levels
+        ]
+        kept = found[0] or found[1]
+        scale = scale_of(a.values, b.values, 0.0)
+        return kept if kept is not None and kept.fits(scale) else None
 
 
-def _samples(matched: Match, paired: bool) -> tuple[Sample, Sample]:
+@dataclass(frozen=True)
+class _Value:
+    """What a trial says."""
+
+    run: int
+    record: TrialRecord
+    number: float
+
+
+_Trials = Sequence[tuple[int, TrialRecord]]
+
+
+def _samples(matched: Match, paired: bool, several: Sequence[bool]) -> tuple[Sample, Sample]:
     """Valid trials of both sides with a sample of the metric; if paired, only rounds in which both
-    sides have one, in the order of rounds."""
+    sides have one, in the order of rounds. `several`: whether a side has several runs."""
     a, b = (_values(trials, matched.metric.name) for trials in (matched.a, matched.b))
     if paired:
-        both = {r.round for r, _ in a} & {r.round for r, _ in b}
+        both = {(v.run, v.record.round) for v in a} & {(v.run, v.record.round) for v in b}
         a, b = _by_round(a, both), _by_round(b, both)
     of = matched.metric.out_of
-    return _sample(a, matched.a, of), _sample(b, matched.b, of)
+    return _sample(a, matched.a, of, several[0]), _sample(b, matched.b, of, several[1])
 
 
-def _values(trials: Sequence[TrialRecord], metric: str) -> _Values:
-    found = [(r, trial_means(r).get(metric)) for r in trials if r.status == "valid"]
-    return [(record, value) for record, value in found if value is not None]
+def _values(trials: _Trials, metric: str) -> list[_Value]:
+    found = [(run, r, trial_means(r).get(metric)) for run, r in trials if r.status == "valid"]
+    return [_Value(run, record, value) for run, record, value in found if value is not None]
 
 
-def _by_round(values: _Values, rounds: set[int]) -> _Values:
-    """One trial per round: the last valid one if the round was rerun."""
-    last = {record.round: (record, value) for record, value in values}
-    return [last[number] for number in sorted(rounds)]
+def _by_round(values: Sequence[_Value], rounds: set[tuple[int, int]]) -> list[_Value]:
+    """One trial per round of a run: the last valid one if the round was rerun."""
+    last = {(v.run, v.record.round): v for v in values}
+    return [last[place] for place in sorted(rounds)]
 
 
-def _sample(values: _Values, trials: Sequence[TrialRecord], out_of: str) -> Sample:
-    ids = tuple(record.trial_id for record, _ in values)
-    numbers = tuple(value for _, value in values)
+def _sample(values: Sequence[_Value], trials: _Trials, out_of: str, several: bool) -> Sample:
+    def name(run: int, record: TrialRecord) -> str:
+        return f"{run + 1}/{record.trial_id}" if several else record.trial_id
+
+    ids = tuple(name(v.run, v.record) for v in values)
+    numbers = tuple(v.number for v in values)
     counted = set(ids)
-    run = {(record.scenario_id, record.round) for record in trials}
-    known = {(record.scenario_id, record.round) for record, _ in values}
+    done = {(run, record.scenario_id, record.round) for run, record in trials}
+    known = {(v.run, v.record.scenario_id, v.record.round) for v in values}
     return Sample(
         ids,
         numbers,
         float(median(numbers)) if numbers else None,
         fmean(numbers) if numbers else None,
-        tuple(r.trial_id for r in trials if r.trial_id not in counted),
-        len(run - known),
+        tuple(name(run, r) for run, r in trials if name(run, r) not in counted),
+        len(done - known),
         *_counts(values, out_of),
+        tuple(v.run for v in values) if several else (),
     )
 
 
-def _counts(values: _Values, out_of: str) -> tuple[int | None, int | None]:
+def _counts(values: Sequence[_Value], out_of: str) -> tuple[int | None, int | None]:
     """All packets of the trials and those that the metric counts; None where a trial does not tell
     the number."""
-    told = [(value, record.notes.get(out_of)) for record, value in values]
+    told = [(v.number, v.record.notes.get(out_of)) for v in values]
     numbers = [(value, number) for value, number in told if isinstance(number, int)]
     if not out_of or len(numbers) < len(told):
         return None, None

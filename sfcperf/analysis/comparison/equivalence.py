@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import inf
+from statistics import fmean
 
 from sfcperf.analysis.comparison.options import Options
+from sfcperf.analysis.comparison.replication import run_means
 from sfcperf.analysis.comparison.result import Sample
 from sfcperf.analysis.statistics import (
     find_outliers,
     least_to_see,
     rarest_mode,
+    share_interval,
     tick_of,
 )
 from sfcperf.analysis.two_sample import Scale, stdev
@@ -84,7 +87,10 @@ def _packets(
     """By exact (Clopper-Pearson) limits of the shares of all trials together."""
     if a.total is None or b.total is None:
         return
-    limits = [_share_limits(sample, options.alpha) for sample in (a, b)]
+    limits = [
+        share_interval(sample.events or 0, sample.total or 0, 1 - 2 * options.alpha)
+        for sample in (a, b)
+    ]
     if all(low > 0 for low, _ in limits) or not scale.ratios:
         (low_a, high_a), (low_b, high_b) = (scale.of(ends) for ends in limits)
         if max(high_b - low_a, high_a - low_b) <= bounds[1]:
@@ -92,37 +98,48 @@ def _packets(
     yield f"{a.total} and {b.total} packets are too few to show shares within the margin"
 
 
-def _share_limits(sample: Sample, alpha: float) -> tuple[float, float]:
-    """One-sided limits of a share (a ratio), each with this alpha."""
-    from scipy.special import betaincinv
-
-    total = sample.total or 0
-    count = sample.events or 0
-    low = float(betaincinv(count, total - count + 1, alpha)) if count else 0.0
-    high = float(betaincinv(count + 1, total - count, 1 - alpha)) if count < total else 1.0
-    return low, high
+def _within_runs(sample: Sample, scale: Scale) -> list[float]:
+    """What the trials scatter, on the scale: without what runs differ by."""
+    runs = [scale.of(values) for values in sample.by_run()]
+    if len(runs) < 2:
+        return runs[0] if runs else []
+    return [value - fmean(values) for values in runs for value in values]
 
 
 def _outliers(a: Sample, b: Sample, scale: Scale) -> Iterator[str]:
-    found = [len(find_outliers(scale.of(sample.values))) for sample in (a, b)]
+    found = [len(find_outliers(_within_runs(sample, scale))) for sample in (a, b)]
     if any(found):
         yield (
             f"{found[0]} of {len(a.values)} and {found[1]} of {len(b.values)} trials are outliers: "
             "a second mode may have been hit"
         )
+    runs = [run_means(sample, scale) for sample in (a, b)]
+    odd = [len(find_outliers(means)) for means in runs]
+    if any(odd):
+        yield (
+            f"{odd[0]} of {len(runs[0])} and {odd[1]} of {len(runs[1])} runs are outliers: "
+            "a second mode may have been hit"
+        )
 
 
 def _spreads(a: Sample, b: Sample, scale: Scale) -> Iterator[str]:
+    yield from _spread("", _within_runs(a, scale), _within_runs(b, scale))
+    if min(len(a.by_run()), len(b.by_run())) > 1:
+        yield from _spread(" of the runs", run_means(a, scale), run_means(b, scale))
+
+
+def _spread(what: str, a: Sequence[float], b: Sequence[float]) -> Iterator[str]:
     """Brown & Forsythe's test (JASA 69, 1974), and a ratio that matters."""
     from scipy.stats import levene
 
-    of_a, of_b = scale.of(a.values), scale.of(b.values)
-    low, high = sorted((stdev(of_a), stdev(of_b)))
-    if high <= _SPREAD_RATIO * low or min(len(of_a), len(of_b)) < 3:
+    if min(len(a), len(b)) < 3:
         return
-    if low == 0 or levene(of_a, of_b, center="median").pvalue <= _SPREAD_ALPHA:
+    low, high = sorted((stdev(a), stdev(b)))
+    if high <= _SPREAD_RATIO * low:
+        return
+    if low == 0 or levene(a, b, center="median").pvalue <= _SPREAD_ALPHA:
         times = f"{high / low:.1f} times that of" if low else "there, and there is none in"
-        yield f"the dispersion of one side is {times} the other"
+        yield f"the dispersion{what} of one side is {times} the other"
 
 
 def _rarity(a: Sample, b: Sample, options: Options) -> Iterator[str]:

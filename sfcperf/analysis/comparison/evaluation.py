@@ -9,7 +9,14 @@ from math import isfinite
 from sfcperf.analysis.comparison.case import Case, mean_test, shift_test
 from sfcperf.analysis.comparison.equivalence import coarseness, why_withheld
 from sfcperf.analysis.comparison.options import Margin, Options
-from sfcperf.analysis.comparison.result import Row
+from sfcperf.analysis.comparison.replication import Question, advice, replication
+from sfcperf.analysis.comparison.result import (
+    Floor,
+    Replication,
+    Row,
+    Verdict,
+    percent_text,
+)
 from sfcperf.analysis.comparison.verdict import verdict_of, why_undecidable
 from sfcperf.analysis.statistics import at_most, holm, least_to_see, rarest_mode
 from sfcperf.analysis.two_sample import (
@@ -112,11 +119,15 @@ def _row(
     a, b = case.a.values, case.b.values
     found = verdict_of(test, one.tost, one.withheld, p_holm, case.metric.better, alpha)
     confidence, ranks = 1 - alpha, options.test == "rank"
-    more = Needed(None, "")
+    more, runs = Needed(None, ""), None
+    if case.by_runs:
+        runs = replication(case.a, case.b, one.scale, case.costs)
     if found.verdict == "undecided" and step is not None:
-        more = _needed(one, options, step)
+        more, runs = _needed(one, options, step, runs)
     of_means = tuple(_about_means(one, options))
     effect_size = rank_biserial if case.paired else cliffs_delta
+    units = case.replicates()
+    floor = _floor(one, found.verdict, options)
     return Row(
         candidate=case.candidate,
         scenario=case.scenario,
@@ -131,8 +142,8 @@ def _row(
         difference=_estimate(one, Scale(False, one.scale.centre), confidence, ranks),
         relative=_relative(one, confidence, ranks),
         mean_difference=_estimate(one, Scale(False, 0.0), confidence, ranks=False),
-        effect=effect_size(a, b, confidence) if a and b else None,
-        hedges_g=hedges_g(a, b, case.paired, confidence),
+        effect=effect_size(*units, confidence) if all(units) else None,
+        hedges_g=hedges_g(*units, case.paired, confidence),
         test="" if test is None else test.name,
         p=None if test is None else test.p,
         p_holm=p_holm,
@@ -153,9 +164,46 @@ def _row(
             *case.warnings,
             *found.warnings,
             *of_means,
-            *why_undecidable(case.a, case.b, test, case.paired, options),
+            *filter(None, [floor.reason if floor else ""]),
+            *why_undecidable(case, test, options),
         ),
+        replication=runs,
+        floor=floor,
     )
+
+
+def _floor(one: _Tested, verdict: Verdict, options: Options) -> Floor | None:
+    if one.case.floor is None:
+        return None
+    floor = one.case.floor.floor(one.case.a, one.case.b, one.scale, 1 - options.alpha)
+    return replace(floor, reason=_within_floor(one, floor, verdict, options))
+
+
+def _within_floor(one: _Tested, floor: Floor, verdict: Verdict, options: Options) -> str:
+    """Why a row is undecided that its trials alone would decide; empty if they would not."""
+    kept = one.case.floor
+    if kept is None or verdict != "undecided":
+        return ""
+    of_floor = kept.test(one.case.a, one.case.b, one.scale)
+    alone = shift_test(replace(one.case, floor=None), one.scale, options.test == "rank")
+    if alone is None:
+        return ""
+    if at_most(alone.p, options.alpha) and not at_most(of_floor.p, options.alpha):
+        return f"within what two runs of the same thing differ by here ({_size(floor, one)})"
+    if one.bounds is not None and at_most(alone.tost_p(*one.bounds), options.alpha):
+        return (
+            "the trials are within the margin, but two runs of the same thing may differ by more "
+            f"here ({_size(floor, one)})"
+        )
+    return ""
+
+
+def _size(floor: Floor, one: _Tested) -> str:
+    """`4.1 %, from 5 A/A runs`."""
+    size = percent_text(floor.limit)
+    if not floor.ratios:
+        size = f"{floor.limit:.2g} {one.case.metric.unit}".removesuffix(" 1")
+    return f"{size}, from {len(floor.runs)} A/A runs"
 
 
 def _about_means(one: _Tested, options: Options) -> Iterator[str]:
@@ -204,10 +252,22 @@ def _wider(
     return ends[0] - taken, ends[1] + taken
 
 
-def _needed(one: _Tested, options: Options, step: float) -> Needed:
+def _needed(
+    one: _Tested, options: Options, step: float, runs: Replication | None
+) -> tuple[Needed, Replication | None]:
     a, b = one.scale.of(one.case.a.values), one.scale.of(one.case.b.values)
     if one.test is None or min(len(a), len(b)) < 2:
-        return Needed(None, "")
+        return Needed(None, ""), runs
+    bounds = None if one.means_differ else one.bounds
+    if runs is not None:
+        question = Question(
+            one.test.shift, step, options.alpha, bounds, options.rarest, one.case.paired
+        )
+        found, cheapest, alone = advice(runs, one.case.a, one.case.b, one.scale, question)
+        return found, replace(runs, cheapest=cheapest, rounds_alone=alone)
+    if one.case.floor is not None:
+        # What runs differ by does not shrink with more trials.
+        return Needed(None, ""), None
     found = needed(
         Observed(
             a,
@@ -217,9 +277,9 @@ def _needed(one: _Tested, options: Options, step: float) -> Needed:
             shift=one.test.shift,
             alpha=step,
             alpha_tost=options.alpha,
-            bounds=None if one.means_differ else one.bounds,
+            bounds=bounds,
         )
     )
     if found.purpose == "equivalence" and found.n is not None:
-        return Needed(max(found.n, least_to_see(options.rarest)), found.purpose)
-    return found
+        return Needed(max(found.n, least_to_see(options.rarest)), found.purpose), None
+    return found, None

@@ -6,14 +6,14 @@ Scenario ids are not compared: the order of factors, or of their levels, may hav
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sfcperf.analysis.comparison.options import Options
 from sfcperf.analysis.comparison.result import Unmatched
-from sfcperf.analysis.comparison.sides import Measured
-from sfcperf.analysis.planned import PlannedMeasurement
+from sfcperf.analysis.comparison.sides import Measured, RunMeasurement
 from sfcperf.errors import InputError
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.values import Metric
@@ -28,10 +28,13 @@ class Match:
     label: str
     metric: Metric
     """As the baseline's probe declared it."""
-    a: tuple[TrialRecord, ...]
-    b: tuple[TrialRecord, ...]
+    a: tuple[tuple[int, TrialRecord], ...]
+    """With the number of the run in its side, from 0."""
+    b: tuple[tuple[int, TrialRecord], ...]
     pooled: bool
     """Whether a side's trials are of several scenarios, because a factor is ignored."""
+    levels: tuple[Mapping[str, Any], Mapping[str, Any]]
+    """Of both sides' (first) scenarios, in full."""
     warnings: tuple[str, ...]
 
 
@@ -44,7 +47,7 @@ class Matching:
     warnings: tuple[str, ...]
 
 
-_Groups = dict[tuple[str, str], list[PlannedMeasurement]]
+_Groups = dict[tuple[str, str], list[RunMeasurement]]
 """(Levels as text, probe label) -> measurements."""
 
 
@@ -109,13 +112,13 @@ def _groups(side: Measured, factors: Sequence[str]) -> _Groups:
     return groups
 
 
-def _levels(measurement: PlannedMeasurement, factors: Sequence[str]) -> dict[str, Any]:
+def _levels(measurement: RunMeasurement, factors: Sequence[str]) -> dict[str, Any]:
     return {f: measurement.scenario[f] for f in factors if f in measurement.scenario}
 
 
 def _metrics(
-    a: Sequence[PlannedMeasurement],
-    b: Sequence[PlannedMeasurement],
+    a: Sequence[RunMeasurement],
+    b: Sequence[RunMeasurement],
     factors: Sequence[str],
     names: tuple[str, str],
 ) -> tuple[list[Match], list[Unmatched]]:
@@ -124,9 +127,9 @@ def _metrics(
     of_a = {metric.name: metric for m in a for metric in m.metrics}
     of_b = {metric.name: metric for m in b for metric in m.metrics}
     pooled = tuple(
-        f"{name}: trials of {len(group)} scenarios were pooled"
+        f"{name}: trials of {number} scenarios were pooled"
         for name, group in zip(names, (a, b), strict=True)
-        if len(group) > 1
+        if (number := max(Counter(m.run for m in group).values())) > 1
     )
     found, left = [], []
     for name, metric in of_a.items():
@@ -140,16 +143,16 @@ def _metrics(
         warnings = pooled
         if other.better != metric.better:
             warnings += (f"better is {metric.better!r}, and {other.better!r} in {names[1]}",)
-        trials = [tuple(record for m in group for record in m.trials) for group in (a, b)]
-        match = Match(scenario, label, metric, trials[0], trials[1], bool(pooled), warnings)
-        found.append(match)
+        mine, theirs = (tuple((m.run, r) for m in group for r in m.trials) for group in (a, b))
+        levels = (a[0].scenario, b[0].scenario)
+        found.append(Match(scenario, label, metric, mine, theirs, bool(pooled), levels, warnings))
     reason = f"{names[0]} does not report it"
     left += [Unmatched(names[1], scenario, label, n, reason) for n in of_b if n not in of_a]
     return found, left
 
 
 def _unmatched(
-    one: PlannedMeasurement,
+    one: RunMeasurement,
     side: Measured,
     other: Measured,
     factors: Sequence[str],

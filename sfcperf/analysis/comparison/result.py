@@ -16,12 +16,17 @@ Verdict = Literal["better", "worse", "different", "equivalent", "undecided"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
+def percent_text(ratio: float) -> str:
+    """`6.1 %`, `640 %`: two digits."""
+    return f"{float(f'{100 * ratio:.2g}'):g} %"
+
+
 @dataclass(frozen=True)
 class Sample:
     """The trials of one side that count, in the order of rounds."""
 
     trials: tuple[str, ...]
-    """Ids."""
+    """Ids; of a side of several runs `2/r001-...`, with the number of the run, from 1."""
     values: tuple[float, ...]
     """A number per trial, in the metric's unit."""
     median: float | None
@@ -37,6 +42,83 @@ class Sample:
     """Packets or requests of all trials, of which the metric is a share; None for other metrics."""
     events: int | None = None
     """How many of them the share counts."""
+    runs: tuple[int, ...] = ()
+    """The run of each value, from 0; empty for a side of one run."""
+
+    def by_run(self) -> list[list[float]]:
+        """The values of each run that has any, in the order of runs."""
+        if not self.runs:
+            return [list(self.values)] if self.values else []
+        groups: dict[int, list[float]] = {}
+        for run, value in zip(self.runs, self.values, strict=True):
+            groups.setdefault(run, []).append(value)
+        return [groups[run] for run in sorted(groups)]
+
+
+@dataclass(frozen=True)
+class RunDispersion:
+    """How the runs of a side differ, and the trials within them: standard deviations, ratios or in
+    the unit (`Replication.ratios`)."""
+
+    runs: int
+    """With at least one trial that counts."""
+    rounds: float
+    """Trials of a run, the harmonic mean."""
+    means: tuple[float, ...]
+    """Of the runs, in the metric's unit."""
+    between: float | None
+    """Of what the runs are about, without what their trials scatter; 0 if they explain all of it.
+    None for a single run."""
+    within: float | None
+    """Of the trials of a run; None if no run has two."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """A number of runs and rounds that would decide."""
+
+    runs: int
+    """Per side."""
+    rounds: int
+    """Per run."""
+    seconds: float | None
+    """That one side takes; None if the cost is not known."""
+
+
+@dataclass(frozen=True)
+class Replication:
+    """The dispersions of a row of several runs, where the run is the unit of replication."""
+
+    ratios: bool
+    """Dispersions are ratios of the mean; otherwise in the metric's unit."""
+    a: RunDispersion
+    b: RunDispersion
+    run_s: float | None
+    """What a run takes besides its rounds, seconds."""
+    round_s: float | None
+    """What a round takes, seconds."""
+    cheapest: Effort | None
+    """The least effort that would decide an undecided row in 4 of 5 cases; None if it is decided,
+    or if no number would."""
+    rounds_alone: bool | None
+    """Whether more rounds of these runs, without further runs, could have decided it; None if it
+    is decided."""
+
+
+@dataclass(frozen=True)
+class Floor:
+    """What two runs of one thing differ by on this machine, for a row of one run per side."""
+
+    limit: float
+    """Two such runs differ by less with the confidence 1 - alpha: a ratio, or in the unit."""
+    ratios: bool
+    """Whether the numbers are ratios; otherwise they are in the metric's unit."""
+    between: float
+    """Standard deviation of the means of the A/A runs."""
+    runs: tuple[str, ...]
+    """Ids of the A/A runs that tell it."""
+    reason: str = ""
+    """Why the row is undecided although its trials alone would decide it; empty if it is not."""
 
 
 @dataclass(frozen=True)
@@ -100,11 +182,16 @@ class Row:
     """Modes that occur in a smaller share of trials may be missing from a side: a ratio."""
     verdict: Verdict
     n_needed: int | None
-    """Trials per side (paired: rounds) that would decide an undecided row in 4 of 5 cases if
-    difference and dispersion were as observed; None if unknown or beyond reason."""
+    """Trials per side (paired: rounds; with `replication`: runs of as many rounds) that would
+    decide an undecided row in 4 of 5 cases if difference and dispersion were as observed; None if
+    unknown or beyond reason."""
     n_needed_for: Purpose
     """What so many trials would show."""
     warnings: tuple[str, ...]
+    replication: Replication | None = None
+    """Of a side of several runs: then the run is the unit of replication, not the trial."""
+    floor: Floor | None = None
+    """The machine's noise floor, if it is known and the row rests on one run per side."""
 
     @property
     def n_a(self) -> int:
@@ -143,18 +230,33 @@ class Difference:
 
 
 @dataclass(frozen=True)
+class RunFacts:
+    """A run of a side."""
+
+    run_id: str
+    started_at: str
+    status: str
+    trials: Mapping[str, int]
+    """Of this side, by status."""
+
+
+@dataclass(frozen=True)
 class SideFacts:
     """A side, for readers who have only the document."""
 
     name: str
     run_id: str
+    """The first run's."""
     variant: str | None
     workflow: str
     """Name of the workflow."""
     started_at: str
+    """The first run's."""
     status: str
+    """`complete` if every run is."""
     trials: Mapping[str, int]
-    """By status."""
+    """By status, of all runs."""
+    runs: tuple[RunFacts, ...] = ()
 
 
 @dataclass(frozen=True)

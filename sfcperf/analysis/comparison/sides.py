@@ -1,13 +1,14 @@
-"""The sides of a comparison: a run, or one variant of a run."""
+"""The sides of a comparison: runs of one thing, or one variant of them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
-from sfcperf.analysis.comparison.result import SideFacts
+from sfcperf.analysis.comparison.result import RunFacts, SideFacts
 from sfcperf.analysis.planned import PlannedMeasurement, planned_measurements
 from sfcperf.errors import InputError
 from sfcperf.results.store import RunStore
@@ -18,13 +19,29 @@ VARIANT = "variant"
 
 @dataclass(frozen=True)
 class Side:
-    """A run, or one variant of it."""
+    """A run, or several of the same thing; or one variant of them."""
 
     name: str
-    """A run id or the name of a variant, unique in the comparison."""
+    """A run id, a campaign or the name of a variant, unique in the comparison."""
     store: RunStore
+    """The first run."""
     variant: str | None = None
     """Only trials whose scenario has this `variant`, which is then left out of the scenario."""
+    more: tuple[RunStore, ...] = ()
+    """Further runs of the same thing."""
+
+    @property
+    def stores(self) -> tuple[RunStore, ...]:
+        """All runs."""
+        return (self.store, *self.more)
+
+
+@dataclass(frozen=True)
+class RunMeasurement(PlannedMeasurement):
+    """One probe in one scenario of one of a side's runs."""
+
+    run: int
+    """From 0."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +50,15 @@ class Measured:
 
     side: Side
     facts: SideFacts
-    manifest: Mapping[str, Any]
-    measurements: tuple[PlannedMeasurement, ...]
-    """Of this side alone; without the factor `variant` if the side is one."""
+    manifests: tuple[Mapping[str, Any], ...]
+    """Of the runs."""
+    measurements: tuple[RunMeasurement, ...]
+    """Of this side alone; without the factor `variant` if the side is one. By run."""
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """Of the first run."""
+        return self.manifests[0]
 
     @property
     def name(self) -> str:
@@ -43,8 +66,11 @@ class Measured:
         return self.side.name
 
     def is_same_run(self, other: Measured) -> bool:
-        """Whether both are variants of one run."""
-        return self.side.store.folder.resolve() == other.side.store.folder.resolve()
+        """Whether both are variants of the same runs."""
+        return self._folders() == other._folders()
+
+    def _folders(self) -> list[Path]:
+        return [store.folder.resolve() for store in self.side.stores]
 
     def levels_of(self, factor: str) -> list[Any]:
         """Levels of a factor, each once; empty if no scenario has it."""
@@ -58,31 +84,51 @@ def variants_of(manifest: Mapping[str, Any]) -> list[str]:
 
 
 def read_side(side: Side) -> Measured:
-    """Read a side. Raises InputError if the run folder is damaged or has no such variant."""
-    manifest, trials = side.store.manifest(), side.store.trials()
-    if side.variant is not None:
+    """Read a side. Raises InputError if a run folder is damaged or has no such variant."""
+    manifests, runs, measurements = [], [], []
+    for number, store in enumerate(side.stores):
+        manifest, run, found = _read_run(store, side.variant)
+        manifests.append(manifest)
+        runs.append(run)
+        measurements += [_of_run(one, number) for one in found]
+    first = runs[0]
+    facts = SideFacts(
+        name=side.name,
+        run_id=first.run_id,
+        variant=side.variant,
+        workflow=manifests[0]["name"],
+        started_at=first.started_at,
+        status=next((run.status for run in runs if run.status != "complete"), "complete"),
+        trials=dict(sum((Counter(run.trials) for run in runs), Counter())),
+        runs=tuple(runs),
+    )
+    return Measured(side, facts, tuple(manifests), tuple(measurements))
+
+
+def _read_run(
+    store: RunStore, variant: str | None
+) -> tuple[Mapping[str, Any], RunFacts, list[PlannedMeasurement]]:
+    manifest, trials = store.manifest(), store.trials()
+    if variant is not None:
         known = variants_of(manifest)
-        if side.variant not in known:
+        if variant not in known:
             raise InputError(
-                f"the run has no variant {side.variant!r}",
-                where=side.store.run_id,
+                f"the run has no variant {variant!r}",
+                where=store.run_id,
                 allowed=", ".join(known) or "none: the run has no variants",
             )
-        trials = [r for r in trials if r.scenario.get(VARIANT) == side.variant]
+        trials = [r for r in trials if r.scenario.get(VARIANT) == variant]
     measurements = planned_measurements(manifest, trials)
-    if side.variant is not None:
+    if variant is not None:
         measurements = [
             replace(m, scenario={k: v for k, v in m.scenario.items() if k != VARIANT})
             for m in measurements
-            if m.scenario.get(VARIANT) == side.variant
+            if m.scenario.get(VARIANT) == variant
         ]
-    facts = SideFacts(
-        name=side.name,
-        run_id=side.store.run_id,
-        variant=side.variant,
-        workflow=manifest["name"],
-        started_at=manifest["started_at"],
-        status=manifest["status"],
-        trials=dict(Counter(record.status for record in trials)),
-    )
-    return Measured(side, facts, manifest, tuple(measurements))
+    counts: dict[str, int] = dict(Counter(record.status for record in trials))
+    facts = RunFacts(store.run_id, manifest["started_at"], manifest["status"], counts)
+    return manifest, facts, measurements
+
+
+def _of_run(one: PlannedMeasurement, run: int) -> RunMeasurement:
+    return RunMeasurement(**{f.name: getattr(one, f.name) for f in fields(one)}, run=run)

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sfcperf.analysis.comparison.case import Case
 from sfcperf.analysis.comparison.options import Options
-from sfcperf.analysis.comparison.result import Sample, Verdict
+from sfcperf.analysis.comparison.result import Verdict
 from sfcperf.analysis.statistics import at_most
 from sfcperf.analysis.two_sample import ShiftTest, least_trials
 
@@ -49,12 +50,13 @@ def verdict_of(
     return Decision("better" if higher == (better == "higher") else "worse")
 
 
-def why_undecidable(
-    a: Sample, b: Sample, test: ShiftTest | None, paired: bool, options: Options
-) -> tuple[str, ...]:
+def why_undecidable(case: Case, test: ShiftTest | None, options: Options) -> tuple[str, ...]:
     """The reason if no outcome could have shown a difference, else nothing."""
+    a, b, paired = case.a, case.b, case.paired
     if not a.values or not b.values:
         return ("one side has no valid trial",)
+    if case.by_runs:
+        return _runs_undecidable(case, test)
     if test is None:
         return ("a t test needs two trials on each side",)
     if test.p is None:
@@ -70,3 +72,18 @@ def why_undecidable(
         f"too few trials to show any difference: p cannot be below {test.p_least:.2g}; a single "
         f"row needs {needed} {'rounds' if paired else 'trials per side'}",
     )
+
+
+def _runs_undecidable(case: Case, test: ShiftTest | None) -> tuple[str, ...]:
+    if test is None:
+        return ("only one run has valid trials of both variants: a test needs two",)
+    if test.p is None:
+        return ("all runs of a side gave the same value: a test needs dispersion",)
+    few = min(len(case.a.by_run()), len(case.b.by_run()))
+    if few == 1 and not case.paired:
+        return (
+            "one side is a single run: it is taken to be as dispersed as the runs of the other",
+        )
+    if few == 2:
+        return ("two runs hardly tell how runs differ: three or more decide much sooner",)
+    return ()

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sfcperf.analysis.comparison.differences import differences
 from sfcperf.analysis.comparison.options import Options
 from sfcperf.analysis.comparison.result import Row
-from sfcperf.analysis.comparison.sides import Measured
+from sfcperf.analysis.comparison.sides import Measured, Side
 from sfcperf.analysis.planned import first_look_in
 from sfcperf.analysis.statistics import at_most
 from sfcperf.analysis.two_sample import least_trials
+
+_OF_A_REPEAT = frozenset({"design.seed", "design.runs"})
+"""What differs between the runs of a campaign by design."""
+_NAMED = 4
 
 
 def warnings(sides: Sequence[Measured], rows: Sequence[Row], options: Options) -> Iterator[str]:
@@ -18,8 +23,27 @@ def warnings(sides: Sequence[Measured], rows: Sequence[Row], options: Options) -
         yield from _without_power([row for row in rows if row.primary is primary], options)
     yield from _sequentially_stopped(sides, rows, options)
     for side in sides:
-        if side.facts.status != "complete":
-            yield f"{side.name} is {side.facts.status}: its later rounds are missing"
+        for run in side.facts.runs:
+            if run.status != "complete":
+                name = side.name if len(side.facts.runs) == 1 else f"{run.run_id} of {side.name}"
+                yield f"{name} is {run.status}: its later rounds are missing"
+        yield from _unlike(side)
+
+
+def _unlike(side: Measured) -> Iterator[str]:
+    """Runs of a side are taken for runs of one thing."""
+    runs = [
+        Measured(Side(store.run_id, store), side.facts, (manifest,), ())
+        for store, manifest in zip(side.side.stores, side.manifests, strict=True)
+    ]
+    for run in runs[1:]:
+        found = [d.name for d in differences(runs[0], run) if d.name not in _OF_A_REPEAT]
+        if found:
+            more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+            yield (
+                f"{run.name} is taken for a run of the same thing as {runs[0].name}, but differs "
+                f"in {', '.join(found[:_NAMED])}{more}"
+            )
 
 
 def _sequentially_stopped(
@@ -31,7 +55,7 @@ def _sequentially_stopped(
     (docs/explanation/comparing.md has the simulated rates).
     """
     names = [s.name for s in sides if first_look_in(s.manifest.get("design") or {}) is not None]
-    if not names or all(row.paired for row in rows):
+    if not names or all(row.paired or row.replication for row in rows):
         return
     runs = f"{', '.join(names)} stopped when the results were precise enough (stop_when)"
     if options.test == "t":
@@ -50,7 +74,7 @@ def _sequentially_stopped(
 
 def _without_power(rows: Sequence[Row], options: Options) -> Iterator[str]:
     """No row of a family could have been called better or worse, whatever was measured."""
-    tests = [row for row in rows if row.p_least is not None]
+    tests = [row for row in rows if row.p_least is not None and row.replication is None]
     if not tests or options.test == "t":
         return
     family = sum(at_most(row.p_least, options.alpha) for row in tests)

@@ -139,7 +139,7 @@ def relative_half_width(
 
 
 @cache
-def t_quantile(degrees_of_freedom: int, confidence: float) -> float:
+def t_quantile(degrees_of_freedom: float, confidence: float) -> float:
     """Two-sided quantile of Student's t."""
     from scipy.special import stdtrit
 

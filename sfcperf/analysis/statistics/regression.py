@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from math import isfinite, sqrt
+from typing import TYPE_CHECKING
 
 from sfcperf.analysis.statistics.intervals import Interval, t_quantile
 
-SLOPE_METHOD = "t (slope)"
+if TYPE_CHECKING:
+    from numpy import float64
+    from numpy.typing import NDArray
+
+    Array = NDArray[float64]
+
+ROUNDS_METHOD = "jackknife of the rounds, t (slope)"
+TRIALS_METHOD = "HC3, t (slope)"
+LEAST_ROUNDS = 3
+"""Of two rounds, t has one degree of freedom: its interval would be too wide to be of use."""
 
 
 @dataclass(frozen=True)
@@ -20,17 +31,28 @@ class Line:
     """Share of the variance of y that the line explains; None if y does not vary or if there are
     only two points, which always lie on a line."""
     slope_interval: Interval | None
-    """t interval with n - 2 degrees of freedom; None for n < 3."""
+    """None for n < 3, and if a single round or trial decides whether there is a slope at all."""
     n: int
     """Points."""
 
 
-def fit_line(x: Sequence[float], y: Sequence[float], confidence: float) -> Line | None:
-    """Least-squares line; None when x does not vary (also for fewer than two points).
+def fit_line(
+    x: Sequence[float],
+    y: Sequence[float],
+    confidence: float,
+    rounds: Sequence[Hashable] | None = None,
+) -> Line | None:
+    """Least-squares line; None when x does not vary (also for fewer than two points), or if the
+    slope is beyond what a float can hold.
 
-    Source: Draper & Smith, Applied Regression Analysis (3rd ed.), chapter 1. In closed form,
-    because importing scipy.stats takes longer than drawing a report. Assumes finite numbers and
-    equally long x and y.
+    The slope's interval assumes neither that all trials scatter equally nor that the trials of one
+    round are independent of each other: its standard error comes from the slopes without each of
+    the `rounds` (one per point). With fewer than LEAST_ROUNDS, or without rounds, it comes from
+    those without each trial, which is HC3. benchmarks/truth.py shows how often both cover.
+    Sources: Draper & Smith, Applied Regression Analysis (3rd ed.), chapter 1; MacKinnon & White,
+    J. of Econometrics 29 (1985), HC3; Bell & McCaffrey, Survey Methodology 28 (2002), the
+    jackknife of clusters and the degrees of freedom. Assumes finite numbers, and arguments of equal
+    length.
     """
     import numpy as np
 
@@ -38,16 +60,87 @@ def fit_line(x: Sequence[float], y: Sequence[float], confidence: float) -> Line 
         return None
     n = len(x)
     if len(set(y)) < 2:
-        exact = Interval(0.0, 0.0, confidence, SLOPE_METHOD) if n > 2 else None
+        exact = Interval(0.0, 0.0, confidence, TRIALS_METHOD) if n > 2 else None
         return Line(0.0, float(y[0]), None, exact, n)
-    dx, dy = np.asarray(x) - np.mean(x), np.asarray(y) - np.mean(y)
-    sxx, sxy, syy = float(dx @ dx), float(dx @ dy), float(dy @ dy)
-    slope = sxy / sxx
-    intercept = float(np.mean(y)) - slope * float(np.mean(x))
+    dx, mean_x, exponent_x = _scaled(x)
+    dy, mean_y, exponent_y = _scaled(y)
+    slope = float(dx @ dy / (dx @ dx))
+    with np.errstate(over="ignore", under="ignore"):
+        unit = float(np.ldexp(1.0, exponent_y - exponent_x))
+        intercept = float(np.ldexp(mean_y - slope * mean_x, exponent_y))
+    if not (unit and isfinite(slope * unit) and isfinite(intercept)):
+        return None
     if n == 2:
-        return Line(slope, intercept, None, None, n)
+        return Line(slope * unit, intercept, None, None, n)
     residuals = dy - slope * dx
-    unexplained = float(residuals @ residuals)
-    half_width = t_quantile(n - 2, confidence) * (unexplained / (n - 2) / sxx) ** 0.5
-    interval = Interval(slope - half_width, slope + half_width, confidence, SLOPE_METHOD)
-    return Line(slope, intercept, 1 - unexplained / syy, interval, n)
+    r_squared = 1 - float(residuals @ residuals) / float(dy @ dy)
+    by_round = rounds is not None and len(set(rounds)) >= LEAST_ROUNDS
+    groups = rounds if by_round and rounds is not None else range(n)
+    half_width = _half_width(slope, dx, _slopes_without(dx, dy, groups), confidence, by_round)
+    interval = None
+    if half_width is not None and isfinite((abs(slope) + half_width) * unit):
+        method = ROUNDS_METHOD if by_round else TRIALS_METHOD
+        low, high = (slope - half_width) * unit, (slope + half_width) * unit
+        interval = Interval(low, high, confidence, method)
+    return Line(slope * unit, intercept, r_squared, interval, n)
+
+
+def _scaled(values: Sequence[float]) -> tuple[Array, float, int]:
+    """Deviations from the mean, and the mean, both over a power of two that makes the largest value
+    about 1, so that squares neither overflow nor vanish; and the exponent of that power."""
+    import numpy as np
+
+    array = np.asarray(values, float)
+    exponent = int(np.frexp(np.max(np.abs(array)))[1])
+    ratios = np.ldexp(array, -exponent)
+    mean = ratios.mean()
+    deviations = ratios - mean
+    # The mean is rounded, which shows when all values are close to each other.
+    return deviations - deviations.mean(), float(mean), exponent
+
+
+def _slopes_without(dx: Array, dy: Array, groups: Sequence[Hashable]) -> Array:
+    """The slope through the points without each group; not a number where x does not vary then."""
+    import numpy as np
+
+    numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
+    labels = [numbers[group] for group in groups]
+
+    def rest(values: Array) -> Array:
+        left: Array = values.sum() - np.bincount(labels, values)
+        return left
+
+    n, sx, sy = rest(np.ones_like(dx)), rest(dx), rest(dy)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sxx, sxy = rest(dx * dx) - sx * sx / n, rest(dx * dy) - sx * sy / n
+        return np.where(sxx > _NOTHING * (dx @ dx), sxy / sxx, np.nan)
+
+
+_NOTHING = 1e-13
+"""Share of the sum of squares that is left of points that are all the same, by rounding."""
+
+
+def _half_width(
+    slope: float, dx: Array, without: Array, confidence: float, by_round: bool
+) -> float | None:
+    """None if a slope without one of the groups is undefined."""
+    import numpy as np
+
+    count = len(without)
+    variance = float(np.sum((without - slope) ** 2))
+    if not isfinite(variance):
+        return None
+    if by_round:
+        # Exact for normal trials if every round has all levels: the mean of its rounds' slopes.
+        return t_quantile(count - 1, confidence) * sqrt(variance * (count - 1) / count)
+    return t_quantile(_freedom(dx), confidence) * sqrt(variance)
+
+
+def _freedom(dx: Array) -> float:
+    """Degrees of freedom of HC3's variance: Satterthwaite's, for residuals that scatter equally."""
+    import numpy as np
+
+    sxx = dx @ dx
+    residual = np.eye(len(dx)) - 1 / len(dx) - np.outer(dx, dx) / sxx
+    weighted = (dx / sxx / np.diag(residual)) ** 2 * residual
+    return float(np.trace(weighted) ** 2 / np.sum(weighted * weighted.T))

@@ -4,32 +4,38 @@ Everything here takes the numbers of both sides and knows nothing of runs and tr
 is a class that derives from `ShiftTest`.
 """
 
-from sfcperf.analysis.two_sample.combined import RobustRanks
+from sfcperf.analysis.two_sample.combined import Combined, RobustRanks
 from sfcperf.analysis.two_sample.effect_size import cliffs_delta, hedges_g, rank_biserial
+from sfcperf.analysis.two_sample.few_runs import CochranCox, OneAgainstRuns, RunLevelT
 from sfcperf.analysis.two_sample.fixed_side import trials_beside
 from sfcperf.analysis.two_sample.means import MeanRatio, PairedMeanRatio
 from sfcperf.analysis.two_sample.rank_power import least_trials
 from sfcperf.analysis.two_sample.ranks import RankSum, SignedRank
 from sfcperf.analysis.two_sample.sample_size import Needed, Observed, Purpose, needed
 from sfcperf.analysis.two_sample.scale import Scale, scale_of
-from sfcperf.analysis.two_sample.shift import Estimate, ShiftTest, stdev
+from sfcperf.analysis.two_sample.shift import Estimate, ShiftTest, stdev, variance
 from sfcperf.analysis.two_sample.stretched import Stretched
-from sfcperf.analysis.two_sample.student import PairedT, WelchT
+from sfcperf.analysis.two_sample.student import PairedT, Student, WelchT
 
 __all__ = [
+    "CochranCox",
+    "Combined",
     "Estimate",
     "MeanRatio",
     "Needed",
     "Observed",
+    "OneAgainstRuns",
     "PairedMeanRatio",
     "PairedT",
     "Purpose",
     "RankSum",
     "RobustRanks",
+    "RunLevelT",
     "Scale",
     "ShiftTest",
     "SignedRank",
     "Stretched",
+    "Student",
     "WelchT",
     "cliffs_delta",
     "hedges_g",
@@ -39,4 +45,5 @@ __all__ = [
     "scale_of",
     "stdev",
     "trials_beside",
+    "variance",
 ]

@@ -45,14 +45,15 @@ class Observed:
     bounds: tuple[float, float] | None
 
 
-def needed(seen: Observed) -> Needed:
-    """Trials for showing a difference or equivalence, whichever needs fewer."""
-    now = max(len(seen.a), len(seen.b))
+def needed(seen: Observed, least: int | None = None) -> Needed:
+    """Trials for showing a difference or equivalence, whichever needs fewer; at least `least`, by
+    default one more than there are."""
+    fewest = max(len(seen.a), len(seen.b)) + 1 if least is None else least
     different, equal = _for_difference(seen), _for_equivalence(seen)
     if equal is not None and equal <= MOST and (different is None or equal < different):
-        return Needed(max(equal, now + 1), "equivalence")
+        return Needed(max(equal, fewest), "equivalence")
     if different is not None and different <= MOST:
-        return Needed(max(different, now + 1), "difference")
+        return Needed(max(different, fewest), "difference")
     return Needed(None, "")
 
 

@@ -18,9 +18,10 @@ def compare(
     runs: Annotated[
         list[str],
         typer.Argument(
-            metavar="RUN...",
-            help="Run folders, or their names in --results. The first one is the baseline. With a "
-            "single run, its variants are compared.",
+            metavar="SIDE...",
+            help="What to compare: a run folder or its name in --results; several runs of the same "
+            "thing, RUN,RUN,RUN; or a campaign of `sfcperf run --repeat`. The first one is the "
+            "baseline. With a single one, its variants are compared.",
             show_default=False,
         ),
     ],
@@ -94,17 +95,40 @@ def compare(
             "--fail-on",
             metavar="VERDICT",
             help="Exit with 1 if a row has this verdict: worse, undecided, different, better, "
-            "equivalent. Repeatable, or comma-separated. Verdicts on two runs are about these two "
-            "runs: what differs from one run to the next counts as a difference.",
+            "equivalent. Repeatable, or comma-separated. Verdicts on one run per side are about "
+            "these two runs: what differs from one run to the next counts as a difference. With "
+            "several runs per side, or a noise floor of this machine, it does not.",
         ),
     ] = None,
+    keep_noise_floor: Annotated[
+        bool,
+        typer.Option(
+            "--keep-noise-floor",
+            help="All these runs are of the same thing (A/A): keep how much they differ as the "
+            "noise floor of this machine, and print it, instead of comparing them.",
+        ),
+    ] = False,
     results: ResultsOption = RESULTS,
 ) -> None:
     """Compare runs, or the variants of one run. Shows for each scenario and metric the difference,
-    its interval, and a verdict: better, worse, equivalent or undecided."""
+    its interval, and a verdict: better, worse, equivalent or undecided. With several runs per side,
+    verdicts account for what runs of the same thing differ by."""
     from sfcperf.analysis.comparison import compare_all
-    from sfcperf.cli.comparing import check_outputs, failing, options_of, sides_of, write_outputs
+    from sfcperf.cli.comparing import (
+        check_outputs,
+        failing,
+        options_of,
+        runs_of,
+        sides_of,
+        write_outputs,
+    )
+    from sfcperf.cli.noise_floor import known_floors
 
+    if keep_noise_floor:
+        from sfcperf.cli.noise_floor import keep_and_show
+
+        keep_and_show([store for text in runs for store in runs_of(text, results)])
+        return
     verdicts = failing(fail_on or ())
     options = options_of(
         margins=margin or (),
@@ -118,7 +142,8 @@ def compare(
     )
     sides = sides_of(runs, baseline, results)
     check_outputs((json_, html, csv), sides)
-    comparison = compare_all(sides[0], sides[1:], options)
+    single = len(sides[0].stores) == 1 and not sides[0].variant
+    comparison = compare_all(sides[0], sides[1:], options, known_floors() if single else None)
     if json_ != "-":
         _print(comparison)
     write_outputs(comparison, sides, json_=json_, html=html, csv=csv)

@@ -122,9 +122,9 @@ def _send(store: RunStore, target: Target, retry_s: float) -> None:
 def _send_waiting(retry_s: float) -> None:
     """Try each; one that fails, or cannot be read, does not hold up the others."""
     from sfcperf.cli.sending import sending_bar, show_sent
-    from sfcperf.cli.text import count_text
     from sfcperf.elasticsearch.delivery import deliver_waiting
     from sfcperf.elasticsearch.spool import Spool
+    from sfcperf.presentation.wording import count_text
 
     spool = Spool()
     waiting, left = spool.waiting(), [line for error in spool.damaged() for line in error.lines()]

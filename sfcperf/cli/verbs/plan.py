@@ -5,7 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from sfcperf.cli.arguments import DriverOption, ProfileOption, SetOption, WorkflowArgument
+from sfcperf.cli.arguments import (
+    DriverOption,
+    ProfileOption,
+    RepeatOption,
+    SetOption,
+    WorkflowArgument,
+)
 
 if TYPE_CHECKING:
     from sfcperf.workflow.model import Design, Scenario, Workflow
@@ -16,6 +22,7 @@ def plan(
     driver: DriverOption = None,
     profile: ProfileOption = None,
     set_: SetOption = None,
+    repeat: RepeatOption = None,
 ) -> None:
     """Show the scenarios and trials of a workflow and estimate the time, without running it.
 
@@ -25,7 +32,7 @@ def plan(
     from sfcperf.cli.inputs import read_workflow
     from sfcperf.control.validation import check_remote, validate
 
-    loaded, _ = read_workflow(workflow, set_, driver, profile)
+    loaded, _ = read_workflow(workflow, set_, driver, profile, repeat)
     validate(loaded)
     print_plan(loaded)
     check_remote(loaded)
@@ -33,7 +40,8 @@ def plan(
 
 def print_plan(workflow: Workflow) -> None:
     """Scenarios, order of the trials, and estimated time, on stdout."""
-    from sfcperf.cli.text import count_text, duration_text, levels_text, shown
+    from sfcperf.cli.text import levels_text, shown
+    from sfcperf.presentation.wording import count_text, duration_text
     from sfcperf.workflow.plan import trial_groups, workflow_s
     from sfcperf.workflow.variants import LEVEL
 
@@ -65,7 +73,23 @@ def print_plan(workflow: Workflow) -> None:
     print(_intervals(design))
     per_round = sum(len(scenario.probes) for scenario in workflow.scenarios)
     trials = count_text(per_round * design.rounds, "trial")
-    print(f"{trials}, about {duration_text(workflow_s(workflow))} with deployments and warm-up")
+    one_s = workflow_s(workflow)
+    print(f"{trials}, about {duration_text(one_s)} with deployments and warm-up")
+    if design.runs > 1:
+        _print_runs(design, per_round * design.rounds, one_s)
+
+
+def _print_runs(design: Design, trials: int, run_s: float) -> None:
+    """Of a campaign, of which the above is one run."""
+    from sfcperf.presentation.wording import duration_text
+    from sfcperf.workflow.repeats import run_seed
+
+    seeds = ", ".join(str(run_seed(design.seed, n + 1)) for n in range(min(design.runs, 3)))
+    more = ", ..." if design.runs > 3 else ""
+    print(
+        f"{design.runs} runs of that, each with an order of its own (seeds {seeds}{more}): "
+        f"{trials * design.runs} trials, about {duration_text(run_s * design.runs)}"
+    )
 
 
 def _intervals(design: Design) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -48,11 +49,12 @@ def replay(
         ),
     ] = None,
     run: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
             "--run",
             metavar="FOLDER",
-            help="Run folder of an earlier replay: continue it if necessary, and evaluate it.",
+            help="Run folder of an earlier replay: continue it if necessary, and evaluate it. "
+            "Repeatable for the runs of a campaign, in their order.",
         ),
     ] = None,
     margin: Annotated[
@@ -105,7 +107,7 @@ def replay(
         driver=driver,
         profile=open_profile(profile),
         quiet=quiet or json_,
-        resume=run,
+        earlier=tuple(run or ()),
         comparison=options_of(margin or (), test.value, rarest, alpha=alpha, all_metrics=all_),
     )
     with private_copy(package, max_bytes=max_bytes) as copy:
@@ -155,29 +157,65 @@ def _replay(
     as_json: bool,
 ) -> int:
     """The verdict's exit code, or that of a run which came to nothing."""
-    from sfcperf.package.replay.repeat import keep_for_later, run_or_resume
+    from sfcperf.package.replay.repeat import keep_for_later, together
 
-    if options.resume is not None and len(runs) != 1:
+    groups = together(runs)
+    if options.earlier and len(groups) != 1:
         raise InputError("several runs could be replayed in --run", hint="add --only RUN")
+    if len(options.earlier) > len(groups[0]):
+        raise InputError(
+            "more run folders than packaged runs", where="--run", allowed=f"{len(groups[0])}"
+        )
     kept = keep_for_later(package, path, options.results)
     codes = []
-    for run in runs:
-        here = run_or_resume(package, run, kept, options)
+    for group in groups:
+        here = _run_all(package, group, kept, options)
         if isinstance(here, int):
             return here
-        codes.append(_judge(path, run.packaged, here, options, as_json=as_json))
+        packaged = [run.packaged for run in group]
+        codes.append(_judge(path, packaged, here, options, as_json=as_json))
     return max(codes)
 
 
+def _run_all(
+    package: Package, runs: list[Prepared], kept: Path, options: ReplayOptions
+) -> list[RunStore] | int:
+    """The replays of one packaged run, or of each run of a campaign; or the exit code of the first
+    that did not complete."""
+    from sfcperf.package.replay.repeat import run_or_resume
+    from sfcperf.results.campaigns import Repeat, new_campaign
+
+    campaign = new_campaign(runs[0].packaged.manifest()["name"])
+    here: list[RunStore] = []
+    for number, run in enumerate(runs, 1):
+        again = replace(
+            options,
+            resume=options.earlier[number - 1] if number <= len(options.earlier) else None,
+            repeat=Repeat(number, len(runs), campaign) if len(runs) > 1 else None,
+            others=tuple(one.folder for one in here),
+        )
+        found = run_or_resume(package, run, kept, again)
+        if isinstance(found, int):
+            return found
+        here.append(found)
+    return here
+
+
 def _judge(
-    path: Path, packaged: RunStore, here: RunStore, options: ReplayOptions, *, as_json: bool
+    path: Path,
+    packaged: list[RunStore],
+    here: list[RunStore],
+    options: ReplayOptions,
+    *,
+    as_json: bool,
 ) -> int:
     import json
 
+    from sfcperf.cli.noise_floor import known_floors
     from sfcperf.cli.packaging import print_verdict
     from sfcperf.package.replay.repeat import judge_replay, write_verdict
 
-    verdict = judge_replay(packaged, here, options)
+    verdict = judge_replay(packaged, here, options, known_floors())
     written = write_verdict(verdict, path, packaged, here)
     if as_json:
         print(json.dumps(json.loads(written.read_text())))

@@ -12,6 +12,7 @@ from sfcperf.cli.arguments import (
     DriverOption,
     ProfileOption,
     QuietOption,
+    RepeatOption,
     ResultsOption,
     SetOption,
     WorkflowArgument,
@@ -27,13 +28,17 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check everything and print the plan; create nothing.")
     ] = False,
+    repeat: RepeatOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Run a workflow: build its chains, measure them, write the results.
 
+    With --repeat (or `design.runs` in the workflow), measure several independent runs, a campaign:
+    only runs tell how runs differ, and `sfcperf compare` needs that to tell a change from chance.
+
     Exit code: 0 all trials valid, 1 some failed or untrusted, 2 bad input, 3 the environment
     lacks something (or not everything could be published), 4 internal error, 130 interrupted
-    (continue with `sfcperf resume`).
+    (continue with `sfcperf resume`). Of several runs: the largest.
     """
     from sfcperf.cli.progress import say
 
@@ -42,7 +47,7 @@ def run(
         say(f"checking {workflow}")
     from sfcperf.cli.inputs import read_workflow
 
-    loaded, given = read_workflow(workflow, set_, driver, profile)
+    loaded, given = read_workflow(workflow, set_, driver, profile, repeat)
     if dry_run:
         from sfcperf.cli.verbs.plan import print_plan
         from sfcperf.control.validation import check
@@ -51,6 +56,11 @@ def run(
         if not quiet:
             print_plan(loaded)
         return
+
+    if loaded.design.runs > 1:
+        from sfcperf.cli.repeating import start_campaign
+
+        raise typer.Exit(start_campaign(loaded, results, given=given, quiet=quiet))
 
     from sfcperf.cli.outcome import executed
     from sfcperf.control.run import start

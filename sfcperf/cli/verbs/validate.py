@@ -13,8 +13,8 @@ def validate(
 ) -> None:
     """Check a workflow without running it. Exit code: 2 if there is an error."""
     from sfcperf.cli.inputs import read_workflow
-    from sfcperf.cli.text import count_text
     from sfcperf.control import validation
+    from sfcperf.presentation.wording import count_text
 
     loaded, _ = read_workflow(workflow, set_, driver, profile)
     validation.validate(loaded)

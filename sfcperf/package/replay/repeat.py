@@ -7,12 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sfcperf.analysis.comparison import Side, compare
+from sfcperf.analysis.comparison import NoiseFloors, Side, compare
 from sfcperf.control.interrupts import Interrupted, Interrupts
 from sfcperf.environment.private import private_folder
 from sfcperf.errors import EnvironmentLacks, ExitCode, InputError, InterruptedRun, SfcperfError
@@ -24,6 +25,7 @@ from sfcperf.package.opened import Package
 from sfcperf.package.replay.describe import digest, document_text, missing_requirements
 from sfcperf.package.replay.prepare import Prepared
 from sfcperf.package.replay.spec import ReplayOptions, ReplaySpec
+from sfcperf.results.campaigns import Repeat
 from sfcperf.results.documents import plain
 from sfcperf.results.files import replace_file
 from sfcperf.results.ownership import check_place
@@ -106,7 +108,9 @@ def run_or_resume(
         found = RunStore.open(Path(answer.read_text())) if answer.is_file() else None
     # Also if the run has ended meanwhile: a user who stops a replay wants neither a verdict nor the
     # next run.
-    hint = f"the same command with `--run {found.folder}` continues it" if found else None
+    folders = [*options.others, *([found.folder] if found else [])]
+    given = " ".join(f"--run {folder}" for folder in folders)
+    hint = f"the same command with `{given}` continues it" if folders else None
     if interrupted or code == ExitCode.INTERRUPTED:
         raise InterruptedRun("the replay was interrupted, and nothing was evaluated", hint=hint)
     if code < 0:
@@ -137,6 +141,7 @@ def _spec(prepared: Prepared, kept: Path, options: ReplayOptions, folder: Path) 
         quiet=options.quiet,
         answer=str(folder / "run-folder"),
         parent=os.getpid(),
+        repeat=None if options.repeat is None else asdict(options.repeat),
     )
 
 
@@ -176,31 +181,55 @@ def _run_child(spec: Path, *, quiet: bool) -> tuple[int, bool]:
         return child.wait(), interrupts.requested is not None
 
 
-def judge_replay(packaged: RunStore, here: RunStore, options: ReplayOptions) -> Verdict:
-    """Compare a packaged run with its replay."""
-    sides = Side("packaged", packaged), Side("here", here)
-    return judge(compare(*sides, options.comparison))
+def together(runs: Sequence[Prepared]) -> list[list[Prepared]]:
+    """Packaged runs by what they are replayed and judged with: the runs of a campaign together,
+    by number, any other run alone."""
+    groups: dict[str, list[tuple[int, Prepared]]] = {}
+    for run in runs:
+        repeat = Repeat.of_manifest(run.packaged.manifest())
+        key, place = (run.packaged.run_id, 0) if repeat is None else (repeat.campaign, repeat.index)
+        groups.setdefault(key, []).append((place, run))
+    return [[run for _, run in sorted(g, key=lambda one: one[0])] for g in groups.values()]
 
 
-def write_verdict(verdict: Verdict, path: Path, packaged: RunStore, here: RunStore) -> Path:
-    """Write replay.json into the replay's run folder; returns its path."""
-    here.check_writable()
-    target = here.folder / REPLAY
+def judge_replay(
+    packaged: Sequence[RunStore],
+    here: Sequence[RunStore],
+    options: ReplayOptions,
+    floors: NoiseFloors | None = None,
+) -> Verdict:
+    """Compare a packaged run, or the runs of a campaign, with the replay."""
+    first, again = (
+        Side(name, stores[0], more=tuple(stores[1:]))
+        for name, stores in (("packaged", packaged), ("here", here))
+    )
+    return judge(compare(first, again, options.comparison, floors))
+
+
+def write_verdict(
+    verdict: Verdict, path: Path, packaged: Sequence[RunStore], here: Sequence[RunStore]
+) -> Path:
+    """Write replay.json into the run folders of the replay; returns the last one's path."""
     text = json.dumps(verdict_document(verdict, path, packaged, here), indent=2, default=plain)
-    replace_file(target, text + "\n")
-    return target
+    for store in here:
+        store.check_writable()
+    for store in here:
+        replace_file(store.folder / REPLAY, text + "\n")
+    return here[-1].folder / REPLAY
 
 
 def verdict_document(
-    verdict: Verdict, path: Path, packaged: RunStore, here: RunStore
+    verdict: Verdict, path: Path, packaged: Sequence[RunStore], here: Sequence[RunStore]
 ) -> dict[str, Any]:
     """The document of schemas/replay.schema.json."""
     chosen = verdict.comparison.options
     return {
         "schema_version": layout.FORMAT,
         "package": {"file": path.name, "sha256": hash_file(path).sha256},
-        "packaged_run": packaged.manifest()["run_id"],
-        "run": here.manifest()["run_id"],
+        "packaged_run": packaged[0].run_id,
+        "packaged_runs": [store.run_id for store in packaged],
+        "run": here[-1].run_id,
+        "runs": [store.run_id for store in here],
         "reproduced": verdict.reproduced,
         "counts": dict(verdict.counts()),
         "alpha": chosen.alpha,

@@ -8,6 +8,7 @@ from typing import Any
 
 from sfcperf.analysis.comparison import Options
 from sfcperf.package.replay.packaged import PackagedModule
+from sfcperf.results.campaigns import Repeat
 from sfcperf.workflow.profile import Profile
 
 
@@ -20,8 +21,14 @@ class ReplayOptions:
     driver: str | None = None
     profile: Profile | None = None
     quiet: bool = False
+    earlier: tuple[Path, ...] = ()
+    """Run folders of an earlier replay, one for each packaged run, the first first."""
     resume: Path | None = None
-    """Run folder of an earlier replay; None: a new run."""
+    """The one to continue; None: a new run."""
+    repeat: Repeat | None = None
+    """The place of a new run among those of this replay, if there are several."""
+    others: tuple[Path, ...] = ()
+    """Run folders of this replay that exist already."""
     comparison: Options | None = None
     """Margins and test; None: the defaults of `sfcperf compare`."""
 
@@ -54,6 +61,8 @@ class ReplaySpec:
     """File to write the run folder's path to."""
     parent: int
     """Process that waits for this one."""
+    repeat: dict[str, Any] | None = None
+    """Fields of a `results.campaigns.Repeat`: the place of a new run among those of this replay."""
 
     def packaged_modules(self) -> list[PackagedModule]:
         """The modules, as they were before JSON."""

@@ -121,9 +121,16 @@
     };
   };
 
-  const stepTrace = (series) => ({
-    type: "scatter", mode: "lines", x: series.x, y: series.y, name: series.name, meta: "steps",
+  const stepTrace = (series, index) => ({
+    type: "scatter", mode: "lines", x: series.x, y: series.y, name: series.name, meta: "steps", legendgroup: String(index),
     line: { shape: "hv", color: series.style[dark() ? "dark" : "colour"], dash: series.style.dash, width: 1.8 },
+  });
+
+  // The band of a distribution within a typical trial.
+  const bandTrace = (series, index) => ({
+    type: "scatter", mode: "lines", hoverinfo: "skip", showlegend: false, legendgroup: String(index), meta: "band",
+    x: series.band.x, y: series.band.y, fill: "toself", opacity: 0.2, line: { width: 0 },
+    fillcolor: series.style[dark() ? "dark" : "colour"],
   });
 
   const fitTrace = (series, index) => ({
@@ -141,7 +148,10 @@
 
   const traces = (chart) => {
     if (chart.kind === "time") return chart.series.map(timeTrace);
-    if (chart.kind === "ecdf") return chart.series.map(stepTrace);
+    if (chart.kind === "ecdf") {
+      const bands = chart.series.map((s, i) => (s.band ? bandTrace(s, i) : null)).filter(Boolean);
+      return [...bands, ...chart.series.map(stepTrace)];
+    }
     const place = places(chart);
     const each = (make, wanted = () => true) =>
       chart.series.map((s, i) => (wanted(s) ? make(chart, s, i, place) : null)).filter(Boolean);

@@ -13,10 +13,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from support.command import COMMAND, spawn
 from support.engine import Bench
 from support.signals import default_signals
 
-COMMAND = [sys.executable, "-c", "from sfcperf.cli.main import main; main()"]
+from sfcperf.results.store import RunStore
+
 RETRY_S = 60
 HEAVY = (
     "numpy",
@@ -35,17 +37,6 @@ HEAVY = (
 SLOW = [{"probe": "fake", "name": "a", "measure_s": 0.05}]
 LONG = {"rounds": 20, "warmup_rounds": 0}
 """Some seconds of trials that each take some 50 ms."""
-
-
-def spawn(*argv: object, stdout: int = subprocess.PIPE) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [*COMMAND, *map(str, argv)],
-        stdout=stdout,
-        stderr=subprocess.PIPE,
-        stdin=subprocess.DEVNULL,
-        text=True,
-        preexec_fn=default_signals,
-    )
 
 
 @pytest.fixture
@@ -249,3 +240,33 @@ def test_the_run_folder_does_not_depend_on_where_it_is_read(bench: Bench, tmp_pa
         out, err = report.communicate(timeout=RETRY_S)
     assert report.returncode == 0, err
     assert f"results: {moved}" in out
+
+
+def test_ctrl_c_stops_the_rest_of_a_campaign(bench: Bench) -> None:
+    path = bench.write(probes=SLOW, design={"rounds": 8, "warmup_rounds": 0})
+    argv = ("run", path, "--results", bench.results, "--repeat", 4, "--quiet")
+    with spawn(*argv) as process:
+        assert process.stdout is not None
+        folders = [process.stdout.readline().strip() for _ in range(2)]
+        _wait_for_a_trial(process, Path(folders[1]))
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "1 of 4 runs complete" in err
+    assert [store.manifest()["status"] for store in _by_number(bench.results)] == [
+        "complete",
+        "interrupted",
+    ]
+    assert bench.leftovers() == []
+
+
+def _wait_for_a_trial(process: subprocess.Popen[str], folder: Path) -> None:
+    end = time.monotonic() + 60
+    while not (folder / "trials.jsonl").exists() and time.monotonic() < end:
+        assert process.poll() is None
+        time.sleep(0.05)
+
+
+def _by_number(results: Path) -> list[RunStore]:
+    stores = [RunStore.open(folder) for folder in results.iterdir()]
+    return sorted(stores, key=lambda store: store.manifest()["repeat"]["index"])

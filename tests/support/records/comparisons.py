@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean, median
+from typing import Any
 
 import numpy as np
 
 from sfcperf.analysis.comparison import Options, Row, Sample
 from sfcperf.analysis.comparison.case import Case
 from sfcperf.analysis.comparison.evaluation import evaluate
+from sfcperf.analysis.comparison.noise_floor import Kept, RunMean
 from sfcperf.results.values import Metric
 
 RTT = Metric("rtt_us", "us", "round-trip time", "lower", True)
@@ -41,6 +44,48 @@ def case(
 ) -> Case:
     """A row to be judged."""
     return Case("candidate", {}, "ping", metric, sample(a), sample(b), paired)
+
+
+def runs_sample(runs: Sequence[Sequence[float]]) -> Sample:
+    """Trials `1/r001`, ... of several runs with these values."""
+    one = sample([value for run in runs for value in run])
+    return replace(
+        one,
+        trials=tuple(f"{n}/r{i:03d}" for n, run in enumerate(runs, 1) for i in range(len(run))),
+        runs=tuple(number for number, run in enumerate(runs) for _ in run),
+    )
+
+
+def runs_case(
+    a: Sequence[Sequence[float]],
+    b: Sequence[Sequence[float]],
+    *,
+    paired: bool = False,
+    metric: Metric = RTT,
+    **more: Any,
+) -> Case:
+    """A row of several runs per side, to be judged."""
+    samples = runs_sample(a), runs_sample(b)
+    return Case("candidate", {}, "ping", metric, *samples, paired, **more)
+
+
+def runs_row(
+    a: Sequence[Sequence[float]],
+    b: Sequence[Sequence[float]],
+    options: Options | None = None,
+    **more: Any,
+) -> Row:
+    """A family of one."""
+    return evaluate([runs_case(a, b, **more)], options or Options())[0]
+
+
+def kept_floor(runs: Sequence[Sequence[float]]) -> Kept:
+    """The A/A runs of a machine with these trials."""
+    means = tuple(
+        RunMean(len(run), fmean(run), float(np.std(run, ddof=1)) if len(run) > 1 else 0.0)
+        for run in runs
+    )
+    return Kept((means,), tuple(f"run-{number}" for number in range(len(runs))))
 
 
 def row(

@@ -8,6 +8,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.tsa.stattools import acf
+from support.records.comparisons import RTT
 from support.records.trials import trial
 
 from sfcperf.analysis.diagnosis import diagnose
@@ -42,7 +43,7 @@ def test_published_outliers(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(st.lists(VALUES, max_size=40))
 def test_everything_has_a_diagnosis(values: list[float]) -> None:
     records = [trial(n, values=[value]) for n, value in enumerate(values, 1)]
-    found = diagnose(records, values, "rtt_us")
+    found = diagnose(records, values, RTT, Rules())
     assert set(found.outliers) <= {record.trial_id for record in records}
     assert len(found.outliers) <= max(1, len(values) // 5)
     assert found.samples_n == 0 and found.within.state == ""
@@ -112,7 +113,7 @@ def test_warm_up_within_trials_is_told_with_its_weight() -> None:
         trial(n, values=[float(numpy.mean(one))], series={"rtt_us": one})
         for n, one in enumerate(echoes, 1)
     ]
-    found = diagnose(records, [r.samples[0]["value"] for r in records], "rtt_us")
+    found = diagnose(records, [r.samples[0]["value"] for r in records], RTT, Rules())
     assert (found.within.state, found.within.after, found.samples_n) == ("warm-up", 2, 100)
     (warning,) = found.warnings
     assert warning.startswith(
@@ -127,6 +128,22 @@ def statistics_p99(values: list[float]) -> float:
     return float(scipy.stats.mstats.mquantiles(values, [0.99], alphap=0, betap=0)[0])
 
 
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([1, 3, 5, 7, 9, 8, 6, 4, 2], "the interval is narrower than it should be"),
+        ([1, 3, 5, 7, 9, 11, 12, 10, 8, 6, 4, 2], "the interval is widened for it"),
+    ],
+)
+def test_correlated_trials_are_told_with_what_is_done_about_them(
+    values: list[float], said: str
+) -> None:
+    records = [trial(n, values=[value]) for n, value in enumerate(values, 1)]
+    (warning,) = diagnose(records, values, RTT, Rules()).warnings
+    assert warning.startswith("Successive trials are correlated")
+    assert warning.endswith(f"{said}.")
+
+
 def test_rounds_are_looked_at_in_order_of_time_not_of_number() -> None:
     """A trial that was measured again came later than those of the next round."""
     values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
@@ -136,6 +153,6 @@ def test_rounds_are_looked_at_in_order_of_time_not_of_number() -> None:
         trial(n, values=[values[place]], started_at=times[place])
         for n, place in enumerate(shuffled, 1)
     ]
-    found = diagnose(records, [values[place] for place in shuffled], "rtt_us")
+    found = diagnose(records, [values[place] for place in shuffled], RTT, Rules())
     assert found.order.autocorrelation == dependence(values).autocorrelation
     assert found.warnings[0].startswith("The trials drift with time: the last third")

@@ -1,13 +1,19 @@
-"""Least squares: numpy's solver, the definition of R^2 and simulated coverage as judges."""
+"""Least squares: numpy's solver, statsmodels' HC3, the definition of R^2 and simulated coverage as
+judges."""
 
 from __future__ import annotations
+
+from random import Random
 
 import numpy
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.regression.linear_model import OLS
 
 from sfcperf.analysis.statistics import fit_line
+from sfcperf.analysis.statistics.regression import ROUNDS_METHOD, TRIALS_METHOD
 
 POINTS = st.lists(
     st.tuples(st.integers(0, 32).map(float), st.floats(-1e6, 1e6).map(lambda v: round(v, 3))),
@@ -30,8 +36,91 @@ def test_line_is_the_least_squares_solution(points: list[tuple[float, float]]) -
     residuals = numpy.array(y) - design @ [line.intercept, line.slope]
     explained = 1 - residuals @ residuals / numpy.sum((numpy.array(y) - numpy.mean(y)) ** 2)
     assert line.r_squared == pytest.approx(explained, abs=1e-6)
+    if line.slope_interval is not None:
+        assert line.slope_interval.low <= line.slope <= line.slope_interval.high
+
+
+@given(POINTS)
+def test_without_rounds_the_interval_is_hc3_of_statsmodels(
+    points: list[tuple[float, float]],
+) -> None:
+    x, y = (list(column) for column in zip(*points, strict=True))
+    assume(len(set(x)) > 1 and max(y) - min(y) > 1e-2)
+    line = fit_line(x, y, 0.9)
+    assert line is not None
+    found = OLS(y, numpy.column_stack([numpy.ones(len(x)), x])).fit()
+    if found.get_influence().hat_matrix_diag.max() > 1 - 1e-9:
+        assert line.slope_interval is None, "one trial decides whether there is a slope"
+        return
+    design = numpy.column_stack([numpy.ones(len(x)), x])
+    residual = numpy.eye(len(x)) - design @ numpy.linalg.pinv(design)
+    weights = (numpy.linalg.pinv(design)[1] / numpy.diag(residual)) ** 2
+    eigenvalues = numpy.linalg.eigvalsh(residual @ numpy.diag(weights) @ residual)
+    freedom = eigenvalues.sum() ** 2 / (eigenvalues**2).sum()
+    expected = found.HC3_se[1] * stats.t.ppf(0.95, freedom)
     assert line.slope_interval is not None
-    assert line.slope_interval.low <= line.slope <= line.slope_interval.high
+    assert line.slope_interval.method == TRIALS_METHOD
+    scale = max(map(abs, y))
+    assert line.slope_interval.half_width == pytest.approx(expected, rel=1e-5, abs=1e-8 * scale)
+
+
+@given(st.integers(3, 8), st.integers(2, 6), st.builds(Random, st.integers(0, 10**6)))
+def test_of_complete_rounds_the_interval_is_that_of_their_slopes(
+    rounds: int, levels: int, random: Random
+) -> None:
+    """The t interval of the mean of independent slopes is exact."""
+    slopes, x, y, of = [], [], [], []
+    for number in range(rounds):
+        values = [random.gauss(10, 3) for _ in range(levels)]
+        slopes.append(OLS(values, numpy.vander(range(levels), 2)).fit().params[0])
+        x += range(levels)
+        y += values
+        of += [number] * levels
+    line = fit_line(x, y, 0.95, of)
+    assert line is not None and line.slope_interval is not None
+    assert line.slope_interval.method == ROUNDS_METHOD
+    low, high = stats.t.interval(
+        0.95, rounds - 1, numpy.mean(slopes), numpy.std(slopes, ddof=1) / rounds**0.5
+    )
+    assert (line.slope_interval.low, line.slope_interval.high) == pytest.approx((low, high))
+
+
+@given(POINTS, st.sampled_from([1e-200, 1e-30, 1e18, 1e90]), st.sampled_from([1e-200, 1e18]))
+def test_magnitude_changes_nothing_but_the_unit(
+    points: list[tuple[float, float]], of_y: float, of_x: float
+) -> None:
+    x, y = (list(column) for column in zip(*points, strict=True))
+    assume(len(set(x)) > 1 and max(y) - min(y) > 1e-2)
+    rounds = [number % 4 for number in range(len(x))]
+    plain = fit_line(x, y, 0.95, rounds)
+    line = fit_line([v * of_x for v in x], [v * of_y for v in y], 0.95, rounds)
+    assert plain is not None and line is not None
+    scale = max(map(abs, y))
+    unit = of_y / of_x
+    assert line.slope / unit == pytest.approx(plain.slope, rel=1e-6, abs=1e-9 * scale)
+    assert line.intercept / of_y == pytest.approx(plain.intercept, rel=1e-6, abs=1e-8 * scale)
+    assert (line.slope_interval is None) == (plain.slope_interval is None)
+    if line.slope_interval is not None and plain.slope_interval is not None:
+        assert line.slope_interval.half_width / unit == pytest.approx(
+            plain.slope_interval.half_width, rel=1e-4, abs=1e-7 * scale
+        )
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        ([1e-320, 2e-320, 3e-320], [1e100, 2e100, 4e100]),  # a slope beyond any float
+        ([1e300, -1e300, 0], [1e-200, 2e-200, 4e-200]),  # a slope of nothing
+    ],
+)
+def test_a_slope_that_no_float_holds_is_none(x: list[float], y: list[float]) -> None:
+    assert fit_line(x, y, 0.95) is None
+
+
+def test_levels_far_from_zero_keep_their_digits() -> None:
+    line = fit_line([1e15, 1e15 + 1, 1e15 + 2, 1e15 + 3], [5, 7, 9, 11], 0.95)
+    assert line is not None
+    assert line.slope == pytest.approx(2, rel=1e-12)
 
 
 def test_an_exact_line() -> None:
@@ -62,16 +151,18 @@ def test_constant_y_is_a_flat_line_without_r_squared() -> None:
     assert line.slope_interval is not None and line.slope_interval.half_width == 0
 
 
-def test_slope_interval_covers_as_often_as_it_says() -> None:
+@pytest.mark.parametrize("growth", [0.0, 1.0])
+@pytest.mark.parametrize("shared", [0.0, 30.0])
+def test_slope_interval_covers_as_often_as_it_says(growth: float, shared: float) -> None:
+    """Also when longer chains scatter more, and when a round disturbs all its trials alike."""
     random = numpy.random.default_rng(2)
-    x = [float(length) for length in (0, 1, 2, 4, 8) for _ in range(3)]
+    lengths = numpy.array([0.0, 1, 2, 4, 8])
+    rounds = numpy.repeat(range(5), 5)
     covering = 0
     for _ in range(1000):
-        y = [
-            200 + 95 * length + error
-            for length, error in zip(x, random.normal(0, 40, 15), strict=True)
-        ]
-        line = fit_line(x, y, 0.9)
+        scatter = random.normal(0, 1, (5, 5)) * 10 * (1 + growth * lengths)
+        y = 200 + 95 * lengths + scatter + shared * random.normal(0, 1, (5, 1))
+        line = fit_line(numpy.tile(lengths, 5).tolist(), y.ravel().tolist(), 0.9, rounds.tolist())
         assert line is not None and line.slope_interval is not None
         covering += line.slope_interval.low <= 95 <= line.slope_interval.high
     assert 870 <= covering <= 930

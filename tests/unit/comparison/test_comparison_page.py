@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 from support.records.compared_runs import ping_run
@@ -90,3 +91,34 @@ def test_the_page_says_all_of_the_rows(tmp_path: Path) -> None:
     assert rtt["yLabel"] == "rtt against the baseline [%]"
     # b is a tenth slower, relative to the baseline's median.
     assert all(8 < point["y"] < 12 for point in rtt["series"][1]["points"])
+
+
+def test_the_page_of_several_runs_says_what_runs_differ_by(tmp_path: Path) -> None:
+    runs = {
+        name: [ping_run(tmp_path / f"{name}{n}", ratio=ratio * (1 + n / 40), seed=n, rounds=4)
+               for n in range(3)]
+        for name, ratio in (("old", 1.0), ("new", 1.02))
+    }  # fmt: skip
+    sides = [Side(name, found[0], more=tuple(found[1:])) for name, found in runs.items()]
+    found = compare_all(sides[0], sides[1:])
+    page = comparison_page(found, sides, tmp_path / "page.html")
+    anchors = re.findall(r'<tr id="(trial-[^"]+)"', page)
+    assert len(anchors) == len(set(anchors)) == 2 * 3 * 4 * 2
+    assert set(re.findall(r'href="#(trial-[^"]+)"', page)) <= set(anchors)
+    assert "Over 3 and 3 runs, all rows are undecided" in page
+    assert "the run is the unit of replication" in page
+    assert page.count("run sd") == len(found.rows)
+    for one in found.rows:
+        assert words.number_text(one) == "3×4"
+        assert words.what_pays(one) in page
+        assert "runs of" in words.what_pays(one)
+        # What is shown is what is compared: the means of the runs, not the median of all trials.
+        shown = words.numbers_of(one)
+        for number, side in zip(shown, (one.a, one.b), strict=True):
+            assert number == pytest.approx(fmean(fmean(values) for values in side.by_run()))
+        texts = words.side_texts(one, words.scale_of(one, found.rows))
+        assert f"{texts[0]} → {texts[1]}" in page
+    data = json.loads(re.findall(r'id="report-data">(.*?)</script>', page, re.S)[0])
+    points = [point for one in data["trials-0"]["series"] for point in one["points"]]
+    assert [point["low"] for point in points] == [None] * len(points)
+    assert points[0]["text"].startswith("mean of 3 runs ")

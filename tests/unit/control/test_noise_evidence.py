@@ -13,8 +13,17 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sfcperf.control import noise_proc
+from sfcperf.control.noise import (
+    LOAD_S,
+    LoadReading,
+    NoiseWatch,
+    quiet_evidence,
+    under_load,
+)
 from sfcperf.control.noise_proc import Machine
 from sfcperf.results import noise_gate
 from sfcperf.workflow.model import NoiseGate
@@ -121,12 +130,15 @@ def test_a_busy_stranger_is_seen_and_a_child_of_ours_is_not(busy: int):
 @pytest.mark.parametrize(
     ("evidence", "reason"),
     [
-        ({"steal_ratio": 0.12, "steal_resolution_ratio": 0.01}, "steal 0.12 > 0.05"),
+        (
+            {"quiet_steal_ratio": 0.12, "quiet_steal_resolution_ratio": 0.01},
+            "steal 0.12 > 0.05 before or after",
+        ),
         ({"run_queue": 0.5}, "run queue per CPU 0.5 > 0.25"),
         ({"other_cpu_ratio": 0.3}, "CPU used by others 0.3 > 0.25"),
         ({"frequency_drop_ratio": 0.25}, "frequency drop 0.25 > 0.1"),
         ({"throttle_events": 2}, "a CPU in use was throttled for heat (2 events)"),
-        ({"steal_ratio": 0.0501}, "steal 0.0501 > 0.05"),
+        ({"quiet_steal_ratio": 0.0501}, "steal 0.0501 > 0.05 before or after"),
     ],
 )
 def test_reasons_name_the_figure_and_the_limit(evidence: dict[str, float], reason: str):
@@ -135,7 +147,54 @@ def test_reasons_name_the_figure_and_the_limit(evidence: dict[str, float], reaso
 
 def test_what_is_unknown_or_within_the_resolution_is_not_judged():
     assert noise_gate.outside({}, NoiseGate()) == ()
-    assert noise_gate.outside({"steal_ratio": None, "run_queue": None}, NoiseGate()) == ()
-    one_tick = {"steal_ratio": 0.06, "steal_resolution_ratio": 0.05}
+    assert noise_gate.outside({"quiet_steal_ratio": None, "run_queue": None}, NoiseGate()) == ()
+    one_tick = {"quiet_steal_ratio": 0.06, "quiet_steal_resolution_ratio": 0.05}
     assert noise_gate.outside(one_tick, NoiseGate()) == ()
-    assert noise_gate.outside({"steal_ratio": 0.9}, NoiseGate(max_steal_ratio=None)) == ()
+    assert noise_gate.outside({"quiet_steal_ratio": 0.9}, NoiseGate(max_steal_ratio=None)) == ()
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
+def test_nothing_that_the_measured_value_drives_puts_a_trial_outside(
+    steal: float, pressure: float, delay: float
+):
+    driven = {
+        "steal_ratio": steal,
+        "steal_resolution_ratio": 0.0,
+        "cpu_pressure_ratio": pressure,
+        "run_delay_ratio": delay,
+        "busy_ratio": 1.0,
+        "frequency_mhz": 1.0,
+    }
+    assert noise_gate.outside(driven, NoiseGate()) == ()
+    assert bool(noise_gate.steal_meanwhile(driven, NoiseGate())) == (steal > 0.05)
+
+
+def test_the_worse_of_two_readings_under_load_counts():
+    quiet, noisy = LoadReading(0, 20, 2000.0), LoadReading(5, 25, 1500.0)
+    for readings in ([quiet, noisy], [noisy, quiet]):
+        assert quiet_evidence(readings) == {
+            "quiet_steal_ratio": 0.2,
+            "quiet_steal_resolution_ratio": 0.04,
+            "quiet_frequency_mhz": 1500.0,
+        }
+    assert set(quiet_evidence([LoadReading(0, 0, None)]).values()) == {None}
+    assert set(quiet_evidence([]).values()) == {None}
+
+
+def test_a_load_keeps_the_cpus_busy_and_then_lets_go():
+    usable = os.sched_getaffinity(0)
+    begin = time.monotonic()
+    # There is no CPU of this number: it is left out.
+    found = under_load(Machine(), [*sorted(usable), 8191])
+    assert time.monotonic() - begin >= LOAD_S * len(usable) / (len(usable) + 1) * 0.9
+    assert os.sched_getaffinity(0) == usable
+    assert found.wanted_ticks >= 0.5 * 100 * LOAD_S
+    assert 0 <= found.stolen_ticks <= found.wanted_ticks
+
+
+def test_the_frequency_under_load_is_the_one_that_is_compared():
+    """Of the measurement, it may follow what is measured."""
+    watch = NoiseWatch([], gated=True)
+    for quiet, seen in ((2000.0, 900.0), (2000.0, 2000.0)):
+        watch.done({"cpus": [0], "quiet_frequency_mhz": quiet, "frequency_mhz": seen})
+    assert watch.compared(1500.0) == (2000.0, 0.25)

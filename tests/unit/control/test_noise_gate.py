@@ -20,6 +20,7 @@ from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.load import load_document
 
+QUIET = noise.LoadReading(0, 20, None)
 GATE = {"sentinel": None, "settle_s": 0, "max_run_queue": None, "max_other_cpu_ratio": None}
 SENTINEL = {
     **GATE,
@@ -30,15 +31,15 @@ SENTINEL = {
 
 @pytest.fixture
 def steal(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[int], float]], None]:
-    """Sets what the machine says of steal in the n-th measurement of the process (from 0)."""
+    """Sets what the machine says of steal around the n-th measurement of the process (from 0)."""
 
     def set_(ratio: Callable[[int], float]) -> None:
         count = iter(range(10**6))
 
-        def made_up(self: Any, after: Any) -> dict[str, float]:
-            return {"steal_ratio": ratio(next(count)), "steal_resolution_ratio": 0.0}
+        def made_up(readings: Any) -> dict[str, float]:
+            return {"quiet_steal_ratio": ratio(next(count)), "quiet_steal_resolution_ratio": 0.0}
 
-        monkeypatch.setattr(noise.TrialNoise, "_steal", made_up)
+        monkeypatch.setattr(noise, "quiet_evidence", made_up)
 
     return set_
 
@@ -54,8 +55,28 @@ def superseded(records: list[TrialRecord]) -> list[str]:
 def test_without_a_gate_noise_is_recorded_and_changes_nothing(bench: Bench, steal: Any):
     steal(lambda _: 0.9)
     assert bench.start(design=design(None)).exit_code == 0
-    assert {record.noise["steal_ratio"] for record in bench.trials()} == {0.9}
+    assert {record.noise["quiet_steal_ratio"] for record in bench.trials()} == {0.9}
     assert "noise" not in bench.manifest()
+
+
+def test_steal_while_a_trial_is_measured_excludes_nothing(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+):
+    """A slow trial causes it: excluding slow trials would bias the mean."""
+    made_up = {"steal_ratio": 0.9, "steal_resolution_ratio": 0.0}
+    monkeypatch.setattr(noise.TrialNoise, "_steal", lambda self, after: made_up)
+    assert bench.start(design=design(GATE)).exit_code == 0
+    assert {r.noise["steal_ratio"] for r in bench.trials()} == {0.9}
+    assert all(r.status == "valid" and not r.rerun_of for r in bench.trials())
+
+
+def test_only_a_gate_costs_readings_under_load(bench: Bench, monkeypatch: pytest.MonkeyPatch):
+    read = []
+    monkeypatch.setattr(noise, "under_load", lambda machine, cpus: read.append(cpus) or QUIET)
+    bench.start(design=design(None, rounds=1))
+    assert not read
+    bench.start(design=design(GATE, rounds=1))
+    assert len(read) == 2 * 4, "before and after each trial"
 
 
 def test_a_trial_outside_is_kept_marked_and_run_again(bench: Bench, steal: Any):
@@ -69,7 +90,7 @@ def test_a_trial_outside_is_kept_marked_and_run_again(bench: Bench, steal: Any):
     assert again.trial_id == outside.replace("r001-", "r001.1-")
     kept = bench.by_id()[outside]
     assert kept.status == "untrusted"
-    assert kept.reasons == (f"{GATE_REASON}steal 0.2 > 0.05",)
+    assert kept.reasons == (f"{GATE_REASON}steal 0.2 > 0.05 before or after",)
     assert kept.samples
     assert (again.status, again.round) == ("valid", 1)
     assert (RunStore(bench.folder()).folder / again.raw).is_dir()

@@ -177,7 +177,7 @@ def test_from_trials_to_the_verdict(tmp_path: Path, ratio: float, expected: str)
     verdict = judge(compare(Side("packaged", a), Side("here", b), options))
     assert {evaluation.outcome for evaluation in verdict.evaluations} == {expected}
     assert len(verdict.evaluations) == 2
-    document = json.loads(json.dumps(verdict_document(verdict, package, a, b)))
+    document = json.loads(json.dumps(verdict_document(verdict, package, [a], [b])))
     assert not list(validator("replay").iter_errors(document))
     assert document["counts"][expected] == 2
     assert document["reproduced"] is (expected == "reproduced")

@@ -91,3 +91,21 @@ def test_rounding_stays_within_a_twentieth_of_the_half_width(mean: float, half: 
 )
 def test_metric_title(metric: str, title: str) -> None:
     assert units.metric_title(metric) == title
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "shown"),
+    [
+        (1.234567e-200, 2.3e-202, "1.235e-200 ± 2.3e-202"),
+        (9.87e98, 1.2e97, "9.87e+98 ± 1.2e+97"),
+        (0.0, 4.2e-150, "0 ± 4.2e-150"),
+        (3e-320, None, "3.000e-320"),
+    ],
+)
+def test_extreme_numbers_are_short(mean: float, half: float | None, shown: str) -> None:
+    assert units.estimate(mean, half) == shown
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.floats(0, 1e300))
+def test_no_number_is_longer_than_a_column(value: float, half: float) -> None:
+    assert len(units.number(value, half)) <= 30

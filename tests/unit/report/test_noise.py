@@ -21,7 +21,7 @@ GATE = {"design": {"noise_gate": {"max_steal_ratio": 0.05}}}
 def trials(tmp_path: Path) -> list[TrialRecord]:
     records = build_run(tmp_path / "run").trials()[:6]
     return [
-        replace(r, noise={"scope": "machine", "steal_ratio": n / 100, "run_queue": 0.0})
+        replace(r, noise={"scope": "machine", "quiet_steal_ratio": n / 100, "run_queue": 0.0})
         for n, r in enumerate(records)
     ]
 
@@ -29,7 +29,7 @@ def trials(tmp_path: Path) -> list[TrialRecord]:
 def test_a_chart_for_what_moves_and_words_for_what_does_not(trials: list[TrialRecord]):
     section = noise_section(GATE, trials, [reading(), reading("c002", value=110.0)])
     assert section is not None
-    assert [chart.id for chart in section.charts] == ["noise-steal_ratio", "noise-sentinel"]
+    assert [chart.id for chart in section.charts] == ["noise-quiet_steal_ratio", "noise-sentinel"]
     assert "Run queue: 0 in all 6 trials." in section.constant
     steal = section.charts[0].data
     assert [s["name"] for s in steal["series"]] == ["trials", "limit"]
@@ -58,12 +58,22 @@ def test_trials_outside_are_named_with_what_stands_in_their_place(trials: list[T
 
 
 def test_a_run_without_a_gate_is_warned_about_its_noise(trials: list[TrialRecord]):
-    noisy = [replace(trials[0], noise={"steal_ratio": 0.2}), *trials[1:]]
+    noisy = [replace(trials[0], noise={"quiet_steal_ratio": 0.2}), *trials[1:]]
     (finding,) = noise_findings({"design": {}}, noisy)
     assert finding.startswith("The machine was not quiet during 1 of 6 trials")
     assert "steal 0.2 > 0.05" in finding
     assert list(noise_findings(GATE, noisy)) == [], "the gate has judged it"
     assert list(noise_findings({"design": {}}, trials)) == []
+
+
+@pytest.mark.parametrize("manifest", [GATE, {"design": {}}])
+def test_steal_while_measuring_is_a_warning_that_says_why_the_trial_counts(
+    trials: list[TrialRecord], manifest: dict[str, Any]
+):
+    stolen = replace(trials[0], noise={"steal_ratio": 0.2, "steal_resolution_ratio": 0.01})
+    (finding,) = noise_findings(manifest, [stolen, *trials[1:]])
+    assert finding.startswith("The hypervisor took CPU time while 1 of 6 trials were measured")
+    assert f"{stolen.trial_id}: steal 0.2 > 0.05" in finding and "They count" in finding
 
 
 def test_another_run_beside_is_said(trials: list[TrialRecord]):

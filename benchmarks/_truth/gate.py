@@ -1,0 +1,202 @@
+"""What the noise gate does to the mean of the trials that it keeps.
+
+A run is simulated trial by trial on a machine whose neighbour comes and goes, and is judged, rerun
+and summarised by the product's own functions. The truth is the mean of the undisturbed machine.
+`was` is the gate of earlier versions, which judged steal while the probe measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import exp, sqrt
+from typing import Any
+
+import numpy as np
+
+from _truth.judged import Judged, verdict
+from sfcperf.analysis.statistics import mean_interval
+from sfcperf.control.noise import LOAD_S, LoadReading, quiet_evidence
+from sfcperf.control.progress_state import rerun_number, reruns_due
+from sfcperf.results.noise_gate import outside, without_replaced
+from sfcperf.results.records import TrialRecord
+from sfcperf.workflow.model import NoiseGate
+
+TRUTH = 100.0
+MOST_BIAS = 0.005
+LEAST_COVERAGE = 0.93
+MOST_COVERAGE = 0.97
+TICKS = round(LOAD_S * 100)
+"""Of a reading under load."""
+GATE = NoiseGate()
+
+
+@dataclass(frozen=True)
+class GateRow:
+    """One kind of noise."""
+
+    name: str
+    own: float = 0.0
+    """Steal while measuring that a trial one standard deviation slower than the mean adds."""
+    share: float = 0.0
+    """Of the time, in which the neighbour is there."""
+    stay: float = 60.0
+    """Of the neighbour, in trials."""
+    steal: tuple[float, float] = (0.2, 0.4)
+    """By the neighbour: the least and the most."""
+    others: float = 0.0
+    """CPU used by a neighbour that is a process of this machine."""
+    sd: float = 0.08
+    rounds: int = 10
+    scenarios: int = 4
+    promised: bool = True
+    seed: int = 1
+    """Rows with another seed are held back."""
+
+
+ROWS = (
+    GateRow("steal that slow trials cause", own=0.03),
+    GateRow("steal that slow trials cause, sd 20 %", own=0.04, sd=0.2, rounds=20),
+    GateRow("steal by a neighbour, 15 % of the time", share=0.15),
+    GateRow("CPU used by a process, 15 % of the time", share=0.15, steal=(0, 0), others=0.4),
+    GateRow("both kinds of steal", own=0.03, share=0.15),
+    GateRow("steal that slow trials cause", own=0.06, sd=0.12, rounds=15, seed=71),
+    GateRow("steal by a neighbour, 25 % of the time", share=0.25, stay=100, rounds=20, seed=72),
+    GateRow("both kinds of steal", own=0.05, share=0.1, steal=(0.25, 0.5), sd=0.15, seed=73),
+    GateRow("bursts of a fifth of a trial, unseen", share=0.15, stay=0.2, promised=False),
+    GateRow("faint steal, about the limit", share=0.15, steal=(0.05, 0.1), promised=False),
+)
+
+
+class Machine:
+    """Time passes in trials; the neighbour comes and goes by itself."""
+
+    def __init__(self, row: GateRow, random: np.random.Generator) -> None:
+        self._row, self._random = row, random
+        self.there = random.random() < row.share
+        self.taken = self._taken()
+
+    def _taken(self) -> float:
+        low, high = self._row.steal
+        return float(self._random.uniform(low, high)) if self.there else 0.0
+
+    def pass_by(self, trials: float) -> float:
+        """Let time pass; gives the share of it in which the neighbour was there."""
+        row, left, present = self._row, trials, 0.0
+        while left > 0:
+            away = row.stay * (1 - row.share) / row.share if row.share else np.inf
+            stays = self._random.exponential(row.stay if self.there else away)
+            present += min(left, stays) if self.there else 0.0
+            if stays < left:
+                self.there = not self.there
+                self.taken = self._taken()
+            left -= stays
+        return present / trials if trials else 0.0
+
+    def reading(self) -> LoadReading:
+        """What the product reads under load."""
+        return LoadReading(int(self._random.binomial(TICKS, self.taken)), TICKS, None)
+
+
+def judge(row: GateRow, repeats: int) -> Judged:
+    """Bias and coverage of the mean of the trials that are kept."""
+    now, earlier, ungated = (
+        _figures(row, repeats, _runs(row, repeats, kind)) for kind in ("now", "earlier", "none")
+    )
+    bias, coverage, kept = now
+    error = sqrt(coverage * (1 - coverage) / repeats)
+    holds = abs(bias) <= MOST_BIAS and (
+        LEAST_COVERAGE - 2 * error <= coverage <= MOST_COVERAGE + 2 * error
+    )
+    text = f"bias {100 * bias:+.2f} %, covers {100 * coverage:.1f} %"
+    was = "; ".join(
+        f"{word} {100 * found[0]:+.1f} %, {100 * found[1]:.0f} %"
+        for word, found in (("was", earlier), ("no gate", ungated))
+    )
+    name = f"{name_of(row)}, {100 * kept:.0f} % of the trials kept ({was})"
+    return Judged(verdict(holds) if row.promised else "limit", text, name)
+
+
+def name_of(row: GateRow) -> str:
+    """What is simulated."""
+    return f"gate: {row.name}{' (held back)' if row.seed > 1 else ''}"
+
+
+def _figures(
+    row: GateRow, repeats: int, runs: list[list[TrialRecord]]
+) -> tuple[float, float, float]:
+    """Bias of the mean (a ratio), coverage of the scenarios' intervals, share of trials kept."""
+    means, covered, kept = [], [], 0
+    for records in runs:
+        valid = [record for record in without_replaced(records) if record.status == "valid"]
+        kept += len(valid)
+        for scenario in range(row.scenarios):
+            values = [r.samples[0]["value"] for r in valid if r.scenario_id == f"s{scenario}"]
+            interval = mean_interval(values, 0.95)
+            if interval is not None:
+                means.append(sum(values) / len(values))
+                covered.append(interval.low <= TRUTH <= interval.high)
+    planned = repeats * row.rounds * row.scenarios
+    return float(np.mean(means)) / TRUTH - 1, float(np.mean(covered)), kept / planned
+
+
+def _runs(row: GateRow, repeats: int, kind: str) -> list[list[TrialRecord]]:
+    random = np.random.default_rng(row.seed)
+    return [_run(row, random, kind) for _ in range(repeats)]
+
+
+def _run(row: GateRow, random: np.random.Generator, kind: str) -> list[TrialRecord]:
+    machine, records = Machine(row, random), []
+    planned = row.rounds * row.scenarios
+    for number in range(1, row.rounds + 1):
+        for scenario in random.permutation(row.scenarios):
+            trial_id = f"r{number}-s{scenario}"
+            records.append(_trial(row, machine, random, kind, trial_id, ""))
+        while wanted := [] if kind == "none" else reruns_due(records, number, GATE, planned):
+            turn = max(rerun_number(record.trial_id) for record in wanted)
+            machine.pass_by(GATE.settle_s * 2**turn / 2)  # of trials of two seconds
+            for record in wanted:
+                again = rerun_number(record.trial_id) + 1
+                name = f"r{number}.{again}-{record.scenario_id}"
+                records.append(_trial(row, machine, random, kind, name, record.trial_id))
+    return records
+
+
+def _trial(
+    row: GateRow, machine: Machine, random: np.random.Generator, kind: str, name: str, of: str
+) -> TrialRecord:
+    before, taken = machine.reading(), machine.taken
+    present = machine.pass_by(1.0)
+    taken = max(taken, machine.taken) * present
+    z = float(random.standard_normal())
+    spread = sqrt(np.log1p(row.sd**2))
+    own = TRUTH * exp(spread * z - spread**2 / 2)
+    lost = taken + row.others * present / 2
+    evidence: dict[str, Any] = {
+        **quiet_evidence([before, machine.reading()]),
+        "steal_ratio": max(0.0, taken + (0.04 + row.own * z if row.own else 0.0)),
+        "other_cpu_ratio": row.others * present,
+    }
+    reasons = outside(_earlier(evidence) if kind == "earlier" else evidence, GATE)
+    reasons = () if kind == "none" else reasons
+    return TrialRecord(
+        trial_id=name,
+        scenario_id=name.partition("-")[2],
+        scenario={},
+        round=int(name[1:].partition("-")[0].partition(".")[0]),
+        probe="ping",
+        label="ping",
+        status="untrusted" if reasons else "valid",
+        reasons=reasons,
+        started_at="",
+        ended_at="",
+        samples=({"metric": "rtt_us", "unit": "us", "value": own / (1 - lost)},),
+        attempts=1,
+        deployment={},
+        rerun_of=of,
+    )
+
+
+def _earlier(evidence: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Judged by what was stolen while the probe measured."""
+    return {**evidence, "quiet_steal_ratio": evidence["steal_ratio"]}

@@ -1,0 +1,41 @@
+"""What runs cost: time of a round, and time of a run besides its rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from statistics import fmean
+from typing import Any
+
+from sfcperf.analysis.comparison.replication import Costs
+from sfcperf.analysis.comparison.sides import Measured
+from sfcperf.results.records import TrialRecord
+
+
+def costs_of(sides: Sequence[Measured]) -> Costs | None:
+    """Means of the runs that were complete in one session; None without such a run."""
+    found = [cost for side in sides for cost in _costs(side)]
+    if not found:
+        return None
+    return Costs(fmean(c.run_s for c in found), fmean(c.round_s for c in found))
+
+
+def _costs(side: Measured) -> Iterator[Costs]:
+    for number, manifest in enumerate(side.manifests):
+        trials = [r for m in side.measurements if m.run == number for r in m.trials]
+        if trials and manifest["status"] == "complete" and not manifest.get("resumed_at"):
+            yield _cost(manifest, trials)
+
+
+def _cost(manifest: Mapping[str, Any], trials: Sequence[TrialRecord]) -> Costs:
+    """From the first trial that counts to the last: its rounds; before and after: the run itself,
+    with its warm-up."""
+    begin, end = min(r.started_at for r in trials), max(r.ended_at for r in trials)
+    rounds = len({record.round for record in trials})
+    in_rounds = _seconds(begin, end)
+    whole = _seconds(manifest["started_at"], manifest["ended_at"])
+    return Costs(max(0.0, whole - in_rounds), in_rounds / rounds)
+
+
+def _seconds(begin: str, end: str) -> float:
+    return (datetime.fromisoformat(end) - datetime.fromisoformat(begin)).total_seconds()

@@ -1,0 +1,236 @@
+"""What a machine keeps of its noise floor: sets of A/A runs (schemas/noise-floor.schema.json)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from math import expm1, sqrt
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from sfcperf.analysis.comparison.noise_floor import Kept, RunMean
+from sfcperf.analysis.planned import planned_measurements
+from sfcperf.analysis.statistics import t_quantile
+from sfcperf.analysis.two_sample import Scale, variance
+from sfcperf.errors import InputError
+from sfcperf.results.records import utc_now
+from sfcperf.results.store import RunStore
+from sfcperf.results.trial_values import trial_means
+from sfcperf.strict_json import loads
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
+
+SCHEMA_VERSION = 1
+MOST_SETS = 40
+"""The oldest are dropped."""
+MOST_ROWS = 1000
+"""Of a set; primary metrics first."""
+
+Thing = tuple[str, str]
+"""Fingerprints of a machine and of what is measured on it."""
+
+
+@dataclass(frozen=True)
+class NoiseFloors:
+    """All that a machine keeps. The document fits the schema, or `read_floors` refused it."""
+
+    sets: tuple[Mapping[str, Any], ...] = field(default=())
+
+    def of(
+        self, things: Sequence[Thing | None], scenario: Mapping[str, Any], label: str, metric: str
+    ) -> Kept | None:
+        """Of a row of runs of these things (`thing_of`), by the A/A runs of any of them; None
+        without such runs, or if the things are not all of one machine."""
+        machines = {None if thing is None else thing[0] for thing in things}
+        if len(machines) != 1 or None in machines:
+            return None
+        groups: list[tuple[RunMean, ...]] = []
+        runs: dict[str, None] = {}
+        for one in self.sets:
+            if (one["machine"], one["workflow"]) not in things:
+                continue
+            for row in one["rows"]:
+                if (row["scenario"], row["label"], row["metric"]) == (scenario, label, metric):
+                    groups.append(tuple(RunMean(**c) for c in row["runs"]))
+                    runs |= dict.fromkeys(run["run_id"] for run in one["runs"])
+        return Kept(tuple(groups), tuple(runs)) if groups else None
+
+    def with_runs(self, stores: Sequence[RunStore]) -> NoiseFloors:
+        """With the A/A runs as a new set, instead of a set of some of them. Raises InputError if
+        they are not runs of one workflow on one machine, or have nothing to tell."""
+        new = _set_of(stores)
+        ids = {run["run_id"] for run in new["runs"]}
+        others = [one for one in self.sets if not ids & {run["run_id"] for run in one["runs"]}]
+        return NoiseFloors((*others, new)[-MOST_SETS:])
+
+    def document(self) -> dict[str, Any]:
+        """For the file."""
+        return {"schema_version": SCHEMA_VERSION, "sets": [dict(one) for one in self.sets]}
+
+
+@dataclass(frozen=True)
+class FloorRow:
+    """How A/A runs differ in one row."""
+
+    scenario: Mapping[str, Any]
+    label: str
+    metric: str
+    unit: str
+    runs: int
+    mean: float
+    """Of the runs, in the unit."""
+    ratios: bool
+    """Whether the next two are ratios; otherwise they are in the unit."""
+    between: float
+    """Standard deviation of the runs' means."""
+    limit: float
+    """Two runs of so many trials differ by less, with the confidence."""
+    confidence: float
+
+
+def floor_rows(stores: Sequence[RunStore], confidence: float = 0.95) -> list[FloorRow]:
+    """Of runs of one thing. Raises InputError like `NoiseFloors.with_runs`."""
+    return [_floor_row(row, confidence) for row in _set_of(stores)["rows"]]
+
+
+def _floor_row(row: Mapping[str, Any], confidence: float) -> FloorRow:
+    means = [one["mean"] for one in row["runs"]]
+    ratios = all(value > 0 for value in means)
+    spread = sqrt(variance(Scale(ratios, 0.0).of(means)))
+    half = t_quantile(len(means) - 1, confidence) * spread * sqrt(2)
+    return FloorRow(
+        row["scenario"],
+        row["label"],
+        row["metric"],
+        row["unit"],
+        len(means),
+        fmean(means),
+        ratios,
+        spread,
+        expm1(half) if ratios else half,
+        confidence,
+    )
+
+
+def read_floors(text: str, where: str) -> NoiseFloors:
+    """From the text of the file. Raises InputError if it is damaged."""
+    hint = "remove the file: the next `sfcperf run --repeat` writes it again"
+    try:
+        document = loads(text, bounded=True)
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            "the noise floor of this machine is damaged", where=where, hint=hint
+        ) from error
+    from jsonschema.exceptions import best_match
+
+    wrong = best_match(_validator().iter_errors(document))
+    if wrong is not None:
+        pointer = "".join(f"/{part}" for part in wrong.absolute_path)
+        raise InputError(
+            f"the noise floor of this machine is damaged: {wrong.message[:200]}",
+            where=f"{where}#{pointer}",
+            hint=hint,
+        )
+    return NoiseFloors(tuple(document["sets"]))
+
+
+@cache
+def _validator() -> Draft202012Validator:
+    from jsonschema import Draft202012Validator
+
+    text = (files("sfcperf.schemas") / "noise-floor.schema.json").read_text()
+    return Draft202012Validator(json.loads(text))
+
+
+def thing_of(store: RunStore) -> Thing | None:
+    """Runs with the same ones are A/A runs, unless somebody changed what no manifest tells. None
+    for a run without a plan."""
+    try:
+        resolved, (document, _) = store.planned(), store.workflow()
+    except InputError:
+        # Results of others need not have either.
+        return None
+    if not resolved:
+        return None
+    return _machine(store.manifest()), _digest([document.get("infrastructure"), resolved])
+
+
+def _machine(manifest: Mapping[str, Any]) -> str:
+    """Its hardware: another kernel on it is a treatment, not another machine."""
+    host = manifest["host"]
+    cpu, hypervisor = host["cpu"], host["hypervisor"]
+    gib = round(host["memory"]["total_bytes"] / 2**30)
+    return _digest(
+        [
+            [cpu.get(name) for name in ("model", "architecture", "logical", "physical")],
+            [hypervisor.get(name) for name in ("present", "type", "vendor", "product")],
+            gib,
+        ]
+    )
+
+
+def _digest(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _set_of(stores: Sequence[RunStore]) -> dict[str, Any]:
+    things = {store.run_id: thing_of(store) for store in stores}
+    first, *others = things.items()
+    for run_id, thing in (first, *others):
+        if thing is None:
+            raise InputError("this run has no plan: it cannot tell what was measured", where=run_id)
+        for place, what in enumerate(("machine", "workflow")):
+            if first[1] is not None and thing[place] != first[1][place]:
+                raise InputError(
+                    f"this is a run of another {what} than {first[0]}: not an A/A run", where=run_id
+                )
+    assert first[1] is not None
+    rows = list(_rows(stores))
+    if not rows:
+        raise InputError(
+            "an A/A comparison needs at least two runs with valid trials", where=first[0]
+        )
+    return {
+        "machine": first[1][0],
+        "workflow": first[1][1],
+        "name": stores[0].manifest()["name"],
+        "kept_at": utc_now(),
+        "runs": [
+            {"run_id": store.run_id, "started_at": store.manifest()["started_at"]}
+            for store in stores
+        ],
+        "rows": [row for row, _ in rows[:MOST_ROWS]],
+        "rows_left_out": max(0, len(rows) - MOST_ROWS),
+    }
+
+
+def _rows(stores: Sequence[RunStore]) -> Iterator[tuple[dict[str, Any], bool]]:
+    """Each with whether it is primary, these first; only those that two runs measured."""
+    found: dict[str, tuple[dict[str, Any], bool]] = {}
+    for store in stores:
+        for one in planned_measurements(store.manifest(), store.trials()):
+            means = [trial_means(record) for record in one.trials if record.status == "valid"]
+            for metric in one.metrics:
+                values = [m[metric.name] for m in means if metric.name in m]
+                if not values:
+                    continue
+                row = {"scenario": dict(one.scenario), "label": one.label, "metric": metric.name}
+                key = json.dumps(row, sort_keys=True)
+                entry = found.setdefault(
+                    key, ({**row, "unit": metric.unit, "runs": []}, metric.primary)
+                )
+                entry[0]["runs"].append(
+                    {
+                        "n": len(values),
+                        "mean": fmean(values),
+                        "sd": sqrt(variance(values)) if len(values) > 1 else 0.0,
+                    }
+                )
+    known = [item for item in found.values() if len(item[0]["runs"]) > 1]
+    yield from sorted(known, key=lambda item: not item[1])

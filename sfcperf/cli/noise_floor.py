@@ -1,0 +1,64 @@
+"""The file of this machine's noise floor: in the folder for the state of runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from sfcperf.analysis.comparison import NoiseFloors, read_floors
+from sfcperf.cli.progress import say
+from sfcperf.control.state import StateDir
+from sfcperf.errors import EnvironmentLacks, InputError, system_errors_as
+from sfcperf.input_file import read_input
+from sfcperf.results.files import replace_file
+from sfcperf.results.store import RunStore
+
+NAME = "noise-floor.json"
+MAX_BYTES = 64 << 20
+
+
+def floor_path() -> Path:
+    """Where it is; it may not exist."""
+    return StateDir().root / NAME
+
+
+def known_floors() -> NoiseFloors:
+    """What is kept; nothing, and a warning, if it cannot be read."""
+    path = floor_path()
+    try:
+        return _read(path)
+    except InputError as error:
+        say(f"warning: {error}")
+        return NoiseFloors()
+
+
+def _read(path: Path) -> NoiseFloors:
+    with system_errors_as(InputError, "the noise floor cannot be read", where=path):
+        if not path.exists():
+            return NoiseFloors()
+    content = read_input(path, "the noise floor", max_bytes=MAX_BYTES)
+    return read_floors(content.decode(errors="replace"), str(path))
+
+
+def keep(stores: Sequence[RunStore]) -> Path:
+    """Keep how these A/A runs differ; returns the file. Raises InputError if they are not runs of
+    one thing, or what is kept is damaged; EnvironmentLacks if it cannot be written."""
+    path = floor_path()
+    floors = _read(path).with_runs(stores)
+    text = json.dumps(floors.document(), allow_nan=False, separators=(",", ":")) + "\n"
+    with system_errors_as(EnvironmentLacks, "the noise floor cannot be kept", where=path):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(path, text)
+    return path
+
+
+def keep_and_show(stores: Sequence[RunStore]) -> None:
+    """Keep the A/A runs that the user named, and print how they differ. Raises InputError if they
+    are not of one thing."""
+    from sfcperf.cli.console import console
+    from sfcperf.comparison import floor_table
+
+    path = keep(stores)
+    console().print(floor_table(stores))
+    print(f"kept in {path}: comparisons of one run per side use it")

@@ -1,0 +1,180 @@
+"""A campaign: several runs of one workflow, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sfcperf.cli.failures import exit_code_of
+from sfcperf.cli.inputs import campaign_of
+from sfcperf.cli.outcome import executed
+from sfcperf.cli.progress import say
+from sfcperf.control import run as control
+from sfcperf.errors import EnvironmentLacks, InputError, InterruptedRun, SfcperfError
+from sfcperf.results.campaigns import Repeat, campaign_runs, campaigns_of, new_campaign
+from sfcperf.results.store import RunStore
+from sfcperf.workflow.model import Workflow
+from sfcperf.workflow.repeats import workflow_of_run
+
+
+def start_campaign(
+    workflow: Workflow, results: Path, *, given: Mapping[str, Any], quiet: bool
+) -> int:
+    """Measure all runs; gives the worst exit code. Raises what stops the campaign."""
+    repeat = Repeat(1, workflow.design.runs, new_campaign(workflow.name))
+    todo = range(1, repeat.of + 1)
+    with _told(results, repeat.campaign, quiet=quiet):
+        return max(_measure(workflow, results, repeat, todo, given=given, quiet=quiet))
+
+
+def resume_campaign(name: str, results: Path, *, quiet: bool) -> int:
+    """Continue the runs that did not end, and measure those that were not begun. Raises InputError
+    if nothing is left to do, and what stops the campaign."""
+    folder, stores = campaign_of(name, results)
+    repeat = Repeat.of_manifest(stores[0].manifest())
+    assert repeat is not None
+    begun = {_repeat(store).index for store in stores}
+    todo = [index for index in range(1, repeat.of + 1) if index not in begun]
+    unfinished = [store for store in stores if not _is_done(store)]
+    if not todo and not unfinished:
+        raise InputError(
+            "all runs of this campaign are complete; there is nothing to resume", where=name
+        )
+    first = stores[0]
+    if todo and _repeat(first).index != 1:
+        raise InputError(
+            "the first run of the campaign is not there, whose workflow and seed the others need",
+            where=name,
+            hint="move it back into the results folder",
+        )
+    with _told(folder, repeat.campaign, quiet=quiet):
+        codes = [_resumed(store, quiet=quiet) for store in unfinished]
+        if todo:
+            workflow, given = control.workflow_of(first), first.given_workflow()
+            codes += _measure(workflow, folder, repeat, todo, given=given, quiet=quiet)
+    return max(codes)
+
+
+def told_after(store: RunStore, *, quiet: bool) -> None:
+    """After a single run was resumed: what its campaign needs, if it has one."""
+    repeat = Repeat.of_manifest(store.manifest())
+    if repeat is not None:
+        _tell(store.folder.resolve().parent, repeat.campaign, quiet=quiet)
+
+
+def _resumed(store: RunStore, *, quiet: bool) -> int:
+    return int(executed(partial(control.resume, store.folder), quiet=quiet))
+
+
+def _measure(
+    workflow: Workflow,
+    results: Path,
+    repeat: Repeat,
+    todo: Iterable[int],
+    *,
+    given: Mapping[str, Any],
+    quiet: bool,
+) -> list[int]:
+    """The exit codes of these runs."""
+    codes = []
+    for index in todo:
+        if not quiet:
+            say(f"run {index} of {repeat.of} of the campaign {repeat.campaign}")
+        begin = partial(
+            control.start,
+            workflow_of_run(workflow, index),
+            results,
+            given=given,
+            repeat=Repeat(index, repeat.of, repeat.campaign),
+        )
+        codes.append(_code(begin, quiet=quiet))
+    return codes
+
+
+@contextmanager
+def _told(results: Path, campaign: str, *, quiet: bool) -> Iterator[None]:
+    """At the end, say which runs of the campaign exist and what comes next."""
+    try:
+        yield
+    except BaseException:
+        _tell(results, campaign, quiet=quiet, stopped=True)
+        raise
+    _tell(results, campaign, quiet=quiet)
+
+
+def _code(begin: partial[Any], *, quiet: bool) -> int:
+    """Of one run. A run that fails does not prevent the next one; what would fail them all does."""
+    try:
+        return int(executed(begin, quiet=quiet))
+    except (InputError, EnvironmentLacks, InterruptedRun):
+        raise
+    except SfcperfError as error:
+        return int(exit_code_of(error))
+
+
+def _tell(results: Path, campaign: str, *, quiet: bool, stopped: bool = False) -> None:
+    """Which runs exist and what comes next; keeps the noise floor of complete ones."""
+    try:
+        stores = campaign_runs(results, campaign)
+    except InputError:
+        # Not even the results folder could be made: the error that stopped the campaign says so.
+        return
+    if not stores:
+        return
+    repeat = _repeat(stores[0])
+    done = [store for store in stores if _is_done(store)]
+    if not stopped and len(done) >= 2:
+        _keep(done, quiet=quiet)
+    if quiet and not stopped:
+        return
+    out = say if stopped else print
+    out(f"campaign {campaign}: {len(done)} of {repeat.of} runs complete")
+    for store in stores:
+        out(f"  run {_repeat(store).index}: {store.folder} ({store.manifest()['status']})")
+    if len(done) < repeat.of:
+        out(f"next: `sfcperf resume {_named(results, campaign)}` continues it")
+    else:
+        out(f"next: {_comparison(results, campaign, stores[0])}")
+
+
+def _keep(done: list[RunStore], *, quiet: bool) -> None:
+    from sfcperf.cli.noise_floor import keep
+
+    try:
+        path = keep(done)
+    except SfcperfError as error:
+        say(f"warning: {error}")
+    else:
+        if not quiet:
+            print(f"noise floor of this machine: how the {len(done)} runs differ is kept in {path}")
+
+
+def _comparison(results: Path, campaign: str, first: RunStore) -> str:
+    """A line that compares the campaign with the one before."""
+    manifest = first.manifest()
+    where = "" if str(results) == "results" else f" --results {results}"
+    if manifest.get("variants"):
+        return f"`sfcperf compare {campaign}{where}` compares its variants"
+    known = campaigns_of(results, manifest["name"])
+    before = known[: known.index(campaign)]
+    if before:
+        return f"`sfcperf compare {before[-1]} {campaign}{where}`"
+    return f"`sfcperf compare {campaign} OTHER{where}` compares it with the runs of a change"
+
+
+def _named(results: Path, campaign: str) -> str:
+    return campaign if str(results) == "results" else str(results / campaign)
+
+
+def _is_done(store: RunStore) -> bool:
+    manifest = store.manifest()
+    return (manifest["status"], manifest.get("state")) == ("complete", "done")
+
+
+def _repeat(store: RunStore) -> Repeat:
+    found = Repeat.of_manifest(store.manifest())
+    assert found is not None
+    return found

@@ -1,0 +1,45 @@
+"""The noise floor that A/A runs tell, for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sfcperf.analysis.comparison import FloorRow, floor_rows, percent_text
+from sfcperf.presentation import units
+from sfcperf.presentation.terminal import scenario_table
+from sfcperf.results.store import RunStore
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+
+def floor_table(stores: Sequence[RunStore]) -> Table:
+    """A row per scenario and metric: how these runs of one thing differ."""
+    from rich.text import Text
+
+    number = {"justify": "right", "no_wrap": True}
+    rows = floor_rows(stores)
+    confidence = f"{100 * rows[0].confidence:g} %" if rows else ""
+
+    def cells(row: FloorRow) -> list[Text]:
+        """Of all columns but the first."""
+        scale = units.scale_for([row.mean], row.unit, row.metric)
+        sizes = [
+            percent_text(value) if row.ratios else scale.quantity(value)
+            for value in (row.between, row.limit)
+        ]
+        if not row.between:
+            # Runs that agree do not say that all will.
+            sizes[1] = "–"
+        return [Text(scale.quantity(row.mean)), Text(f"{row.runs}"), *map(Text, sizes)]
+
+    columns = {
+        "metric": {},
+        "mean": number,
+        "runs": number,
+        "run sd": number,
+        f"two runs differ by up to ({confidence})": number,
+    }
+    return scenario_table(rows, columns, cells)

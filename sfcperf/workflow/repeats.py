@@ -1,0 +1,35 @@
+"""The runs of a campaign: the same workflow, each run with an order of its own."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+
+from sfcperf.workflow.model import Workflow
+
+MOST_RUNS = 99
+"""As in the workflow schema."""
+_BITS = 53
+"""Seeds are integers that every JSON reader keeps."""
+
+
+def workflow_of_run(workflow: Workflow, index: int) -> Workflow:
+    """The workflow as run number `index`, from 1, executes it: the order of its trials follows
+    from the workflow's seed and this number. The first run has the seed itself."""
+    if index == 1:
+        return workflow
+    seed = run_seed(workflow.design.seed, index)
+    design = {**workflow.document.get("design", {}), "seed": seed}
+    return replace(
+        workflow,
+        design=replace(workflow.design, seed=seed),
+        document={**workflow.document, "design": design},
+    )
+
+
+def run_seed(seed: int, index: int) -> int:
+    """Of run `index`, from 1: different for each, the same wherever it is computed."""
+    if index == 1:
+        return seed
+    digest = hashlib.sha256(f"{seed}/run/{index}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> (64 - _BITS)

@@ -1,0 +1,57 @@
+"""A campaign in real chains: two runs, each deployed, measured and removed on its own."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from support.command import spawn
+from support.local import traces
+from support.schemas import validator, violations
+
+from sfcperf.results.store import RunStore
+
+WORKFLOW = {
+    "sfcperf": 1,
+    "name": "twice",
+    "infrastructure": {"driver": "local"},
+    "topology": "T1",
+    "vnfs": {"fwd": {"type": "forwarder", "knobs": {"engine": "userspace"}}},
+    "chain": {"functions": [{"vnf": "fwd"}], "encapsulation": "nsh-eth"},
+    "probes": [{"probe": "ping", "count": 5, "interval_s": 0.01}],
+    "design": {"rounds": 2, "warmup_rounds": 0, "runs": 2},
+    "publish": [],
+}
+
+
+def in_order(results: Path) -> list[RunStore]:
+    stores = [RunStore.open(folder) for folder in results.iterdir()]
+    return sorted(stores, key=lambda store: store.manifest()["repeat"]["index"])
+
+
+@pytest.mark.root
+def test_runs_of_a_campaign_are_measured_one_after_the_other(
+    tmp_path: Path, state_dir: Path
+) -> None:
+    workflow, results = tmp_path / "twice.json", tmp_path / "results"
+    workflow.write_text(json.dumps(WORKFLOW))
+    with spawn("run", workflow, "--results", results) as process:
+        out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    first, second = in_order(results)
+    for store in (first, second):
+        assert violations(store.folder) == []
+        assert [r.status for r in store.trials()] == ["valid", "valid"]
+        for session in store.manifest()["sessions"]:
+            assert list(traces(session["tag"])) == []
+    assert first.manifest()["seed"] != second.manifest()["seed"]
+    assert first.manifest()["ended_at"] < second.manifest()["started_at"]
+    kept = json.loads((state_dir / "noise-floor.json").read_text())
+    validator("noise-floor").validate(kept)
+    assert [run["run_id"] for run in kept["sets"][0]["runs"]] == [first.run_id, second.run_id]
+    campaign = re.search(r"campaign (\S+): 2 of 2 runs complete", out)
+    assert campaign is not None
+    with spawn("compare", campaign[1], second.folder, "--results", results) as process:
+        assert "named twice" in process.communicate(timeout=60)[1]
