@@ -8,8 +8,11 @@ from collections.abc import Mapping
 
 READY = "Running thread 0"
 """Printed when it captures."""
-_PACKETS = re.compile(r"^\s*IP packets:\s+(\d+)\s+of (\d+) packets total", re.MULTILINE)
-_PROTOCOL = re.compile(r"^\s+(\S+)\s+packets: (\d+)\s+bytes: \d+\s+flows: (\d+)", re.MULTILINE)
+# A blank that may be the end of a line would make the time grow with the square of the output.
+_PACKETS = re.compile(r"^[ \t]*IP packets:[ \t]+(\d+)[ \t]+of (\d+) packets total", re.MULTILINE)
+_PROTOCOL = re.compile(
+    r"^[ \t]+(\S+)[ \t]+packets: (\d+)[ \t]+bytes: \d+[ \t]+flows: (\d+)", re.MULTILINE
+)
 
 
 def counters(output: str) -> Mapping[str, int]:
