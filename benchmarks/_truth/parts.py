@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import Executor
 
-from _truth import gate, judgements, lines, percentiles
+from _truth import evaluations, gate, lines, percentiles
 
-PARTS = (gate, lines, percentiles, judgements)
+PARTS = (gate, lines, percentiles, evaluations)
 
 
 def judged(pool: Executor, repeats: int, only: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from sfcperf.analysis.comparison.case import Case
 from sfcperf.analysis.comparison.costs import costs_of
 from sfcperf.analysis.comparison.differences import differences
 from sfcperf.analysis.comparison.evaluation import evaluate
-from sfcperf.analysis.comparison.kept_floors import NoiseFloors, thing_of
+from sfcperf.analysis.comparison.kept_floors import NoiseFloors, setup_of
 from sfcperf.analysis.comparison.matching import Match, Matching, match
 from sfcperf.analysis.comparison.noise_floor import Kept
 from sfcperf.analysis.comparison.options import Options
@@ -43,7 +43,7 @@ def compare_all(
 
     Variants of one run are compared round by round, because the trials of a round are close in
     time; runs are compared as independent groups. Of several runs per side, the run is the unit
-    of replication; of one run per side, `floors` tell what two runs of one thing differ by.
+    of replication; of one run per side, `floors` tell what two runs of one setup differ by.
 
     Raises InputError if a run folder is damaged, names of sides are not unique, or nothing of the
     sides matches.
@@ -121,15 +121,15 @@ class _KnownFloors:
     def __init__(self, floors: NoiseFloors, sides: Sequence[Measured]) -> None:
         self._floors = floors
         # Reads files; none are needed where nothing is kept.
-        self._things = {s.name: thing_of(s.side.store) for s in sides if floors.sets}
+        self._setups = {s.name: setup_of(s.side.store) for s in sides if floors.sets}
 
     def of(self, base: Measured, other: Measured, one: Match, a: Sample, b: Sample) -> Kept | None:
         """Of a row of one run per side."""
         if one.pooled or not a.values or not b.values:
             return None
-        things = [self._things.get(side.name) for side in (base, other)]
+        setups = [self._setups.get(side.name) for side in (base, other)]
         found = [
-            self._floors.of(things, levels, one.label, one.metric.name) for levels in one.levels
+            self._floors.of(setups, levels, one.label, one.metric.name) for levels in one.levels
         ]
         kept = found[0] or found[1]
         scale = scale_of(a.values, b.values, 0.0)

@@ -31,7 +31,7 @@ MOST_SETS = 40
 MOST_ROWS = 1000
 """Of a set; primary metrics first."""
 
-Thing = tuple[str, str]
+Setup = tuple[str, str]
 """Fingerprints of a machine and of what is measured on it."""
 
 
@@ -42,17 +42,17 @@ class NoiseFloors:
     sets: tuple[Mapping[str, Any], ...] = field(default=())
 
     def of(
-        self, things: Sequence[Thing | None], scenario: Mapping[str, Any], label: str, metric: str
+        self, setups: Sequence[Setup | None], scenario: Mapping[str, Any], label: str, metric: str
     ) -> Kept | None:
-        """Of a row of runs of these things (`thing_of`), by the A/A runs of any of them; None
-        without such runs, or if the things are not all of one machine."""
-        machines = {None if thing is None else thing[0] for thing in things}
+        """Of a row of runs of these setups (`setup_of`), by the A/A runs of any of them; None
+        without such runs, or if the setups are not all of one machine."""
+        machines = {None if setup is None else setup[0] for setup in setups}
         if len(machines) != 1 or None in machines:
             return None
         groups: list[tuple[RunMean, ...]] = []
         runs: dict[str, None] = {}
         for one in self.sets:
-            if (one["machine"], one["workflow"]) not in things:
+            if (one["machine"], one["workflow"]) not in setups:
                 continue
             for row in one["rows"]:
                 if (row["scenario"], row["label"], row["metric"]) == (scenario, label, metric):
@@ -94,7 +94,7 @@ class FloorRow:
 
 
 def floor_rows(stores: Sequence[RunStore], confidence: float = 0.95) -> list[FloorRow]:
-    """Of runs of one thing. Raises InputError like `NoiseFloors.with_runs`."""
+    """Of runs of one setup. Raises InputError like `NoiseFloors.with_runs`."""
     return [_floor_row(row, confidence) for row in _set_of(stores)["rows"]]
 
 
@@ -147,7 +147,7 @@ def _validator() -> Draft202012Validator:
     return Draft202012Validator(json.loads(text))
 
 
-def thing_of(store: RunStore) -> Thing | None:
+def setup_of(store: RunStore) -> Setup | None:
     """Runs with the same ones are A/A runs, unless somebody changed what no manifest tells. None
     for a run without a plan."""
     try:
@@ -180,13 +180,13 @@ def _digest(value: Any) -> str:
 
 
 def _set_of(stores: Sequence[RunStore]) -> dict[str, Any]:
-    things = {store.run_id: thing_of(store) for store in stores}
-    first, *others = things.items()
-    for run_id, thing in (first, *others):
-        if thing is None:
+    setups = {store.run_id: setup_of(store) for store in stores}
+    first, *others = setups.items()
+    for run_id, setup in (first, *others):
+        if setup is None:
             raise InputError("this run has no plan: it cannot tell what was measured", where=run_id)
         for place, what in enumerate(("machine", "workflow")):
-            if first[1] is not None and thing[place] != first[1][place]:
+            if first[1] is not None and setup[place] != first[1][place]:
                 raise InputError(
                     f"this is a run of another {what} than {first[0]}: not an A/A run", where=run_id
                 )

@@ -37,7 +37,7 @@ SIDE = SideFacts("side", "side", None, "simulated", STARTED.isoformat(), "comple
 
 
 @dataclass(frozen=True)
-class JudgementRow:
+class EvaluationRow:
     """One truth, and what must not be said of it (or, for power, what should be)."""
 
     name: str
@@ -48,12 +48,12 @@ class JudgementRow:
     """Rows with another seed are held back."""
 
 
-def name_of(row: JudgementRow) -> str:
+def name_of(row: EvaluationRow) -> str:
     """What is simulated."""
     return f"{row.name}{' (held back)' if row.seed > 1 else ''}"
 
 
-def judge(row: JudgementRow, repeats: int) -> Judged:
+def judge(row: EvaluationRow, repeats: int) -> Judged:
     """How often it is said."""
     random = np.random.default_rng(row.seed)
     share = sum(row.is_said(random) for _ in range(repeats)) / repeats
@@ -85,15 +85,15 @@ def _shifted(random: Random, n: int, rows: int, ratio: float) -> list[Sides]:
     return [(normal(random, n, 0.03), normal(random, n, 0.03) * ratio) for _ in range(rows)]
 
 
-def _replays() -> Iterator[JudgementRow]:
+def _replays() -> Iterator[EvaluationRow]:
     for n, seed in ((10, 1), (20, 1), (30, 1), (60, 1), (45, 61)):
-        yield JudgementRow(
+        yield EvaluationRow(
             f"replay: every tenth trial x1.5, n = {n}",
             "reproduced",
             lambda r, n=n: "reproduced" in _outcomes(_spoilt(r, n, [(max(1, n // 10), 1.5)])),
             seed=seed,
         )
-    yield JudgementRow(
+    yield EvaluationRow(
         "replay: RTT x10 in 2 of 20 rounds, rate at a third in every fifth",
         "reproduced",
         lambda r: "reproduced" in _outcomes(_spoilt(r, 20, [(2, 10), (4, 1 / 3)])),
@@ -101,19 +101,19 @@ def _replays() -> Iterator[JudgementRow]:
     for n, rows, ratio, seed in ((40, 1, 1.05, 1), (40, 12, 1.05, 1), (60, 6, 0.95, 62)):
         what = f"{count_text(rows, 'metric')} off by the margin ({ratio:g}), n = {n}"
         for word in ("reproduced", "not reproduced"):
-            yield JudgementRow(
+            yield EvaluationRow(
                 f"replay: {what}, any",
                 word,
                 lambda r, n=n, k=rows, q=ratio, w=word: w in _outcomes(_shifted(r, n, k, q)),
                 seed=seed,
             )
-    yield JudgementRow(
+    yield EvaluationRow(
         "replay: no difference of 4 metrics, all, n = 40",
         "reproduced",
         lambda r: set(_outcomes(_shifted(r, 40, 4, 1.0))) == {"reproduced"},
         power=True,
     )
-    yield JudgementRow(
+    yield EvaluationRow(
         "replay: 4 metrics 10 % slower, all, n = 40",
         "not reproduced",
         lambda r: set(_outcomes(_shifted(r, 40, 4, 1.1))) == {"not reproduced"},
@@ -188,22 +188,22 @@ def _median_of_slow_mode() -> float:
     return float(np.median(_slow_mode(np.random.default_rng(0), 1_000_000)))
 
 
-def _trust() -> Iterator[JudgementRow]:
+def _trust() -> Iterator[EvaluationRow]:
     for centre in ("median", "mean"):
-        yield JudgementRow(
+        yield EvaluationRow(
             f"trust: 10 % of trials x1.5, the {centre} is declared, n = 5",
             "trustworthy",
             lambda r, c=centre: _is_trustworthy(_run(_slow_mode(r, 5), centre=c)),
         )
         truth = 105.0 if centre == "mean" else _median_of_slow_mode()
         for n, seed in ((6, 1), (10, 1), (20, 1), (30, 1), (14, 63), (40, 63)):
-            yield JudgementRow(
+            yield EvaluationRow(
                 f"trust: 10 % of trials x1.5, the {centre} is declared, n = {n}",
                 "trustworthy, and wrong",
                 lambda r, n=n, c=centre, t=truth: _is_trusted_and_wrong(r, n, c, t),
                 seed=seed,
             )
-    yield JudgementRow(
+    yield EvaluationRow(
         "trust: normal trials, n = 10",
         "trustworthy",
         lambda r: _is_trustworthy(_run(normal(r, 10, 0.02).tolist())),
@@ -224,5 +224,5 @@ def _is_accepted(random: Random) -> bool:
 ROWS = (
     *_replays(),
     *_trust(),
-    JudgementRow("units: one sample in ms among others in us", "accepted", _is_accepted),
+    EvaluationRow("units: one sample in ms among others in us", "accepted", _is_accepted),
 )
