@@ -191,8 +191,8 @@ def load(kind: str, name: str) -> Any:
 def package(kind: str, name: str) -> tuple[str, str] | None:
     """Name and version of the package that provides a plug-in; None when it says neither."""
     for point in _points(kind):
-        if point.name == name and point.dist is not None:
-            return point.dist.name, point.dist.version
+        if point.name == name and point.dist is not None and (owner := _owner(point)):
+            return owner, point.dist.version
     return None
 
 
@@ -237,7 +237,8 @@ def _load(kind: str, point: EntryPoint) -> Any:
 
 
 def _unusable(kind: str, point: EntryPoint, reason: str) -> EnvironmentLacks:
-    package = f"package {point.dist.name}, " if point.dist is not None else ""
+    owner = _owner(point)
+    package = f"package {owner}, " if owner else ""
     return EnvironmentLacks(
         f"the {kind} plug-in {point.name!r} ({package}{point.value}) {reason}",
         hint="reinstall or remove the package that provides it",
@@ -255,8 +256,17 @@ def _points(kind: str) -> tuple[EntryPoint, ...]:
         raise InputError(f"there is no plug-in kind {kind!r}", allowed=", ".join(GROUPS))
     group = GROUPS[kind]
     installed = tuple(_installed().select(group=group))
-    own = tuple(p for p in installed if p.dist is not None and p.dist.name == OWN)
+    own = tuple(point for point in installed if _owner(point) == OWN)
     return (*own, *(p for p in _further if p.group == group), *installed)
+
+
+def _owner(point: EntryPoint) -> str:
+    """The distribution of a plug-in; empty if unknown, as of one that was half removed."""
+    try:
+        return str(point.dist.name) if point.dist is not None else ""
+    except (OSError, KeyError):
+        # importlib_metadata, which replaces importlib.metadata once a package imports it, raises.
+        return ""
 
 
 @cache

@@ -31,11 +31,12 @@ def bench(tmp_path: Path, state_dir: Path, monkeypatch: pytest.MonkeyPatch) -> I
     # What took part is asked of eleven commands.
     monkeypatch.setattr(versions, "_tools", dict)
     monkeypatch.setattr(versions, "_revision", lambda source: None)
-    _forget_plugins()
+    forget_plugins()
     yield Bench(tmp_path / "resources", tmp_path / "results", state_dir)
-    _forget_plugins()
+    forget_plugins()
 
 
-def _forget_plugins() -> None:
+def forget_plugins() -> None:
+    """What is installed is looked up again."""
     for function in (plugins.names, plugins.load, plugins._points, plugins._installed):
         function.cache_clear()

@@ -19,6 +19,7 @@ from sfcperf.package.replay.packaged import Provider
 from sfcperf.package.replay.stand_ins import StandIn
 from sfcperf.results.store import RunFile, RunStore
 from support.attacks import Attack
+from support.bench import forget_plugins
 from support.records.packages import (
     OPTIONS,
     SHORT,
@@ -101,6 +102,7 @@ def _installed(folder: Path) -> Iterator[None]:
         yield
     finally:
         sys.path.remove(str(folder))
+        forget_plugins()
 
 
 def acme_run(folder: Path) -> RunStore:

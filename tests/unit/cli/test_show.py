@@ -79,6 +79,14 @@ def test_a_broken_plug_in_is_named_and_hides_no_other(
     assert sfcperf("validate", bench.write()) == 0
 
 
+def test_a_package_that_was_half_removed_hides_no_other(
+    bench: Bench, sfcperf: Command, capsys: Capture, tmp_path: Path
+) -> None:
+    (tmp_path / "installed" / "sfcperf_fakes-1.dist-info" / "METADATA").unlink()
+    assert sfcperf("list", "probes") == 0
+    assert "iperf3" in capsys.readouterr().out
+
+
 def test_show_a_probe(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
     assert sfcperf("show", "probe", "fake") == 0
     out = capsys.readouterr().out
