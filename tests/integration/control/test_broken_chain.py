@@ -122,10 +122,13 @@ SMALL = DOCUMENT["vnfs"]["fwd"] | {"resources": {"memory_mib": 32}}
 MIB = str(1 << 20)
 
 
+@pytest.mark.gate_runs(3)
 @pytest.mark.parametrize(
     ("vnf", "breaks", "told"),
     [
         (None, partial(_delete_namespace, "fwd-1"), "fwd-1: its network namespace"),
+        (SMALL, _run_out_of_memory, "fwd-1: it ran out of memory ("),
+        (None, _remove_group, "fwd-1: its control group is gone"),
         (KERNEL, partial(_delete_namespace, "fwd-1"), "fwd-1: its network namespace"),
         (None, partial(_delete_namespace, "server"), "server: its network namespace"),
         (
@@ -138,21 +141,19 @@ MIB = str(1 << 20)
             partial(_set, {"cpuset.cpus": "0-1"}),
             "fwd-1: cpuset.cpus of its control group is ",
         ),
-        (None, _remove_group, "fwd-1: its control group is gone"),
         (KERNEL, _remove_group, "fwd-1: its control group is gone"),
         (None, _move_out, "fwd-1: sfc-forwarder has left its control group"),
-        (SMALL, _run_out_of_memory, "fwd-1: it ran out of memory ("),
     ],
     ids=[
         "namespace",
+        "out-of-memory",
+        "group",
         "namespace-without-processes",
         "namespace-of-an-endpoint",
         "memory-limit",
         "cpus",
-        "group",
         "group-without-processes",
         "moved-out",
-        "out-of-memory",
     ],
 )
 def test_what_breaks_in_the_middle_is_built_anew(
