@@ -7,13 +7,14 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from sfcperf.analysis.base import NO_PARAMETERS, Analysis
+from sfcperf.analysis.counted import counted
 from sfcperf.analysis.diagnosis import Diagnosis, diagnose
 from sfcperf.analysis.planned import (
     PlannedMeasurement,
     planned_measurements,
     rules_of,
 )
-from sfcperf.analysis.statistics import Counted, Description, Estimate, Rules, describe
+from sfcperf.analysis.statistics import Description, Estimate, Rules, describe
 from sfcperf.analysis.stopping import PLANNED_ROUNDS_DONE
 from sfcperf.results.documents import summary_row
 from sfcperf.results.records import Summary, TrialRecord
@@ -96,23 +97,11 @@ class _Rows:
                     values,
                     self.rules,
                     tick=metric.tick,
-                    counted=counted(records, values, metric),
+                    counted=counted(records, values, metric.out_of),
                 )
             ),
             **_diagnosed(diagnose(records, values, metric, self.rules)),
         )
-
-
-def counted(
-    records: Sequence[TrialRecord], values: Sequence[float], metric: Metric
-) -> Counted | None:
-    """Packets behind the trials' shares; None for a metric that is no share of a counted total, or
-    if a trial lacks the count."""
-    totals = [record.notes.get(metric.out_of) for record in records]
-    known = [total for total in totals if isinstance(total, int) and total > 0]
-    if not metric.out_of or not known or len(known) < len(totals):
-        return None
-    return Counted([round(v * total) for v, total in zip(values, known, strict=True)], known)
 
 
 def _described(found: Description) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from sfcperf.analysis.comparison.options import Options
 from sfcperf.analysis.comparison.result import Comparison, Sample
 from sfcperf.analysis.comparison.sides import Measured, Side, read_side
 from sfcperf.analysis.comparison.warnings import warnings
+from sfcperf.analysis.counted import counted
 from sfcperf.analysis.two_sample import scale_of
 from sfcperf.errors import InputError
 from sfcperf.results.records import TrialRecord
@@ -176,30 +177,21 @@ def _sample(values: Sequence[_Value], trials: _Trials, out_of: str, several: boo
 
     ids = tuple(name(v.run, v.record) for v in values)
     numbers = tuple(v.number for v in values)
-    counted = set(ids)
+    valid = set(ids)
     done = {(run, record.scenario_id, record.round) for run, record in trials}
     known = {(v.run, v.record.scenario_id, v.record.round) for v in values}
+    packets = counted([v.record for v in values], numbers, out_of)
     return Sample(
         ids,
         numbers,
         float(median(numbers)) if numbers else None,
         fmean(numbers) if numbers else None,
-        tuple(name(run, r) for run, r in trials if name(run, r) not in counted),
+        tuple(name(run, r) for run, r in trials if name(run, r) not in valid),
         len(done - known),
-        *_counts(values, out_of),
+        None if packets is None else sum(packets.totals),
+        None if packets is None else sum(packets.events),
         tuple(v.run for v in values) if several else (),
     )
-
-
-def _counts(values: Sequence[_Value], out_of: str) -> tuple[int | None, int | None]:
-    """All packets of the trials and those that the metric counts; None where a trial does not tell
-    the number."""
-    told = [(v.number, v.record.notes.get(out_of)) for v in values]
-    numbers = [(value, number) for value, number in told if isinstance(number, int)]
-    if not out_of or len(numbers) < len(told):
-        return None, None
-    events = round(sum(value * number for value, number in numbers))
-    return sum(number for _, number in numbers), events
 
 
 def _nothing_to_compare(

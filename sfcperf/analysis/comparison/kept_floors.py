@@ -6,11 +6,9 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
 from math import expm1, sqrt
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sfcperf.analysis.comparison.noise_floor import Kept, RunMean
 from sfcperf.analysis.planned import planned_measurements
@@ -18,12 +16,10 @@ from sfcperf.analysis.statistics import t_quantile
 from sfcperf.analysis.two_sample import Scale, variance
 from sfcperf.errors import InputError
 from sfcperf.results.records import utc_now
+from sfcperf.results.schema_check import misfit
 from sfcperf.results.store import RunStore
 from sfcperf.results.trial_values import trial_means
 from sfcperf.strict_json import loads
-
-if TYPE_CHECKING:
-    from jsonschema import Draft202012Validator
 
 SCHEMA_VERSION = 1
 MOST_SETS = 40
@@ -126,25 +122,15 @@ def read_floors(text: str, where: str) -> NoiseFloors:
         raise InputError(
             "the noise floor of this machine is damaged", where=where, hint=hint
         ) from error
-    from jsonschema.exceptions import best_match
-
-    wrong = best_match(_validator().iter_errors(document))
+    wrong = misfit("noise-floor", document)
     if wrong is not None:
-        pointer = "".join(f"/{part}" for part in wrong.absolute_path)
+        pointer, message = wrong
         raise InputError(
-            f"the noise floor of this machine is damaged: {wrong.message[:200]}",
+            f"the noise floor of this machine is damaged: {message}",
             where=f"{where}#{pointer}",
             hint=hint,
         )
     return NoiseFloors(tuple(document["sets"]))
-
-
-@cache
-def _validator() -> Draft202012Validator:
-    from jsonschema import Draft202012Validator
-
-    text = (files("sfcperf.schemas") / "noise-floor.schema.json").read_text()
-    return Draft202012Validator(json.loads(text))
 
 
 def setup_of(store: RunStore) -> Setup | None:

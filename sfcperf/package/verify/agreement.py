@@ -149,9 +149,12 @@ def _of_workflow(manifest: Mapping[str, Any], applied: Mapping[str, Any]) -> Ite
     for name, value in given.items():
         place = f"{RunFile.WORKFLOW_APPLIED}/{name}"
         yield _Pair(place, value, f"{RunFile.MANIFEST}/{name}", manifest[name])
-    declared = shipped_schema("workflow")["$defs"]["design"]["properties"]
+    design = applied.get("design", {})
     for name in ("rounds", "warmup_rounds", "order", "seed", "confidence", "max_retries"):
-        value = applied.get("design", {}).get(name, declared[name].get("default"))
+        if name not in design:
+            # The default of the release that measured may have been another one.
+            continue
+        value = design[name]
         place = f"{RunFile.WORKFLOW_APPLIED}/design/{name}"
         yield _Pair(place, value, f"{RunFile.MANIFEST}/design/{name}", manifest["design"][name])
 
