@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar
 
 from sfcperf.drivers.base import Driver, DriverContext, Resource
-from sfcperf.drivers.local import cgroups, cleanup, openvswitch, traversal, validation
+from sfcperf.drivers.local import (
+    cgroups,
+    cleanup,
+    dataplane,
+    openvswitch,
+    traversal,
+    validation,
+)
 from sfcperf.drivers.local.cpus import CpuAssignment, machine_cpus
 from sfcperf.drivers.local.layout import (
     GPE_OVERHEAD,
@@ -36,16 +42,12 @@ class LocalDriver(Driver):
     """Nodes, endpoints and VNFs are network namespaces; each node has its own SFF."""
 
     name = "local"
-    title = "Network namespaces on this machine, with Open vSwitch in userspace as the SFF"
+    title = "Network namespaces on this machine, with an SFF in eBPF or Open vSwitch per node"
     parameters: ClassVar[Mapping[str, Any]] = {
         "type": "object",
         "additionalProperties": False,
         "properties": {
-            "dataplane": {
-                "description": "Classifier and SFF: `ovs` is Open vSwitch's userspace datapath.",
-                "enum": ["ovs"],
-                "default": "ovs",
-            },
+            "dataplane": dataplane.PARAMETER,
             "mtu": {
                 "description": "MTU of the endpoints, bytes of IP packet. At the maximum, "
                 "packets with the largest encapsulation still fit into 1500 bytes.",
@@ -66,20 +68,11 @@ class LocalDriver(Driver):
     @classmethod
     def requirements(cls, config: Mapping[str, Any]) -> list[Requirement]:
         """See Driver.requirements."""
-        package = "openvswitch-switch"
         return [
             tools.root("makes network namespaces"),
-            tools.tool("ovs-vswitchd", package, ["ovs-vswitchd", "--version"]),
-            *(
-                tools.tool(name, package)
-                for name in ("ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl", "ovs-appctl")
-            ),
+            *dataplane.requirements(config),
             tools.tool("ip", "iproute2", ["ip", "-V"]),
             tools.tool("ping", "iputils-ping", ["ping", "-V"]),
-            _file(openvswitch.SCHEMA, f"install the package {package}"),
-            _file(
-                Path("/dev/net/tun"), "load the kernel module tun, or give the container the device"
-            ),
             Requirement.found("cgroups", lambda: f"v{cgroups.this_machine().version}"),
         ]
 
@@ -92,13 +85,15 @@ class LocalDriver(Driver):
 
     def deploy(self, scenario: Scenario) -> Deployment:
         """See Driver.deploy."""
+        planes = self._dataplanes(scenario)
         database = self.context.state_dir / "empty.db"
-        if not database.exists():
+        if dataplane.OVS in planes.values() and not database.exists():
             openvswitch.create_database(LocalHost(self.context.state_dir), database)
         # What an earlier tear-down could not remove is in the way: the names are the same.
         self.close()
         layout = lay_out(scenario, self.context.tag)
-        built = ScenarioDeployment(self.context, scenario, layout, cgroups.this_machine())
+        where = cgroups.this_machine()
+        built = ScenarioDeployment(self.context, scenario, layout, where, planes)
         cleanup.check_free(built.resources)
         self._deployed += 1
         identity = f"d{self._deployed:04d}-{scenario.id}"
@@ -118,19 +113,23 @@ class LocalDriver(Driver):
         """See Driver.prove_traversal."""
         built = self._built[deployment.id]
 
-        def counted(node: str) -> dict[tuple[int, int], int]:
-            return built.switches[node].packets_by_path("sff")
+        def counted(node: str) -> Mapping[tuple[int, int], int]:
+            return built.sffs[node].packets_by_path()
 
         evidence = self.context.raw_dir / f"traversal-{deployment.id}.pcapng"
-        return traversal.prove(built.layout, scenario, counted, evidence)
+        built.show_packets(True)
+        try:
+            return traversal.prove(built.layout, scenario, counted, evidence)
+        finally:
+            built.show_packets(False)
 
     def problems(self, deployment: Deployment) -> list[str]:
         """See Driver.problems."""
         built = self._built[deployment.id]
         found = [
             f"the SFF of {node}: {problem}"
-            for node, switch in built.switches.items()
-            if (problem := switch.problem()) is not None
+            for node, sff in built.sffs.items()
+            if (problem := sff.problem()) is not None
         ]
         # What is gone explains why the rest cannot even be checked.
         if taken := built.problems():
@@ -148,18 +147,28 @@ class LocalDriver(Driver):
 
     def facts(self) -> Mapping[str, Any]:
         """See Driver.facts."""
-        host = LocalHost(self.context.state_dir)
-        version = host.run(["ovs-vswitchd", "--version"], timeout_s=5).text.splitlines()[0]
-        return {
-            "openvswitch": version,
+        asked = self.context.config["dataplane"]
+        names = asked.values() if isinstance(asked, Mapping) else [asked]
+        facts: dict[str, Any] = {
+            "dataplane": sorted({dataplane.resolve(name) for name in names}),
             "cpus": list(machine_cpus()),
             "cgroups": f"v{cgroups.this_machine().version}",
         }
+        if dataplane.OVS in facts["dataplane"]:
+            host = LocalHost(self.context.state_dir)
+            argv = ["ovs-vswitchd", "--version"]
+            facts["openvswitch"] = host.run(argv, timeout_s=5).text.splitlines()[0]
+        return facts
 
     @classmethod
     def undo(cls, resources: Sequence[Resource], *, dry_run: bool) -> list[str]:
         """See Driver.undo."""
         return cleanup.remove_resources(resources, dry_run=dry_run)
+
+    def _dataplanes(self, scenario: Scenario) -> dict[str, str]:
+        return dataplane.of_nodes(
+            self.context.config, [node.name for node in scenario.topology.nodes]
+        )
 
     def _remove(self, identity: str) -> None:
         built = self._built.get(identity)
@@ -171,8 +180,8 @@ class LocalDriver(Driver):
         # The processes are dead by now; this only reaps them.
         for running in built.running.values():
             running.stop()
-        for switch in built.switches.values():
-            switch.stop()
+        for sff in built.sffs.values():
+            sff.stop()
         self.context.journal.removed(resources)
 
 
@@ -188,6 +197,7 @@ def _describe(identity: str, built: ScenarioDeployment) -> Deployment:
         meters=dict(built.groups),
         encapsulation=layout.encapsulation,
         facts=built.facts(),
+        show_packets=built.show_packets,
     )
 
 
@@ -224,9 +234,3 @@ def _hops(built: ScenarioDeployment) -> list[Hop]:
         first, second = link.nodes
         hops.append(Hop(f"{first}-{second}", built.hosts[f"sff@{first}"], link.interfaces[0]))
     return hops
-
-
-def _file(path: Path, remedy: str) -> Requirement:
-    if path.exists():
-        return Requirement(str(path), met=True, detail="exists")
-    return Requirement(str(path), met=False, detail="does not exist", remedy=remedy)

@@ -65,6 +65,12 @@ class FunctionLayout:
     ports: tuple[Port, ...]
 
     @property
+    def needs_xdp(self) -> bool:
+        """Whether it returns frames by XDP, so that the SFF's end of its veths must carry an XDP
+        program."""
+        return self.type.peer_needs_xdp(self.spec.knobs)
+
+    @property
     def ingress(self) -> Port:
         """Where forward traffic reaches the SF."""
         return self.ports[0]

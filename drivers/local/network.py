@@ -148,10 +148,11 @@ def shape(namespace: str, interface: str, rate_bps: int, burst_bytes: int) -> No
         link.tc("add", "tbf", index, rate=rate_bps // 8, burst=burst_bytes, latency="50ms")
 
 
-def turn_off_offloads(namespace: str, interface: str) -> dict[str, bool]:
+def turn_off_offloads(namespace: str, interface: str, *, gro: bool = False) -> dict[str, bool]:
     """Turn off offloads that put super-packets or incomplete checksums on the wire: a GSO packet
     cannot be encapsulated in NSH.
 
+    `gro`: turn GRO on, with which a veth polls (NAPI) and so takes XDP frames from its other end.
     Returns ethtool's offloads as the kernel reports them afterwards.
     """
     from pyroute2.ethtool import Ethtool
@@ -166,6 +167,8 @@ def turn_off_offloads(namespace: str, interface: str) -> dict[str, bool]:
             sends_unfinished = name.startswith("tx-") and ("seg" in name or "checksum" in name)
             if feature.available and (sends_unfinished or "gro" in name or "gso" in name):
                 feature.enable = False
+            if gro and name == "rx-gro":
+                feature.enable = True
         ethtool.set_features(interface, features)
         return dict(ethtool.get_offload_flags(interface))
 

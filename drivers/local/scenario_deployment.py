@@ -13,16 +13,10 @@ from sfcperf.drivers.local import network
 from sfcperf.drivers.local.cgroups import Cgroup, Hierarchies
 from sfcperf.drivers.local.cleanup import CGROUP, FOLDER, NAMESPACE
 from sfcperf.drivers.local.cpus import CpuAssignment
-from sfcperf.drivers.local.flows import sff_flows, tunnelled_ports, underlay_flows
-from sfcperf.drivers.local.layout import (
-    TUNNEL_PORT,
-    WIRE_MTU,
-    FunctionLayout,
-    Layout,
-    NodeLayout,
-    Port,
-)
-from sfcperf.drivers.local.openvswitch import Interface, OpenVSwitch
+from sfcperf.drivers.local.layout import WIRE_MTU, FunctionLayout, Layout, NodeLayout, Port
+from sfcperf.drivers.local.sff import Sff
+from sfcperf.drivers.local.sff_ebpf import OUTER_MTU, EbpfSff
+from sfcperf.drivers.local.sff_openvswitch import OpenVSwitchSff
 from sfcperf.drivers.parallel import each
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.namespace import NamespaceHost
@@ -40,9 +34,16 @@ class ScenarioDeployment:
     """What is built of a scenario so far; the driver removes it."""
 
     def __init__(
-        self, context: DriverContext, scenario: Scenario, layout: Layout, where: Hierarchies
+        self,
+        context: DriverContext,
+        scenario: Scenario,
+        layout: Layout,
+        where: Hierarchies,
+        dataplanes: Mapping[str, str],
     ) -> None:
+        """`dataplanes`: node -> `ebpf` or `ovs`."""
         self.context = context
+        self.dataplanes = dict(dataplanes)
         self.scenario = scenario
         self.layout = layout
         self.cpus: CpuAssignment
@@ -50,7 +51,8 @@ class ScenarioDeployment:
         """By instance; the host of `sff@NODE` is outside the SFF's control group, for captures."""
         self.groups: dict[str, Cgroup] = {}
         """By instance; `sff@NODE` for an SFF."""
-        self.switches: dict[str, OpenVSwitch] = {}
+        self.sffs: dict[str, Sff] = {}
+        """By node."""
         self.running: dict[str, RunningFunction] = {}
         self.offloads: dict[str, dict[str, bool]] = {}
         self._spaces: dict[str, int | None] = {}
@@ -81,15 +83,19 @@ class ScenarioDeployment:
         network.add_namespaces(self._namespaces)
         self._spaces = {name: network.identity(name) for name in self._namespaces}
         self._groups()
-        self._switches()
+        self._start_sffs()
         self._attachments()
         self._links()
-        nodes = self.layout.nodes.values()
-        each(*(partial(self._configure_switch, node) for node in nodes), at_once=WORKERS)
+        each(*(sff.connect for sff in self.sffs.values()), at_once=WORKERS)
         self._shape_links()
         self._endpoints()
         functions = self.layout.functions
         each(*(partial(self._start, function) for function in functions), at_once=WORKERS)
+
+    def show_packets(self, shown: bool) -> None:
+        """Let captures at the SFFs' ports see every packet, or no longer."""
+        for sff in self.sffs.values():
+            sff.show_packets(shown)
 
     def problems(self) -> list[str]:
         """What was taken from the instances, or changed: namespaces, control groups, limits. What
@@ -130,21 +136,27 @@ class ScenarioDeployment:
         """A group with all CPUs of its node, for metering alone."""
         self.groups[instance].create(self.cpus.share(instance, node), None)
 
-    def _switches(self) -> None:
-        database = self.context.state_dir / "empty.db"
+    def _start_sffs(self) -> None:
         for node in self.layout.nodes.values():
-            node.folder.mkdir(parents=True)
             procs = self.groups[f"sff@{node.name}"].procs
+            node.folder.mkdir(parents=True)
             host = NamespaceHost(f"sff@{node.name}", node.namespace, node.folder, procs)
-            self.switches[node.name] = OpenVSwitch(host, node.folder)
-        switches = self.switches.values()
-        each(*(partial(switch.start, database) for switch in switches), at_once=WORKERS)
+            self.sffs[node.name] = self._sff(host, node)
+        each(*(sff.start for sff in self.sffs.values()), at_once=WORKERS)
+
+    def _sff(self, host: Host, node: NodeLayout) -> Sff:
+        if self.dataplanes[node.name] == "ovs":
+            database = self.context.state_dir / "empty.db"
+            return OpenVSwitchSff(host, node, self.layout, self.scenario, database)
+        mtu = int(self.context.config["mtu"])
+        return EbpfSff(host, node, self.layout, self.scenario, mtu)
 
     def _attachments(self) -> None:
         mtu = int(self.context.config["mtu"])
-        functions = [function for function in self.layout.functions if _needs_xdp(function)]
+        functions = [function for function in self.layout.functions if function.needs_xdp]
         facing_xdp = {port for function in functions for port in function.ports}
         for node in self.layout.nodes.values():
+            ebpf = self.dataplanes[node.name] == "ebpf"
             ports = self.layout.ports(node.name)
             for port in ports:
                 network.add_veth(
@@ -153,9 +165,17 @@ class ScenarioDeployment:
                     self.layout.namespaces[port.instance],
                     port.inner,
                     peer_mac=port.mac,
-                    mtu=WIRE_MTU,
+                    mtu=OUTER_MTU if ebpf else WIRE_MTU,
                     peer_mtu=self.layout.mtu(port, mtu),
                 )
+                if ebpf:
+                    # XDP frames have no room to note that a checksum is still to be written.
+                    namespace, polls = self.layout.namespaces[port.instance], self._is_end(port)
+                    offloads = network.turn_off_offloads(namespace, port.inner, gro=polls)
+                    self.offloads[port.instance] = offloads
+            if ebpf:
+                # Its own program is there, and passes frames as well as any.
+                continue
             facing = [port.outer for port in ports if port in facing_xdp]
             if facing:
                 attach_pass(self.hosts[f"sff@{node.name}"], facing)
@@ -164,7 +184,10 @@ class ScenarioDeployment:
         for link in self.layout.links:
             (first, second), (here, there) = link.nodes, link.interfaces
             namespaces = [self.layout.nodes[node].namespace for node in (first, second)]
-            network.add_veth(namespaces[0], here, namespaces[1], there, mtu=WIRE_MTU)
+            mtus = [OUTER_MTU if self.dataplanes[n] == "ebpf" else WIRE_MTU for n in link.nodes]
+            network.add_veth(
+                namespaces[0], here, namespaces[1], there, mtu=mtus[0], peer_mtu=mtus[1]
+            )
 
     def _shape_links(self) -> None:
         for link in self.layout.links:
@@ -174,61 +197,17 @@ class ScenarioDeployment:
                 for node, interface in zip(link.nodes, link.interfaces, strict=True):
                     network.shape(self.layout.nodes[node].namespace, interface, rate, burst)
 
-    def _configure_switch(self, node: NodeLayout) -> None:
-        switch = self.switches[node.name]
-        tunnelled = tunnelled_ports(self.layout, node.name)
-        bridges = {"sff": node.mac}
-        interfaces = [
-            Interface("und" if port in tunnelled else "sff", port.outer, port.ofport)
-            for port in self.layout.ports(node.name)
-        ]
-        if self.layout.needs_underlay:
-            bridges = {"und": node.mac, "sff": _other(node.mac)}
-            interfaces += self._underlay_interfaces(node.name)
-        switch.configure(bridges, interfaces)
-        if self.layout.needs_underlay:
-            self._underlay(node.name, tunnelled)
-        switch.add_flows("sff", sff_flows(self.layout, self.scenario, node.name))
-
-    def _underlay_interfaces(self, node: str) -> list[Interface]:
-        options = (
-            "type=vxlan",
-            "options:exts=gpe",
-            "options:packet_type=ptap",
-            "options:remote_ip=flow",
-            "options:dst_port=4790",
-            f"options:local_ip={self.layout.nodes[node].address}",
-        )
-        interfaces = [Interface("sff", "gpe", TUNNEL_PORT, options)]
-        for link in self.layout.links:
-            if node in link.nodes:
-                end = link.nodes.index(node)
-                name, ofport = link.interfaces[end], link.ofports[end]
-                interfaces.append(Interface("und", name, ofport, own_qdisc=True))
-        return interfaces
-
-    def _underlay(self, name: str, tunnelled: list[Port]) -> None:
-        node, switch = self.layout.nodes[name], self.switches[name]
-        network.add_address(node.namespace, "und", node.address, 24)
-        if tunnelled:
-            network.add_address(node.namespace, "und", "10.254.0.254", 24)
-        switch.await_routes(["10.255.0.0/24", *(["10.254.0.0/24"] if tunnelled else [])])
-        for destination in node.next_hop:
-            # Nodes in between switch by IPv4 address: the frame keeps the last node's MAC.
-            last = self.layout.nodes[destination]
-            switch.set_neighbour("und", last.address, last.mac)
-        for port in tunnelled:
-            if port.address is not None:
-                switch.set_neighbour("und", port.address, port.mac)
-        switch.add_flows("und", underlay_flows(self.layout, name))
-
     def _endpoints(self) -> None:
         client, server = self.layout.client, self.layout.server
         for port, other in ((client, server), (server, client)):
             namespace = self.layout.namespaces[port.instance]
             network.add_address(namespace, port.inner, port.address, 32)
             network.add_neighbour(namespace, port.inner, other.address, other.mac)
-            self.offloads[port.instance] = network.turn_off_offloads(namespace, port.inner)
+            if self.dataplanes[port.node] == "ovs":
+                self.offloads[port.instance] = network.turn_off_offloads(namespace, port.inner)
+
+    def _is_end(self, port: Port) -> bool:
+        return port in (self.layout.client, self.layout.server)
 
     def _start(self, function: FunctionLayout) -> None:
         client, server = self.layout.client, self.layout.server
@@ -262,26 +241,17 @@ class ScenarioDeployment:
     def facts(self) -> Mapping[str, Any]:
         """For Deployment.facts."""
         return {
-            "dataplane": self.context.config["dataplane"],
+            "dataplane": self.dataplanes,
             "mtu": self.context.config["mtu"],
             "offloads": self.offloads,
             "cpus": {name: list(cpus) for name, cpus in self.cpus.assigned.items()},
             "cpus_shared": self.cpus.shared,
             "functions": {name: dict(r.facts()) for name, r in self.running.items() if r.facts()},
             # XDP runs in the softirq of the sender: a cpuset does not limit it.
-            "not_bounded_by_vcpus": [f.spec.name for f in self.layout.functions if _needs_xdp(f)],
+            "not_bounded_by_vcpus": [f.spec.name for f in self.layout.functions if f.needs_xdp],
         }
-
-
-def _needs_xdp(function: FunctionLayout) -> bool:
-    return function.type.peer_needs_xdp(function.spec.knobs)
 
 
 def default_burst(rate_bps: int) -> int:
     """Bytes in a shaper's bucket when the workflow gives none."""
     return max(int(rate_bps * DEFAULT_BURST_S / 8), 10 * (WIRE_MTU + 14))
-
-
-def _other(mac: str) -> str:
-    """A second address of a node, for its second bridge."""
-    return mac[:-2] + f"{int(mac[-2:], 16) | 0x80:02x}"

@@ -25,6 +25,10 @@ class Meter(Protocol):
         """The line of /proc/PID/stat (proc(5)) of each of these processes that still exists."""
 
 
+def _always_shown(shown: bool) -> None:
+    """Packet sockets see every packet anyway."""
+
+
 @dataclass(frozen=True)
 class Endpoint:
     """A source or destination of traffic at an end of the chain."""
@@ -109,6 +113,12 @@ class Deployment:
     instance comes before a slash: `in/rx_packets`. Names with the prefix `memory_` or the suffix
     `_age_s` are current values, all others are counted since the instance began. Raises
     MeasurementError. Empty where the infrastructure reports nothing."""
+
+
+    show_packets: Callable[[bool], None] = _always_shown
+    """Let captures at the hops see every packet (True), or no longer (False); calls nest. SFFs that
+    forward by XDP are invisible to packet sockets otherwise, and slower meanwhile. Raises
+    DeploymentError, MeasurementError."""
 
 
 @dataclass(frozen=True)

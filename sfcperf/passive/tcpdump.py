@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,6 +101,8 @@ class TcpdumpMonitor(Monitor):
         self._elsewhere: set[Host] = set()
         self._offsets_ns: dict[str, int] = {}
         self._cpu_s = 0.0
+        self._shown: Callable[[bool], None] | None = None
+        """Set while packets are shown to captures."""
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
@@ -117,6 +119,8 @@ class TcpdumpMonitor(Monitor):
                 self._elsewhere.add(host)
                 offset_ns = clock.offset_ns(host)
                 self._offsets_ns |= {hop.name: offset_ns for hop in hops if hop.host == host}
+        deployment.show_packets(True)
+        self._shown = deployment.show_packets
         try:
             for hop in hops:
                 self._captures.append(self._spawn(hop, raw_dir))
@@ -126,6 +130,7 @@ class TcpdumpMonitor(Monitor):
             for capture in self._captures:
                 capture.process.stop()
             self._captures.clear()
+            self._hide()
             raise
         self._cpu_s += time.thread_time() - started
 
@@ -138,11 +143,17 @@ class TcpdumpMonitor(Monitor):
         for capture in captures:
             self._cpu_s += used_cpu_s(capture.hop.host, capture.process.pid)
             capture.process.stop()
+        self._hide()
         time_ns = time.time_ns()
         observations = [o for capture in captures for o in self._report(capture, time_ns)]
         self._cpu_s += time.thread_time() - started
         own = Observation(time_ns, self.name, "monitor_cpu_s", "s", self._cpu_s)
         return [*observations, own]
+
+    def _hide(self) -> None:
+        show, self._shown = self._shown, None
+        if show is not None:
+            show(False)
 
     def reading(self, hop: Hop) -> list[str]:
         """Options of how tcpdump takes packets from the kernel, and which way they go."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import string
 import subprocess
@@ -40,7 +41,7 @@ def new_driver(folder: Path) -> LocalDriver:
     state, raw = folder / f"{tag}-state", folder / f"{tag}-raw"
     state.mkdir()
     raw.mkdir()
-    config = {"dataplane": "ovs", "mtu": 1400}
+    config = {"dataplane": os.environ.get("DP", "ebpf"), "mtu": 1400}
     return LocalDriver(DriverContext("test", tag, config, ListJournal(), state, raw, print))
 
 

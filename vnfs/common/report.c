@@ -4,16 +4,21 @@
 #include "report.h"
 
 /* Until there is one: argp complains by itself. */
-static char last_complaint[1024] = "wrong options; stderr says which";
+static char complaint[1024] = "wrong options; stderr says which";
 
 void complain(const char *format, ...)
 {
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(last_complaint, sizeof(last_complaint), format, arguments);
+	vsnprintf(complaint, sizeof(complaint), format, arguments);
 	va_end(arguments);
-	fprintf(stderr, "%s: %s\n", tool_name, last_complaint);
+	fprintf(stderr, "%s: %s\n", tool_name, complaint);
+}
+
+const char *last_complaint(void)
+{
+	return complaint;
 }
 
 void json_string(FILE *out, const char *text)
@@ -35,6 +40,6 @@ void json_string(FILE *out, const char *text)
 void json_failed(FILE *out)
 {
 	fputs("{\"event\": \"failed\", \"error\": ", out);
-	json_string(out, last_complaint);
+	json_string(out, complaint);
 	fputs("}\n", out);
 }

@@ -9,6 +9,9 @@ extern const char tool_name[]; /* each tool defines it */
 /* Say on stderr what went wrong; json_failed() reports the last complaint. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* What was complained about last. */
+const char *last_complaint(void);
+
 /* A string of JSON, with its quotes. */
 void json_string(FILE *out, const char *text);
 

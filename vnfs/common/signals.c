@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <time.h>
 
 #include "signals.h"
 
@@ -12,13 +13,19 @@ void signals_block(sigset_t *signals)
 	sigprocmask(SIG_BLOCK, signals, NULL);
 }
 
-bool signals_ask_for_counters(const sigset_t *signals)
+int signals_next(const sigset_t *signals, unsigned int timeout_s)
 {
+	const struct timespec timeout = { .tv_sec = timeout_s };
 	int taken;
 
 	/* EINTR: the process was stopped and continued (signal(7)). */
 	do {
-		taken = sigwaitinfo(signals, NULL);
+		taken = sigtimedwait(signals, NULL, timeout_s ? &timeout : NULL);
 	} while (taken < 0 && errno == EINTR);
-	return taken == SIGUSR1;
+	return taken < 0 ? 0 : taken;
+}
+
+bool signals_ask_for_counters(const sigset_t *signals)
+{
+	return signals_next(signals, 0) == SIGUSR1;
 }

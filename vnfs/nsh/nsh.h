@@ -20,6 +20,7 @@
 #define NSH_MAX_BYTES (0x3f * NSH_WORD)
 
 #define VXLAN_GPE_UDP_PORT 4790
+#define VXLAN_GPE_NEXT_ETHERNET 3
 #define VXLAN_GPE_NEXT_NSH 4
 #define VXLAN_GPE_FLAG_INSTANCE 0x08
 #define VXLAN_GPE_FLAG_NEXT_PROTOCOL 0x04
@@ -110,6 +111,12 @@ static inline __u32 nsh_spi(const struct nsh_hdr *nsh)
 	return (__u32)nsh->spi[0] << 16 | (__u32)nsh->spi[1] << 8 | nsh->spi[2];
 }
 
+static inline void nsh_set_ttl(struct nsh_hdr *nsh, __u8 ttl)
+{
+	nsh->ver_o_ttl = (__u8)((nsh->ver_o_ttl & 0xf0) | (ttl >> 2 & 0x0f));
+	nsh->ttl_length = (__u8)(ttl << 6 | (nsh->ttl_length & 0x3f));
+}
+
 /* Write base and service path header; unassigned bits are zero (RFC 8300 section 2.2). */
 static inline void nsh_init(struct nsh_hdr *nsh, int oam, __u8 ttl, __u8 words, __u8 md_type,
 			    __u8 next_protocol, __u32 spi, __u8 si)
@@ -186,11 +193,16 @@ static inline __u32 vxlan_gpe_vni(const struct vxlan_gpe_hdr *gpe)
 	return (__u32)gpe->vni[0] << 16 | (__u32)gpe->vni[1] << 8 | gpe->vni[2];
 }
 
-/* Does an NSH follow? draft-ietf-nvo3-vxlan-gpe section 3: version 0, I and P set. */
-static inline int vxlan_gpe_carries_nsh(const struct vxlan_gpe_hdr *gpe)
+/* Does this protocol follow? draft-ietf-nvo3-vxlan-gpe section 3: version 0, I and P set. */
+static inline int vxlan_gpe_carries(const struct vxlan_gpe_hdr *gpe, __u8 next_protocol)
 {
 	const __u8 wanted = VXLAN_GPE_FLAG_INSTANCE | VXLAN_GPE_FLAG_NEXT_PROTOCOL;
 
 	return (gpe->flags & (VXLAN_GPE_VERSION_MASK | wanted)) == wanted &&
-	       gpe->next_protocol == VXLAN_GPE_NEXT_NSH;
+	       gpe->next_protocol == next_protocol;
+}
+
+static inline int vxlan_gpe_carries_nsh(const struct vxlan_gpe_hdr *gpe)
+{
+	return vxlan_gpe_carries(gpe, VXLAN_GPE_NEXT_NSH);
 }

@@ -53,6 +53,7 @@ def tshark(file: Path, *fields: str, only: str = "nsh") -> list[tuple[str, ...]]
 def capture(deployment: Deployment, folder: Path) -> dict[str, tuple[Path, Process]]:
     """A real tcpdump at every hop, capturing when this returns."""
     running = {}
+    deployment.show_packets(True)
     for hop in deployment.hops:
         file, errors = folder / f"{hop.name}.pcap", folder / f"{hop.name}.err"
         argv = [

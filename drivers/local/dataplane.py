@@ -1,0 +1,105 @@
+"""Which data plane each node has: `ebpf`, `ovs`, or what this machine can."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sfcperf.drivers.local import openvswitch
+from sfcperf.environment import tools
+from sfcperf.plugins import Requirement
+from sfcperf.vnfs import binaries
+from sfcperf.vnfs.sff.process import BINARY
+
+AUTO = "auto"
+EBPF = "ebpf"
+OVS = "ovs"
+PROBE_TIMEOUT_S = 30.0
+
+_names = {"enum": [AUTO, EBPF, OVS]}
+PARAMETER: dict[str, Any] = {
+    "description": "Classifier, SFF and SFC proxies: `ebpf` is sfc-sff, in XDP and tc; `ovs` is "
+    "Open vSwitch's userspace datapath; `auto` is `ebpf` where the kernel can, else `ovs`. An "
+    'object names it per node: `{"node1": "ovs", "node2": "ebpf"}`.',
+    "anyOf": [_names, {"type": "object", "additionalProperties": _names}],
+    "default": AUTO,
+}
+
+
+def of_nodes(config: Mapping[str, Any], nodes: Iterable[str]) -> dict[str, str]:
+    """Node -> `ebpf` or `ovs`. Nodes that an object does not name have the default."""
+    asked = config["dataplane"]
+    by_node = asked if isinstance(asked, Mapping) else dict.fromkeys(nodes, asked)
+    return {node: resolve(by_node.get(node, AUTO)) for node in nodes}
+
+
+def resolve(asked: str) -> str:
+    """What `auto` is on this machine."""
+    if asked != AUTO:
+        return asked
+    return EBPF if all(requirement.met for requirement in _ebpf()) else OVS
+
+
+def requirements(config: Mapping[str, Any]) -> list[Requirement]:
+    """What the data planes need that the configuration names."""
+    asked = config["dataplane"]
+    names = set(asked.values()) if isinstance(asked, Mapping) else {asked}
+    wanted = {resolve(name) for name in names}
+    found = [*(_ebpf() if EBPF in wanted else []), *(_openvswitch() if OVS in wanted else [])]
+    if AUTO in names:
+        found.append(Requirement.found("data plane", _choice))
+    return found
+
+
+def _choice() -> str:
+    if resolve(AUTO) == EBPF:
+        return "auto is ebpf"
+    reasons = "; ".join(r.detail for r in _ebpf() if not r.met)
+    return f"auto is ovs, since ebpf cannot work here: {reasons}"
+
+
+def _ebpf() -> list[Requirement]:
+    binary = binaries.requirement(BINARY)
+    return [binary, _kernel(binary.detail)] if binary.met else [binary]
+
+
+@cache
+def _kernel(binary: str) -> Requirement:
+    """Whether the kernel accepts the programs."""
+    remedy = 'set infrastructure.config.dataplane to "ovs", which needs no BPF'
+    if os.geteuid() != 0:
+        return Requirement("BPF", False, "loading BPF programs requires root", remedy)
+    try:
+        done = subprocess.run(
+            [binary, "--probe"], capture_output=True, text=True, timeout=PROBE_TIMEOUT_S
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Requirement("BPF", False, f"{BINARY} --probe: {error}", remedy)
+    if done.returncode == 0:
+        return Requirement("BPF", True, "the kernel accepts the programs of the SFF")
+    said = done.stderr.strip() or f"{BINARY} --probe ended with {done.returncode}"
+    return Requirement("BPF", False, said, remedy)
+
+
+def _openvswitch() -> list[Requirement]:
+    package = "openvswitch-switch"
+    return [
+        tools.tool("ovs-vswitchd", package, ["ovs-vswitchd", "--version"]),
+        *(
+            tools.tool(name, package)
+            for name in ("ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl", "ovs-appctl")
+        ),
+        file(openvswitch.SCHEMA, f"install the package {package}"),
+        file(Path("/dev/net/tun"), "load the kernel module tun, or give the container the device"),
+    ]
+
+
+def file(path: Path, remedy: str) -> Requirement:
+    """A file that must exist."""
+    if path.exists():
+        return Requirement(str(path), met=True, detail="exists")
+    return Requirement(str(path), met=False, detail="does not exist", remedy=remedy)

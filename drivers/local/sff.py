@@ -1,0 +1,48 @@
+"""Sff: classifier, SFF and SFC proxies of one node, by one of the data planes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+
+from sfcperf.drivers.local.layout import Layout, NodeLayout
+from sfcperf.hosts.base import Host
+from sfcperf.workflow.model import Scenario
+
+
+class Sff(ABC):
+    """One node's data plane. Order of calls: `start`; once all veths and links of the node are
+    there, `connect`; then any of the others; `stop`."""
+
+    def __init__(self, host: Host, node: NodeLayout, layout: Layout, scenario: Scenario) -> None:
+        """`host` is in the node's network namespace and in the SFF's control group."""
+        self.host = host
+        self.node = node
+        self.layout = layout
+        self.scenario = scenario
+
+    def start(self) -> None:
+        """Start what does not need the ports. Raises DeploymentError."""
+        return
+
+    @abstractmethod
+    def connect(self) -> None:
+        """Take the ports and forward between them. Raises DeploymentError."""
+
+    @abstractmethod
+    def packets_by_path(self) -> Mapping[tuple[int, int], int]:
+        """(SPI, SI) -> packets that the SFF has looked up with them since it started. Raises
+        DeploymentError, MeasurementError."""
+
+    @abstractmethod
+    def problem(self) -> str | None:
+        """None while it forwards, else what is wrong."""
+
+    def show_packets(self, shown: bool) -> None:
+        """Let captures at the ports see every packet, or no longer. Data planes that packet
+        sockets see anyway have nothing to do. Raises DeploymentError."""
+        return
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End its processes; what they configured goes with the namespace."""

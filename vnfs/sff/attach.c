@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/if_link.h>
+
+#include "../common/report.h"
+#include "attach.h"
+#include "sff.h"
+
+#define TCX_INGRESS 46 /* enum bpf_attach_type from Linux 6.6 on; our headers are older */
+
+static struct place {
+	int ifindex; /* 0: free */
+	int xdp_fd, tcx_fd; /* tcx_fd < 0: clsact */
+} places[SFF_PORTS + 1];
+
+static const char *xdp_error(int error)
+{
+	switch (error) {
+	case EOPNOTSUPP:
+		return "its driver has no native XDP";
+	case ERANGE:
+		return "its MTU, or its peer's, is too large for native XDP";
+	case EBUSY:
+	case EEXIST:
+		return "another XDP program is attached";
+	default:
+		return strerror(error);
+	}
+}
+
+static int attach_clsact(int program, int ifindex)
+{
+	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex, .attach_point = BPF_TC_INGRESS);
+	LIBBPF_OPTS(bpf_tc_opts, options, .prog_fd = program);
+	int error = bpf_tc_hook_create(&hook);
+
+	return error && error != -EEXIST ? error : bpf_tc_attach(&hook, &options);
+}
+
+static int attach_tc(struct place *place, int program)
+{
+	place->tcx_fd = bpf_link_create(program, place->ifindex, TCX_INGRESS, NULL);
+	return place->tcx_fd >= 0 ? 0 : attach_clsact(program, place->ifindex);
+}
+
+static void detach(struct place *place)
+{
+	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = place->ifindex, .attach_point = BPF_TC_INGRESS);
+
+	close(place->xdp_fd);
+	if (place->tcx_fd >= 0)
+		close(place->tcx_fd);
+	else
+		bpf_tc_hook_destroy(&hook);
+	place->ifindex = 0;
+}
+
+static struct place *find(int ifindex)
+{
+	for (unsigned int i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (places[i].ifindex == ifindex)
+			return &places[i];
+	return NULL;
+}
+
+int attach(struct sff_bpf *skeleton, const char *name, int ifindex)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, options, .flags = XDP_FLAGS_DRV_MODE);
+	struct place *place = find(ifindex);
+	int error;
+
+	if (place)
+		return 0;
+	place = find(0);
+	place->xdp_fd =
+		bpf_link_create(bpf_program__fd(skeleton->progs.sff), ifindex, BPF_XDP, &options);
+	if (place->xdp_fd < 0) {
+		complain("cannot attach to %s: %s", name, xdp_error(-place->xdp_fd));
+		return -1;
+	}
+	place->ifindex = ifindex;
+	error = attach_tc(place, bpf_program__fd(skeleton->progs.output));
+	if (error) {
+		complain("cannot attach to tc on %s: %s", name, strerror(-error));
+		close(place->xdp_fd);
+		place->ifindex = 0;
+		return -1;
+	}
+	return 0;
+}
+
+void attach_only(const int *ifindexes, unsigned int count)
+{
+	for (unsigned int i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		unsigned int kept = 0;
+
+		while (kept < count && ifindexes[kept] != places[i].ifindex)
+			kept++;
+		if (places[i].ifindex && kept == count)
+			detach(&places[i]);
+	}
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The programs on the interfaces of the ports. */
+#pragma once
+
+#include "sff.h"
+#include "sff.skel.h"
+
+/* Attach both programs to an interface, natively. Nothing remains when the process ends, where the
+ * kernel has tcx (6.6); before, the tc program remains until its interface goes. 0, or -1 after
+ * complain(). */
+int attach(struct sff_bpf *skeleton, const char *name, int ifindex);
+
+/* Detach them from all interfaces but these. */
+void attach_only(const int *ifindexes, unsigned int count);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The classifier: 5-tuples, looked up once for each different mask of the rules. */
+#pragma once
+
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <bpf/bpf_endian.h>
+
+#include "tables.bpf.h"
+
+#define IP_FRAGMENT 0x3fff /* more fragments, or an offset */
+#define IP_OFFSET 0x1fff
+#define IPV6_EXTENSIONS 4 /* headers that are skipped to find the ports */
+
+static __always_inline int carries_ip(struct xdp_md *ctx)
+{
+	struct ethhdr *eth = (void *)(long)ctx->data;
+
+	return (void *)(eth + 1) <= (void *)(long)ctx->data_end &&
+	       (eth->h_proto == bpf_htons(ETH_P_IP) || eth->h_proto == bpf_htons(ETH_P_IPV6));
+}
+
+static __always_inline void read_ports(const void *l4, const void *end, struct sff_tuple *tuple)
+{
+	const __be16 *ports = l4;
+
+	if (tuple->protocol != IPPROTO_TCP && tuple->protocol != IPPROTO_UDP &&
+	    tuple->protocol != IPPROTO_SCTP)
+		return;
+	if ((void *)(ports + 2) > end)
+		return;
+	tuple->source_port = ports[0];
+	tuple->destination_port = ports[1];
+}
+
+static __always_inline int read_ipv4(const void *start, const void *end, struct sff_tuple *tuple)
+{
+	const struct iphdr *ip = start;
+
+	if ((void *)(ip + 1) > end || ip->version != 4 || ip->ihl < 5)
+		return -1;
+	tuple->version = 4;
+	tuple->protocol = ip->protocol;
+	tuple->source[0] = ip->saddr;
+	tuple->destination[0] = ip->daddr;
+	/* Later fragments have no ports. */
+	if (!(ip->frag_off & bpf_htons(IP_OFFSET)))
+		read_ports(start + ip->ihl * 4, end, tuple);
+	return 0;
+}
+
+static __always_inline int read_ipv6(const void *start, const void *end, struct sff_tuple *tuple)
+{
+	const struct ipv6hdr *ip = start;
+	const struct ipv6_opt_hdr *option;
+	__u32 at = sizeof(*ip);
+
+	if ((void *)(ip + 1) > end || ip->version != 6)
+		return -1;
+	tuple->version = 6;
+	tuple->protocol = ip->nexthdr;
+	__builtin_memcpy(tuple->source, &ip->saddr, sizeof(tuple->source));
+	__builtin_memcpy(tuple->destination, &ip->daddr, sizeof(tuple->destination));
+	for (int i = 0; i < IPV6_EXTENSIONS; i++) {
+		if (tuple->protocol != IPPROTO_HOPOPTS && tuple->protocol != IPPROTO_ROUTING &&
+		    tuple->protocol != IPPROTO_DSTOPTS)
+			break;
+		option = start + at;
+		if (at > 0x1fff || (void *)(option + 1) > end)
+			return 0;
+		tuple->protocol = option->nexthdr;
+		at += (option->hdrlen + 1) * 8;
+	}
+	if (at <= 0x1fff)
+		read_ports(start + at, end, tuple);
+	return 0;
+}
+
+/* The 5-tuple of the packet in the Ethernet frame at `at`. -1: it is not IP. */
+static __always_inline int read_tuple(struct xdp_md *ctx, __u32 at, struct sff_tuple *tuple)
+{
+	const void *end = (void *)(long)ctx->data_end;
+	const struct ethhdr *eth = (void *)(long)ctx->data + at;
+
+	__builtin_memset(tuple, 0, sizeof(*tuple));
+	if ((void *)(eth + 1) > end)
+		return -1;
+	if (eth->h_proto == bpf_htons(ETH_P_IP))
+		return read_ipv4(eth + 1, end, tuple);
+	if (eth->h_proto == bpf_htons(ETH_P_IPV6))
+		return read_ipv6(eth + 1, end, tuple);
+	return -1;
+}
+
+/* The path of a packet, SPI << 8 | SI; 0: no rule matches. */
+static __always_inline __u32 classify(const struct sff_tuple *tuple, __u32 generation)
+{
+	__u32 base = (generation & 1) * SFF_MASKS, rank = ~0U, path = 0;
+	__u32 count = settings.masks[generation & 1];
+
+	for (__u32 i = 0; i < SFF_MASKS; i++) {
+		__u32 number = base + i;
+		const struct sff_mask *mask;
+		const struct sff_rule *rule;
+		struct sff_tuple key;
+
+		if (i >= count)
+			break;
+		mask = bpf_map_lookup_elem(&masks, &number);
+		/* They are in the order of their best rules. */
+		if (!mask || mask->rank > rank)
+			break;
+		for (__u32 word = 0; word < sizeof(key) / sizeof(__u32); word++)
+			((__u32 *)&key)[word] =
+				((const __u32 *)tuple)[word] & ((const __u32 *)&mask->bits)[word];
+		key.generation = generation;
+		key.mask = (__u8)i;
+		rule = bpf_map_lookup_elem(&rules, &key);
+		if (rule && rule->rank < rank) {
+			rank = rule->rank;
+			path = rule->path;
+		}
+	}
+	return path;
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "../common/percpu.h"
+#include "../common/report.h"
+#include "maps.h"
+
+#define LEAST_RULES 1024
+#define MOST_REPORTED 512 /* hops */
+#define NAME_BYTES 32
+
+static __u32 counted[SFF_HOPS]; /* by counter: path, SPI << 8 | SI; 0: free */
+
+static const char *const drop_names[SFF_VERDICTS] = {
+	[SFF_TRUNCATED] = "truncated",	   [SFF_ENCAPSULATION] = "encapsulation",
+	[SFF_VERSION] = "version",	   [SFF_MD_TYPE] = "md_type",
+	[SFF_LENGTH] = "length",	   [SFF_OAM] = "oam",
+	[SFF_TTL_EXHAUSTED] = "ttl",	   [SFF_SI_ZERO] = "si_zero",
+	[SFF_NO_PATH] = "no_path",	   [SFF_WRONG_PORT] = "wrong_port",
+	[SFF_NEXT_PROTOCOL] = "next_protocol", [SFF_NOT_IP] = "not_ip",
+	[SFF_NO_FLOW] = "no_flow",	   [SFF_NO_STATION] = "no_station",
+	[SFF_OVERSIZE] = "oversize",	   [SFF_NO_ROOM] = "no_room",
+};
+
+static int put(struct bpf_map *map, const void *key, const void *value, __u64 flags)
+{
+	int error = bpf_map_update_elem(bpf_map__fd(map), key, value, flags);
+
+	if (error && !(flags == BPF_NOEXIST && error == -EEXIST)) {
+		complain("the kernel's table %s takes no more: %s", bpf_map__name(map),
+			 error == -E2BIG ? "it is full; start with more --rules"
+					 : strerror(-error));
+		return -1;
+	}
+	return 0;
+}
+
+int maps_size(struct sff_bpf *skeleton, const struct tables *tables, unsigned long most_rules)
+{
+	unsigned long rules = 2UL * tables->rules.count; /* two generations */
+
+	if (most_rules * 2 > rules)
+		rules = 2 * most_rules;
+	if (rules < LEAST_RULES)
+		rules = LEAST_RULES;
+	return bpf_map__set_max_entries(skeleton->maps.rules, (__u32)rules);
+}
+
+/* A path keeps its counter as long as the process lives. */
+static __u32 counter_of(__u32 path)
+{
+	for (__u32 i = 1; i < SFF_HOPS; i++) {
+		if (!counted[i])
+			counted[i] = path;
+		if (counted[i] == path)
+			return i;
+	}
+	return 0;
+}
+
+static int put_ports(struct sff_bpf *skeleton, const struct tables *tables, const int *interfaces,
+		     __u32 generation)
+{
+	for (__u32 number = 0; number < SFF_PORTS; number++) {
+		struct sff_port port = tables->ports[number].port;
+		__u32 place = (generation & 1) * SFF_PORTS + number;
+		__u32 index = (__u32)interfaces[number];
+
+		port.ifindex = index;
+		if (put(skeleton->maps.ports, &place, &port, BPF_ANY))
+			return -1;
+		if (index && (put(skeleton->maps.port_numbers, &index, &number, BPF_ANY) ||
+			      put(skeleton->maps.xdp_ports, &number, &index, BPF_ANY)))
+			return -1;
+	}
+	return 0;
+}
+
+static int put_output(struct sff_bpf *skeleton, const __u8 *mac, __u32 ifindex)
+{
+	struct sff_output_key key = { 0 };
+
+	memcpy(key.mac, mac, sizeof(key.mac));
+	return put(skeleton->maps.outputs, &key, &ifindex, BPF_ANY);
+}
+
+static int put_hops(struct sff_bpf *skeleton, const struct tables *tables, const int *interfaces,
+		    __u32 generation)
+{
+	for (unsigned int i = 0; i < tables->hops.count; i++) {
+		const struct hop_line *line = &tables->hops.items[i];
+		struct sff_hop_key key = { generation, line->path };
+		struct sff_hop hop = line->hop;
+
+		hop.counter = counter_of(line->path);
+		if (put(skeleton->maps.hops, &key, &hop, BPF_ANY) ||
+		    (hop.action != SFF_END &&
+		     put_output(skeleton, hop.dst_mac, (__u32)interfaces[hop.port])))
+			return -1;
+	}
+	return 0;
+}
+
+static int put_stations(struct sff_bpf *skeleton, const struct tables *tables,
+			const int *interfaces, __u32 generation)
+{
+	for (unsigned int i = 0; i < tables->stations.count; i++) {
+		const struct station_line *line = &tables->stations.items[i];
+		const struct sff_station *station = &line->station;
+		struct sff_station_key key = { .generation = generation };
+
+		memcpy(key.mac, line->mac, sizeof(key.mac));
+		if (put(skeleton->maps.stations, &key, station, BPF_ANY) ||
+		    put_output(skeleton,
+			       station->action == SFF_END ? line->mac : station->dst_mac,
+			       (__u32)interfaces[station->port]))
+			return -1;
+	}
+	return 0;
+}
+
+static int put_routes(struct sff_bpf *skeleton, const struct tables *tables, const int *interfaces,
+		      __u32 generation)
+{
+	for (unsigned int i = 0; i < tables->routes.count; i++) {
+		const struct route_line *line = &tables->routes.items[i];
+		struct sff_route_key key = { generation, line->address };
+
+		if (put(skeleton->maps.routes, &key, &line->port, BPF_ANY) ||
+		    put_output(skeleton, line->mac, (__u32)interfaces[line->port]))
+			return -1;
+	}
+	return 0;
+}
+
+static int put_rules(struct sff_bpf *skeleton, const struct tables *tables, __u32 generation)
+{
+	for (__u32 i = 0; i < tables->mask_count; i++) {
+		__u32 place = (generation & 1) * SFF_MASKS + i;
+
+		if (put(skeleton->maps.masks, &place, &tables->masks[i], BPF_ANY))
+			return -1;
+	}
+	for (unsigned int i = 0; i < tables->rules.count; i++) {
+		struct rule_line line = tables->rules.items[i];
+
+		line.tuple.generation = generation;
+		/* Of two rules with the same condition the first one wins. */
+		if (put(skeleton->maps.rules, &line.tuple, &line.rule, BPF_NOEXIST))
+			return -1;
+	}
+	return 0;
+}
+
+/* Remove a map's entries of a generation, which is the first number of each key. */
+static void forget(struct bpf_map *map, __u32 generation)
+{
+	size_t bytes = bpf_map__key_size(map);
+	char keys[2][sizeof(struct sff_tuple)];
+	int fd = bpf_map__fd(map), turn = 0;
+	void *last = NULL;
+
+	while (bpf_map_get_next_key(fd, last, keys[turn]) == 0) {
+		__u32 of;
+
+		memcpy(&of, keys[turn], sizeof(of));
+		if (of == generation) {
+			/* The walk goes on from the last key that stays. */
+			bpf_map__delete_elem(map, keys[turn], bytes, 0);
+			continue;
+		}
+		last = keys[turn];
+		turn = !turn;
+	}
+}
+
+static void forget_generation(struct sff_bpf *skeleton, __u32 generation)
+{
+	forget(skeleton->maps.hops, generation);
+	forget(skeleton->maps.stations, generation);
+	forget(skeleton->maps.routes, generation);
+	forget(skeleton->maps.rules, generation);
+}
+
+int maps_apply(struct sff_bpf *skeleton, const struct tables *tables, const int *interfaces)
+{
+	struct sff_settings *settings = &skeleton->bss->settings;
+	__u32 generation = settings->generation + 1;
+
+	maps_forget_previous(skeleton); /* its half of the arrays is written next */
+	settings->masks[generation & 1] = tables->mask_count;
+	memcpy(settings->mac, tables->mac, sizeof(settings->mac));
+	settings->address = tables->address;
+	if (put_ports(skeleton, tables, interfaces, generation) ||
+	    put_hops(skeleton, tables, interfaces, generation) ||
+	    put_stations(skeleton, tables, interfaces, generation) ||
+	    put_routes(skeleton, tables, interfaces, generation) ||
+	    put_rules(skeleton, tables, generation)) {
+		forget_generation(skeleton, generation);
+		return -1;
+	}
+	settings->tap = tables->tapped;
+	__atomic_store_n(&settings->generation, generation, __ATOMIC_RELEASE);
+	return 0;
+}
+
+void maps_forget_previous(struct sff_bpf *skeleton)
+{
+	forget_generation(skeleton, skeleton->bss->settings.generation - 1);
+}
+
+static void report_hops(struct sff_bpf *skeleton, FILE *out)
+{
+	int map = bpf_map__fd(skeleton->maps.counters);
+	unsigned int reported = 0;
+
+	fputs(", \"hops\": [", out);
+	for (__u32 i = 1; i < SFF_HOPS && counted[i] && reported < MOST_REPORTED; i++) {
+		struct sff_counter sum = { 0 };
+
+		percpu_sum(map, &i, (__u64 *)&sum, sizeof(sum) / sizeof(__u64));
+		fprintf(out,
+			"%s{\"spi\": %u, \"si\": %u, \"packets\": %llu, \"bytes\": %llu, "
+			"\"timed\": %llu, \"time_ns\": %llu}",
+			reported++ ? ", " : "", counted[i] >> 8, counted[i] & 0xff, sum.packets,
+			sum.bytes, sum.timed, sum.time_ns);
+	}
+	fputs("]", out);
+}
+
+void maps_report(struct sff_bpf *skeleton, FILE *out)
+{
+	struct sff_totals totals = { 0 };
+	__u64 dropped = 0;
+	__u32 only = 0;
+
+	percpu_sum(bpf_map__fd(skeleton->maps.totals_by_cpu), &only, (__u64 *)&totals,
+		   sizeof(totals) / sizeof(__u64));
+	for (int i = SFF_DROP_FIRST; i < SFF_VERDICTS; i++)
+		dropped += totals.verdicts[i];
+	fprintf(out, "\"received\": %llu, \"forwarded\": %llu, \"bypassed\": %llu", totals.seen,
+		totals.verdicts[SFF_FORWARDED], totals.verdicts[SFF_BYPASSED]);
+	fprintf(out, ", \"dropped\": %llu, \"drops\": {", dropped);
+	for (int i = SFF_DROP_FIRST; i < SFF_VERDICTS; i++)
+		fprintf(out, "%s\"%s\": %llu", i == SFF_DROP_FIRST ? "" : ", ", drop_names[i],
+			totals.verdicts[i]);
+	fprintf(out, "}, \"timed\": %llu, \"time_ns\": %llu", totals.timed, totals.time_ns);
+	report_hops(skeleton, out);
+}

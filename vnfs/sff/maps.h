@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernel's tables. They change all at once: a new generation is written beside the one in use,
+ * and then one number says which is in use. */
+#pragma once
+
+#include <stdio.h>
+
+#include "sff.h"
+#include "sff.skel.h"
+#include "tables.h"
+
+/* Make room, before the programs are loaded. */
+int maps_size(struct sff_bpf *skeleton, const struct tables *tables, unsigned long most_rules);
+
+/* Write the next generation, with the interfaces of the ports (by number), and use it. 0, or -1
+ * after complain(): the one in use stays. */
+int maps_apply(struct sff_bpf *skeleton, const struct tables *tables, const int *interfaces);
+
+/* Remove what only the generation before has. Packets that were on their way have arrived. */
+void maps_forget_previous(struct sff_bpf *skeleton);
+
+/* Counters as members of a JSON object, without braces. */
+void maps_report(struct sff_bpf *skeleton, FILE *out);

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../common/options.h"
+#include "rules.h"
+
+#define PORT_BITS 16
+#define MOST_PREFIXES 30 /* of a range of ports: 2 * 16 - 2 */
+
+/* A value under a mask, both in host byte order. */
+struct masked {
+	__u16 value, mask;
+};
+
+static int take_prefix(struct words *words, const char *name, struct rule_text *rule,
+		       struct prefix *prefix)
+{
+	char *value = take_value(words, name), *slash;
+	bool is_ipv6;
+
+	if (!value)
+		return -1;
+	is_ipv6 = strchr(value, ':') != NULL;
+	prefix->bits = is_ipv6 ? 128 : 32;
+	slash = strchr(value, '/');
+	if (slash)
+		*slash = '\0';
+	if (inet_pton(is_ipv6 ? AF_INET6 : AF_INET, value, prefix->address) != 1)
+		return object(words, "'%s' is not an address", value);
+	if (slash && parse_integer(slash + 1, 0, prefix->bits, &prefix->bits))
+		return object(words, "'%s' is not a prefix length", slash + 1);
+	if (rule->version && rule->version != (is_ipv6 ? 6 : 4))
+		return object(words, "IPv4 and IPv6 in one rule");
+	rule->version = is_ipv6 ? 6 : 4;
+	prefix->given = true;
+	return 0;
+}
+
+static int take_range(struct words *words, const char *name, struct port_range *range)
+{
+	char *value = take_value(words, name), *dash;
+
+	if (!value)
+		return -1;
+	dash = strchr(value, '-');
+	if (dash)
+		*dash = '\0';
+	if (parse_integer(value, 0, 65535, &range->low))
+		return object(words, "'%s' is not a port", value);
+	range->high = range->low;
+	if (dash && parse_integer(dash + 1, range->low, 65535, &range->high))
+		return object(words, "'%s' is not a port from %ld on", dash + 1, range->low);
+	range->given = true;
+	return 0;
+}
+
+static int take_protocol(struct words *words, struct rule_text *rule)
+{
+	static const char *const names[] = { "icmp", "tcp", "udp", "sctp", "icmpv6", NULL };
+	static const __u8 numbers[] = { IPPROTO_ICMP, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP,
+					IPPROTO_ICMPV6 };
+	const char *value = take_value(words, "protocol");
+	long number;
+	int place;
+
+	if (!value)
+		return -1;
+	place = find_word(names, value, strlen(value));
+	if (place < 0 && parse_integer(value, 0, 255, &number))
+		return object(words, "'%s' is neither icmp, tcp, udp, sctp, icmpv6 nor a number",
+			      value);
+	rule->protocol = place < 0 ? (__u8)number : numbers[place];
+	rule->has_protocol = true;
+	return 0;
+}
+
+static int take_version(struct words *words, struct rule_text *rule)
+{
+	long version;
+
+	if (take_number(words, "version", 4, 6, &version))
+		return -1;
+	if (version == 5)
+		return object(words, "'5' is not 4 or 6");
+	rule->version = (__u8)version;
+	return 0;
+}
+
+int rule_take(struct words *words, struct rule_text *rule)
+{
+	if (offers(words, "protocol"))
+		return take_protocol(words, rule);
+	if (offers(words, "version"))
+		return take_version(words, rule);
+	if (offers(words, "source"))
+		return take_prefix(words, "source", rule, &rule->source);
+	if (offers(words, "destination"))
+		return take_prefix(words, "destination", rule, &rule->destination);
+	if (offers(words, "source-port"))
+		return take_range(words, "source-port", &rule->source_port);
+	if (offers(words, "destination-port"))
+		return take_range(words, "destination-port", &rule->destination_port);
+	return object(words, "a rule knows protocol, version, source, destination, source-port, "
+			     "destination-port");
+}
+
+/* The fewest masked values that make up a range. */
+static unsigned int split(const struct port_range *range, struct masked *parts)
+{
+	long low = range->low, high = range->high;
+	unsigned int count = 0;
+
+	if (!range->given) {
+		parts[0] = (struct masked){ 0, 0 };
+		return 1;
+	}
+	while (low <= high) {
+		unsigned int bits = 0;
+
+		/* The largest block that starts here and ends within. */
+		while (bits < PORT_BITS && !(low & (1L << bits)) &&
+		       low + (1L << (bits + 1)) - 1 <= high)
+			bits++;
+		parts[count++] = (struct masked){ (__u16)low, (__u16)(0xffffU << bits) };
+		low += 1L << bits;
+	}
+	return count;
+}
+
+static void put_prefix(const struct prefix *prefix, __be32 *value, __be32 *bits)
+{
+	if (!prefix->given)
+		return;
+	for (int word = 0; word < 4; word++) {
+		long left = prefix->bits - 32 * word;
+
+		bits[word] = left <= 0 ? 0 : htonl(left >= 32 ? ~0U : ~0U << (32 - left));
+		value[word] = prefix->address[word] & bits[word];
+	}
+}
+
+static int mask_number(struct words *words, const struct sff_tuple *bits, __u32 rank,
+		       struct tables *tables)
+{
+	for (unsigned int i = 0; i < tables->mask_count; i++)
+		if (memcmp(&tables->masks[i].bits, bits, sizeof(*bits)) == 0)
+			return (int)i;
+	if (tables->mask_count == SFF_MASKS)
+		return object(words, "rules have more than %d different masks: use fewer prefix "
+				     "lengths, or port ranges that start and end at powers of two",
+			      SFF_MASKS);
+	tables->masks[tables->mask_count] = (struct sff_mask){ .bits = *bits, .rank = rank };
+	return (int)tables->mask_count++;
+}
+
+static int add(struct words *words, const struct rule_text *rule, struct masked source,
+	       struct masked destination, __u32 rank, struct tables *tables)
+{
+	struct sff_tuple value = { .port = rule->port }, bits = { .port = 0xff };
+	struct rule_line *line;
+	int mask;
+
+	if (rule->version) {
+		value.version = rule->version;
+		bits.version = 0xff;
+	}
+	if (rule->has_protocol) {
+		value.protocol = rule->protocol;
+		bits.protocol = 0xff;
+	}
+	put_prefix(&rule->source, value.source, bits.source);
+	put_prefix(&rule->destination, value.destination, bits.destination);
+	value.source_port = htons(source.value);
+	bits.source_port = htons(source.mask);
+	value.destination_port = htons(destination.value);
+	bits.destination_port = htons(destination.mask);
+	mask = mask_number(words, &bits, rank, tables);
+	if (mask < 0)
+		return -1;
+	value.mask = (__u8)mask;
+	line = grow(&tables->rules);
+	line->tuple = value;
+	line->rule = (struct sff_rule){ .rank = rank, .path = rule->path };
+	return 0;
+}
+
+int rule_add(struct words *words, const struct rule_text *rule, struct tables *tables)
+{
+	struct masked sources[MOST_PREFIXES], destinations[MOST_PREFIXES];
+	unsigned int source_count = split(&rule->source_port, sources);
+	unsigned int destination_count = split(&rule->destination_port, destinations);
+	__u32 rank = tables->rules.count;
+
+	if ((rule->source_port.given || rule->destination_port.given) &&
+	    (!rule->has_protocol ||
+	     (rule->protocol != IPPROTO_TCP && rule->protocol != IPPROTO_UDP &&
+	      rule->protocol != IPPROTO_SCTP)))
+		return object(words, "ports require protocol tcp, udp, or sctp");
+	for (unsigned int i = 0; i < source_count; i++)
+		for (unsigned int j = 0; j < destination_count; j++)
+			if (add(words, rule, sources[i], destinations[j], rank, tables))
+				return -1;
+	return 0;
+}

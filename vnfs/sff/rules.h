@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Classifier rules: prefixes and port ranges become masked 5-tuples. */
+#pragma once
+
+#include "tables.h"
+#include "words.h"
+
+struct port_range {
+	long low, high;
+	bool given;
+};
+
+struct prefix {
+	__be32 address[4];
+	long bits;
+	bool given;
+};
+
+struct rule_text {
+	__u8 port;
+	__u32 path;
+	__u8 version; /* 0: either */
+	bool has_protocol;
+	__u8 protocol;
+	struct prefix source, destination;
+	struct port_range source_port, destination_port;
+};
+
+/* Take one condition of a rule from the line. */
+int rule_take(struct words *words, struct rule_text *rule);
+
+/* Add the rule to the tables. Earlier rules win. */
+int rule_add(struct words *words, const struct rule_text *rule, struct tables *tables);

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Classifier, SFF and SFC proxy (RFC 7665, section 4), in the receive path of each port's veth.
+ *
+ * `sff` does everything to a frame in one pass and one change of size. It sends the frame on
+ * itself if the other end of the port takes XDP frames; otherwise it passes the finished frame to
+ * tc, where `output` sends it to the port of its destination MAC address as a socket buffer.
+ */
+#include <linux/bpf.h>
+#include <linux/pkt_cls.h>
+#include <bpf/bpf_helpers.h>
+
+#include "tables.bpf.h"
+#include "classify.bpf.h"
+#include "reframe.bpf.h"
+
+struct sff_decision {
+	const struct sff_hop *hop; /* along a path; else: */
+	const struct sff_station *station;
+	const struct sff_port *leaves;
+	__u32 port; /* number of that */
+	__u32 counter; /* of (SPI, SI); 0: none */
+	bool unchanged; /* in transit */
+};
+
+struct arrival {
+	__u32 generation; /* of the tables, the same for all that is done to a packet */
+	__u32 port; /* number */
+	const struct sff_port *attached;
+	struct carriage carriage; /* how the packet came */
+	__u32 path; /* SPI << 8 | SI; 0: it bypasses the chain */
+	__u8 ttl;
+};
+
+/* --- what came in --- */
+
+static __always_inline enum sff_verdict read_nsh(struct xdp_md *ctx, struct arrival *arrival,
+						 __u32 outer, __u32 available)
+{
+	void *end = (void *)(long)ctx->data_end;
+	struct nsh_hdr *nsh = (void *)(long)ctx->data + outer;
+
+	if ((void *)(nsh + 1) > end)
+		return SFF_TRUNCATED;
+	switch (nsh_check(nsh, available)) {
+	case NSH_OK:
+		break;
+	case NSH_ERROR_VERSION:
+		return SFF_VERSION;
+	case NSH_ERROR_MD_TYPE:
+		return SFF_MD_TYPE;
+	case NSH_ERROR_LENGTH:
+		return SFF_LENGTH;
+	default:
+		return SFF_TRUNCATED;
+	}
+	if (nsh_is_oam(nsh))
+		return SFF_OAM;
+	if (nsh->si == 0)
+		return SFF_SI_ZERO;
+	arrival->carriage.outer = outer;
+	arrival->carriage.nsh = nsh_bytes(nsh);
+	arrival->carriage.next_protocol = nsh->next_protocol;
+	arrival->path = nsh_spi(nsh) << 8 | nsh->si;
+	arrival->ttl = nsh_ttl(nsh);
+	return SFF_FORWARDED;
+}
+
+static __always_inline enum sff_verdict from_nsh(struct xdp_md *ctx, struct arrival *arrival)
+{
+	void *end = (void *)(long)ctx->data_end;
+	struct ethhdr *eth = (void *)(long)ctx->data;
+
+	if ((void *)(eth + 1) > end)
+		return SFF_TRUNCATED;
+	if (eth->h_proto != bpf_htons(NSH_ETHERTYPE) || !same_mac(eth->h_dest, settings.mac))
+		return SFF_ENCAPSULATION;
+	return read_nsh(ctx, arrival, ETH_BYTES, end - (void *)eth - ETH_BYTES);
+}
+
+/* Frames to other nodes and SFs leave as they came. */
+static __always_inline enum sff_verdict transit(__u32 generation, __be32 address,
+					struct sff_decision *decision)
+{
+	struct sff_route_key key = { .address = address };
+	const __u32 *port = find_in_generations(&routes, &key, &key.generation, generation);
+
+	if (!port)
+		return SFF_NO_STATION;
+	decision->port = *port;
+	decision->unchanged = true;
+	return SFF_BYPASSED;
+}
+
+static __always_inline enum sff_verdict from_underlay(struct xdp_md *ctx, struct arrival *arrival,
+						      struct sff_decision *decision)
+{
+	void *end = (void *)(long)ctx->data_end;
+	struct gpe_headers *gpe = (void *)(long)ctx->data;
+	__u32 bytes, there;
+
+	if ((void *)(gpe + 1) > end)
+		return SFF_TRUNCATED;
+	if (gpe->eth.h_proto != bpf_htons(ETH_P_IP))
+		return SFF_ENCAPSULATION;
+	if (gpe->ip.daddr != settings.address)
+		return transit(arrival->generation, gpe->ip.daddr, decision);
+	if (gpe->ip.version != 4 || gpe->ip.ihl != 5 || gpe->ip.protocol != IPPROTO_UDP ||
+	    (gpe->ip.frag_off & bpf_htons(IP_FRAGMENT)) ||
+	    gpe->udp.dest != bpf_htons(VXLAN_GPE_UDP_PORT) || vxlan_gpe_vni(&gpe->vxlan))
+		return SFF_ENCAPSULATION;
+	/* A frame may be padded: the datagram says where the packet ends. */
+	bytes = bpf_ntohs(gpe->udp.len);
+	there = end - (void *)&gpe->udp;
+	if (bytes < sizeof(gpe->udp) + sizeof(gpe->vxlan) || bytes > there)
+		return SFF_TRUNCATED;
+	arrival->carriage.padding = there - bytes;
+	if (vxlan_gpe_carries_nsh(&gpe->vxlan))
+		return read_nsh(ctx, arrival, GPE_BYTES,
+				bytes - sizeof(gpe->udp) - sizeof(gpe->vxlan));
+	if (!vxlan_gpe_carries(&gpe->vxlan, VXLAN_GPE_NEXT_ETHERNET))
+		return SFF_ENCAPSULATION;
+	arrival->carriage.outer = GPE_BYTES;
+	return SFF_BYPASSED;
+}
+
+static __always_inline enum sff_verdict from_plain(struct xdp_md *ctx, struct arrival *arrival)
+{
+	struct sff_tuple tuple;
+	const struct sff_port *attached = arrival->attached;
+	const __u32 *path;
+
+	arrival->ttl = SFF_TTL;
+	if (!(attached->flags & SFF_SHARED)) {
+		if (!carries_ip(ctx))
+			return SFF_NOT_IP;
+		arrival->path = attached->spi << 8 | attached->si;
+		return SFF_FORWARDED;
+	}
+	if (read_tuple(ctx, 0, &tuple))
+		return SFF_NOT_IP;
+	tuple.port = (__u8)arrival->port;
+	path = bpf_map_lookup_elem(&proxy_flows, &tuple);
+	if (!path)
+		return SFF_NO_FLOW;
+	arrival->path = *path;
+	return SFF_FORWARDED;
+}
+
+static __always_inline enum sff_verdict from_endpoint(struct xdp_md *ctx, struct arrival *arrival)
+{
+	struct sff_tuple tuple;
+
+	if (frame_bytes(ctx) < ETH_BYTES)
+		return SFF_TRUNCATED;
+	arrival->ttl = SFF_TTL;
+	if (read_tuple(ctx, 0, &tuple))
+		return SFF_BYPASSED;
+	tuple.port = (__u8)arrival->port;
+	arrival->path = classify(&tuple, arrival->generation);
+	return arrival->path ? SFF_FORWARDED : SFF_BYPASSED;
+}
+
+static __always_inline enum sff_verdict receive(struct xdp_md *ctx, struct arrival *arrival,
+						struct sff_decision *decision)
+{
+	switch (arrival->attached->kind) {
+	case SFF_PORT_ENDPOINT:
+		return from_endpoint(ctx, arrival);
+	case SFF_PORT_NSH:
+		return from_nsh(ctx, arrival);
+	case SFF_PORT_PLAIN:
+		return from_plain(ctx, arrival);
+	case SFF_PORT_UNDERLAY:
+		return from_underlay(ctx, arrival, decision);
+	default:
+		return SFF_ENCAPSULATION;
+	}
+}
+
+/* --- where it goes --- */
+
+/* The TTL is decremented before the lookup, and from 0 to 63 (RFC 8300, 2.2). */
+static __always_inline enum sff_verdict next_hop(struct arrival *arrival,
+						 struct sff_decision *decision)
+{
+	struct sff_hop_key key = { .path = arrival->path };
+	const struct sff_hop *hop;
+
+	arrival->ttl = (arrival->ttl - 1) & SFF_TTL;
+	if (arrival->ttl == 0)
+		return SFF_TTL_EXHAUSTED;
+	hop = find_in_generations(&hops, &key, &key.generation, arrival->generation);
+	if (!hop)
+		return SFF_NO_PATH;
+	if (hop->from && hop->from != arrival->port)
+		return SFF_WRONG_PORT;
+	decision->hop = hop;
+	decision->port = hop->port;
+	decision->counter = hop->counter;
+	return SFF_FORWARDED;
+}
+
+static __always_inline enum sff_verdict bypass(struct xdp_md *ctx, struct arrival *arrival,
+					       struct sff_decision *decision)
+{
+	struct sff_station_key key = {};
+	struct ethhdr *eth = (void *)(long)ctx->data + arrival->carriage.outer;
+	const struct sff_station *station;
+
+	if ((void *)(eth + 1) > (void *)(long)ctx->data_end)
+		return SFF_TRUNCATED;
+	__builtin_memcpy(key.mac, eth->h_dest, ETH_ALEN);
+	station = find_in_generations(&stations, &key, &key.generation, arrival->generation);
+	if (!station)
+		return SFF_NO_STATION;
+	decision->station = station;
+	decision->port = station->port;
+	return SFF_BYPASSED;
+}
+
+/* Remember by which path the flow went to an SF that several paths share. */
+static __always_inline void remember_flow(struct xdp_md *ctx, const struct sff_hop *hop, __u32 path,
+					  __u32 generation)
+{
+	const struct sff_port *back = find_port(hop->back, generation);
+	__u32 onward = (path & ~0xffU) | hop->back_si;
+	struct sff_tuple tuple;
+
+	if (!back || !(back->flags & SFF_SHARED) || read_tuple(ctx, 0, &tuple))
+		return;
+	tuple.port = hop->back;
+	bpf_map_update_elem(&proxy_flows, &tuple, &onward, BPF_ANY);
+}
+
+/* Give the frame the form in which it leaves. */
+static __always_inline enum sff_verdict rewrite(struct xdp_md *ctx, struct arrival *arrival,
+						const struct sff_decision *decision)
+{
+	const struct sff_hop *hop = decision->hop;
+	const struct carriage *carriage = &arrival->carriage;
+
+	if (carriage->padding && bpf_xdp_adjust_tail(ctx, -(int)carriage->padding))
+		return SFF_NO_ROOM;
+	if (!hop) {
+		const struct sff_station *station = decision->station;
+
+		if (station->action == SFF_END)
+			return strip(ctx, carriage, NULL);
+		return to_ethernet_gpe(ctx, carriage, station->dst_mac, station->dst_ip);
+	}
+	switch (hop->action) {
+	case SFF_TO_NSH:
+		return to_nsh(ctx, carriage, hop, arrival->path, arrival->ttl);
+	case SFF_TO_GPE:
+		return to_nsh_gpe(ctx, carriage, hop, arrival->path, arrival->ttl);
+	case SFF_TO_PLAIN: {
+		enum sff_verdict verdict = strip(ctx, carriage, hop->dst_mac);
+
+		if (verdict == SFF_FORWARDED)
+			remember_flow(ctx, hop, arrival->path, arrival->generation);
+		return verdict;
+	}
+	case SFF_END:
+		return strip(ctx, carriage, NULL);
+	default:
+		return to_ethernet_gpe(ctx, carriage, hop->dst_mac, hop->dst_ip);
+	}
+}
+
+static __always_inline enum sff_verdict process(struct xdp_md *ctx, struct arrival *arrival,
+						struct sff_decision *decision)
+{
+	enum sff_verdict verdict = receive(ctx, arrival, decision);
+	const struct sff_port *leaves;
+
+	if (verdict == SFF_FORWARDED)
+		verdict = next_hop(arrival, decision);
+	else if (verdict == SFF_BYPASSED && !decision->unchanged)
+		verdict = bypass(ctx, arrival, decision);
+	if (verdict >= SFF_DROP_FIRST)
+		return verdict;
+	if (!decision->unchanged) {
+		enum sff_verdict rewritten = rewrite(ctx, arrival, decision);
+
+		if (rewritten >= SFF_DROP_FIRST)
+			return rewritten;
+	}
+	leaves = find_port(decision->port, arrival->generation);
+	if (!leaves)
+		return SFF_NO_STATION;
+	if (frame_bytes(ctx) > (__u32)leaves->mtu + ETH_BYTES)
+		return SFF_OVERSIZE;
+	decision->leaves = leaves;
+	return verdict;
+}
+
+/* A frame that comes round by the tap begins with the number of the port where it came in. */
+static __always_inline int take_tapped(struct xdp_md *ctx, __u32 *port)
+{
+	struct sff_tap_header *tap = (void *)(long)ctx->data;
+
+	if ((void *)(tap + 1) > (void *)(long)ctx->data_end)
+		return -1;
+	*port = tap->port;
+	return bpf_xdp_adjust_head(ctx, sizeof(*tap));
+}
+
+SEC("xdp")
+int sff(struct xdp_md *ctx)
+{
+	struct sff_decision decision = {};
+	struct arrival arrival = {};
+	__u32 bytes = frame_bytes(ctx);
+	struct sff_totals *totals;
+	enum sff_verdict verdict;
+	__u32 ifindex = ctx->ingress_ifindex, only = 0;
+	bool round = ifindex == tap_far;
+	__u64 began = 0;
+
+	totals = bpf_map_lookup_elem(&totals_by_cpu, &only);
+	if (!totals)
+		return XDP_ABORTED;
+	if (!round) {
+		if (settings.tap)
+			return XDP_PASS;
+		arrival.port = number_of(ifindex);
+	} else if (take_tapped(ctx, &arrival.port)) {
+		return XDP_ABORTED;
+	}
+	arrival.generation = READ_ONCE(settings.generation);
+	arrival.attached = find_port(arrival.port, arrival.generation);
+	if (!arrival.attached)
+		return XDP_ABORTED;
+	if ((totals->seen++ & sampling_mask) == 0)
+		began = bpf_ktime_get_ns();
+
+	verdict = process(ctx, &arrival, &decision);
+	if (verdict >= SFF_VERDICTS)
+		return XDP_ABORTED;
+	totals->verdicts[verdict]++;
+	if (decision.counter)
+		count_hop(decision.counter, bytes, began);
+	else if (began)
+		count_time(&totals->timed, &totals->time_ns, began);
+	if (verdict >= SFF_DROP_FIRST)
+		return XDP_DROP;
+	if (round || !decision.leaves || !(decision.leaves->flags & SFF_TAKES_XDP))
+		return XDP_PASS;
+	return bpf_redirect_map(&xdp_ports, decision.port, 0);
+}
+
+/* Send a frame round by the tap's veth, with the port where it came in. */
+static __always_inline int send_round(struct __sk_buff *skb)
+{
+	struct sff_tap_header tap = { .protocol = bpf_htons(SFF_TAP_PROTOCOL) };
+
+	tap.port = (__u16)number_of(skb->ifindex);
+	if (bpf_skb_change_head(skb, sizeof(tap), 0) ||
+	    bpf_skb_store_bytes(skb, 0, &tap, sizeof(tap), 0))
+		return TC_ACT_SHOT;
+	return bpf_redirect(tap_near, 0);
+}
+
+/* Frames here are finished, unless captures are to see them first: then they go round. */
+SEC("tc")
+int output(struct __sk_buff *skb)
+{
+	struct sff_output_key key = {};
+	const __u32 *ifindex;
+
+	if (settings.tap && skb->ifindex != tap_far)
+		return send_round(skb);
+	if (bpf_skb_load_bytes(skb, 0, key.mac, ETH_ALEN))
+		return TC_ACT_SHOT;
+	ifindex = bpf_map_lookup_elem(&outputs, &key);
+	if (!ifindex)
+		return TC_ACT_SHOT;
+	return bpf_redirect(*ifindex, 0);
+}
+
+char LICENSE[] SEC("license") = "Apache-2.0";

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernel side and the user side of sfc-sff share: tables, reasons, counters. */
+#pragma once
+
+#include <linux/types.h>
+
+#define SFF_PORTS 256 /* numbers 1 to 255; 0: none */
+#define SFF_HOPS 4096 /* counters of (SPI, SI) pairs; 0: none */
+#define SFF_MASKS 64 /* different masks of classifier rules */
+#define SFF_PROXY_FLOWS 65536 /* flows remembered for SFs that several paths share */
+#define SFF_TTL 63 /* of a new NSH (RFC 8300, 2.2) */
+#define SFF_SAMPLING 64 /* one packet in so many is timed; a power of 2 */
+
+/* What is attached to a port. */
+enum sff_port_kind {
+	SFF_PORT_NONE,
+	SFF_PORT_ENDPOINT, /* its packets go through the classifier */
+	SFF_PORT_NSH, /* an SF that speaks NSH over Ethernet */
+	SFF_PORT_PLAIN, /* an SF behind the SFC proxy */
+	SFF_PORT_UNDERLAY, /* a link to other nodes, or an SF that speaks NSH over VXLAN-GPE */
+};
+
+#define SFF_TAKES_XDP 1 /* its other end has a NAPI, so that XDP frames can be sent to it */
+#define SFF_SHARED 2 /* SFs behind the proxy: several paths come back by this port */
+
+struct sff_port {
+	__u8 kind;
+	__u8 flags;
+	__u16 mtu; /* bytes of packet, without Ethernet */
+	__u32 ifindex;
+	__u32 spi; /* PLAIN and not SHARED: how packets continue that come back */
+	__u8 si;
+	__u8 unused[3];
+};
+
+/* Tables have a generation, so that all of them change at once. */
+struct sff_hop_key {
+	__u32 generation;
+	__u32 path; /* SPI << 8 | SI */
+};
+
+enum sff_action {
+	SFF_TO_NSH, /* to an SF by NSH over Ethernet */
+	SFF_TO_PLAIN, /* through the SFC proxy to an SF */
+	SFF_TO_GPE, /* to an SF or to another node's SFF, by NSH over VXLAN-GPE */
+	SFF_END, /* the path ends: the packet goes on without NSH */
+	SFF_END_GPE, /* the same, at an endpoint of another node: Ethernet over VXLAN-GPE */
+};
+
+struct sff_hop {
+	__u8 action;
+	__u8 port; /* where packets leave */
+	__u8 from; /* the only port where packets with this SPI and SI may come from; 0: any */
+	__u8 back; /* TO_PLAIN: the port where they come back */
+	__u32 counter;
+	__u8 dst_mac[6];
+	__u8 back_si; /* TO_PLAIN: SI with which they continue */
+	__u8 unused;
+	__be32 dst_ip; /* *_GPE */
+};
+
+/* A classifier rule without what it leaves open, which is zero. IPv4 addresses are in the first
+ * word. */
+struct sff_tuple {
+	__u32 generation;
+	__u8 mask; /* number of the mask */
+	__u8 port; /* where the packet came in */
+	__u8 protocol;
+	__u8 version; /* of IP: 4 or 6; 0: either */
+	__be16 source_port;
+	__be16 destination_port;
+	__be32 source[4];
+	__be32 destination[4];
+};
+
+struct sff_rule {
+	__u32 rank; /* the lowest wins */
+	__u32 path; /* SPI << 8 | SI */
+};
+
+struct sff_mask {
+	struct sff_tuple bits;
+	__u32 rank; /* lowest of its rules */
+};
+
+/* Where a MAC address is, for packets that bypass the chain. */
+struct sff_station_key {
+	__u32 generation;
+	__u8 mac[6];
+	__u8 unused[2];
+};
+
+struct sff_station {
+	__u8 action; /* SFF_END or SFF_END_GPE */
+	__u8 port;
+	__u8 dst_mac[6]; /* END_GPE */
+	__be32 dst_ip;
+};
+
+/* Other nodes and SFs, for packets in transit between them. */
+struct sff_route_key {
+	__u32 generation;
+	__be32 address;
+};
+
+/* Where the tc program sends a frame: by destination MAC address, as a switch. */
+struct sff_output_key {
+	__u8 mac[6];
+	__u8 unused[2];
+};
+
+/* What became of packets. */
+enum sff_verdict {
+	SFF_FORWARDED, /* along a path */
+	SFF_BYPASSED, /* between endpoints, or in transit to another node */
+	SFF_DROP_FIRST,
+	SFF_TRUNCATED = SFF_DROP_FIRST, /* shorter than its headers say */
+	SFF_ENCAPSULATION, /* not the encapsulation of the port */
+	SFF_VERSION, /* NSH version is not 0 */
+	SFF_MD_TYPE, /* neither MD type 1 nor 2 */
+	SFF_LENGTH, /* NSH length does not fit the MD type */
+	SFF_OAM, /* O bit: we have no OAM procedures (RFC 8300, 2.2) */
+	SFF_TTL_EXHAUSTED, /* TTL would become 0 */
+	SFF_SI_ZERO, /* SI is 0 */
+	SFF_NO_PATH, /* SPI and SI are not in the table */
+	SFF_WRONG_PORT, /* they are, but come from another port */
+	SFF_NEXT_PROTOCOL, /* NSH carries something other than Ethernet, IPv4, IPv6 */
+	SFF_NOT_IP, /* came back from an SF behind the proxy */
+	SFF_NO_FLOW, /* came back from a shared SF, in a flow that never went there */
+	SFF_NO_STATION, /* bypasses the chain to an unknown MAC address */
+	SFF_OVERSIZE, /* larger than the MTU of the port where it would leave */
+	SFF_NO_ROOM, /* the kernel gives no room for headers */
+	SFF_VERDICTS,
+};
+
+/* Per CPU, numbers all: user space adds them up. */
+struct sff_totals {
+	__u64 verdicts[SFF_VERDICTS];
+	__u64 seen;
+	__u64 timed; /* packets whose processing was timed */
+	__u64 time_ns; /* of these */
+};
+
+struct sff_counter {
+	__u64 packets;
+	__u64 bytes; /* of frames as they came in */
+	__u64 timed;
+	__u64 time_ns;
+};
+
+/* Changed by the user side while programs run. */
+struct sff_settings {
+	__u32 generation;
+	__u32 masks[2]; /* how many there are, by parity of the generation */
+	__u32 tap; /* every packet goes through the stack, where captures see it */
+	__be32 address; /* of this node in the underlay */
+	__u8 mac[6]; /* of this node */
+};
+
+/* In front of a frame that goes round by the tap. */
+struct sff_tap_header {
+	__u8 macs[12];
+	__be16 protocol; /* SFF_TAP_PROTOCOL */
+	__u16 port; /* where the frame came in */
+};
+
+#define SFF_TAP_PROTOCOL 0x88b5 /* IEEE 802: for local experiments */

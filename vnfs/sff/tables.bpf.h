@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Maps of the data plane, and how they are looked up. */
+#pragma once
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <bpf/bpf_helpers.h>
+
+#include "sff.h"
+
+#define READ_ONCE(variable) (*(const volatile typeof(variable) *)&(variable))
+#define IFINDEXES 4096 /* of a network namespace, which numbers its interfaces from 1 on */
+
+#define TABLE(name, kind, entries, from, to, flags)                                                \
+	struct {                                                                                   \
+		__uint(type, kind);                                                                \
+		__uint(max_entries, entries);                                                      \
+		__uint(map_flags, flags);                                                          \
+		__type(key, from);                                                                 \
+		__type(value, to);                                                                 \
+	} name SEC(".maps")
+
+/* The user side makes `rules` larger before it loads them. */
+TABLE(ports, BPF_MAP_TYPE_ARRAY, 2 * SFF_PORTS, __u32, struct sff_port, 0);
+TABLE(port_numbers, BPF_MAP_TYPE_ARRAY, IFINDEXES, __u32, __u32, 0);
+TABLE(xdp_ports, BPF_MAP_TYPE_DEVMAP, SFF_PORTS, __u32, __u32, 0);
+TABLE(hops, BPF_MAP_TYPE_HASH, 2 * SFF_HOPS, struct sff_hop_key, struct sff_hop, 0);
+TABLE(stations, BPF_MAP_TYPE_HASH, 64, struct sff_station_key, struct sff_station, 0);
+TABLE(routes, BPF_MAP_TYPE_HASH, 2 * SFF_PORTS, struct sff_route_key, __u32, 0);
+TABLE(outputs, BPF_MAP_TYPE_HASH, 4 * SFF_PORTS, struct sff_output_key, __u32, 0);
+TABLE(rules, BPF_MAP_TYPE_HASH, 1024, struct sff_tuple, struct sff_rule, BPF_F_NO_PREALLOC);
+TABLE(masks, BPF_MAP_TYPE_ARRAY, 2 * SFF_MASKS, __u32, struct sff_mask, 0);
+TABLE(proxy_flows, BPF_MAP_TYPE_LRU_HASH, SFF_PROXY_FLOWS, struct sff_tuple, __u32, 0);
+TABLE(totals_by_cpu, BPF_MAP_TYPE_PERCPU_ARRAY, 1, __u32, struct sff_totals, 0);
+TABLE(counters, BPF_MAP_TYPE_PERCPU_ARRAY, SFF_HOPS, __u32, struct sff_counter, 0);
+
+struct sff_settings settings;
+
+const volatile __u32 tap_near, tap_far; /* ifindexes of the tap's veth */
+const volatile __u64 sampling_mask = SFF_SAMPLING - 1;
+
+static __always_inline __u32 frame_bytes(const struct xdp_md *ctx)
+{
+	const void *start = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+
+	/* The verifier takes differences of pointers in 64 bits alone. */
+	barrier_var(start);
+	barrier_var(end);
+	return (__u32)(end - start);
+}
+
+/* Arrays have a half for generations with an even number, and one for odd ones. */
+static __always_inline const struct sff_port *find_port(__u32 number, __u32 generation)
+{
+	__u32 place = (generation & 1) * SFF_PORTS + (number & (SFF_PORTS - 1));
+	const struct sff_port *port = bpf_map_lookup_elem(&ports, &place);
+
+	return port && port->kind != SFF_PORT_NONE ? port : NULL;
+}
+
+static __always_inline __u32 number_of(__u32 ifindex)
+{
+	const __u32 *number = bpf_map_lookup_elem(&port_numbers, &ifindex);
+
+	return number ? *number : 0;
+}
+
+/* In the tables of this generation, else of the one before: packets that are on their way when
+ * tables change finish their path. */
+static __always_inline void *find_in_generations(void *map, void *key, __u32 *part, __u32 generation)
+{
+	void *found;
+
+	*part = generation;
+	found = bpf_map_lookup_elem(map, key);
+	if (found)
+		return found;
+	*part = generation - 1;
+	return bpf_map_lookup_elem(map, key);
+}
+
+static __always_inline void count_time(__u64 *timed, __u64 *time_ns, __u64 began)
+{
+	*timed += 1;
+	*time_ns += bpf_ktime_get_ns() - began;
+}
+
+static __always_inline void count_hop(__u32 number, __u32 bytes, __u64 began)
+{
+	struct sff_counter *counter = bpf_map_lookup_elem(&counters, &number);
+
+	if (!counter)
+		return;
+	counter->packets++;
+	counter->bytes += bytes;
+	if (began)
+		count_time(&counter->timed, &counter->time_ns, began);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of the data plane, as a text file gives them. README.md describes its lines. */
+#pragma once
+
+#include <net/if.h>
+#include <stdbool.h>
+
+#include "sff.h"
+
+struct port_line {
+	char interface[IF_NAMESIZE]; /* "": there is no such port */
+	struct sff_port port; /* without ifindex */
+};
+
+struct hop_line {
+	__u32 path;
+	struct sff_hop hop; /* without counter */
+};
+
+struct station_line {
+	__u8 mac[6];
+	struct sff_station station;
+};
+
+struct route_line {
+	__be32 address;
+	__u32 port;
+	__u8 mac[6];
+};
+
+struct rule_line {
+	struct sff_tuple tuple; /* without generation */
+	struct sff_rule rule;
+};
+
+/* A list that grows. */
+#define LIST(type)                                                                                 \
+	struct {                                                                                   \
+		type *items;                                                                       \
+		unsigned int count;                                                                \
+		unsigned int room;                                                                 \
+	}
+
+struct tables {
+	__be32 address;
+	__u8 mac[6];
+	struct port_line ports[SFF_PORTS];
+	LIST(struct hop_line) hops;
+	LIST(struct station_line) stations;
+	LIST(struct route_line) routes;
+	LIST(struct rule_line) rules;
+	struct sff_mask masks[SFF_MASKS];
+	unsigned int mask_count;
+	char tap_near[IF_NAMESIZE], tap_far[IF_NAMESIZE]; /* "": there is no tap */
+	bool tapped;
+};
+
+/* 0, or -1 after complain(), which names the line. `tables` is to be freed in both cases. */
+int tables_read(const char *path, struct tables *tables);
+
+void tables_free(struct tables *tables);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A line of the tables' file, word by word. Functions return 0, or -1 after complain(). */
+#pragma once
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct words {
+	const char *file;
+	unsigned int line;
+	char *rest;
+};
+
+void words_begin(struct words *words, char *line);
+bool ended(struct words *words);
+
+/* Is this the next word? */
+bool offers(struct words *words, const char *word);
+
+/* Each takes the word `name`, unless it is NULL, and then a value. */
+int take_number(struct words *words, const char *name, long least, long most, long *number);
+int take_name(struct words *words, const char *name, char *text, size_t room);
+int take_choice(struct words *words, const char *name, const char *const *choices, long *place);
+int take_mac(struct words *words, const char *name, __u8 *mac);
+int take_address(struct words *words, const char *name, __be32 *address);
+char *take_value(struct words *words, const char *name);
+
+int no_more(struct words *words);
+
+/* Complain about the line. Returns -1. */
+int object(const struct words *words, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* One more item at the end of a LIST(), zeroed. */
+#define grow(list)                                                                                 \
+	((typeof((list)->items))grow_bytes((void **)&(list)->items, &(list)->count,              \
+					   &(list)->room, sizeof(*(list)->items)))
+void *grow_bytes(void **items, unsigned int *count, unsigned int *room, size_t bytes);
