@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from sfcperf.drivers.base import Driver, DriverContext, Resource
@@ -119,9 +120,18 @@ class LocalDriver(Driver):
         evidence = self.context.raw_dir / f"traversal-{deployment.id}.pcapng"
         built.show_packets(True)
         try:
-            return traversal.prove(built.layout, scenario, counted, evidence)
+            proof = traversal.prove(built.layout, scenario, counted, evidence)
         finally:
             built.show_packets(False)
+        if not proof.proven or not built.ebpf_nodes:
+            return proof
+        problems = traversal.cross_unshown(built.layout, scenario, counted, built.ebpf_nodes)
+        return replace(
+            proof,
+            proven=not problems,
+            problems=tuple(problems),
+            method=f"{proof.method}; without captures, the SFFs' counters and what arrives",
+        )
 
     def problems(self, deployment: Deployment) -> list[str]:
         """See Driver.problems."""

@@ -6,7 +6,7 @@ one chain.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from sfcperf.drivers.local.flows import tunnelled_ports
 from sfcperf.drivers.local.layout import WIRE_MTU, LinkLayout, Layout, NodeLayout, Port
@@ -19,16 +19,24 @@ _FIRST_LINK_PORT = 200
 """Links have the port numbers from here on; those of instances are below."""
 
 
-def sff_tables(layout: Layout, scenario: Scenario, name: str, mtu: int, *, shown: bool) -> str:
-    """The file of a node. `mtu` is that of the endpoints, bytes; `shown`: captures at the ports
-    see every packet."""
+def sff_tables(
+    layout: Layout,
+    scenario: Scenario,
+    name: str,
+    *,
+    mtu: int,
+    take_xdp: Collection[str],
+    shown: bool,
+) -> str:
+    """The file of a node. `mtu` is that of the endpoints, bytes; `take_xdp` are the nodes whose
+    ends of links take XDP frames; `shown`: captures at the ports see every packet."""
     node = layout.nodes[name]
     address = f" address {node.address}" if layout.needs_underlay else ""
     lines = [
         f"node {node.mac}{address}",
         f"tap {' '.join(TAP)} on {'yes' if shown else 'no'}",
         *_ports(layout, node, mtu),
-        *_links(layout, node),
+        *_links(layout, node, take_xdp),
         *_stations(layout, node),
     ]
     for path in paths(layout, scenario):
@@ -57,12 +65,14 @@ def _ports(layout: Layout, node: NodeLayout, mtu: int) -> Iterator[str]:
         yield f"port {port.ofport} interface {port.outer} kind {kind} mtu {limit}{xdp}"
 
 
-def _links(layout: Layout, node: NodeLayout) -> Iterator[str]:
+def _links(layout: Layout, node: NodeLayout, take_xdp: Collection[str]) -> Iterator[str]:
     for link in layout.links:
         if node.name in link.nodes:
-            name = link.interfaces[link.nodes.index(node.name)]
+            here = link.nodes.index(node.name)
+            name = link.interfaces[here]
             # A shaper is a queueing discipline, which XDP frames would bypass.
-            xdp = " xdp yes" if link.link.rate_bps is None else ""
+            shaped = link.link.rate_bps is not None
+            xdp = " xdp yes" if link.nodes[1 - here] in take_xdp and not shaped else ""
             number = _link_port(link, node.name)
             yield f"port {number} interface {name} kind underlay mtu {WIRE_MTU}{xdp}"
     for destination in node.next_hop:

@@ -13,6 +13,7 @@ from sfcperf.drivers.local import network
 from sfcperf.drivers.local.cgroups import Cgroup, Hierarchies
 from sfcperf.drivers.local.cleanup import CGROUP, FOLDER, NAMESPACE
 from sfcperf.drivers.local.cpus import CpuAssignment
+from sfcperf.drivers.local.dataplane import EBPF, OVS
 from sfcperf.drivers.local.layout import WIRE_MTU, FunctionLayout, Layout, NodeLayout, Port
 from sfcperf.drivers.local.sff import Sff
 from sfcperf.drivers.local.sff_ebpf import OUTER_MTU, EbpfSff
@@ -71,6 +72,11 @@ class ScenarioDeployment:
             *(Resource(NAMESPACE, name) for name in self._namespaces),
             *(Resource(CGROUP, str(path)) for path in reversed(paths)),
         ]
+
+    @property
+    def ebpf_nodes(self) -> list[str]:
+        """Nodes with this data plane."""
+        return [node for node, plane in self.dataplanes.items() if plane == EBPF]
 
     @property
     def _namespaces(self) -> list[str]:
@@ -145,18 +151,24 @@ class ScenarioDeployment:
         each(*(sff.start for sff in self.sffs.values()), at_once=WORKERS)
 
     def _sff(self, host: Host, node: NodeLayout) -> Sff:
-        if self.dataplanes[node.name] == "ovs":
+        if self.dataplanes[node.name] == OVS:
             database = self.context.state_dir / "empty.db"
             return OpenVSwitchSff(host, node, self.layout, self.scenario, database)
-        mtu = int(self.context.config["mtu"])
-        return EbpfSff(host, node, self.layout, self.scenario, mtu)
+        return EbpfSff(
+            host,
+            node,
+            self.layout,
+            self.scenario,
+            mtu=int(self.context.config["mtu"]),
+            ebpf_nodes=self.ebpf_nodes,
+        )
 
     def _attachments(self) -> None:
         mtu = int(self.context.config["mtu"])
         functions = [function for function in self.layout.functions if function.needs_xdp]
         facing_xdp = {port for function in functions for port in function.ports}
         for node in self.layout.nodes.values():
-            ebpf = self.dataplanes[node.name] == "ebpf"
+            ebpf = self.dataplanes[node.name] == EBPF
             ports = self.layout.ports(node.name)
             for port in ports:
                 network.add_veth(
@@ -184,7 +196,7 @@ class ScenarioDeployment:
         for link in self.layout.links:
             (first, second), (here, there) = link.nodes, link.interfaces
             namespaces = [self.layout.nodes[node].namespace for node in (first, second)]
-            mtus = [OUTER_MTU if self.dataplanes[n] == "ebpf" else WIRE_MTU for n in link.nodes]
+            mtus = [OUTER_MTU if self.dataplanes[n] == EBPF else WIRE_MTU for n in link.nodes]
             network.add_veth(
                 namespaces[0], here, namespaces[1], there, mtu=mtus[0], peer_mtu=mtus[1]
             )
@@ -203,7 +215,7 @@ class ScenarioDeployment:
             namespace = self.layout.namespaces[port.instance]
             network.add_address(namespace, port.inner, port.address, 32)
             network.add_neighbour(namespace, port.inner, other.address, other.mac)
-            if self.dataplanes[port.node] == "ovs":
+            if self.dataplanes[port.node] == OVS:
                 self.offloads[port.instance] = network.turn_off_offloads(namespace, port.inner)
 
     def _is_end(self, port: Port) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from threading import Lock
 from typing import Any
 
@@ -24,10 +24,19 @@ class EbpfSff(Sff):
     """Classifier, SFF and SFC proxies of a node as BPF programs."""
 
     def __init__(
-        self, host: Host, node: NodeLayout, layout: Layout, scenario: Scenario, mtu: int
+        self,
+        host: Host,
+        node: NodeLayout,
+        layout: Layout,
+        scenario: Scenario,
+        *,
+        mtu: int,
+        ebpf_nodes: Collection[str],
     ) -> None:
+        """`mtu` is that of the endpoints, bytes; `ebpf_nodes` have this data plane."""
         super().__init__(host, node, layout, scenario)
         self._mtu = mtu
+        self._ebpf_nodes = ebpf_nodes
         self._process: SffProcess | None = None
         self._lock = Lock()
         self._shown = 0
@@ -76,4 +85,11 @@ class EbpfSff(Sff):
         return self._process
 
     def _tables(self, *, shown: bool) -> str:
-        return sff_tables(self.layout, self.scenario, self.node.name, self._mtu, shown=shown)
+        return sff_tables(
+            self.layout,
+            self.scenario,
+            self.node.name,
+            mtu=self._mtu,
+            take_xdp=self._ebpf_nodes,
+            shown=shown,
+        )

@@ -97,6 +97,63 @@ def prove(
     )
 
 
+def cross_unshown(
+    layout: Layout, scenario: Scenario, counted: FlowCounter, nodes: Sequence[str]
+) -> list[str]:
+    """What is wrong when marked packets cross the chain as trials' packets do, invisible to
+    captures at the ports of these nodes: they must arrive, and each SPI and SI be counted."""
+    directions = _directions(layout, scenario)
+    before = {node: counted(node) for node in nodes}
+    ends = (layout.client, layout.server)
+    capture = Capture([(p.outer, layout.namespaces[p.instance], p.inner) for p in ends])
+    try:
+        for direction in directions:
+            source = direction.source
+            send(layout.namespaces[source.instance], source.inner, direction.packets)
+        capture.collect(lambda: _all_arrived(capture.frames, directions, inside=True), TIMEOUT_S)
+    finally:
+        capture.close()
+    rose = _rise(before, {node: counted(node) for node in nodes})
+    return [
+        problem
+        for direction in directions
+        for problem in (
+            *_losses(direction, capture.frames),
+            *_uncounted(direction, rose, nodes),
+        )
+    ]
+
+
+def _losses(direction: _Direction, frames: Sequence[Frame]) -> list[str]:
+    lost = [
+        packet
+        for packet in direction.packets
+        if len(_observations(frames, direction.destination, packet, outgoing=False)) != 1
+    ]
+    if not lost:
+        return []
+    return [
+        f"{len(lost)} of {PACKETS} packets {direction.way} did not arrive once without captures"
+    ]
+
+
+def _uncounted(direction: _Direction, rose: _Counts, nodes: Sequence[str]) -> list[str]:
+    if direction.path is None:
+        return []
+    spi, before = direction.path.spi, direction.source
+    places = []
+    for hop in direction.path.hops:
+        places += [(node, hop.si) for node in dict.fromkeys((before.node, hop.entry.node))]
+        before = hop.exit
+    places.append((before.node, direction.path.final_si))
+    return [
+        f"the SFF of {node} counted {rose.get((node, spi, si), 0)} of {PACKETS} packets "
+        f"{direction.way} with SPI {spi} SI {si} without captures"
+        for node, si in places
+        if node in nodes and rose.get((node, spi, si), 0) < PACKETS
+    ]
+
+
 def _directions(layout: Layout, scenario: Scenario) -> list[_Direction]:
     match = scenario.chain.match
     ends = (Side(port.mac, port.address, 0) for port in (layout.client, layout.server))
@@ -116,9 +173,12 @@ def _directions(layout: Layout, scenario: Scenario) -> list[_Direction]:
     ]
 
 
-def _all_arrived(frames: Sequence[Frame], directions: Sequence[_Direction]) -> bool:
+def _all_arrived(
+    frames: Sequence[Frame], directions: Sequence[_Direction], *, inside: bool = False
+) -> bool:
+    """`inside`: at the endpoints' own interfaces, not at the SFFs'."""
     return all(
-        _observations(frames, direction.destination, packet, outgoing=True)
+        _observations(frames, direction.destination, packet, outgoing=not inside)
         for direction in directions
         for packet in direction.packets
     )

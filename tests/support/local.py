@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import string
 import subprocess
@@ -35,13 +34,13 @@ class ListJournal:
         return self.resources[::-1]
 
 
-def new_driver(folder: Path) -> LocalDriver:
-    """A driver of a run of its own."""
+def new_driver(folder: Path, dataplane: str | dict[str, str] = "ebpf") -> LocalDriver:
+    """A driver of a run of its own. In a `dataplane` by node, the others have the default."""
     tag = "".join(random.choices(string.ascii_lowercase + string.digits, k=6))
     state, raw = folder / f"{tag}-state", folder / f"{tag}-raw"
     state.mkdir()
     raw.mkdir()
-    config = {"dataplane": os.environ.get("DP", "ebpf"), "mtu": 1400}
+    config = {"dataplane": dataplane, "mtu": 1400}
     return LocalDriver(DriverContext("test", tag, config, ListJournal(), state, raw, print))
 
 
