@@ -24,18 +24,17 @@ def sff_tables(
     scenario: Scenario,
     name: str,
     *,
-    mtu: int,
     take_xdp: Collection[str],
     shown: bool,
 ) -> str:
-    """The file of a node. `mtu` is that of the endpoints, bytes; `take_xdp` are the nodes whose
-    ends of links take XDP frames; `shown`: captures at the ports see every packet."""
+    """The file of a node. `take_xdp` are the nodes whose ends of links take XDP frames; `shown`:
+    captures at the ports see every packet."""
     node = layout.nodes[name]
     address = f" address {node.address}" if layout.needs_underlay else ""
     lines = [
         f"node {node.mac}{address}",
         f"tap {' '.join(TAP)} on {'yes' if shown else 'no'}",
-        *_ports(layout, node, mtu),
+        *_ports(layout, node),
         *_links(layout, node, take_xdp),
         *_stations(layout, node),
     ]
@@ -47,7 +46,7 @@ def sff_tables(
     return "\n".join(lines) + "\n"
 
 
-def _ports(layout: Layout, node: NodeLayout, mtu: int) -> Iterator[str]:
+def _ports(layout: Layout, node: NodeLayout) -> Iterator[str]:
     tunnelled = tunnelled_ports(layout, node.name)
     by_port = {port: function for function in layout.functions for port in function.ports}
     for port in layout.ports(node.name):
@@ -61,8 +60,7 @@ def _ports(layout: Layout, node: NodeLayout, mtu: int) -> Iterator[str]:
         # Endpoints have GRO on, other types say so: then their end of the veth polls (NAPI).
         polls = function is None or function.needs_xdp
         xdp = " xdp yes" if polls else ""
-        limit = layout.mtu(port, mtu)
-        yield f"port {port.ofport} interface {port.outer} kind {kind} mtu {limit}{xdp}"
+        yield f"port {port.ofport} interface {port.outer} kind {kind} mtu {WIRE_MTU}{xdp}"
 
 
 def _links(layout: Layout, node: NodeLayout, take_xdp: Collection[str]) -> Iterator[str]:

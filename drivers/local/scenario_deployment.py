@@ -154,14 +154,7 @@ class ScenarioDeployment:
         if self.dataplanes[node.name] == OVS:
             database = self.context.state_dir / "empty.db"
             return OpenVSwitchSff(host, node, self.layout, self.scenario, database)
-        return EbpfSff(
-            host,
-            node,
-            self.layout,
-            self.scenario,
-            mtu=int(self.context.config["mtu"]),
-            ebpf_nodes=self.ebpf_nodes,
-        )
+        return EbpfSff(host, node, self.layout, self.scenario, ebpf_nodes=self.ebpf_nodes)
 
     def _attachments(self) -> None:
         mtu = int(self.context.config["mtu"])

@@ -30,12 +30,10 @@ class EbpfSff(Sff):
         layout: Layout,
         scenario: Scenario,
         *,
-        mtu: int,
         ebpf_nodes: Collection[str],
     ) -> None:
-        """`mtu` is that of the endpoints, bytes; `ebpf_nodes` have this data plane."""
+        """`ebpf_nodes` have this data plane."""
         super().__init__(host, node, layout, scenario)
-        self._mtu = mtu
         self._ebpf_nodes = ebpf_nodes
         self._process: SffProcess | None = None
         self._lock = Lock()
@@ -89,7 +87,6 @@ class EbpfSff(Sff):
             self.layout,
             self.scenario,
             self.node.name,
-            mtu=self._mtu,
             take_xdp=self._ebpf_nodes,
             shown=shown,
         )

@@ -70,7 +70,7 @@ def test_a_deployment_that_fails_half_way_leaves_nothing(
     driver = new_driver(tmp_path)
     chain = scenario(["forwarder"])
     monkeypatch.setenv("SFCPERF_VNF_BIN", str(tmp_path))
-    with pytest.raises(EnvironmentLacks, match="sfc-forwarder is missing"):
+    with pytest.raises(EnvironmentLacks, match="sfc-sff is missing"):
         driver.deploy(chain)
     assert traces(driver.context.tag) == []
     monkeypatch.delenv("SFCPERF_VNF_BIN")
