@@ -17,14 +17,22 @@
 static __u32 counted[SFF_HOPS]; /* by counter: path, SPI << 8 | SI; 0: free */
 
 static const char *const drop_names[SFF_VERDICTS] = {
-	[SFF_TRUNCATED] = "truncated",	   [SFF_ENCAPSULATION] = "encapsulation",
-	[SFF_VERSION] = "version",	   [SFF_MD_TYPE] = "md_type",
-	[SFF_LENGTH] = "length",	   [SFF_OAM] = "oam",
-	[SFF_TTL_EXHAUSTED] = "ttl",	   [SFF_SI_ZERO] = "si_zero",
-	[SFF_NO_PATH] = "no_path",	   [SFF_WRONG_PORT] = "wrong_port",
-	[SFF_NEXT_PROTOCOL] = "next_protocol", [SFF_NOT_IP] = "not_ip",
-	[SFF_NO_FLOW] = "no_flow",	   [SFF_NO_STATION] = "no_station",
-	[SFF_OVERSIZE] = "oversize",	   [SFF_NO_ROOM] = "no_room",
+	[SFF_TRUNCATED] = "truncated",
+	[SFF_ENCAPSULATION] = "encapsulation",
+	[SFF_VERSION] = "version",
+	[SFF_MD_TYPE] = "md_type",
+	[SFF_LENGTH] = "length",
+	[SFF_OAM] = "oam",
+	[SFF_TTL_EXHAUSTED] = "ttl",
+	[SFF_SI_ZERO] = "si_zero",
+	[SFF_NO_PATH] = "no_path",
+	[SFF_WRONG_PORT] = "wrong_port",
+	[SFF_NEXT_PROTOCOL] = "next_protocol",
+	[SFF_NOT_IP] = "not_ip",
+	[SFF_NO_FLOW] = "no_flow",
+	[SFF_NO_STATION] = "no_station",
+	[SFF_OVERSIZE] = "oversize",
+	[SFF_NO_ROOM] = "no_room",
 };
 
 static int put(struct bpf_map *map, const void *key, const void *value, __u64 flags)
@@ -116,8 +124,7 @@ static int put_stations(struct sff_bpf *skeleton, const struct tables *tables,
 
 		memcpy(key.mac, line->mac, sizeof(key.mac));
 		if (put(skeleton->maps.stations, &key, station, BPF_ANY) ||
-		    put_output(skeleton,
-			       station->action == SFF_END ? line->mac : station->dst_mac,
+		    put_output(skeleton, station->action == SFF_END ? line->mac : station->dst_mac,
 			       (__u32)interfaces[station->port]))
 			return -1;
 	}
@@ -205,6 +212,7 @@ int maps_apply(struct sff_bpf *skeleton, const struct tables *tables, const int 
 		return -1;
 	}
 	settings->tap = tables->tapped;
+	settings->trace = tables->trace;
 	__atomic_store_n(&settings->generation, generation, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -226,9 +234,11 @@ static void report_hops(struct sff_bpf *skeleton, FILE *out)
 		percpu_sum(map, &i, (__u64 *)&sum, sizeof(sum) / sizeof(__u64));
 		fprintf(out,
 			"%s{\"spi\": %u, \"si\": %u, \"packets\": %llu, \"bytes\": %llu, "
-			"\"timed\": %llu, \"time_ns\": %llu}",
+			"\"timed\": %llu, \"time_ns\": %llu, \"traced\": %llu, "
+			"\"away_ns\": %llu, \"since_first_ns\": %llu}",
 			reported++ ? ", " : "", counted[i] >> 8, counted[i] & 0xff, sum.packets,
-			sum.bytes, sum.timed, sum.time_ns);
+			sum.bytes, sum.timed, sum.time_ns, sum.traced, sum.away_ns,
+			sum.since_first_ns);
 	}
 	fputs("]", out);
 }

@@ -92,7 +92,8 @@ static __always_inline __u32 flow_of(struct xdp_md *ctx, __u32 at)
 	const __u32 *ports = (void *)(ip + 1);
 	__u32 hash;
 
-	if ((void *)(ports + 1) > (void *)(long)ctx->data_end || eth->h_proto != bpf_htons(ETH_P_IP))
+	if ((void *)(ports + 1) > (void *)(long)ctx->data_end ||
+	    eth->h_proto != bpf_htons(ETH_P_IP))
 		return 0;
 	hash = ip->saddr ^ (ip->daddr * 0x9e3779b1U);
 	if (ip->ihl == 5 && !(ip->frag_off & bpf_htons(0x3fff)))

@@ -149,8 +149,9 @@ static int mask_number(struct words *words, const struct sff_tuple *bits, __u32 
 		if (memcmp(&tables->masks[i].bits, bits, sizeof(*bits)) == 0)
 			return (int)i;
 	if (tables->mask_count == SFF_MASKS)
-		return object(words, "rules have more than %d different masks: use fewer prefix "
-				     "lengths, or port ranges that start and end at powers of two",
+		return object(words,
+			      "rules have more than %d different masks: use fewer prefix "
+			      "lengths, or port ranges that start and end at powers of two",
 			      SFF_MASKS);
 	tables->masks[tables->mask_count] = (struct sff_mask){ .bits = *bits, .rank = rank };
 	return (int)tables->mask_count++;

@@ -34,6 +34,18 @@ static int read_tap(struct words *words, struct tables *tables)
 	return no_more(words);
 }
 
+static int read_trace(struct words *words, struct tables *tables)
+{
+	long sampling;
+
+	if (take_number(words, "trace", 0, 1 << 20, &sampling))
+		return -1;
+	if (sampling & (sampling - 1))
+		return object(words, "'%ld' is not a power of 2", sampling);
+	tables->trace = (__u32)sampling;
+	return no_more(words);
+}
+
 static int read_port(struct words *words, struct tables *tables)
 {
 	struct port_line line = { 0 };
@@ -41,8 +53,7 @@ static int read_port(struct words *words, struct tables *tables)
 
 	if (take_number(words, "port", 1, SFF_PORTS - 1, &number) ||
 	    take_name(words, "interface", line.interface, sizeof(line.interface)) ||
-	    take_choice(words, "kind", kinds, &kind) ||
-	    take_number(words, "mtu", 68, 9000, &mtu) ||
+	    take_choice(words, "kind", kinds, &kind) || take_number(words, "mtu", 68, 9000, &mtu) ||
 	    (offers(words, "xdp") && take_choice(words, "xdp", answers, &xdp)) || no_more(words))
 		return -1;
 	if (*tables->ports[number].interface)
@@ -71,8 +82,7 @@ static int take_path(struct words *words, __u32 *path)
 {
 	long spi, si;
 
-	if (take_number(words, "path", 0, 0xffffff, &spi) ||
-	    take_number(words, NULL, 1, 255, &si))
+	if (take_number(words, "path", 0, 0xffffff, &spi) || take_number(words, NULL, 1, 255, &si))
 		return -1;
 	*path = (__u32)spi << 8 | (__u32)si;
 	return 0;
@@ -172,8 +182,9 @@ static const struct {
 	const char *name;
 	int (*read)(struct words *words, struct tables *tables);
 } lines[] = {
-	{ "node", read_node },	     { "tap", read_tap },     { "port", read_port }, { "path", read_hop },
-	{ "station", read_station }, { "route", read_route }, { "rule", read_rule },
+	{ "node", read_node },	 { "tap", read_tap },	{ "trace", read_trace },
+	{ "port", read_port },	 { "path", read_hop },	{ "station", read_station },
+	{ "route", read_route }, { "rule", read_rule },
 };
 
 static int read_line(struct words *words, struct tables *tables)
@@ -183,7 +194,8 @@ static int read_line(struct words *words, struct tables *tables)
 	for (unsigned int i = 0; i < sizeof(lines) / sizeof(*lines); i++)
 		if (offers(words, lines[i].name))
 			return lines[i].read(words, tables);
-	return object(words, "a line starts with node, tap, port, path, station, route, or rule");
+	return object(words,
+		      "a line starts with node, tap, trace, port, path, station, route, or rule");
 }
 
 int tables_read(const char *path, struct tables *tables)

@@ -53,6 +53,7 @@ struct tables {
 	unsigned int mask_count;
 	char tap_near[IF_NAMESIZE], tap_far[IF_NAMESIZE]; /* "": there is no tap */
 	bool tapped;
+	__u32 trace;
 };
 
 /* 0, or -1 after complain(), which names the line. `tables` is to be freed in both cases. */

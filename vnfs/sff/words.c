@@ -48,7 +48,8 @@ bool offers(struct words *words, const char *word)
 	const char *next = start(words);
 	size_t bytes = strlen(word);
 
-	return strncmp(next, word, bytes) == 0 && (!next[bytes] || isblank((unsigned char)next[bytes]));
+	return strncmp(next, word, bytes) == 0 &&
+	       (!next[bytes] || isblank((unsigned char)next[bytes]));
 }
 
 static char *next(struct words *words)

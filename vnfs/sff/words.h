@@ -34,6 +34,6 @@ int object(const struct words *words, const char *format, ...)
 
 /* One more item at the end of a LIST(), zeroed. */
 #define grow(list)                                                                                 \
-	((typeof((list)->items))grow_bytes((void **)&(list)->items, &(list)->count,              \
-					   &(list)->room, sizeof(*(list)->items)))
+	((typeof((list)->items))grow_bytes((void **)&(list)->items, &(list)->count, &(list)->room, \
+					   sizeof(*(list)->items)))
 void *grow_bytes(void **items, unsigned int *count, unsigned int *room, size_t bytes);
