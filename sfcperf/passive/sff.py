@@ -136,7 +136,8 @@ def _since(now: LookupCounts, before: LookupCounts | None) -> LookupCounts:
 def _of_lookup(time_ns: int, sff: str, rose: LookupCounts) -> Iterator[Observation]:
     prefix = _PREFIXES[rose.direction]
     source = f"{sff}/spi{rose.spi}-si{rose.si}"
-    yield from _mean(time_ns, source, SFF_TIME, rose.time_ns, "sff_timed_packets", rose.timed)
+    own = (f"{prefix}{SFF_TIME}", rose.time_ns, f"{prefix}sff_timed_packets", rose.timed)
+    yield from _mean(time_ns, source, *own)
     # What came from an endpoint has not been away.
     if rose.came_from not in ENDPOINTS:
         metrics = (f"{prefix}{AWAY}", rose.away_ns, f"{prefix}away_packets", rose.traced)
