@@ -212,17 +212,20 @@ class _BarLayout:
         for name, key in (("VNFs", "sum"), ("end to end", "end_to_end"), ("residual", "residual")):
             if member[key] is not None:
                 parts.append(f"{name} {self._interval(member[key])}")
-        if member["residual"] is not None and member["end_to_end"]["mean_us"] > 0:
-            share = member["residual"]["mean_us"] / member["end_to_end"]["mean_us"]
-            parts[-1] += f" ({100 * share:.0f} % of end to end)"
-        if member["sum"] is not None and member.get("parts") and member["end_to_end"]["mean_us"] > 0:
-            share = member["sum"]["mean_us"] / member["end_to_end"]["mean_us"]
-            parts[0] += f" ({100 * share:.0f} % of end to end)"
+        end = member["end_to_end"]
+        if member["residual"] is not None and end["mean_us"] > 0:
+            parts[-1] += _share(member["residual"], end)
+            if member.get("parts") and member["sum"] is not None:
+                parts[0] += _share(member["sum"], end)
         return ", ".join(parts)
 
     def _interval(self, time: Document) -> str:
         half_width = units.half_width(time["ci_low_us"], time["ci_high_us"])
         return self.scale.with_unit(self.scale.estimate(time["mean_us"], half_width))
+
+
+def _share(part: Document, end_to_end: Document) -> str:
+    return f" ({100 * part['mean_us'] / end_to_end['mean_us']:.0f} % of end to end)"
 
 
 def _extent(member: Document) -> float:

@@ -165,7 +165,9 @@ def _parts(
     return {SFFS: sum(own.values()), **({LINKS: sum(links)} if links else {}), **unknown}
 
 
-def _round_trip_parts(forward: TrialTimes, reverse: TrialTimes, rtt: float | None) -> dict[str, float]:
+def _round_trip_parts(
+    forward: TrialTimes, reverse: TrialTimes, rtt: float | None
+) -> dict[str, float]:
     """Of both directions; what is left are the endpoints, and the links to them."""
     if rtt is None or forward.crossing is None or reverse.crossing is None:
         return {}
