@@ -106,7 +106,7 @@ def _attribution(
     record = times.trials[0].record
     functions = tuple(_functions(times, chains.get(record.scenario_id, {}), estimator))
     seen = [function.name for function in functions if function.seen]
-    complete = [t for t in times.trials if (seen or t.parts) and t.functions.keys() >= set(seen)]
+    complete = [t for t in times.trials if (seen or t.parts) and t.explains(seen)]
     sums = [(t, sum(t.functions.values())) for t in complete]
     residuals = [
         t.end_to_end - total - sum(t.parts.values())
@@ -130,7 +130,7 @@ def _attribution(
         label=record.label,
         path=times.path,
         functions=functions,
-        sum=estimator.estimate([total for _, total in sums]) if seen else None,
+        sum=estimator.estimate([total for t, total in sums if t.functions]),
         end_to_end=end_to_end,
         end_to_end_source=source if end_to_end is not None else "",
         parts=tuple(_parts(times, estimator)),

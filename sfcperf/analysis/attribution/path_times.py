@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
@@ -55,6 +55,11 @@ class TrialTimes:
     """Samples that do not cover the whole path, by reason; `samples`: all."""
     unseen: frozenset[str] = field(default_factory=frozenset)
     """VNFs whose packets pass no tc hook."""
+
+
+    def explains(self, names: Iterable[str]) -> bool:
+        """Whether the time of each of these VNFs is known, its own or that with its links."""
+        return all(n in self.functions or f"{n}{WITH_LINKS}" in self.parts for n in names)
 
 
 @dataclass(frozen=True)

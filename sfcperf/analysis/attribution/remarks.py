@@ -28,7 +28,7 @@ def remarks(
             f"{', '.join(unseen)} {are} not seen by pptmon, because packets pass no tc hook there; "
             f"{its} time is {where}."
         )
-    without = [name for name in seen if not any(name in t.functions for t in times.trials)]
+    without = [name for name in seen if not any(t.explains([name]) for t in times.trials)]
     if without:
         yield f"There is no sum of the chain, because no sample has {', '.join(without)}."
     if end_to_end is None and times.path != ROUND_TRIP:
