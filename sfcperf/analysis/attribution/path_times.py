@@ -56,7 +56,6 @@ class TrialTimes:
     unseen: frozenset[str] = field(default_factory=frozenset)
     """VNFs whose packets pass no tc hook."""
 
-
     def explains(self, names: Iterable[str]) -> bool:
         """Whether the time of each of these VNFs is known, its own or that with its links."""
         return all(n in self.functions or f"{n}{WITH_LINKS}" in self.parts for n in names)
