@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "sender.h"
+
+#define NS_PER_S 1000000000ULL
+/* From here on a sender sleeps between packets; below, it would wake up too late. */
+#define SLEEP_FROM_NS 1000000ULL
+
+static volatile sig_atomic_t stopped;
+
+static void on_signal(int number)
+{
+	if (number != SIGALRM)
+		stopped = 1;
+}
+
+bool sender_stopped(void)
+{
+	return stopped;
+}
+
+__u64 sender_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (__u64)now.tv_sec * NS_PER_S + (__u64)now.tv_nsec;
+}
+
+bool sender_rests(const struct pktgen_settings *settings)
+{
+	return settings->interval >> PKTGEN_TICKS >= SLEEP_FROM_NS;
+}
+
+void sender_rest(const struct pktgen_settings *settings, const struct pktgen_state *state)
+{
+	__u64 due = state->start_ns + (state->next >> PKTGEN_TICKS) + 1;
+	__u64 end = state->start_ns + settings->duration_ns;
+	struct timespec until;
+
+	if (due > end)
+		due = end;
+	until.tv_sec = (time_t)(due / NS_PER_S);
+	until.tv_nsec = (long)(due % NS_PER_S);
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+/* No SA_RESTART: a signal ends the system call in which the kernel sends. */
+static void watch_signals(void)
+{
+	const struct sigaction action = { .sa_handler = on_signal };
+
+	sigaction(SIGALRM, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGINT, &action, NULL);
+}
+
+int send_packets(const struct job *job, const struct interface *interface, const struct path *path,
+		 struct sent *sent)
+{
+	struct pktgen_settings settings;
+
+	settings_make(job, interface, path, &settings);
+	watch_signals();
+	return job->engine == ENGINE_XDP ? send_by_xdp(job, &settings, sent) :
+					   send_by_packet_socket(job, &settings, sent);
+}
+
+void print_sent(const struct job *job, const struct sent *sent)
+{
+	const struct pktgen_state *state = &sent->state;
+
+	printf("\"sent\": {\"engine\": \"%s\", \"packets\": %llu, \"bytes\": %llu, "
+	       "\"skipped\": %llu, \"refused\": %llu, \"elapsed_ns\": %llu, \"complete\": %s}",
+	       engine_names[job->engine], state->packets, state->bytes, state->skipped,
+	       sent->refused, state->packets ? state->last_ns - state->start_ns : 0,
+	       state->ended ? "true" : "false");
+}
