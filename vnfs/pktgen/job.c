@@ -15,8 +15,10 @@ const char tool_name[] = "sfc-pktgen";
 
 static const char documentation[] =
 	"Sends, and counts where they arrive, IPv4 packets at a set rate.\v"
-	"Roles: `send` sends packets for a time, `receive` counts them until SIGTERM, `accept` lets "
-	"the other end of a sender's veth take frames from XDP until SIGTERM, `calibrate` does both "
+	"Roles: `send` sends packets for a time, `receive` counts them until SIGTERM, `accept` "
+	"lets "
+	"the other end of a sender's veth take frames from XDP until SIGTERM, `calibrate` does "
+	"both "
 	"over a private cable. Each prints a line of JSON. Exit status 1: it failed, stderr says "
 	"why; 2: wrong options.";
 

@@ -123,10 +123,10 @@ static inline __attribute__((always_inline)) __u32 pktgen_random(struct pktgen_s
 }
 
 /* Is a packet due? If so, the next one is put on the schedule. */
-static inline __attribute__((always_inline)) int
-pktgen_due(const struct pktgen_settings *settings, struct pktgen_state *state, __u64 now)
+static inline __attribute__((always_inline)) int pktgen_due(const struct pktgen_settings *settings,
+							    struct pktgen_state *state, __u64 now)
 {
-	__u64 elapsed, behind;
+	__u64 elapsed, late;
 
 	if (!state->start_ns)
 		state->start_ns = now;
@@ -139,14 +139,21 @@ pktgen_due(const struct pktgen_settings *settings, struct pktgen_state *state, _
 	elapsed = (now - state->start_ns) << PKTGEN_TICKS;
 	if (elapsed < state->next)
 		return 0;
-	behind = elapsed - state->next;
-	if (behind > PKTGEN_CATCH_UP_NS << PKTGEN_TICKS) {
-		__u64 skipped = (behind - (PKTGEN_CATCH_UP_NS << PKTGEN_TICKS)) / settings->interval;
-
-		state->skipped += skipped;
-		state->next += skipped * settings->interval;
+	late = elapsed - state->next;
+	if (late > PKTGEN_BURST_NS << PKTGEN_TICKS) {
+		late -= PKTGEN_BURST_NS << PKTGEN_TICKS;
+		state->owed += late;
+		state->next += late;
 	}
 	state->next += settings->interval;
+	if (state->owed) {
+		__u64 part = settings->interval / PKTGEN_DENSER;
+
+		if (part > state->owed)
+			part = state->owed;
+		state->owed -= part;
+		state->next -= part;
+	}
 	return 1;
 }
 
@@ -176,9 +183,9 @@ pktgen_size(const struct pktgen_settings *settings, struct pktgen_state *state)
 }
 
 /* Is it a packet of sfc-pktgen, to this port? */
-static inline __attribute__((always_inline)) int
-pktgen_read(void *start, void *end, __u32 protocol, __be16 port, __u64 now,
-	    struct pktgen_stamp *stamp)
+static inline __attribute__((always_inline)) int pktgen_read(void *start, void *end, __u32 protocol,
+							     __be16 port, __u64 now,
+							     struct pktgen_stamp *stamp)
 {
 	struct ethhdr *eth = start;
 	struct iphdr *ip = (void *)(eth + 1);

@@ -12,8 +12,7 @@
 #include "path.h"
 
 #define PATIENCE_MS 3000 /* three ARP requests, one second apart */
-#define USABLE                                                                                     \
-	(NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY)
+#define USABLE (NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY)
 
 struct route {
 	unsigned char type;

@@ -10,8 +10,10 @@
 #define PKTGEN_PICKS 65536 /* next power of two */
 #define PKTGEN_MOST_SIZES 64
 #define PKTGEN_TICKS 16 /* binary digits behind the nanosecond in the schedule */
-/* A sender that was held up catches up this much, in a burst; what was due before is skipped. */
-#define PKTGEN_CATCH_UP_NS 1000000ULL
+/* A sender that was held up sends what was due in this time at once. What was due before, it sends
+ * in the gaps of a schedule that is a tenth denser. */
+#define PKTGEN_BURST_NS 100000ULL
+#define PKTGEN_DENSER 10
 #define PKTGEN_WARMUP 1U /* differs from the run's number in packets that do not count */
 
 /* One cell of Walker's alias method. */
@@ -41,7 +43,7 @@ struct pktgen_state {
 	__u64 random;
 	__u64 packets;
 	__u64 bytes;
-	__u64 skipped; /* due while the sender was held up for too long */
+	__u64 owed; /* time of the schedule that was lost and not yet made good, as `next` */
 	__u64 last_ns;
 	__u32 ended;
 };
@@ -57,5 +59,4 @@ struct pktgen_counters {
 };
 
 #define PKTGEN_WINDOW (1U << 21) /* so many packets may follow before a duplicate is missed */
-#define PKTGEN_BIN_NS 100000000ULL
-#define PKTGEN_MOST_BINS 36001
+#define PKTGEN_BIN_NS 100000000ULL /* the parts of the duration are at most so long */

@@ -20,7 +20,8 @@ struct {
 	__type(value, __u64);
 } latencies SEC(".maps");
 
-/* Packets, none of them twice, that arrived in each tenth of a second after the first one. */
+/* Packets, none of them twice, by when they arrived after the first one: a bin for each
+ * part of the duration, and one for what came later. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1); /* the tool sets it */
@@ -32,6 +33,7 @@ const volatile __u32 run;
 const volatile __u32 protocol;
 const volatile __u16 port; /* big-endian */
 const volatile __u32 bins;
+const volatile __u64 bin_ns = 1;
 
 __u64 first_ns;
 __u32 seen[PKTGEN_WINDOW]; /* at sequence % PKTGEN_WINDOW: the last one that came, plus 1 */
@@ -79,7 +81,7 @@ static __always_inline void count_arrival(__u64 now)
 	if (!first)
 		first = __sync_val_compare_and_swap(&first_ns, 0, now) ?: now;
 	/* Another CPU's first packet may be a little younger. */
-	bin = now > first ? (now - first) / PKTGEN_BIN_NS : 0;
+	bin = now > first ? (now - first) / bin_ns : 0;
 	count_in(&arrivals, bin < bins ? (__u32)bin : bins - 1);
 }
 

@@ -56,7 +56,8 @@ static int attach(const struct bpf_program *program, const struct interface *int
 
 static int load(const struct job *job)
 {
-	__u32 bins = (__u32)((__u64)job->duration_ms * 1000000 / PKTGEN_BIN_NS) + 1;
+	__u64 duration_ns = (__u64)job->duration_ms * 1000000;
+	__u32 parts = (__u32)((duration_ns + PKTGEN_BIN_NS - 1) / PKTGEN_BIN_NS);
 
 	skeleton = receive_bpf__open();
 	if (!skeleton) {
@@ -66,8 +67,9 @@ static int load(const struct job *job)
 	skeleton->rodata->run = (__u32)job->run;
 	skeleton->rodata->protocol = (__u32)job->protocol;
 	skeleton->rodata->port = htons((__u16)job->port);
-	skeleton->rodata->bins = bins;
-	bpf_map__set_max_entries(skeleton->maps.arrivals, bins);
+	skeleton->rodata->bins = parts + 1;
+	skeleton->rodata->bin_ns = duration_ns / parts;
+	bpf_map__set_max_entries(skeleton->maps.arrivals, parts + 1);
 	if (receive_bpf__load(skeleton)) {
 		libbpf_complain_of_load("the XDP programs", errno);
 		return -1;
@@ -146,7 +148,7 @@ static void print_latencies(void)
 	printf("]");
 }
 
-/* Of the tenths of a second of the duration, and of all that follow together. */
+/* In equal parts of the duration, and later. */
 static void print_arrivals(void)
 {
 	int map = bpf_map__fd(skeleton->maps.arrivals);

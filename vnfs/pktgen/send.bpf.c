@@ -24,8 +24,7 @@ int send(struct xdp_md *context)
 		return XDP_DROP;
 	flow = pktgen_flow(asked, &state, picks);
 	size = pktgen_size(asked, &state);
-	if (size < asked->longest &&
-	    bpf_xdp_adjust_tail(context, (int)size - (int)asked->longest))
+	if (size < asked->longest && bpf_xdp_adjust_tail(context, (int)size - (int)asked->longest))
 		return XDP_ABORTED;
 	packet = (void *)(long)context->data;
 	if ((void *)(packet + 1) > (void *)(long)context->data_end)

@@ -70,11 +70,10 @@ static void watch_stop(struct watch *watch)
 static int send_some(int program, const struct pktgen_settings *settings, int repeat)
 {
 	static __u8 frame[PKTGEN_HEAD_BYTES + 2048];
-	__u32 batch = settings->interval >> PKTGEN_TICKS > FULL_BATCH_INTERVAL_NS ? SHORT_BATCH :
-										     FULL_BATCH;
-	LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = frame,
-		    .data_size_in = settings->longest, .repeat = repeat,
-		    .flags = BPF_F_TEST_XDP_LIVE_FRAMES, .batch_size = batch);
+	__u32 batch = settings->interval >> PKTGEN_TICKS > FULL_BATCH_INTERVAL_NS ? SHORT_BATCH
+										  : FULL_BATCH;
+	LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = frame, .data_size_in = settings->longest,
+		    .repeat = repeat, .flags = BPF_F_TEST_XDP_LIVE_FRAMES, .batch_size = batch);
 
 	if (bpf_prog_test_run_opts(program, &options) == 0 || errno == EINTR)
 		return 0;

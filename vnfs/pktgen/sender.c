@@ -62,11 +62,15 @@ int send_packets(const struct job *job, const struct interface *interface, const
 		 struct sent *sent)
 {
 	struct pktgen_settings settings;
+	int error;
 
 	settings_make(job, interface, path, &settings);
 	watch_signals();
-	return job->engine == ENGINE_XDP ? send_by_xdp(job, &settings, sent) :
-					   send_by_packet_socket(job, &settings, sent);
+	error = job->engine == ENGINE_XDP ? send_by_xdp(job, &settings, sent)
+					  : send_by_packet_socket(job, &settings, sent);
+	if (settings.interval)
+		sent->skipped = sent->state.owed / settings.interval;
+	return error;
 }
 
 void print_sent(const struct job *job, const struct sent *sent)
@@ -75,7 +79,7 @@ void print_sent(const struct job *job, const struct sent *sent)
 
 	printf("\"sent\": {\"engine\": \"%s\", \"packets\": %llu, \"bytes\": %llu, "
 	       "\"skipped\": %llu, \"refused\": %llu, \"elapsed_ns\": %llu, \"complete\": %s}",
-	       engine_names[job->engine], state->packets, state->bytes, state->skipped,
+	       engine_names[job->engine], state->packets, state->bytes, sent->skipped,
 	       sent->refused, state->packets ? state->last_ns - state->start_ns : 0,
 	       state->ended ? "true" : "false");
 }

@@ -7,6 +7,7 @@
 
 struct sent {
 	struct pktgen_state state;
+	__u64 skipped; /* packets that were due while the sender was held up, and not sent later */
 	__u64 refused; /* packets that the interface did not take */
 };
 

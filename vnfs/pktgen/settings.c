@@ -60,9 +60,9 @@ void settings_make(const struct job *job, const struct interface *interface,
 	memset(settings, 0, sizeof(*settings));
 	memcpy(settings->head, &packet, sizeof(packet));
 	settings->ip_sum = sum_words(&packet.ip, sizeof(packet.ip));
-	settings->transport_sum = sum_words((__u8 *)&packet + transport, sizeof(packet) - transport) +
-				  sum_words(&packet.ip.saddr, 2 * sizeof(packet.ip.saddr)) +
-				  packet.ip.protocol;
+	settings->transport_sum =
+		sum_words((__u8 *)&packet + transport, sizeof(packet) - transport) +
+		sum_words(&packet.ip.saddr, 2 * sizeof(packet.ip.saddr)) + packet.ip.protocol;
 	settings->protocol = (__u32)job->protocol;
 	settings->flows = (__u32)job->flows;
 	settings->zipf = job->zipf > 0;
