@@ -112,7 +112,7 @@ PARAMETERS: Mapping[str, Any] = {
     ),
 }
 
-RULES: Sequence[Mapping[str, Any]] = (
+RULES: list[Mapping[str, Any]] = [
     {
         "if": {"properties": {"distribution": {"const": "zipf"}}, "required": ["distribution"]},
         "else": {"properties": {"zipf_exponent": False}},
@@ -121,7 +121,7 @@ RULES: Sequence[Mapping[str, Any]] = (
         "if": {"properties": {"frame_bytes": {"const": IMIX}}, "required": ["frame_bytes"]},
         "else": {"properties": {"imix": False}},
     },
-)
+]
 """What JSON Schema says about parameters together (`allOf`)."""
 
 

@@ -126,7 +126,7 @@ static inline __attribute__((always_inline)) __u32 pktgen_random(struct pktgen_s
 static inline __attribute__((always_inline)) int pktgen_due(const struct pktgen_settings *settings,
 							    struct pktgen_state *state, __u64 now)
 {
-	__u64 elapsed, late;
+	__u64 elapsed, late, burst;
 
 	if (!state->start_ns)
 		state->start_ns = now;
@@ -140,8 +140,11 @@ static inline __attribute__((always_inline)) int pktgen_due(const struct pktgen_
 	if (elapsed < state->next)
 		return 0;
 	late = elapsed - state->next;
-	if (late > PKTGEN_BURST_NS << PKTGEN_TICKS) {
-		late -= PKTGEN_BURST_NS << PKTGEN_TICKS;
+	burst = PKTGEN_BURST * settings->interval;
+	if (burst < PKTGEN_BURST_NS << PKTGEN_TICKS)
+		burst = PKTGEN_BURST_NS << PKTGEN_TICKS;
+	if (late > burst) {
+		late -= burst;
 		state->owed += late;
 		state->next += late;
 	}

@@ -10,9 +10,10 @@
 #define PKTGEN_PICKS 65536 /* next power of two */
 #define PKTGEN_MOST_SIZES 64
 #define PKTGEN_TICKS 16 /* binary digits behind the nanosecond in the schedule */
-/* A sender that was held up sends what was due in this time at once. What was due before, it sends
- * in the gaps of a schedule that is a tenth denser. */
+/* A sender that was held up sends at once what was due in this time, or so many packets if these are
+ * more. What was due before, it sends by a schedule that is a tenth denser. */
 #define PKTGEN_BURST_NS 100000ULL
+#define PKTGEN_BURST 8
 #define PKTGEN_DENSER 10
 #define PKTGEN_WARMUP 1U /* differs from the run's number in packets that do not count */
 
