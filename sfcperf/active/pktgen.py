@@ -12,7 +12,6 @@ from sfcperf.active.pktgen_output import Received
 from sfcperf.active.pktgen_run import (
     BINARY,
     PARAMETERS,
-    RULES,
     USUAL_PORT,
     Outcome,
     PktgenRun,
@@ -94,8 +93,7 @@ class Pktgen(Probe):
             },
             **PARAMETERS,
             "port": port_parameter("Destination port of the packets.", USUAL_PORT, lowest=1),
-        },
-        allOf=RULES,
+        }
     )
     _run: PktgenRun | None = None
 

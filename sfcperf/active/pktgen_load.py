@@ -9,7 +9,6 @@ from sfcperf.active.load import Latency, Load, OffersLoad
 from sfcperf.active.pktgen_output import Received
 from sfcperf.active.pktgen_run import (
     PARAMETERS,
-    RULES,
     USUAL_PORT,
     Outcome,
     PktgenRun,
@@ -28,7 +27,7 @@ class PktgenLoad(OffersLoad):
     """Each load is a run of sfc-pktgen, with a receiver of its own, that lasts whole
     milliseconds."""
 
-    parameters = object_schema(PARAMETERS, allOf=RULES)
+    parameters = object_schema(PARAMETERS)
     protocols = frozenset({"udp", "tcp"})
     has_latency = True
     shortest_s = 0.05

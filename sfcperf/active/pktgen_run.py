@@ -92,7 +92,8 @@ PARAMETERS: Mapping[str, Any] = {
         "type": "number",
         "exclusiveMinimum": 0,
         "maximum": _MOST_ZIPF,
-        "description": "Exponent of Zipf's law, with the distribution `zipf`. Default: 1.",
+        "default": 1,
+        "description": "Exponent of Zipf's law; counts with the distribution `zipf`.",
     },
     "engine": choice(
         "What sends: `xdp`, frames that the kernel makes (Linux 5.18); `packet`, a packet socket, "
@@ -107,22 +108,8 @@ PARAMETERS: Mapping[str, Any] = {
         (0.05, 60),
         default=0.2,
     ),
-    "timeout_s": number(
-        "How long to wait for the last packets, seconds.", (0.01, 60), default=1
-    ),
+    "timeout_s": number("How long to wait for the last packets, seconds.", (0.01, 60), default=1),
 }
-
-RULES: list[Mapping[str, Any]] = [
-    {
-        "if": {"properties": {"distribution": {"const": "zipf"}}, "required": ["distribution"]},
-        "else": {"properties": {"zipf_exponent": False}},
-    },
-    {
-        "if": {"properties": {"frame_bytes": {"const": IMIX}}, "required": ["frame_bytes"]},
-        "else": {"properties": {"imix": False}},
-    },
-]
-"""What JSON Schema says about parameters together (`allOf`)."""
 
 
 @dataclass(frozen=True)
@@ -227,7 +214,7 @@ class PktgenRun:
 
     def _load_options(self, rate_pps: int) -> list[str]:
         frames = ",".join(f"{size}:{weight}" for size, weight in self._frames)
-        zipf = self._asked["distribution"] == "zipf" and self._asked.get("zipf_exponent", 1)
+        zipf = self._asked["distribution"] == "zipf" and self._asked["zipf_exponent"]
         return [
             *("--protocol", self._asked["protocol"], "--port", str(self._port)),
             *("--frames", frames, "--rate", str(rate_pps)),

@@ -118,14 +118,14 @@ static void check(char **words, unsigned int count)
 	(void)words;
 	(void)count;
 	require_options(descriptions);
+	if (job.run & PKTGEN_WARMUP)
+		refuse("--run: an even number, not %ld", job.run);
 	if (job.role == CALIBRATE && job.interface)
 		refuse("--interface: calibration has its own");
 	if (job.role != CALIBRATE && !job.interface)
 		refuse("--interface is missing");
 	if (job.role == SEND && !job.to.s_addr)
 		refuse("--to is missing");
-	if (job.run & PKTGEN_WARMUP)
-		refuse("--run: an even number, not %ld", job.run);
 }
 
 const struct job *job_parse(int argc, char **argv)

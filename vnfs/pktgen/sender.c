@@ -71,8 +71,11 @@ int send_packets(const struct job *job, const struct interface *interface, const
 	watch_signals();
 	error = job->engine == ENGINE_XDP ? send_by_xdp(job, &settings, sent)
 					  : send_by_packet_socket(job, &settings, sent);
-	if (settings.interval)
-		sent->skipped = sent->state.owed / settings.interval;
+	if (settings.interval && sent->state.ended) {
+		__u64 due = ((settings.duration_ns - 1) << PKTGEN_TICKS) / settings.interval + 1;
+
+		sent->skipped = due > sent->state.packets ? due - sent->state.packets : 0;
+	}
 	return error;
 }
 
