@@ -105,11 +105,14 @@ def _received(member: Any) -> Received:
     if member.get("mode") not in ("native", "generic"):
         raise MeasurementError("sfc-pktgen's report does not say how the receiver is attached")
     received = Received(
-        member["mode"],
-        *(_count(member, key) for key in ("packets", "duplicated", "reordered", "unjudged")),
-        _count(member, "warmup"),
-        _latencies(member.get("latency_ns", [])),
-        tuple(_counts(member.get("arrivals", []))),
+        mode=member["mode"],
+        packets=_count(member, "packets"),
+        duplicated=_count(member, "duplicated"),
+        reordered=_count(member, "reordered"),
+        unjudged=_count(member, "unjudged"),
+        warmup=_count(member, "warmup"),
+        latencies=_latencies(member.get("latency_ns", [])),
+        arrivals=tuple(_counts(member.get("arrivals", []))),
     )
     latencies = sum(packets for _, _, packets in received.latencies)
     if received.duplicated > received.packets:

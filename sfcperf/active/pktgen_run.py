@@ -150,7 +150,7 @@ class PktgenRun:
         asked = self._asked["engine"]
         engines = ("xdp", "packet") if asked == "auto" else (asked,)
         self.engine_reason = "as asked for" if asked != "auto" else "the default"
-        problems = []
+        problems: list[str] = []
         for engine in engines:
             self.engine = engine
             if engine == "xdp":
