@@ -27,7 +27,7 @@ from sfcperf.hosts import clock
 from sfcperf.hosts.base import Host, Process
 from sfcperf.hosts.procfs import interface_counters
 from sfcperf.management.deployment import Deployment, Hop
-from sfcperf.plugins import array, choice, integer, number
+from sfcperf.plugins import array, choice, integer, number, object_schema
 from sfcperf.vnfs import binaries
 
 BINARY = "sfc-pktgen"
@@ -64,18 +64,15 @@ PARAMETERS: Mapping[str, Any] = {
         f'client\'s MTU. "{IMIX}": a mix of sizes, see imix.',
     },
     "imix": array(
-        f'Sizes of "{IMIX}": pairs of frame_bytes and a weight. The size of each packet is drawn '
-        f"at random; weights add up to at most {_MOST_WEIGHT}. Default: 64 (7), 570 (4) and "
-        "1518 (1).",
-        {
-            "type": "array",
-            "prefixItems": [
-                {"type": "integer", "minimum": _FRAME_LIMITS[0], "maximum": _FRAME_LIMITS[1]},
-                {"type": "integer", "minimum": 1, "maximum": _MOST_WEIGHT},
-            ],
-            "items": False,
-            "minItems": 2,
-        },
+        f'Sizes of "{IMIX}". The size of each packet is drawn at random by these weights, which '
+        f"add up to at most {_MOST_WEIGHT}. Default: 64 (weight 7), 570 (4) and 1518 bytes (1).",
+        object_schema(
+            {
+                "frame_bytes": integer("Size of the frames, bytes.", _FRAME_LIMITS),
+                "weight": integer("How often, relative to the others.", (1, _MOST_WEIGHT)),
+            },
+            required=["frame_bytes", "weight"],
+        ),
         minItems=1,
         maxItems=_MOST_WEIGHT,
     ),
@@ -149,7 +146,7 @@ class PktgenRun:
         self.shares_clock = clock.shared((deployment.client.host, deployment.server.host))
         asked = self._asked["engine"]
         engines = ("xdp", "packet") if asked == "auto" else (asked,)
-        self.engine_reason = "as asked for" if asked != "auto" else "the default"
+        self.engine_reason = "requested" if asked != "auto" else "the default"
         problems: list[str] = []
         for engine in engines:
             self.engine = engine
@@ -207,10 +204,12 @@ class PktgenRun:
         self._stop_accepting()
 
     @property
-    def _frames(self) -> Sequence[Sequence[int]]:
-        size = self._asked["frame_bytes"]
-        mix: Sequence[Sequence[int]] = self._asked.get(IMIX, SIMPLE_IMIX)
-        return mix if size == IMIX else [(size, 1)]
+    def _frames(self) -> Sequence[tuple[int, int]]:
+        """Sizes and their weights."""
+        if (size := self._asked["frame_bytes"]) != IMIX:
+            return [(size, 1)]
+        mix = self._asked.get(IMIX)
+        return [(part["frame_bytes"], part["weight"]) for part in mix] if mix else SIMPLE_IMIX
 
     def _load_options(self, rate_pps: int) -> list[str]:
         frames = ",".join(f"{size}:{weight}" for size, weight in self._frames)
