@@ -58,7 +58,8 @@ int lab_enter(struct interface *near, struct interface *far)
 	int fd, error;
 
 	if (unshare(CLONE_NEWNET)) {
-		complain("no network namespace: %s", strerror(errno));
+		complain("no network namespace: %s%s", strerror(errno),
+			 errno == EPERM ? " (it needs root)" : "");
 		return -1;
 	}
 	fd = netlink_open();

@@ -58,8 +58,11 @@ static __always_inline enum novelty judge(__u32 sequence)
  * packets have growing numbers, though not successive ones. */
 static __always_inline int is_reordered(const struct pktgen_stamp *stamp)
 {
-	__u32 *expected = &newest[stamp->flow & (PKTGEN_PICKS - 1)];
+	__u32 flow = stamp->flow, *expected;
 
+	/* The compiler knows that it has 16 bits, the verifier of Linux 6.1 does not. */
+	asm volatile("" : "+r"(flow));
+	expected = &newest[flow & (PKTGEN_PICKS - 1)];
 	if ((__s32)(stamp->sequence - *expected) < 0)
 		return 1;
 	*expected = stamp->sequence + 1;
