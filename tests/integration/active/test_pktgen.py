@@ -76,6 +76,7 @@ def idle(wire: Cable) -> bool:
     return not attached(wire) and not any(map(processes_in, wire.spaces.values()))
 
 
+@pytest.mark.gate_runs(2)
 @pytest.mark.parametrize(
     "given",
     [
@@ -124,6 +125,7 @@ def test_a_sender_that_is_too_slow_is_told(wire: Cable, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.exhaustive
 def test_the_maximum_is_more_than_a_shaper_lets_pass(wire: Cable, tmp_path: Path) -> None:
     wire.shape("middle", "tbf", "rate", "2mbit", "burst", "3kb", "limit", "6kb")
     result = measure(wire, tmp_path, Pktgen, duration_s=0.3, engine="packet", timeout_s=0.2)

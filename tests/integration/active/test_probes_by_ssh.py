@@ -122,6 +122,7 @@ def test_iperf3(pair: Pair, tmp_path: Path, given: dict[str, Any]) -> None:
     assert not running(pair, "iperf3")
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize(("asked", "engine"), [("auto", "xdp"), ("packet", "packet")])
 def test_pktgen(pair: Pair, tmp_path: Path, asked: str, engine: str) -> None:
     """The other end of the client's veth has the receiver's program: it takes frames of XDP."""
