@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from sfcperf.active.load import OffersLoad
 from sfcperf.environment.tools import tool
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Instrument, Requirement
@@ -64,6 +65,9 @@ class Probe(Instrument):
     """Tools of the endpoints: command, its Debian package, and its option that prints a version."""
     protocols: ClassVar[frozenset[str]] = frozenset()
     """What `ip_protocols` gives, where parameters change nothing about it."""
+    offers: ClassVar[type[OffersLoad] | None] = None
+    """What offers loads with the tools of this probe, for a search of the throughput; None: it
+    cannot."""
 
     @classmethod
     def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
