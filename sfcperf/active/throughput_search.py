@@ -25,6 +25,8 @@ _OF_THE_WIDTH = 0.5
 """Share of the width that a sender may be slower than asked for: what is missing counts as lost
 beyond it. Bounds are loads that were asked for, so that they must be true of what was sent."""
 _ROUNDING = 1e-9
+_TRIES = 3
+"""At a load that the sender has reached before."""
 
 Offer = Callable[[float, float], Load]
 """Offers a load, packets per second, for some seconds."""
@@ -114,6 +116,7 @@ class _Measurer:
         self._offer = offer
         self._clock = clock
         self._started = clock()
+        self._fastest_pps = 0.0
         self.offered: list[Offered] = []
         self.by_load: dict[float, list[tuple[Offered, Any]]] = {}
         """Intended load -> what was offered, with the package's own form of it."""
@@ -122,24 +125,40 @@ class _Measurer:
         """Offer a load. Raises _TimeIsUp if it would end after the search's time."""
         from MLRsearch import MeasurementResult
 
-        limit = self._settings.max_search_s
-        if self._clock() - self._started + intended_duration > limit:
+        if self._is_late(intended_duration):
             raise _TimeIsUp
-        load = self._offer(intended_load, intended_duration)
+        load = self._offered(intended_load, intended_duration)
         entry = offered(load, intended_duration, self._settings.relative_width)
-        slow = not load.reached(_OF_THE_WIDTH * self._settings.relative_width)
         result = MeasurementResult(
             intended_duration=intended_duration,
             intended_load=intended_load,
             offered_count=load.sent,
             forwarding_count=load.received,
-            # RFC 9971, section 4.10.1: a severe deviation of the offered from the intended load
+            # RFC 9971, "Measurer": a severe deviation of the offered from the intended load
             # is turned into a higher loss ratio.
-            intended_count=round(intended_load * load.duration_s) if slow else load.sent,
+            intended_count=load.sent
+            if self._reached(load)
+            else round(intended_load * load.duration_s),
         )
         self.offered.append(entry)
         self.by_load.setdefault(intended_load, []).append((entry, result))
         return result
+
+    def _offered(self, rate_pps: float, duration_s: float) -> Load:
+        """Offer a load; again if the sender, which has sent faster before, was slow this time."""
+        for _ in range(_TRIES):
+            load = self._offer(rate_pps, duration_s)
+            self._fastest_pps = max(self._fastest_pps, load.sent_pps)
+            if self._reached(load) or rate_pps > self._fastest_pps or self._is_late(duration_s):
+                break
+        return load
+
+    def _reached(self, load: Load) -> bool:
+        return load.reached(_OF_THE_WIDTH * self._settings.relative_width)
+
+    def _is_late(self, duration_s: float) -> bool:
+        """Whether a load of this duration would end after the search's time."""
+        return self._clock() - self._started + duration_s > self._settings.max_search_s
 
 
 def offered(

@@ -87,5 +87,5 @@ def test_durations_are_whole_seconds(wire: Cable, tmp_path: Path) -> None:
 
 
 def test_frames_that_do_not_fit_are_refused(wire: Cable, tmp_path: Path) -> None:
-    with pytest.raises(MeasurementError, match="would be fragmented"):
+    with pytest.raises(MeasurementError, match="frames of 1519 bytes are too large"):
         offered(wire, tmp_path, 100, frame_bytes=1519)
