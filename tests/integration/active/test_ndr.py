@@ -22,7 +22,8 @@ BUCKET_BYTES, QUEUE_BYTES = 100_000, 300_000
 """80 ms: much more than what the sender, which sends late now and then, sends at once."""
 CONTROL_BYTES = 6000
 """iperf3's control connection, and parts of the queue that no whole frame fills."""
-DURATION_S = 1
+DURATION_S, TICK_S = 1.0, 0.001
+"""iperf3 sends what is due once in a tick: from first to last packet, it is a tick less."""
 TRIES = 3
 
 
@@ -34,10 +35,11 @@ def shape(wire: Cable) -> None:
 def carried_pps(loss_ratio: float) -> tuple[float, float]:
     """The highest load that loses no more than this in a trial, at least and at most: while it
     lasts, the bucket empties and the queue fills."""
-    in_trial_bytes = RATE_BPS / 8 * DURATION_S + BUCKET_BYTES + QUEUE_BYTES
-    frames = [size / SHAPED_BYTES for size in (in_trial_bytes - CONTROL_BYTES, in_trial_bytes)]
-    least, most = (count / DURATION_S / (1 - loss_ratio) for count in frames)
-    return least, most
+    stored_bytes = BUCKET_BYTES + QUEUE_BYTES
+    most_bytes = RATE_BPS / 8 * DURATION_S + stored_bytes
+    least_bytes = RATE_BPS / 8 * (DURATION_S - 2 * TICK_S) + stored_bytes - CONTROL_BYTES
+    per_load = SHAPED_BYTES * DURATION_S * (1 - loss_ratio)
+    return least_bytes / per_load, most_bytes / per_load
 
 
 def searched(wire: Cable, raw: Path, **given: Any) -> ProbeResult:
@@ -50,37 +52,42 @@ def searched(wire: Cable, raw: Path, **given: Any) -> ProbeResult:
         probe.cleanup()
 
 
-def searched_in_peace(wire: Cable, raw: Path, **given: Any) -> ProbeResult:
-    """A regular result, in one of a few tries: the machine has other things to do as well."""
-    for _ in range(TRIES):
-        result = searched(wire, raw, **given)
-        if not result.untrusted:
-            break
-    assert result.untrusted == ()
-    return result
+def is_too_low(result: ProbeResult) -> bool:
+    """Other work on the machine holds the sender up; what it then sends at once overflows the
+    queue, so that a search finds less than the shaper carries, and never more."""
+    found = [result.notes[goal] for goal in ("ndr", "pdr")]
+    return bool(result.untrusted) or any(
+        goal["upper_bound_pps"] < carried_pps(goal["goal_loss_ratio"])[0] for goal in found
+    )
 
 
 @pytest.mark.parametrize(
-    "trials", [3, pytest.param(21, marks=pytest.mark.exhaustive)], ids="{} trials".format
+    "trials", [5, pytest.param(21, marks=pytest.mark.exhaustive)], ids="{} trials".format
 )
 def test_it_finds_the_rate_of_a_shaper(wire: Cable, tmp_path: Path, trials: int) -> None:
     shape(wire)
-    result = searched_in_peace(
-        wire, tmp_path, trials_per_load=trials, relative_width=0.01, max_load_pps=20_000
-    )
+    for number in range(TRIES):
+        raw = tmp_path / str(number)
+        raw.mkdir()
+        result = searched(
+            wire, raw, trials_per_load=trials, relative_width=0.01, max_load_pps=20_000
+        )
+        for goal in ("ndr", "pdr"):
+            found = result.notes[goal]
+            assert found["lower_bound_pps"] <= carried_pps(found["goal_loss_ratio"])[1]
+        if not is_too_low(result):
+            break
+    assert not is_too_low(result)
     seen = {sample.metric: sample.value for sample in result.samples}
     for goal in ("ndr", "pdr"):
         found = result.notes[goal]
-        least_pps, most_pps = carried_pps(found["goal_loss_ratio"])
-        assert found["lower_bound_pps"] <= most_pps
-        assert found["upper_bound_pps"] >= least_pps
         width = found["upper_bound_pps"] - found["lower_bound_pps"]
         assert width <= 0.01 * found["upper_bound_pps"] * (1 + 1e-9)
         assert found["lower_bound_pps"] * 0.995 <= seen[f"{goal}_pps"] <= found["lower_bound_pps"]
-    document = json.loads((tmp_path / "search.json").read_text())
+    document = json.loads((raw / "search.json").read_text())
     validator("search").validate(document)
     assert len(document["offered"]) == result.notes["loads_offered"]
-    assert len(list(tmp_path.glob("load-*/iperf3-client.json"))) >= len(document["offered"])
+    assert len(list(raw.glob("load-*/iperf3-client.json"))) >= len(document["offered"])
 
 
 def test_a_sender_that_is_slower_than_the_cable_makes_no_silent_number(
