@@ -46,9 +46,10 @@ def samples(metrics: Iterable[Metric], values: Mapping[str, float | None]) -> tu
 class Probe(Instrument):
     """An active measurement. One object makes one trial.
 
-    The order of calls is: `metrics`, `label`, `duration_s`, `expected_packets` and `ip_protocols`
-    when a workflow is loaded and planned; then, on one thread, `prepare`, `measure` and `cleanup`,
-    which is called also when one of the others raised. Monitors observe while `measure` runs.
+    The order of calls is: `check`, `metrics`, `label`, `duration_s`, `expected_packets`,
+    `ip_protocols` and `uses` when a workflow is loaded and planned; then, on one thread, `prepare`,
+    `measure` and `cleanup`, which is called also when one of the others raised. Monitors observe
+    while `measure` runs.
 
     `parameters` are validated and complete, units in their names. What the tools print goes
     unparsed to files in `raw_dir`, an existing folder of this trial; a trial that is retried finds
@@ -73,6 +74,17 @@ class Probe(Instrument):
     def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
         """What `measure` reports with these parameters. A trial may lack a sample of one."""
         return cls.reported
+
+    @classmethod
+    def check(cls, parameters: Mapping[str, Any]) -> None:
+        """Refuse parameters that fit the schema but not each other. Raises InputError, `where`
+        being the parameter, or `PARAMETER/KEY`."""
+        return
+
+    @classmethod
+    def uses(cls, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+        """Names of further probes whose tools `measure` needs with these parameters."""
+        return ()
 
     @classmethod
     def requirements(cls) -> list[Requirement]:

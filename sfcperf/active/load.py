@@ -23,6 +23,10 @@ class Latency:
     p99_us: float
     p999_us: float
 
+    def percentiles(self) -> dict[str, float]:
+        """By name, microseconds."""
+        return {"p50": self.p50_us, "p99": self.p99_us, "p999": self.p999_us}
+
 
 @dataclass(frozen=True)
 class Load:
@@ -32,15 +36,16 @@ class Load:
     """That was asked for: the intended load (RFC 2285, 3.5.1), packets per second, all flows
     together."""
     sent: int
-    """Packets that the sender put on the wire: the offered load (RFC 2285, 3.5.2)."""
+    """Packets that the sender put on the wire, without those that it lost itself: the offered load
+    (RFC 2285, 3.5.2)."""
     received: int
-    """Packets of this load that reached the far end of the chain, each counted once; also those
-    that the receiver itself lost afterwards, if it can tell."""
+    """Packets of this load that the chain delivered, each counted once: also those that the
+    receiver itself lost afterwards."""
     duration_s: float
     """Time that the sender took to send them, seconds."""
     endpoint_limit: str = ""
-    """Why the endpoints themselves, not the chain, lost packets or were the limit, in words; empty
-    if they were not. A sender that is merely slower than asked for says so by `sent`."""
+    """Why the endpoints themselves were the limit, as a clause; empty if they were not. A sender
+    that is merely slower than asked for need not say so: `reached` tells."""
     latency: Latency | None = None
     """None where it cannot be measured."""
 
@@ -78,7 +83,7 @@ class OffersLoad(ABC):
 
     parameters: ClassVar[Mapping[str, Any]]
     protocols: ClassVar[frozenset[str]]
-    """What the packets are, as Probe.ip_protocols says."""
+    """What `ip_protocols` gives, where parameters change nothing about it."""
     has_latency: ClassVar[bool] = False
     """Whether loads come with a latency."""
     shortest_s: ClassVar[float]
@@ -89,6 +94,11 @@ class OffersLoad(ABC):
         self.parameters = parameters  # type: ignore[misc]
         self.port = port
         """Destination port; None: the object chooses one."""
+
+    @classmethod
+    def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
+        """What the packets are; see Probe.ip_protocols."""
+        return cls.protocols
 
     @abstractmethod
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:

@@ -11,10 +11,12 @@ from sfcperf.active.pktgen_load import QUANTILES, PktgenLoad, endpoint_limits
 from sfcperf.active.pktgen_output import Received
 from sfcperf.active.pktgen_run import (
     BINARY,
+    MOST_PPS,
     PARAMETERS,
     USUAL_PORT,
     Outcome,
     PktgenRun,
+    ip_protocols,
     milliseconds,
 )
 from sfcperf.active.server import free_port, port_parameter
@@ -80,7 +82,7 @@ class Pktgen(Probe):
             "rate_pps": integer(
                 "Packets to send per second, all flows together. Default: as many as the engine "
                 "can.",
-                (1, 100_000_000),
+                (1, MOST_PPS),
             ),
             "duration_s": number("How long to send, seconds.", (0.01, 3600), default=5),
             "rate_tolerance": {
@@ -122,7 +124,7 @@ class Pktgen(Probe):
     @classmethod
     def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
         """`udp` or `tcp`."""
-        return frozenset({parameters["protocol"].removesuffix("-syn")})
+        return ip_protocols(parameters)
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
         """Warm the chain up, and see what the generator does without it."""

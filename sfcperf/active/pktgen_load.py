@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from sfcperf.active.load import Latency, Load, OffersLoad
 from sfcperf.active.pktgen_output import Received
 from sfcperf.active.pktgen_run import (
+    MOST_PPS,
     PARAMETERS,
     USUAL_PORT,
     Outcome,
     PktgenRun,
+    ip_protocols,
     milliseconds,
 )
 from sfcperf.active.server import free_port
@@ -28,10 +32,14 @@ class PktgenLoad(OffersLoad):
     milliseconds."""
 
     parameters = object_schema(PARAMETERS)
-    protocols = frozenset({"udp", "tcp"})
     has_latency = True
     shortest_s = 0.05
     _run: PktgenRun | None = None
+
+    @classmethod
+    def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
+        """`udp` or `tcp`."""
+        return ip_protocols(parameters)
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
         """Warm the chain up."""
@@ -45,14 +53,17 @@ class PktgenLoad(OffersLoad):
     ) -> Load:
         """See OffersLoad.offer."""
         assert self._run is not None, "prepare comes first"
-        outcome = self._run.offer(deployment, raw_dir, max(1, round(rate_pps)), duration_s)
+        whole_pps = min(max(1, round(rate_pps)), MOST_PPS)
+        outcome = self._run.offer(deployment, raw_dir, whole_pps, duration_s)
+        # What the server's interface lost has arrived.
+        delivered = outcome.received.unique + outcome.receiver_drops
         return Load(
             rate_pps,
             outcome.sent.packets,
-            outcome.received.unique,
+            min(outcome.sent.packets, delivered),
             milliseconds(duration_s) / _MS_PER_S,
             "; ".join(endpoint_limits(outcome, deployment)),
-            latency(outcome.received) if self._run.shares_clock else None,
+            _latency(outcome.received) if self._run.shares_clock else None,
         )
 
     def cleanup(self) -> None:
@@ -62,7 +73,7 @@ class PktgenLoad(OffersLoad):
             self._run = None
 
 
-def latency(received: Received) -> Latency | None:
+def _latency(received: Received) -> Latency | None:
     """None where nothing arrived."""
     if not received.unique:
         return None

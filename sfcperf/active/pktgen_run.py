@@ -35,6 +35,7 @@ IMIX = "imix"
 SIMPLE_IMIX = ((64, 7), (570, 4), (1518, 1))
 USUAL_PORT = 9
 MOST_FLOWS = 64_512
+MOST_PPS = 100_000_000
 _MOST_WEIGHT = 64
 _FRAME_LIMITS = (64, 1518)
 _MOST_ZIPF = 10
@@ -360,6 +361,11 @@ class _Receiver:
             raise MeasurementError(f"the receiver of {BINARY} ended, or does not answer")
         complete = self._stdout.read_text().rpartition("\n")[0]
         return parse_received(complete)
+
+
+def ip_protocols(parameters: Mapping[str, Any]) -> frozenset[str]:
+    """See Probe.ip_protocols."""
+    return frozenset({parameters["protocol"].removesuffix("-syn")})
 
 
 def milliseconds(duration_s: float) -> int:

@@ -9,10 +9,11 @@ from sfcperf.active.ab import Ab
 from sfcperf.active.base import Probe
 from sfcperf.active.httperf import Httperf
 from sfcperf.active.iperf3 import Iperf3
+from sfcperf.active.ndr import Ndr
 from sfcperf.active.ping import Ping
 from sfcperf.active.pktgen import Pktgen
 
-PROBES: list[type[Probe]] = [Ping, Iperf3, Httperf, Ab, Pktgen]
+PROBES: list[type[Probe]] = [Ping, Iperf3, Httperf, Ab, Ndr, Pktgen]
 
 
 def filled(probe: type[Probe], **given: Any) -> dict[str, Any]:
