@@ -25,6 +25,8 @@ SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 FIGURES = {
     "compare-encapsulation": {"rtt", "tcp-rate"},
     "firewall-chain": {"rtt", "tcp-rate", "udp-loss", "http-rate"},
+    "ndr-frame-sizes": {"ndr", "pdr"},
+    "pktgen-rates": {"latency", "rate"},
     "pptmon-fig6": {"fig6"},
     "pptmon-fig7": {"fig7"},
     "pptmon-fig8": {"fig8", "fig8-http"},
