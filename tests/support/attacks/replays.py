@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from support.attacks import Attack
 from support.bench import forget_plugins
 from support.records.packages import (
     OPTIONS,
-    SHORT,
+    PLAIN,
     contents,
     edited,
     finish,
@@ -63,7 +64,7 @@ def package(
     edit: Callable[[Any], None] = lambda _: None,
     files: Mapping[str, str | bytes] | None = None,
     module: Mapping[str, str] | None = None,
-    run: Callable[[Path], RunStore] = finished_run,
+    run: Callable[[Path], RunStore] = partial(finished_run, options=PLAIN),
 ) -> Path:
     """A package with a list of hashes that fits, whose workflow, as given and as run, `edit` has
     changed. `files`: by their names in it. `module`: files of a module that package.json lists as
@@ -107,7 +108,7 @@ def _installed(folder: Path) -> Iterator[None]:
 
 def acme_run(folder: Path) -> RunStore:
     """A run folder of which the module's probe made all trials."""
-    store = build_run(folder, SHORT)
+    store = build_run(folder, PLAIN)
     trials = store.trials()
     _rewrite(store.folder / RunFile.MANIFEST, _measured_with_acme)
     for name in (RunFile.WORKFLOW, RunFile.WORKFLOW_APPLIED):

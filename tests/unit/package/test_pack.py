@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.records.packages import OPTIONS, contents, finished_run
+from support.records.packages import OPTIONS, PLAIN, contents, finished_run
 from support.records.runs import RunOptions, build_run, workflow_document
 
 from sfcperf.control.lock import held
@@ -20,6 +20,7 @@ from sfcperf.control.resolved import resolved
 from sfcperf.errors import InputError
 from sfcperf.package.pack import pack
 from sfcperf.package.run_files import run_files
+from sfcperf.package.scan import scan
 from sfcperf.package.unpack import unpack
 from sfcperf.results.store import RunStore
 from sfcperf.results.vnfds import keep_descriptors
@@ -139,12 +140,18 @@ def test_captures_may_be_left_out_and_are_still_known(package: Path, tmp_path: P
         (urlsafe_b64encode(b"ghp_" + b"a1B2" * 9).decode(), "a token of a service, in Base64"),
     ],
 )
-def test_what_looks_like_a_secret_is_not_packed(
-    package: Path, tmp_path: Path, text: str, what: str
-) -> None:
+def test_what_looks_like_a_secret_is_found(tmp_path: Path, text: str, what: str) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text(f"before\n{text}\nafter\n")
+    (finding,) = scan({"runs/run-1/notes.txt": notes})
+    assert (finding.file, finding.what, finding.secret) == ("runs/run-1/notes.txt", what, True)
+
+
+def test_a_secret_is_not_packed(package: Path, tmp_path: Path) -> None:
     store = copy_of(package, tmp_path / "run-1")
+    text = '{"password": "hunter2hunter2"}'
     (store.folder / "notes.txt").write_text(f"before\n{text}\nafter\n")
-    with pytest.raises(InputError, match=what) as refused:
+    with pytest.raises(InputError, match="a password or token") as refused:
         pack([store], tmp_path / "p.zip")
     assert "runs/run-1/notes.txt" in refused.value.message
     # The secret itself is not told again.
@@ -178,8 +185,8 @@ def with_vnfd(folder: Path) -> RunStore:
     (folder / "lab" / "vnfds").mkdir(parents=True)
     (folder / "lab" / "workflows").mkdir()
     (folder / "lab" / "vnfds" / "small.yaml").write_text(VNFD)
-    store = finished_run(folder / "run-1")
-    document = workflow_document(RunOptions(topologies=("T1",), chain_lengths=(0, 1)))
+    store = finished_run(folder / "run-1", PLAIN)
+    document = workflow_document(PLAIN)
     document["vnfs"]["fwd"]["vnfd"] = "../vnfds/small.yaml"
     base = folder / "lab" / "workflows"
     store.write_workflow(document, base)

@@ -33,7 +33,7 @@ def told(verification: Verification, name: str, state: str = "ok") -> str:
 
 
 def test_a_summary_of_an_older_release_holds_and_what_it_does_not_say_is_told(
-    package: Path, tmp_path: Path
+    drawn_package: Path, tmp_path: Path
 ) -> None:
     """Rows as they were before percentiles, outliers, steadiness and the like were added."""
     younger = {field.name for field in fields(Summary)} - FIRST_KEYS
@@ -44,9 +44,9 @@ def test_a_summary_of_an_older_release_holds_and_what_it_does_not_say_is_told(
                 del row[name]
             row |= {"method": "t (mean)", "ci_high": row["mean"]}
 
-    files = contents(package)
+    files = contents(drawn_package)
     name = f"{RUN}/summary.json"
-    path = sealed(package, tmp_path / "p.zip", name, edited(files[name], older))
+    path = sealed(drawn_package, tmp_path / "p.zip", name, edited(files[name], older))
     table = list(csv.DictReader(files[f"{RUN}/summary.csv"].decode().splitlines()))
     for row in table:
         row |= {"method": "t (mean)", "ci_high": row["mean"]}
@@ -74,9 +74,9 @@ def test_a_summary_of_an_older_release_holds_and_what_it_does_not_say_is_told(
 
 @pytest.mark.parametrize("modified", [False, True])
 def test_a_forged_drawing_is_found_though_its_hash_fits(
-    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, modified: bool
+    drawn_package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, modified: bool
 ) -> None:
-    files = contents(package)
+    files = contents(drawn_package)
     here = {**versions(), "revision": {"commit": "0" * 40, "modified": modified}}
     monkeypatch.setattr("sfcperf.package.verify.remake_figures.python_versions", lambda: here)
 
@@ -84,7 +84,7 @@ def test_a_forged_drawing_is_found_though_its_hash_fits(
         document["sessions"][-1]["versions"] = here
 
     name = f"{RUN}/run.json"
-    path = sealed(package, tmp_path / "p.zip", name, edited(files[name], drawn_here))
+    path = sealed(drawn_package, tmp_path / "p.zip", name, edited(files[name], drawn_here))
     assert verify(path).holds
     drawing = next(n for n in files if n.endswith(".svg"))
     path = sealed(path, tmp_path / "q.zip", drawing, files[drawing] + b"<!-- -->")
@@ -96,15 +96,15 @@ def test_a_forged_drawing_is_found_though_its_hash_fits(
         assert "different when drawn again" in told(verification, "figures", "failed")
 
 
-def test_drawings_of_another_matplotlib_are_a_note(package: Path, tmp_path: Path) -> None:
+def test_drawings_of_another_matplotlib_are_a_note(drawn_package: Path, tmp_path: Path) -> None:
     """Their data still have to be the same."""
 
     def older(document: Any) -> None:
         document["sessions"][-1]["versions"]["packages"]["matplotlib"] = "3.0.0"
 
     name = f"{RUN}/run.json"
-    files = contents(package)
-    path = sealed(package, tmp_path / "p.zip", name, edited(files[name], older))
+    files = contents(drawn_package)
+    path = sealed(drawn_package, tmp_path / "p.zip", name, edited(files[name], older))
     drawing = next(n for n in files if n.endswith(".svg"))
     path = sealed(path, tmp_path / "q.zip", drawing, files[drawing] + b"<!-- -->")
     assert "3.0.0" in told(verify(path), "figures")
