@@ -77,8 +77,9 @@ def broken(folder: Path, links: Links) -> list[str]:
 
 
 def run(workflow: str, results: Path) -> Path:
-    """Run it (in the gate: two rounds) and give its folder. Beside other tests a sender may miss its rate: such trials are
-    untrusted, and exit status 1 says so; failed ones there may be none."""
+    """Run it (in the gate: two rounds) and give its folder. Beside other tests a sender may miss
+    its rate: such trials are untrusted, and exit status 1 says so; failed ones there may be none.
+    """
     command = [SFCPERF, "run", workflow, "--set", "preset=short", "--results", str(results)]
     command += ["--set", "design.rounds=2"] if is_gate() else []
     done = subprocess.run(

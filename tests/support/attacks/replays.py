@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,12 +58,16 @@ HOOK = "from pathlib import Path\nPath('hooked').write_text(__file__)\n"
 """For files that the interpreter would import by itself."""
 
 
+def _plain_run(folder: Path) -> RunStore:
+    return finished_run(folder, PLAIN)
+
+
 def package(
     folder: Path,
     edit: Callable[[Any], None] = lambda _: None,
     files: Mapping[str, str | bytes] | None = None,
     module: Mapping[str, str] | None = None,
-    run: Callable[[Path], RunStore] = partial(finished_run, options=PLAIN),
+    run: Callable[[Path], RunStore] = _plain_run,
 ) -> Path:
     """A package with a list of hashes that fits, whose workflow, as given and as run, `edit` has
     changed. `files`: by their names in it. `module`: files of a module that package.json lists as
