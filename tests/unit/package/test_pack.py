@@ -132,6 +132,10 @@ def test_captures_may_be_left_out_and_are_still_known(package: Path, tmp_path: P
     [
         ("-----BEGIN OPENSSH PRIVATE KEY-----", "a private key"),
         ('{"password": "hunter2hunter2"}', "a password or token"),
+        ("password=hunter2hunter2", "a password or token"),
+        ("  export OS_PASSWORD='hunter2'", "a password or token"),
+        ("db.api_key = q1w2e3r4\r", "a password or token"),
+        ("- auth_token: q1w2e3r4", "a password or token"),
         ("GET https://me:secret@example.org/", "a URL with a password"),
         ("Authorization: Bearer abcdefghijkl", "an authorization header"),
         ("ghp_" + "a1B2" * 9, "a token of a service"),
@@ -145,6 +149,27 @@ def test_what_looks_like_a_secret_is_found(tmp_path: Path, text: str, what: str)
     notes.write_text(f"before\n{text}\nafter\n")
     (finding,) = scan({"runs/run-1/notes.txt": notes})
     assert (finding.file, finding.what, finding.secret) == ("runs/run-1/notes.txt", what, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password=***",
+        "OS_PASSWORD=$SECRET",
+        "api_key: <yours>",
+        "secret = None",
+        "password: a word that is asked for",
+        "the password=secret of an example",
+        "passwd=abc",
+        "password=%s",
+        "PASSWORD_FILE=/run/key",
+        "secret = read(path)",
+    ],
+)
+def test_what_only_speaks_of_a_secret_is_packed(tmp_path: Path, text: str) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text(f"before\n{text}\nafter\n")
+    assert scan({"notes.txt": notes}) == []
 
 
 def test_a_secret_is_not_packed(package: Path, tmp_path: Path) -> None:
