@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import sfcperf
@@ -16,11 +17,7 @@ from support.attacks import Attack
 VERBS = ("validate", "plan", "verify", "replay")
 """Verbs that execute nothing of a stranger's file (docs/explanation/trust.md)."""
 _TREE = Path(sfcperf.__file__).parents[1]
-_INSTALLATION = (
-    *{sys.prefix, sys.base_prefix, "/usr", "/lib", "/lib64"},
-    *(str(_TREE / name) for name in ("sfcperf", "drivers", "vnfs", "schemas", "workflows")),
-    *(str(_TREE / name) for name in ("playbooks", "sfcperf.egg-info")),
-)
+_INSTALLATION = (sys.prefix, sys.base_prefix, "/usr", "/lib", "/lib64", str(_TREE))
 _SYSTEM = re.compile(
     r"/(?:etc/(?:ld\.so\.cache|localtime|locale\.alias|nsswitch\.conf|passwd|group|mime\.types|os-release|ssl/.*"
     r"|fonts/.*|gai\.conf|apache2/mime\.types)"
@@ -59,10 +56,21 @@ def faults(attack: Attack, folder: Path) -> list[str]:
         timeout=300,
         check=False,
     )
-    private = tuple(str(folder / name) for name in ("inputs", "tmp", "state"))
-    found = sorted(set(_told(log.read_text(errors="replace"), (*private, *_INSTALLATION))))
+    private = (str(folder / name) for name in ("inputs", "tmp", "state"))
+    # matplotlib keeps a list of fonts there; the input does not choose what is in it.
+    fonts = (str(home / name / "matplotlib") for name in (".cache", ".config"))
+    allowed = (*private, *fonts, *_INSTALLATION, *_repository())
+    found = sorted(set(_told(log.read_text(errors="replace"), allowed)))
     shutil.rmtree(folder)
     return found
+
+
+@cache
+def _repository() -> tuple[str, ...]:
+    """Where git keeps the commits of this tree: `verify` asks it for the one that is checked out."""
+    asked = ["git", "-C", str(_TREE), "rev-parse", "--path-format=absolute", "--git-common-dir"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    return (done.stdout.strip(),) if done.returncode == 0 else ()
 
 
 def _told(log: str, allowed: tuple[str, ...]) -> Iterator[str]:
