@@ -67,7 +67,7 @@ def faults(attack: Attack, folder: Path) -> list[str]:
 
 @cache
 def _repository() -> tuple[str, ...]:
-    """Where git keeps the commits of this tree: `verify` asks it for the one that is checked out."""
+    """Where git keeps the commits of this tree: `verify` asks for the one that is checked out."""
     asked = ["git", "-C", str(_TREE), "rev-parse", "--path-format=absolute", "--git-common-dir"]
     done = subprocess.run(asked, capture_output=True, text=True, check=False)
     return (done.stdout.strip(),) if done.returncode == 0 else ()
