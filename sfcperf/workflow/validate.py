@@ -61,7 +61,8 @@ def _fits(schema: Mapping[str, Any], value: Any) -> bool:
     import jsonschema_rs
 
     try:
-        return jsonschema_rs.Draft202012Validator(schema, validate_formats=True).is_valid(value)
+        validator = jsonschema_rs.Draft202012Validator(dict(schema), validate_formats=True)
+        return validator.is_valid(value)
     except ValueError:
         # Lone surrogates, and more levels than it follows.
         return False
