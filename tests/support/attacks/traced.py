@@ -19,7 +19,7 @@ VERBS = ("validate", "plan", "verify", "replay")
 _TREE = Path(sfcperf.__file__).parents[1]
 _INSTALLATION = (sys.prefix, sys.base_prefix, "/usr", "/lib", "/lib64", str(_TREE))
 _SYSTEM = re.compile(
-    r"/(?:etc/(?:ld\.so\.cache|localtime|locale\.alias|nsswitch\.conf|passwd|group|mime\.types|os-release|ssl/.*"
+    r"/(?:etc/(?:ld\.so\.cache|localtime|locale\.alias|nsswitch\.conf|passwd|group|gitconfig|mime\.types|os-release|ssl/.*"
     r"|fonts/.*|gai\.conf|apache2/mime\.types)"
     r"|dev/(?:null|urandom|random|zero)"
     r"|proc/(?:self|\d+|sys|meminfo|cpuinfo|stat|mounts|filesystems|loadavg|version)(?:/.*)?"
