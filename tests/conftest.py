@@ -32,7 +32,8 @@ def _use_memory() -> None:
 
 _use_memory()
 register_profiles()
-os.environ.setdefault(MADE_RUNS, tempfile.mkdtemp(prefix="sfcperf-runs-"))
+if MADE_RUNS not in os.environ:  # workers have it from the process that started them
+    os.environ[MADE_RUNS] = tempfile.mkdtemp(prefix="sfcperf-runs-")
 # What a disk has, matters after a power cut alone, and waiting for it took half of the time.
 os.fsync = lambda descriptor: None
 TOGETHER = ("tests/e2e/elasticsearch/",)
