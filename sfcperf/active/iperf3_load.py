@@ -38,9 +38,8 @@ class Iperf3Load(OffersLoad):
             "frame_bytes": integer(
                 "Size of the Ethernet frames, with header and frame check sequence (RFC 2544, "
                 f"section 9), bytes: {_OVERHEAD_BYTES} more than the payload of the datagram. The "
-                "IPv4 packet in it must fit the client's MTU.",
+                "IPv4 packet in it must fit the client's MTU. Default: the largest that fits.",
                 (64, 9018),
-                default=1518,
             ),
             "streams": integer("UDP flows, which share the rate.", (1, 128), default=1),
             "socket_buffer_bytes": integer(
@@ -53,12 +52,16 @@ class Iperf3Load(OffersLoad):
     protocols = frozenset({"udp"})
     shortest_s = 1.0
     _port: int
+    _payload_bytes: int
     _server: Process | None = None
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
         """Choose a port. Raises MeasurementError when there is none, or when the frames do not fit
         the client's MTU."""
-        check_frame(deployment.client, self.parameters["frame_bytes"])
+        largest = deployment.client.mtu + ETHERNET_BYTES
+        frame_bytes = self.parameters.get("frame_bytes", largest)
+        check_frame(deployment.client, frame_bytes)
+        self._payload_bytes = frame_bytes - _OVERHEAD_BYTES
         server = deployment.server.host
         self._port = free_port(server, USUAL_PORT) if self.port is None else self.port
 
@@ -95,11 +98,6 @@ class Iperf3Load(OffersLoad):
         if self._server is not None:
             self._server.stop()
             self._server = None
-
-    @property
-    def _payload_bytes(self) -> int:
-        size: int = self.parameters["frame_bytes"] - _OVERHEAD_BYTES
-        return size
 
     def _test_parameters(self, rate_bps: int, duration_s: int) -> Mapping[str, Any]:
         own = {key: value for key, value in self.parameters.items() if key != "frame_bytes"}

@@ -96,12 +96,12 @@ _OWN: Mapping[str, Any] = {
         default=21,
     ),
     "min_load_pps": number(
-        "Least load that is offered, packets per second.", (1, 1e9), default=100
+        "Least load that is offered, packets per second.", (1, 1_000_000_000), default=100
     ),
     "max_load_pps": number(
         "Highest load that is offered, packets per second. Lower it to spare the endpoints the "
         "first, highest loads.",
-        (2, 1e10),
+        (2, 10_000_000_000),
         default=10_000_000,
     ),
     "max_search_s": number(
@@ -145,10 +145,10 @@ class Ndr(Probe):
         """Refuse what cannot be searched. Raises InputError."""
         if parameters["min_load_pps"] >= parameters["max_load_pps"]:
             raise InputError(
-                f"min_load_pps {parameters['min_load_pps']:g} is not below max_load_pps "
-                f"{parameters['max_load_pps']:g}",
+                f"min_load_pps {parameters['min_load_pps']} is not below max_load_pps "
+                f"{parameters['max_load_pps']}",
                 where="min_load_pps",
-                allowed=f"less than {parameters['max_load_pps']:g}",
+                allowed=f"less than {parameters['max_load_pps']}",
             )
         shortest_s = offering_class(parameters["load"]).shortest_s
         for key in ("trial_duration_s", "initial_trial_duration_s"):

@@ -134,9 +134,12 @@ def _loss_chart(
     for style, (name, goals) in enumerate(_by_goal(found), 2):
         series += _marks(name, goals, highest, scale, style)
     left_out = len(offered) - len(near)
-    note = f"A point per load that was offered, {len(near)} of {len(found)} searches."
+    note = (
+        f"A point per load that was offered; searches: {len(found)}, loads: {len(near)}. "
+        "Vertical lines: medians of the lower bounds."
+    )
     if left_out:
-        note += f" {left_out} loads further from the bounds are not drawn."
+        note += f" Not drawn, since further from the bounds: {left_out}."
     return Chart(identity, "Loss against load", note, _data("Loss ratio [%]", series, scale))
 
 
@@ -180,7 +183,7 @@ def _latency_chart(identity: str, found: Sequence[_Found], scale: units.Scale) -
         )
         x, y, anchors = (list(column) for column in zip(*points, strict=True))
         series.append(_line(name, x, y, anchors, style) | {"points": True})
-    note = f"One-way latency at shares of the NDR, {len(offered)} loads of {len(found)} searches."
+    note = f"One-way latency at shares of the NDR; searches: {len(found)}, loads: {len(offered)}."
     return Chart(identity, "Latency against load", note, _data("Latency [µs]", series, scale))
 
 

@@ -1,5 +1,6 @@
 """Loads over a real cable: what is offered, what arrives, and who lost the rest."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -84,6 +85,14 @@ def test_what_the_sender_lost_is_not_the_chains(wire: Cable, tmp_path: Path) -> 
 
 def test_durations_are_whole_seconds(wire: Cable, tmp_path: Path) -> None:
     assert offered(wire, tmp_path, 100, 1.2).duration_s == pytest.approx(2, rel=0.05)
+
+
+def test_frames_fill_the_mtu_unless_told_otherwise(wire: Cable, tmp_path: Path) -> None:
+    offers = Iperf3Load({"streams": 1})
+    offers.prepare(wire.deployment, tmp_path)
+    offers.offer(wire.deployment, tmp_path, 100, 1)
+    report = json.loads((tmp_path / "iperf3-client.json").read_text())
+    assert report["start"]["test_start"]["blksize"] == 1500 - 28
 
 
 def test_frames_that_do_not_fit_are_refused(wire: Cable, tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def workflow(tmp_path: Path, **probe: Any) -> Path:
 def test_defaults_are_also_those_of_the_load(tmp_path: Path) -> None:
     (scenario,) = load_workflow(workflow(tmp_path)).scenarios
     (probe,) = scenario.probes
-    assert probe.parameters["load"] == {"probe": "iperf3", "frame_bytes": 1518, "streams": 1}
+    assert probe.parameters["load"] == {"probe": "iperf3", "streams": 1}
     assert probe.plugins == ("ndr", "iperf3")
     assert Ndr.ip_protocols(probe.parameters) == {"udp"}
 

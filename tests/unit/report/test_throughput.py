@@ -59,7 +59,7 @@ def test_loss_is_drawn_against_load(tmp_path: Path) -> None:
     assert points["loads"] == ([10.1, 9.9], [1.0, 0.0])
     assert points["limited by the endpoints"] == ([9.95], [0.0])
     assert points["NDR (loss ratio 0 %)"] == ([10.0, 10.0], [0.0, 1.0])
-    assert "1 loads further from the bounds are not drawn" in chart.note
+    assert "further from the bounds: 1." in chart.note
 
 
 def test_latency_is_drawn_against_load(tmp_path: Path) -> None:
