@@ -20,21 +20,23 @@ static int take_prefix(struct words *words, const char *name, struct rule_text *
 {
 	char *value = take_value(words, name), *slash;
 	bool is_ipv6;
+	long most;
 
 	if (!value)
 		return -1;
 	if (prefix->given)
 		return object(words, "there is a %s already", name);
 	is_ipv6 = strchr(value, ':') != NULL;
-	prefix->bits = is_ipv6 ? 128 : 32;
+	most = is_ipv6 ? 128 : 32;
+	prefix->bits = most;
 	slash = strchr(value, '/');
 	if (slash)
 		*slash = '\0';
 	if (inet_pton(is_ipv6 ? AF_INET6 : AF_INET, value, prefix->address) != 1)
 		return object(words, "%s is '%s', not an IPv4 or IPv6 address", name, value);
-	if (slash && parse_integer(slash + 1, 0, prefix->bits, &prefix->bits))
+	if (slash && parse_integer(slash + 1, 0, most, &prefix->bits))
 		return object(words, "the prefix length of %s is '%s', not a number from 0 to %ld",
-			      name, slash + 1, prefix->bits);
+			      name, slash + 1, most);
 	if (rule->version && rule->version != (is_ipv6 ? 6 : 4))
 		return object(words, "IPv4 and IPv6 in one rule");
 	rule->version = is_ipv6 ? 6 : 4;

@@ -127,6 +127,8 @@ static __always_inline enum sff_verdict from_underlay(struct xdp_md *ctx, struct
 				bytes - sizeof(gpe->udp) - sizeof(gpe->vxlan));
 	if (!vxlan_gpe_carries(&gpe->vxlan, VXLAN_GPE_NEXT_ETHERNET))
 		return SFF_ENCAPSULATION;
+	if (bytes < sizeof(gpe->udp) + sizeof(gpe->vxlan) + ETH_BYTES)
+		return SFF_TRUNCATED;
 	arrival->carriage.outer = GPE_BYTES;
 	return SFF_BYPASSED;
 }

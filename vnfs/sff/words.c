@@ -21,6 +21,10 @@ int object(const struct words *words, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
+	/* A file may contain anything; a terminal does not take it all. */
+	for (char *c = text; *c; c++)
+		if (!isprint((unsigned char)*c))
+			*c = '?';
 	complain("%s:%u: %s", words->file, words->line, text);
 	return -1;
 }

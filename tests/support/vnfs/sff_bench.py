@@ -144,9 +144,7 @@ class SffBench:
         """Other tables from now on. Raises DeploymentError if they are refused."""
         self.sff.change(self.with_lines(lines, tapped=tapped))
 
-    def exchange(
-        self, port: int, frames: Sequence[Packet | bytes]
-    ) -> dict[int, list[bytes]]:
+    def exchange(self, port: int, frames: Sequence[Packet | bytes]) -> dict[int, list[bytes]]:
         """Send frames into a port, and give what comes out of all ports."""
         # What comes back from the function behind the proxy does not go there again.
         out: dict[int, list[bytes]] = {
@@ -222,7 +220,9 @@ def on_ethernet(packet: Packet, **ethernet: str | int) -> Packet:
 
 def on_gpe(packet: Packet, next_protocol: int = 4, **fields: Any) -> Packet:
     """VXLAN-GPE, as another node sends it. `fields` are of IP."""
-    outer = Ether(src=FAR_NODE, dst=NODE) / IP(**({"src": FAR_ADDRESS, "dst": NODE_ADDRESS} | fields))
+    outer = Ether(src=FAR_NODE, dst=NODE) / IP(
+        **({"src": FAR_ADDRESS, "dst": NODE_ADDRESS} | fields)
+    )
     tunnel = UDP(sport=50000, dport=4790, chksum=0) / VXLAN(flags=0x0C, NextProtocol=next_protocol)
     return outer / tunnel / Raw(bytes(packet))
 
