@@ -23,7 +23,6 @@ from support.vnfs.sff_bench import (
     MODES,
     MTU,
     NODE,
-    NODE_ADDRESS,
     NSH_SF,
     PLAIN_SF,
     PORT_BACK,
@@ -135,13 +134,14 @@ def _cells(action: str, arrival: str) -> Iterator[tuple[Packet, Packet | None, P
 def test_every_hop(bench: SffBench, arrival: str, action: str) -> None:
     before = _hop(bench, _spi(action))
     came = 0
-    for number, (frame, header, inner) in enumerate(_cells(action, arrival), 1):
+    cells = list(_cells(action, arrival))
+    for frame, header, inner in cells:
         came += len(frame)
         leaves, seen = bench.one(ARRIVALS[arrival], frame)
         assert leaves == LEAVES[action]
         assert seen == _expected(action, seen, header, inner)
     after = _hop(bench, _spi(action))
-    assert (after[0] - before[0], after[1] - before[1]) == (number, came)
+    assert (after[0] - before[0], after[1] - before[1]) == (len(cells), came)
 
 
 def _hop(bench: SffBench, spi: int) -> tuple[int, int]:
