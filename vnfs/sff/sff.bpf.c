@@ -28,6 +28,7 @@ struct sff_decision {
 
 struct arrival {
 	__u32 generation; /* of the tables, the same for all that is done to a packet */
+	__u32 ifindex;
 	__u32 port; /* number */
 	const struct sff_port *attached;
 	struct carriage carriage; /* how the packet came */
@@ -194,6 +195,7 @@ static __always_inline enum sff_verdict next_hop(struct arrival *arrival,
 						 struct sff_decision *decision)
 {
 	struct sff_hop_key key = { .path = arrival->path };
+	__u32 came_from = arrival->port;
 	const struct sff_hop *hop;
 
 	arrival->ttl = (arrival->ttl - 1) & SFF_TTL;
@@ -202,7 +204,9 @@ static __always_inline enum sff_verdict next_hop(struct arrival *arrival,
 	hop = find_in_generations(&hops, &key, &key.generation, arrival->generation);
 	if (!hop)
 		return SFF_NO_PATH;
-	if (hop->from && hop->from != arrival->port)
+	if (key.generation != arrival->generation)
+		came_from = number_of(arrival->ifindex, key.generation);
+	if (hop->from && hop->from != came_from)
 		return SFF_WRONG_PORT;
 	decision->hop = hop;
 	decision->generation = key.generation;
@@ -393,6 +397,7 @@ int sff(struct xdp_md *ctx)
 		return pass_untouched(ctx);
 	}
 	bytes = frame_bytes(ctx);
+	arrival.ifindex = ifindex;
 	arrival.generation = READ_ONCE(settings.generation);
 	arrival.port = number_of(ifindex, arrival.generation);
 	arrival.attached = find_port(arrival.port, arrival.generation);
