@@ -17,7 +17,7 @@ from scapy.packet import Packet, Raw
 
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.sff.process import BINARY, SffProcess
-from support.network.wires import Lab, Wire, ip, space
+from support.network.wires import Lab, Port, Wire, ip, space
 
 Mode = Literal["xdp", "stack", "tap"]
 """How frames leave: as XDP frames, as socket buffers, or the latter after a round by the tap."""
@@ -110,10 +110,14 @@ class SffBench:
         self.node, self.ends = self.lab.host("sff"), self.lab.host("ends")
         pairs = [((self.ends, f"e{port}"), (self.node, f"p{port}")) for port in KINDS]
         pairs.append(((self.node, "tap-near"), (self.node, "tap-far")))
+        self.attached: list[Port] = []
+        """Where sfc-sff attaches its programs."""
         for one, other in pairs:
-            for end in self.lab.join(one, other):
+            ends = self.lab.join(one, other)
+            for end in ends:
                 here = space(end.host)
                 ip("-n", here, "link", "set", end.interface, "mtu", str(INTERFACE_MTU + 16))
+            self.attached.append(ends[1])
         for port in KINDS:
             self.ends.run(["ethtool", "-K", f"e{port}", "gro", "on"], timeout_s=10)
         self.wires: dict[int, Wire] = {}
