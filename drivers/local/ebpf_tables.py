@@ -77,7 +77,7 @@ def _links(layout: Layout, node: NodeLayout, take_xdp: Collection[str]) -> Itera
             yield f"port {number} interface {name} kind underlay mtu {WIRE_MTU}{xdp}"
     for destination in node.next_hop:
         last = layout.nodes[destination]
-        yield f"route {last.address} port {_towards(layout, node, last)} mac {last.mac}"
+        yield f"route {last.address} port {_towards(layout, node, last)}"
 
 
 def _stations(layout: Layout, node: NodeLayout) -> Iterator[str]:

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +60,12 @@ const char *libbpf_log_reason(void)
 
 void libbpf_complain_of_load(const char *what, int error)
 {
-	if (*reason)
+	if (error == EPERM)
+		complain("the kernel refuses %s (%s): this requires root, or CAP_BPF, CAP_PERFMON "
+			 "and "
+			 "CAP_NET_ADMIN",
+			 what, strerror(error));
+	else if (*reason)
 		complain("the kernel refuses %s (%s):\n%s", what, strerror(error),
 			 libbpf_log_reason());
 	else

@@ -9,10 +9,11 @@
 
 #define MOST_NUMBERS 65536 /* 512 KiB, used only as far as there are CPUs */
 
+static __u64 values[MOST_NUMBERS];
+
 int percpu_sum(int map, const void *key, __u64 *sums, unsigned int words)
 {
 	int cpus = libbpf_num_possible_cpus();
-	static __u64 values[MOST_NUMBERS];
 	int error;
 
 	memset(sums, 0, words * sizeof(*sums));
@@ -22,4 +23,14 @@ int percpu_sum(int map, const void *key, __u64 *sums, unsigned int words)
 	for (unsigned int i = 0; !error && i < (unsigned int)cpus * words; i++)
 		sums[i % words] += values[i];
 	return error;
+}
+
+int percpu_clear(int map, const void *key, unsigned int words)
+{
+	int cpus = libbpf_num_possible_cpus();
+
+	if (cpus < 0 || (unsigned int)cpus * words > MOST_NUMBERS)
+		return cpus < 0 ? cpus : -E2BIG;
+	memset(values, 0, (unsigned int)cpus * words * sizeof(*values));
+	return bpf_map_update_elem(map, key, values, BPF_ANY);
 }

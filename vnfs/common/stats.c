@@ -7,7 +7,8 @@
 #include "report.h"
 #include "stats.h"
 
-static char page[65536]; /* the longest event fits: of sfc-sff with 512 hops */
+static char page[1310720]; /* the longest event fits: of sfc-sff with all hops it can have */
+static size_t longest = 4096; /* written so far; most events are shorter */
 static FILE *stream;
 static int fd = -1;
 
@@ -34,9 +35,11 @@ void stats_end(bool print)
 
 	fflush(stream);
 	bytes = (size_t)ftell(stream);
-	memset(page + bytes, ' ', sizeof(page) - bytes);
+	if (bytes > longest)
+		longest = bytes;
+	memset(page + bytes, ' ', longest - bytes);
 	/* On a full disk the file becomes stale, as its `sequence` shows; packets still flow. */
-	if (fd >= 0 && pwrite(fd, page, sizeof(page), 0) != sizeof(page))
+	if (fd >= 0 && pwrite(fd, page, longest, 0) != (ssize_t)longest)
 		complain("cannot write the stats file: %s", strerror(errno));
 	if (print) {
 		fwrite(page, 1, bytes, stdout);

@@ -2,7 +2,7 @@
 /*
  * Events as JSON Lines on stdout, and the last one in a file that is read at any time.
  *
- * The file is overwritten in place: one write of a fixed size, padded with spaces. A reader that
+ * The file is overwritten in place: one write, padded with spaces to the longest one. A reader that
  * sees two values of `sequence` and `sequence_end` has met a write, and reads again.
  */
 #pragma once

@@ -13,6 +13,7 @@
 #define IP_FRAGMENT 0x3fff /* more fragments, or an offset */
 #define IP_OFFSET 0x1fff
 #define IPV6_EXTENSIONS 4 /* headers that are skipped to find the ports */
+#define IPV6_AT_MOST 0x1fff
 
 static __always_inline int carries_ip(struct xdp_md *ctx)
 {
@@ -51,10 +52,33 @@ static __always_inline int read_ipv4(const void *start, const void *end, struct 
 	return 0;
 }
 
+struct ipv6_fragment {
+	__u8 nexthdr;
+	__u8 reserved;
+	__be16 offset; /* in units of 8 bytes, then 3 bits of flags */
+	__be32 identification;
+};
+
+/* Bytes of the extension header of this protocol, 0 if it is none. */
+static __always_inline __u32 extension_bytes(__u8 protocol, __u8 length)
+{
+	switch (protocol) {
+	case IPPROTO_HOPOPTS:
+	case IPPROTO_ROUTING:
+	case IPPROTO_DSTOPTS:
+		return (length + 1) * 8;
+	case IPPROTO_FRAGMENT:
+		return sizeof(struct ipv6_fragment);
+	case IPPROTO_AH:
+		return (length + 2) * 4;
+	default:
+		return 0;
+	}
+}
+
 static __always_inline int read_ipv6(const void *start, const void *end, struct sff_tuple *tuple)
 {
 	const struct ipv6hdr *ip = start;
-	const struct ipv6_opt_hdr *option;
 	__u32 at = sizeof(*ip);
 
 	if ((void *)(ip + 1) > end || ip->version != 6)
@@ -64,16 +88,22 @@ static __always_inline int read_ipv6(const void *start, const void *end, struct 
 	__builtin_memcpy(tuple->source, &ip->saddr, sizeof(tuple->source));
 	__builtin_memcpy(tuple->destination, &ip->daddr, sizeof(tuple->destination));
 	for (int i = 0; i < IPV6_EXTENSIONS; i++) {
-		if (tuple->protocol != IPPROTO_HOPOPTS && tuple->protocol != IPPROTO_ROUTING &&
-		    tuple->protocol != IPPROTO_DSTOPTS)
+		const struct ipv6_fragment *option = start + at;
+		__u8 here = tuple->protocol;
+		__u32 bytes;
+
+		if (!extension_bytes(here, 0))
 			break;
-		option = start + at;
-		if (at > 0x1fff || (void *)(option + 1) > end)
+		if (at > IPV6_AT_MOST || (void *)(option + 1) > end)
 			return 0;
+		bytes = extension_bytes(here, option->reserved);
 		tuple->protocol = option->nexthdr;
-		at += (option->hdrlen + 1) * 8;
+		/* Later fragments have no ports. */
+		if (here == IPPROTO_FRAGMENT && option->offset & bpf_htons(0xfff8))
+			return 0;
+		at += bytes;
 	}
-	if (at <= 0x1fff)
+	if (at <= IPV6_AT_MOST)
 		read_ports(start + at, end, tuple);
 	return 0;
 }

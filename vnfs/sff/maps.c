@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,9 +11,7 @@
 #include "../common/report.h"
 #include "maps.h"
 
-#define LEAST_RULES 1024
-#define MOST_REPORTED 512 /* hops */
-#define NAME_BYTES 32
+#define LEAST_RULES 512
 
 static __u32 counted[SFF_HOPS]; /* by counter: path, SPI << 8 | SI; 0: free */
 
@@ -41,32 +40,64 @@ static int put(struct bpf_map *map, const void *key, const void *value, __u64 fl
 
 	if (error && !(flags == BPF_NOEXIST && error == -EEXIST)) {
 		complain("the kernel's table %s takes no more: %s", bpf_map__name(map),
-			 error == -E2BIG ? "it is full; start with more --rules"
-					 : strerror(-error));
+			 strerror(-error));
 		return -1;
 	}
 	return 0;
 }
 
-int maps_size(struct sff_bpf *skeleton, const struct tables *tables, unsigned long most_rules)
+unsigned int maps_size(struct sff_bpf *skeleton, const struct tables *tables, unsigned int rules)
 {
-	unsigned long rules = 2UL * tables->rules.count; /* two generations */
-
-	if (most_rules * 2 > rules)
-		rules = 2 * most_rules;
+	if (rules < tables->rules.count)
+		rules = tables->rules.count;
 	if (rules < LEAST_RULES)
 		rules = LEAST_RULES;
-	return bpf_map__set_max_entries(skeleton->maps.rules, (__u32)rules);
+	/* For two generations. */
+	return bpf_map__set_max_entries(skeleton->maps.rules, 2 * rules) ? 0 : rules;
 }
 
-/* A path keeps its counter as long as the process lives. */
+/* A path keeps its counter, also when it is gone, as long as there are enough of them. */
 static __u32 counter_of(__u32 path)
 {
+	__u32 vacant = 0;
+
 	for (__u32 i = 1; i < SFF_HOPS; i++) {
-		if (!counted[i])
-			counted[i] = path;
 		if (counted[i] == path)
 			return i;
+		if (!counted[i] && !vacant)
+			vacant = i;
+	}
+	counted[vacant] = path;
+	return vacant;
+}
+
+static bool has_hop(const struct tables *tables, __u32 path)
+{
+	for (unsigned int i = 0; i < tables->hops.count; i++)
+		if (tables->hops.items[i].path == path)
+			return true;
+	return false;
+}
+
+/* If there are not enough counters for new tables: take those of paths that are gone. */
+static int reuse_counters(struct sff_bpf *skeleton, const struct tables *tables, __u32 generation)
+{
+	int map = bpf_map__fd(skeleton->maps.counters), hops = bpf_map__fd(skeleton->maps.hops);
+	__u32 vacant = 0;
+
+	for (__u32 i = 1; i < SFF_HOPS; i++)
+		vacant += !counted[i];
+	for (__u32 i = 1; vacant < tables->hops.count && i < SFF_HOPS; i++) {
+		struct sff_hop_key key = { generation - 1, counted[i] };
+		struct sff_hop hop;
+
+		if (!counted[i] || has_hop(tables, counted[i]) ||
+		    bpf_map_lookup_elem(hops, &key, &hop) == 0)
+			continue;
+		if (percpu_clear(map, &i, sizeof(struct sff_counter) / sizeof(__u64)))
+			return -1;
+		counted[i] = 0;
+		vacant++;
 	}
 	return 0;
 }
@@ -82,64 +113,53 @@ static int put_ports(struct sff_bpf *skeleton, const struct tables *tables, cons
 		port.ifindex = index;
 		if (put(skeleton->maps.ports, &place, &port, BPF_ANY))
 			return -1;
-		if (index && (put(skeleton->maps.port_numbers, &index, &number, BPF_ANY) ||
-			      put(skeleton->maps.xdp_ports, &number, &index, BPF_ANY)))
+		if (!index)
+			continue;
+		if (put(skeleton->maps.xdp_ports, &place, &index, BPF_ANY))
+			return -1;
+		place = (generation & 1) * SFF_IFINDEXES + index;
+		if (put(skeleton->maps.port_numbers, &place, &number, BPF_ANY))
 			return -1;
 	}
 	return 0;
 }
 
-static int put_output(struct sff_bpf *skeleton, const __u8 *mac, __u32 ifindex)
+static int put_hops(struct sff_bpf *skeleton, const struct tables *tables, __u32 generation)
 {
-	struct sff_output_key key = { 0 };
-
-	memcpy(key.mac, mac, sizeof(key.mac));
-	return put(skeleton->maps.outputs, &key, &ifindex, BPF_ANY);
-}
-
-static int put_hops(struct sff_bpf *skeleton, const struct tables *tables, const int *interfaces,
-		    __u32 generation)
-{
+	if (reuse_counters(skeleton, tables, generation))
+		return -1;
 	for (unsigned int i = 0; i < tables->hops.count; i++) {
 		const struct hop_line *line = &tables->hops.items[i];
 		struct sff_hop_key key = { generation, line->path };
 		struct sff_hop hop = line->hop;
 
 		hop.counter = counter_of(line->path);
-		if (put(skeleton->maps.hops, &key, &hop, BPF_ANY) ||
-		    (hop.action != SFF_END &&
-		     put_output(skeleton, hop.dst_mac, (__u32)interfaces[hop.port])))
+		if (put(skeleton->maps.hops, &key, &hop, BPF_ANY))
 			return -1;
 	}
 	return 0;
 }
 
-static int put_stations(struct sff_bpf *skeleton, const struct tables *tables,
-			const int *interfaces, __u32 generation)
+static int put_stations(struct sff_bpf *skeleton, const struct tables *tables, __u32 generation)
 {
 	for (unsigned int i = 0; i < tables->stations.count; i++) {
 		const struct station_line *line = &tables->stations.items[i];
-		const struct sff_station *station = &line->station;
 		struct sff_station_key key = { .generation = generation };
 
 		memcpy(key.mac, line->mac, sizeof(key.mac));
-		if (put(skeleton->maps.stations, &key, station, BPF_ANY) ||
-		    put_output(skeleton, station->action == SFF_END ? line->mac : station->dst_mac,
-			       (__u32)interfaces[station->port]))
+		if (put(skeleton->maps.stations, &key, &line->station, BPF_ANY))
 			return -1;
 	}
 	return 0;
 }
 
-static int put_routes(struct sff_bpf *skeleton, const struct tables *tables, const int *interfaces,
-		      __u32 generation)
+static int put_routes(struct sff_bpf *skeleton, const struct tables *tables, __u32 generation)
 {
 	for (unsigned int i = 0; i < tables->routes.count; i++) {
 		const struct route_line *line = &tables->routes.items[i];
 		struct sff_route_key key = { generation, line->address };
 
-		if (put(skeleton->maps.routes, &key, &line->port, BPF_ANY) ||
-		    put_output(skeleton, line->mac, (__u32)interfaces[line->port]))
+		if (put(skeleton->maps.routes, &key, &line->port, BPF_ANY))
 			return -1;
 	}
 	return 0;
@@ -170,18 +190,16 @@ static void forget(struct bpf_map *map, __u32 generation)
 	size_t bytes = bpf_map__key_size(map);
 	char keys[2][sizeof(struct sff_tuple)];
 	int fd = bpf_map__fd(map), turn = 0;
-	void *last = NULL;
+	int ended = bpf_map_get_next_key(fd, NULL, keys[turn]);
 
-	while (bpf_map_get_next_key(fd, last, keys[turn]) == 0) {
+	while (!ended) {
 		__u32 of;
 
+		/* Before this one is deleted: without it the walk would begin anew. */
+		ended = bpf_map_get_next_key(fd, keys[turn], keys[!turn]);
 		memcpy(&of, keys[turn], sizeof(of));
-		if (of == generation) {
-			/* The walk goes on from the last key that stays. */
+		if (of == generation)
 			bpf_map__delete_elem(map, keys[turn], bytes, 0);
-			continue;
-		}
-		last = keys[turn];
 		turn = !turn;
 	}
 }
@@ -199,15 +217,14 @@ int maps_apply(struct sff_bpf *skeleton, const struct tables *tables, const int 
 	struct sff_settings *settings = &skeleton->bss->settings;
 	__u32 generation = settings->generation + 1;
 
-	maps_forget_previous(skeleton); /* its half of the arrays is written next */
+	/* Its half of the arrays is written next. */
+	maps_forget_previous(skeleton);
 	settings->masks[generation & 1] = tables->mask_count;
 	memcpy(settings->mac, tables->mac, sizeof(settings->mac));
 	settings->address = tables->address;
 	if (put_ports(skeleton, tables, interfaces, generation) ||
-	    put_hops(skeleton, tables, interfaces, generation) ||
-	    put_stations(skeleton, tables, interfaces, generation) ||
-	    put_routes(skeleton, tables, interfaces, generation) ||
-	    put_rules(skeleton, tables, generation)) {
+	    put_hops(skeleton, tables, generation) || put_stations(skeleton, tables, generation) ||
+	    put_routes(skeleton, tables, generation) || put_rules(skeleton, tables, generation)) {
 		forget_generation(skeleton, generation);
 		return -1;
 	}
@@ -225,20 +242,22 @@ void maps_forget_previous(struct sff_bpf *skeleton)
 static void report_hops(struct sff_bpf *skeleton, FILE *out)
 {
 	int map = bpf_map__fd(skeleton->maps.counters);
-	unsigned int reported = 0;
+	const char *separator = "";
 
 	fputs(", \"hops\": [", out);
-	for (__u32 i = 1; i < SFF_HOPS && counted[i] && reported < MOST_REPORTED; i++) {
+	for (__u32 i = 1; i < SFF_HOPS; i++) {
 		struct sff_counter sum = { 0 };
 
+		if (!counted[i])
+			continue;
 		percpu_sum(map, &i, (__u64 *)&sum, sizeof(sum) / sizeof(__u64));
 		fprintf(out,
 			"%s{\"spi\": %u, \"si\": %u, \"packets\": %llu, \"bytes\": %llu, "
 			"\"timed\": %llu, \"time_ns\": %llu, \"traced\": %llu, "
 			"\"away_ns\": %llu, \"since_first_ns\": %llu}",
-			reported++ ? ", " : "", counted[i] >> 8, counted[i] & 0xff, sum.packets,
-			sum.bytes, sum.timed, sum.time_ns, sum.traced, sum.away_ns,
-			sum.since_first_ns);
+			separator, counted[i] >> 8, counted[i] & 0xff, sum.packets, sum.bytes,
+			sum.timed, sum.time_ns, sum.traced, sum.away_ns, sum.since_first_ns);
+		separator = ", ";
 	}
 	fputs("]", out);
 }

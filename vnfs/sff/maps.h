@@ -9,8 +9,9 @@
 #include "sff.skel.h"
 #include "tables.h"
 
-/* Make room, before the programs are loaded. */
-int maps_size(struct sff_bpf *skeleton, const struct tables *tables, unsigned long most_rules);
+/* Make room for so many rules, or as many as the tables have if these are more, before the programs
+ * are loaded. Returns how many there may be; 0: an error. */
+unsigned int maps_size(struct sff_bpf *skeleton, const struct tables *tables, unsigned int rules);
 
 /* Write the next generation, with the interfaces of the ports (by number), and use it. 0, or -1
  * after complain(): the one in use stays. */

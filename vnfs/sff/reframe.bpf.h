@@ -176,6 +176,12 @@ static __always_inline int missing_ethernet(const struct carriage *carriage, __u
 	return ETH_BYTES;
 }
 
+static __always_inline bool is_cut_short(struct xdp_md *ctx, const struct carriage *carriage,
+					 __u32 needed)
+{
+	return frame_bytes(ctx) < carriage->outer + carriage->nsh + needed;
+}
+
 /* The packet alone, in Ethernet. `mac` may be NULL: the frame keeps its address. */
 static __always_inline enum sff_verdict strip(struct xdp_md *ctx, const struct carriage *carriage,
 					      const __u8 *mac)
@@ -187,6 +193,8 @@ static __always_inline enum sff_verdict strip(struct xdp_md *ctx, const struct c
 	/* Without an Ethernet header of its own the packet has no address to keep. */
 	if (missing < 0 || (missing && !mac))
 		return SFF_NEXT_PROTOCOL;
+	if (is_cut_short(ctx, carriage, ETH_BYTES - (__u32)missing))
+		return SFF_TRUNCATED;
 	if (resize(ctx, carriage->outer + carriage->nsh, (__u32)missing))
 		return SFF_NO_ROOM;
 	eth = (void *)(long)ctx->data;
@@ -208,6 +216,8 @@ static __always_inline enum sff_verdict to_ethernet_gpe(struct xdp_md *ctx,
 
 	if (carriage->nsh && carriage->next_protocol != NSH_NEXT_ETHERNET)
 		return SFF_NEXT_PROTOCOL;
+	if (is_cut_short(ctx, carriage, ETH_BYTES))
+		return SFF_TRUNCATED;
 	if (resize(ctx, carriage->outer + carriage->nsh, GPE_BYTES))
 		return SFF_NO_ROOM;
 	gpe = (void *)(long)ctx->data;

@@ -20,18 +20,23 @@ static int take_prefix(struct words *words, const char *name, struct rule_text *
 {
 	char *value = take_value(words, name), *slash;
 	bool is_ipv6;
+	long most;
 
 	if (!value)
 		return -1;
+	if (prefix->given)
+		return object(words, "there is a %s already", name);
 	is_ipv6 = strchr(value, ':') != NULL;
-	prefix->bits = is_ipv6 ? 128 : 32;
+	most = is_ipv6 ? 128 : 32;
+	prefix->bits = most;
 	slash = strchr(value, '/');
 	if (slash)
 		*slash = '\0';
 	if (inet_pton(is_ipv6 ? AF_INET6 : AF_INET, value, prefix->address) != 1)
-		return object(words, "'%s' is not an address", value);
-	if (slash && parse_integer(slash + 1, 0, prefix->bits, &prefix->bits))
-		return object(words, "'%s' is not a prefix length", slash + 1);
+		return object(words, "%s is '%s', not an IPv4 or IPv6 address", name, value);
+	if (slash && parse_integer(slash + 1, 0, most, &prefix->bits))
+		return object(words, "the prefix length of %s is '%s', not a number from 0 to %ld",
+			      name, slash + 1, most);
 	if (rule->version && rule->version != (is_ipv6 ? 6 : 4))
 		return object(words, "IPv4 and IPv6 in one rule");
 	rule->version = is_ipv6 ? 6 : 4;
@@ -45,14 +50,17 @@ static int take_range(struct words *words, const char *name, struct port_range *
 
 	if (!value)
 		return -1;
+	if (range->given)
+		return object(words, "there is a %s already", name);
 	dash = strchr(value, '-');
 	if (dash)
 		*dash = '\0';
 	if (parse_integer(value, 0, 65535, &range->low))
-		return object(words, "'%s' is not a port", value);
+		return object(words, "%s is '%s', not a number from 0 to 65535", name, value);
 	range->high = range->low;
 	if (dash && parse_integer(dash + 1, range->low, 65535, &range->high))
-		return object(words, "'%s' is not a port from %ld on", dash + 1, range->low);
+		return object(words, "%s ends at '%s', not a number from %ld to 65535", name,
+			      dash + 1, range->low);
 	range->given = true;
 	return 0;
 }
@@ -68,9 +76,13 @@ static int take_protocol(struct words *words, struct rule_text *rule)
 
 	if (!value)
 		return -1;
+	if (rule->has_protocol)
+		return object(words, "there is a protocol already");
 	place = find_word(names, value, strlen(value));
 	if (place < 0 && parse_integer(value, 0, 255, &number))
-		return object(words, "'%s' is neither icmp, tcp, udp, sctp, icmpv6 nor a number",
+		return object(words,
+			      "protocol is '%s', not one of: icmp, tcp, udp, sctp, icmpv6, "
+			      "a number from 0 to 255",
 			      value);
 	rule->protocol = place < 0 ? (__u8)number : numbers[place];
 	rule->has_protocol = true;
@@ -79,13 +91,14 @@ static int take_protocol(struct words *words, struct rule_text *rule)
 
 static int take_version(struct words *words, struct rule_text *rule)
 {
-	long version;
+	static const char *const versions[] = { "4", "6", NULL };
+	long place;
 
-	if (take_number(words, "version", 4, 6, &version))
+	if (take_choice(words, "version", versions, &place))
 		return -1;
-	if (version == 5)
-		return object(words, "'5' is not 4 or 6");
-	rule->version = (__u8)version;
+	if (rule->version && rule->version != (place ? 6 : 4))
+		return object(words, "IPv4 and IPv6 in one rule");
+	rule->version = place ? 6 : 4;
 	return 0;
 }
 
@@ -103,8 +116,8 @@ int rule_take(struct words *words, struct rule_text *rule)
 		return take_range(words, "source-port", &rule->source_port);
 	if (offers(words, "destination-port"))
 		return take_range(words, "destination-port", &rule->destination_port);
-	return object(words, "a rule knows protocol, version, source, destination, source-port, "
-			     "destination-port");
+	return object(words, "a condition of a rule starts with version, protocol, source, "
+			     "destination, source-port, or destination-port");
 }
 
 /* The fewest masked values that make up a range. */
@@ -181,6 +194,11 @@ static int add(struct words *words, const struct rule_text *rule, struct masked 
 	mask = mask_number(words, &bits, rank, tables);
 	if (mask < 0)
 		return -1;
+	if (tables->rules.count == tables->most_rules)
+		return object(words,
+			      "there is room for %u rules (a range of ports counts as "
+			      "several); start with more --rules",
+			      tables->most_rules);
 	value.mask = (__u8)mask;
 	line = grow(&tables->rules);
 	line->tuple = value;

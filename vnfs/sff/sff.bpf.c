@@ -4,7 +4,7 @@
  *
  * `sff` does everything to a frame in one pass and one change of size. It sends the frame on
  * itself if the other end of the port takes XDP frames; otherwise it passes the finished frame to
- * tc, where `output` sends it to the port of its destination MAC address as a socket buffer.
+ * tc, where `output` sends it as a socket buffer.
  */
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>
@@ -15,10 +15,13 @@
 #include "reframe.bpf.h"
 #include "trace.bpf.h"
 
+#define EXIT_ATTEMPTS 4 /* at an address that stands for another one already */
+
 struct sff_decision {
 	const struct sff_hop *hop; /* along a path; else: */
 	const struct sff_station *station;
 	const struct sff_port *leaves;
+	__u32 generation; /* of the tables that it was found in */
 	__u32 port; /* number of that */
 	__u32 counter; /* of (SPI, SI); 0: none */
 	__u64 identity; /* of a packet that is traced; 0: it is not */
@@ -27,6 +30,7 @@ struct sff_decision {
 
 struct arrival {
 	__u32 generation; /* of the tables, the same for all that is done to a packet */
+	__u32 ifindex;
 	__u32 port; /* number */
 	const struct sff_port *attached;
 	struct carriage carriage; /* how the packet came */
@@ -89,6 +93,7 @@ static __always_inline enum sff_verdict transit(__u32 generation, __be32 address
 
 	if (!port)
 		return SFF_NO_STATION;
+	decision->generation = key.generation;
 	decision->port = *port;
 	decision->unchanged = true;
 	return SFF_BYPASSED;
@@ -99,7 +104,7 @@ static __always_inline enum sff_verdict from_underlay(struct xdp_md *ctx, struct
 {
 	void *end = (void *)(long)ctx->data_end;
 	struct gpe_headers *gpe = (void *)(long)ctx->data;
-	__u32 bytes, there;
+	__u32 bytes, ip_bytes, there;
 
 	if ((void *)(gpe + 1) > end)
 		return SFF_TRUNCATED;
@@ -109,12 +114,15 @@ static __always_inline enum sff_verdict from_underlay(struct xdp_md *ctx, struct
 		return transit(arrival->generation, gpe->ip.daddr, decision);
 	if (gpe->ip.version != 4 || gpe->ip.ihl != 5 || gpe->ip.protocol != IPPROTO_UDP ||
 	    (gpe->ip.frag_off & bpf_htons(IP_FRAGMENT)) ||
-	    gpe->udp.dest != bpf_htons(VXLAN_GPE_UDP_PORT) || vxlan_gpe_vni(&gpe->vxlan))
+	    gpe->udp.dest != bpf_htons(VXLAN_GPE_UDP_PORT) || vxlan_gpe_vni(&gpe->vxlan) ||
+	    ip_checksum((void *)(&gpe->eth + 1)))
 		return SFF_ENCAPSULATION;
 	/* A frame may be padded: the datagram says where the packet ends. */
 	bytes = bpf_ntohs(gpe->udp.len);
+	ip_bytes = bpf_ntohs(gpe->ip.tot_len);
 	there = end - (void *)&gpe->udp;
-	if (bytes < sizeof(gpe->udp) + sizeof(gpe->vxlan) || bytes > there)
+	if (bytes < sizeof(gpe->udp) + sizeof(gpe->vxlan) || bytes + sizeof(gpe->ip) > ip_bytes ||
+	    ip_bytes > there + sizeof(gpe->ip))
 		return SFF_TRUNCATED;
 	arrival->carriage.padding = there - bytes;
 	if (vxlan_gpe_carries_nsh(&gpe->vxlan))
@@ -122,6 +130,8 @@ static __always_inline enum sff_verdict from_underlay(struct xdp_md *ctx, struct
 				bytes - sizeof(gpe->udp) - sizeof(gpe->vxlan));
 	if (!vxlan_gpe_carries(&gpe->vxlan, VXLAN_GPE_NEXT_ETHERNET))
 		return SFF_ENCAPSULATION;
+	if (bytes < sizeof(gpe->udp) + sizeof(gpe->vxlan) + ETH_BYTES)
+		return SFF_TRUNCATED;
 	arrival->carriage.outer = GPE_BYTES;
 	return SFF_BYPASSED;
 }
@@ -187,6 +197,7 @@ static __always_inline enum sff_verdict next_hop(struct arrival *arrival,
 						 struct sff_decision *decision)
 {
 	struct sff_hop_key key = { .path = arrival->path };
+	__u32 came_from = arrival->port;
 	const struct sff_hop *hop;
 
 	arrival->ttl = (arrival->ttl - 1) & SFF_TTL;
@@ -195,9 +206,12 @@ static __always_inline enum sff_verdict next_hop(struct arrival *arrival,
 	hop = find_in_generations(&hops, &key, &key.generation, arrival->generation);
 	if (!hop)
 		return SFF_NO_PATH;
-	if (hop->from && hop->from != arrival->port)
+	if (key.generation != arrival->generation)
+		came_from = number_of(arrival->ifindex, key.generation);
+	if (hop->from && hop->from != came_from)
 		return SFF_WRONG_PORT;
 	decision->hop = hop;
+	decision->generation = key.generation;
 	decision->port = hop->port;
 	decision->counter = hop->counter;
 	return SFF_FORWARDED;
@@ -217,6 +231,7 @@ static __always_inline enum sff_verdict bypass(struct xdp_md *ctx, struct arriva
 	if (!station)
 		return SFF_NO_STATION;
 	decision->station = station;
+	decision->generation = key.generation;
 	decision->port = station->port;
 	return SFF_BYPASSED;
 }
@@ -260,7 +275,7 @@ static __always_inline enum sff_verdict rewrite(struct xdp_md *ctx, struct arriv
 		enum sff_verdict verdict = strip(ctx, carriage, hop->dst_mac);
 
 		if (verdict == SFF_FORWARDED)
-			remember_flow(ctx, hop, arrival->path, arrival->generation);
+			remember_flow(ctx, hop, arrival->path, decision->generation);
 		return verdict;
 	}
 	case SFF_END:
@@ -292,7 +307,7 @@ static __always_inline enum sff_verdict process(struct xdp_md *ctx, struct arriv
 		if (rewritten >= SFF_DROP_FIRST)
 			return rewritten;
 	}
-	leaves = find_port(decision->port, arrival->generation);
+	leaves = find_port(decision->port, decision->generation);
 	if (!leaves)
 		return SFF_NO_STATION;
 	if (frame_bytes(ctx) > (__u32)leaves->mtu + ETH_BYTES)
@@ -301,15 +316,70 @@ static __always_inline enum sff_verdict process(struct xdp_md *ctx, struct arriv
 	return verdict;
 }
 
-/* A frame that comes round by the tap begins with the number of the port where it came in. */
-static __always_inline int take_tapped(struct xdp_md *ctx, __u32 *port)
+/* A frame that comes round by the tap begins with the interface where it came in. */
+static __always_inline int take_tapped(struct xdp_md *ctx, __u32 *ifindex)
 {
 	struct sff_tap_header *tap = (void *)(long)ctx->data;
 
 	if ((void *)(tap + 1) > (void *)(long)ctx->data_end)
 		return -1;
-	*port = tap->port;
+	*ifindex = tap->ifindex;
 	return bpf_xdp_adjust_head(ctx, sizeof(*tap));
+}
+
+static __always_inline bool is_exit(const __u8 *mac)
+{
+	return mac[0] == SFF_EXIT_MAC >> 8 && mac[1] == (SFF_EXIT_MAC & 0xff);
+}
+
+/* Frames that `output` is to send round. Those that look finished are not ours. */
+static __always_inline int pass_untouched(struct xdp_md *ctx)
+{
+	struct ethhdr *eth = (void *)(long)ctx->data;
+
+	if ((void *)(eth + 1) > (void *)(long)ctx->data_end || is_exit(eth->h_dest))
+		return XDP_DROP;
+	return XDP_PASS;
+}
+
+static __always_inline void make_exit_key(struct sff_exit_key *key, __u32 ifindex, __u32 hash)
+{
+	__u32 code = ifindex << 20 | (hash & 0xfffff);
+
+	key->mac[0] = SFF_EXIT_MAC >> 8;
+	key->mac[1] = SFF_EXIT_MAC & 0xff;
+	key->mac[2] = (__u8)(code >> 24);
+	key->mac[3] = (__u8)(code >> 16);
+	key->mac[4] = (__u8)(code >> 8);
+	key->mac[5] = (__u8)code;
+}
+
+/* Pass a finished frame to `output`, with an address that says where it goes. */
+static __always_inline enum sff_verdict pass_finished(struct xdp_md *ctx,
+						      const struct sff_port *leaves)
+{
+	struct ethhdr *eth = (void *)(long)ctx->data;
+	struct sff_exit there = { .ifindex = leaves->ifindex };
+	__u32 hash;
+
+	if ((void *)(eth + 1) > (void *)(long)ctx->data_end)
+		return SFF_TRUNCATED;
+	__builtin_memcpy(there.mac, eth->h_dest, ETH_ALEN);
+	hash = (*(__u32 *)there.mac ^ *(__u16 *)(there.mac + 4) * 0x85ebca6bU) * 0x9e3779b1U >> 12;
+	for (int attempt = 0; attempt < EXIT_ATTEMPTS; attempt++) {
+		struct sff_exit_key key = {};
+		const struct sff_exit *known;
+
+		make_exit_key(&key, there.ifindex, hash + (__u32)attempt);
+		known = bpf_map_lookup_elem(&exits, &key);
+		if (known && !same_mac(known->mac, there.mac))
+			continue;
+		if (!known && bpf_map_update_elem(&exits, &key, &there, BPF_ANY))
+			return SFF_NO_ROOM;
+		__builtin_memcpy(eth->h_dest, key.mac, ETH_ALEN);
+		return SFF_FORWARDED;
+	}
+	return SFF_NO_ROOM;
 }
 
 SEC("xdp")
@@ -317,24 +387,25 @@ int sff(struct xdp_md *ctx)
 {
 	struct sff_decision decision = {};
 	struct arrival arrival = {};
-	__u32 bytes = frame_bytes(ctx);
 	struct sff_totals *totals;
 	enum sff_verdict verdict;
-	__u32 ifindex = ctx->ingress_ifindex, only = 0;
-	bool round = ifindex == tap_far, timed;
+	__u32 ifindex = ctx->ingress_ifindex, only = 0, bytes;
+	bool round = ifindex == tap_far, by_stack, timed;
 	__u64 began = 0;
 
 	totals = bpf_map_lookup_elem(&totals_by_cpu, &only);
 	if (!totals)
 		return XDP_ABORTED;
-	if (!round) {
-		if (settings.tap)
-			return XDP_PASS;
-		arrival.port = number_of(ifindex);
-	} else if (take_tapped(ctx, &arrival.port)) {
-		return XDP_ABORTED;
+	if (round) {
+		if (take_tapped(ctx, &ifindex))
+			return XDP_ABORTED;
+	} else if (settings.tap) {
+		return pass_untouched(ctx);
 	}
+	bytes = frame_bytes(ctx);
+	arrival.ifindex = ifindex;
 	arrival.generation = READ_ONCE(settings.generation);
+	arrival.port = number_of(ifindex, arrival.generation);
 	arrival.attached = find_port(arrival.port, arrival.generation);
 	if (!arrival.attached)
 		return XDP_ABORTED;
@@ -344,6 +415,13 @@ int sff(struct xdp_md *ctx)
 		began = bpf_ktime_get_ns();
 
 	verdict = process(ctx, &arrival, &decision);
+	by_stack = round || !decision.leaves || !(decision.leaves->flags & SFF_TAKES_XDP);
+	if (by_stack && decision.leaves && verdict < SFF_DROP_FIRST) {
+		enum sff_verdict passed = pass_finished(ctx, decision.leaves);
+
+		if (passed != SFF_FORWARDED)
+			verdict = passed;
+	}
 	if (verdict >= SFF_VERDICTS)
 		return XDP_ABORTED;
 	totals->verdicts[verdict]++;
@@ -355,38 +433,39 @@ int sff(struct xdp_md *ctx)
 		trace(decision.identity, arrival.path, decision.counter, began);
 	if (verdict >= SFF_DROP_FIRST)
 		return XDP_DROP;
-	if (round || !decision.leaves || !(decision.leaves->flags & SFF_TAKES_XDP))
+	if (by_stack)
 		return XDP_PASS;
-	return bpf_redirect_map(&xdp_ports, decision.port, 0);
+	return bpf_redirect_map(&xdp_ports, port_place(decision.port, decision.generation), 0);
 }
 
-/* Send a frame round by the tap's veth, with the port where it came in. */
+/* Send a frame round by the tap's veth, with the interface where it came in. */
 static __always_inline int send_round(struct __sk_buff *skb)
 {
 	struct sff_tap_header tap = { .protocol = bpf_htons(SFF_TAP_PROTOCOL) };
 
-	tap.port = (__u16)number_of(skb->ifindex);
+	tap.ifindex = (__u16)skb->ifindex;
 	if (bpf_skb_change_head(skb, sizeof(tap), 0) ||
 	    bpf_skb_store_bytes(skb, 0, &tap, sizeof(tap), 0))
 		return TC_ACT_SHOT;
 	return bpf_redirect(tap_near, 0);
 }
 
-/* Frames here are finished, unless captures are to see them first: then they go round. */
+/* Frames here are finished, unless captures are to see them first: then they go round. Where the
+ * XDP program is gone, because the process died, nothing leaves. */
 SEC("tc")
 int output(struct __sk_buff *skb)
 {
-	struct sff_output_key key = {};
-	const __u32 *ifindex;
+	struct sff_exit_key key = {};
+	const struct sff_exit *there;
 
-	if (settings.tap && skb->ifindex != tap_far)
-		return send_round(skb);
 	if (bpf_skb_load_bytes(skb, 0, key.mac, ETH_ALEN))
 		return TC_ACT_SHOT;
-	ifindex = bpf_map_lookup_elem(&outputs, &key);
-	if (!ifindex)
+	if (!is_exit(key.mac))
+		return tap_near && skb->ifindex != tap_far ? send_round(skb) : TC_ACT_SHOT;
+	there = bpf_map_lookup_elem(&exits, &key);
+	if (!there || bpf_skb_store_bytes(skb, 0, there->mac, ETH_ALEN, 0))
 		return TC_ACT_SHOT;
-	return bpf_redirect(*ifindex, 0);
+	return bpf_redirect(there->ifindex, 0);
 }
 
 char LICENSE[] SEC("license") = "Apache-2.0";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sfc-sff: classifier, SFF and SFC proxy of one node, in XDP and tc. */
 #include <errno.h>
+#include <limits.h>
 #include <net/if.h>
 #include <stdbool.h>
 #include <string.h>
@@ -56,6 +57,7 @@ static void check_options(char **words, unsigned int count)
 }
 
 static struct sff_bpf *skeleton;
+static unsigned int room; /* for classifier rules */
 static unsigned long loads; /* of the tables, after the first */
 static char refused[512]; /* why the last one was refused; "": it was not */
 
@@ -66,9 +68,11 @@ static int find_index(const char *name)
 
 	if (!index)
 		complain("there is no interface %s", name);
-	else if ((__u32)index >= bpf_map__max_entries(skeleton->maps.port_numbers))
-		complain("%s has the number %d; at most %u is possible", name, index,
-			 bpf_map__max_entries(skeleton->maps.port_numbers) - 1);
+	else if (index >= SFF_IFINDEXES)
+		complain("%s has the number %d in its network namespace; at most %d is possible: "
+			 "use "
+			 "a new namespace",
+			 name, index, SFF_IFINDEXES - 1);
 	else
 		return index;
 	return -1;
@@ -82,7 +86,7 @@ struct attached {
 
 static int attach_all(const struct tables *tables, const int *interfaces, struct attached *now)
 {
-	if (*tables->tap_far) {
+	if (skeleton->rodata->tap_far) {
 		now->ifindexes[now->count++] = (int)skeleton->rodata->tap_far;
 		if (attach(skeleton, tables->tap_far, (int)skeleton->rodata->tap_far))
 			return -1;
@@ -95,6 +99,29 @@ static int attach_all(const struct tables *tables, const int *interfaces, struct
 			return -1;
 	}
 	return 0;
+}
+
+/* What packets on their way rely on, and what the programs were loaded with. */
+static int check_same_node(const struct tables *tables)
+{
+	static struct tables first;
+	static bool known;
+
+	if (!known) {
+		memcpy(first.mac, tables->mac, sizeof(first.mac));
+		first.address = tables->address;
+		strcpy(first.tap_near, tables->tap_near);
+		strcpy(first.tap_far, tables->tap_far);
+		known = true;
+	}
+	if (memcmp(first.mac, tables->mac, sizeof(first.mac)) == 0 &&
+	    first.address == tables->address && strcmp(first.tap_near, tables->tap_near) == 0 &&
+	    strcmp(first.tap_far, tables->tap_far) == 0)
+		return 0;
+	complain("%s: the addresses of the node and the interfaces of the tap cannot change; start "
+		 "%s again",
+		 options.tables, tool_name);
+	return -1;
 }
 
 /* Attach to the interfaces, and use the tables; or let everything be as it was. */
@@ -110,6 +137,8 @@ static int use(const struct tables *tables)
 		if (*name && (interfaces[number] = find_index(name)) < 0)
 			return -1;
 	}
+	if (check_same_node(tables))
+		return -1;
 	if (attach_all(tables, interfaces, &now) || maps_apply(skeleton, tables, interfaces)) {
 		attach_only(before.ifindexes, before.count);
 		return -1;
@@ -121,13 +150,20 @@ static int use(const struct tables *tables)
 
 static int load(const struct tables *tables)
 {
+	int near = 0, far = 0;
+
 	skeleton = sff_bpf__open();
-	if (!skeleton || maps_size(skeleton, tables, (unsigned long)options.rules)) {
+	if (skeleton)
+		room = maps_size(skeleton, tables, (unsigned int)options.rules);
+	if (!skeleton || !room) {
 		complain("cannot open the BPF programs: %s", strerror(errno));
 		return -1;
 	}
-	skeleton->rodata->tap_near = if_nametoindex(tables->tap_near);
-	skeleton->rodata->tap_far = if_nametoindex(tables->tap_far);
+	if (*tables->tap_far &&
+	    ((near = find_index(tables->tap_near)) < 0 || (far = find_index(tables->tap_far)) < 0))
+		return -1;
+	skeleton->rodata->tap_near = (__u32)near;
+	skeleton->rodata->tap_far = (__u32)far;
 	if (sff_bpf__load(skeleton)) {
 		libbpf_complain_of_load("the programs of the SFF", errno);
 		return -1;
@@ -162,7 +198,7 @@ static void reload(void)
 	struct tables tables;
 
 	*refused = '\0';
-	if (tables_read(options.tables, &tables) || use(&tables))
+	if (tables_read(options.tables, room, &tables) || use(&tables))
 		snprintf(refused, sizeof(refused), "%s", last_complaint());
 	loads++;
 	tables_free(&tables);
@@ -211,7 +247,7 @@ int main(int argc, char **argv)
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	if (stats_open(options.stats))
 		return 1;
-	error = tables_read(options.tables, &tables) || (!options.check && load(&tables));
+	error = tables_read(options.tables, UINT_MAX, &tables) || (!options.check && load(&tables));
 	tables_free(&tables);
 	if (error) {
 		json_failed(stats_begin());

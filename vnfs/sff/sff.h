@@ -5,7 +5,11 @@
 #include <linux/types.h>
 
 #define SFF_PORTS 256 /* numbers 1 to 255; 0: none */
+#define SFF_IFINDEXES 4096 /* of a network namespace, which numbers its interfaces from 1 on */
 #define SFF_HOPS 4096 /* counters of (SPI, SI) pairs; 0: none */
+#define SFF_PATH_LINES (SFF_HOPS / 2 - 1) /* of two generations all have a counter */
+#define SFF_STATIONS 32
+#define SFF_ROUTES 255
 #define SFF_MASKS 64 /* different masks of classifier rules */
 #define SFF_PROXY_FLOWS 65536 /* flows remembered for SFs that several paths share */
 #define SFF_TTL 63 /* of a new NSH (RFC 8300, 2.2) */
@@ -103,8 +107,17 @@ struct sff_route_key {
 	__be32 address;
 };
 
-/* Where the tc program sends a frame: by destination MAC address, as a switch. */
-struct sff_output_key {
+/* How the XDP program tells the tc program where a finished frame goes: by another destination
+ * address, which stands for an interface and the frame's own address. */
+struct sff_exit_key {
+	__u8 mac[6]; /* SFF_EXIT_MAC, then ifindex << 20 | hash of the frame's address */
+	__u8 unused[2];
+};
+
+#define SFF_EXIT_MAC 0x0653 /* locally administered */
+
+struct sff_exit {
+	__u32 ifindex;
 	__u8 mac[6];
 	__u8 unused[2];
 };
@@ -166,7 +179,7 @@ struct sff_settings {
 struct sff_tap_header {
 	__u8 macs[12];
 	__be16 protocol; /* SFF_TAP_PROTOCOL */
-	__u16 port; /* where the frame came in */
+	__u16 ifindex; /* where the frame came in */
 };
 
 #define SFF_TAP_PROTOCOL 0x88b5 /* IEEE 802: for local experiments */

@@ -9,7 +9,6 @@
 #include "sff.h"
 
 #define READ_ONCE(variable) (*(const volatile typeof(variable) *)&(variable))
-#define IFINDEXES 4096 /* of a network namespace, which numbers its interfaces from 1 on */
 
 #define TABLE(name, kind, entries, from, to, flags)                                                \
 	struct {                                                                                   \
@@ -22,12 +21,12 @@
 
 /* The user side makes `rules` larger before it loads them. */
 TABLE(ports, BPF_MAP_TYPE_ARRAY, 2 * SFF_PORTS, __u32, struct sff_port, 0);
-TABLE(port_numbers, BPF_MAP_TYPE_ARRAY, IFINDEXES, __u32, __u32, 0);
-TABLE(xdp_ports, BPF_MAP_TYPE_DEVMAP, SFF_PORTS, __u32, __u32, 0);
+TABLE(port_numbers, BPF_MAP_TYPE_ARRAY, 2 * SFF_IFINDEXES, __u32, __u32, 0);
+TABLE(xdp_ports, BPF_MAP_TYPE_DEVMAP, 2 * SFF_PORTS, __u32, __u32, 0);
 TABLE(hops, BPF_MAP_TYPE_HASH, 2 * SFF_HOPS, struct sff_hop_key, struct sff_hop, 0);
-TABLE(stations, BPF_MAP_TYPE_HASH, 64, struct sff_station_key, struct sff_station, 0);
-TABLE(routes, BPF_MAP_TYPE_HASH, 2 * SFF_PORTS, struct sff_route_key, __u32, 0);
-TABLE(outputs, BPF_MAP_TYPE_HASH, 4 * SFF_PORTS, struct sff_output_key, __u32, 0);
+TABLE(stations, BPF_MAP_TYPE_HASH, 2 * SFF_STATIONS, struct sff_station_key, struct sff_station, 0);
+TABLE(routes, BPF_MAP_TYPE_HASH, 2 * SFF_ROUTES, struct sff_route_key, __u32, 0);
+TABLE(exits, BPF_MAP_TYPE_LRU_HASH, 16 * SFF_PORTS, struct sff_exit_key, struct sff_exit, 0);
 TABLE(rules, BPF_MAP_TYPE_HASH, 1024, struct sff_tuple, struct sff_rule, BPF_F_NO_PREALLOC);
 TABLE(masks, BPF_MAP_TYPE_ARRAY, 2 * SFF_MASKS, __u32, struct sff_mask, 0);
 TABLE(proxy_flows, BPF_MAP_TYPE_LRU_HASH, SFF_PROXY_FLOWS, struct sff_tuple, __u32, 0);
@@ -49,17 +48,23 @@ static __always_inline __u32 frame_bytes(const struct xdp_md *ctx)
 }
 
 /* Arrays have a half for generations with an even number, and one for odd ones. */
+static __always_inline __u32 port_place(__u32 number, __u32 generation)
+{
+	return (generation & 1) * SFF_PORTS + (number & (SFF_PORTS - 1));
+}
+
 static __always_inline const struct sff_port *find_port(__u32 number, __u32 generation)
 {
-	__u32 place = (generation & 1) * SFF_PORTS + (number & (SFF_PORTS - 1));
+	__u32 place = port_place(number, generation);
 	const struct sff_port *port = bpf_map_lookup_elem(&ports, &place);
 
 	return port && port->kind != SFF_PORT_NONE ? port : NULL;
 }
 
-static __always_inline __u32 number_of(__u32 ifindex)
+static __always_inline __u32 number_of(__u32 ifindex, __u32 generation)
 {
-	const __u32 *number = bpf_map_lookup_elem(&port_numbers, &ifindex);
+	__u32 place = (generation & 1) * SFF_IFINDEXES + (ifindex & (SFF_IFINDEXES - 1));
+	const __u32 *number = bpf_map_lookup_elem(&port_numbers, &place);
 
 	return number ? *number : 0;
 }

@@ -11,12 +11,16 @@
 #include "tables.h"
 #include "words.h"
 
-static const char *const kinds[] = { "none", "endpoint", "nsh", "plain", "underlay", NULL };
+/* In the order of enum sff_port_kind, without the first. */
+static const char *const kinds[] = { "endpoint", "nsh", "plain", "underlay", NULL };
 static const char *const actions[] = { "nsh", "plain", "gpe", "end", "end-gpe", NULL };
 static const char *const answers[] = { "no", "yes", NULL };
 
 static int read_node(struct words *words, struct tables *tables)
 {
+	if (tables->has_node)
+		return object(words, "there is a node already");
+	tables->has_node = true;
 	return take_mac(words, "node", tables->mac) ||
 	       (offers(words, "address") && take_address(words, "address", &tables->address)) ||
 	       no_more(words);
@@ -26,10 +30,14 @@ static int read_tap(struct words *words, struct tables *tables)
 {
 	long on;
 
-	if (take_name(words, "tap", tables->tap_near, sizeof(tables->tap_near)) ||
-	    take_name(words, NULL, tables->tap_far, sizeof(tables->tap_far)) ||
+	if (*tables->tap_near)
+		return object(words, "there is a tap already");
+	if (take_interface_name(words, "tap", tables->tap_near) ||
+	    next_interface_name(words, "the tap's other end", tables->tap_far) ||
 	    take_choice(words, "on", answers, &on))
 		return -1;
+	if (strcmp(tables->tap_near, tables->tap_far) == 0)
+		return object(words, "the tap's ends are both '%s'", tables->tap_near);
 	tables->tapped = on;
 	return no_more(words);
 }
@@ -52,21 +60,37 @@ static int read_port(struct words *words, struct tables *tables)
 	long number, kind, mtu, xdp = 0;
 
 	if (take_number(words, "port", 1, SFF_PORTS - 1, &number) ||
-	    take_name(words, "interface", line.interface, sizeof(line.interface)) ||
+	    take_interface_name(words, "interface", line.interface) ||
 	    take_choice(words, "kind", kinds, &kind) || take_number(words, "mtu", 68, 9000, &mtu) ||
 	    (offers(words, "xdp") && take_choice(words, "xdp", answers, &xdp)) || no_more(words))
 		return -1;
 	if (*tables->ports[number].interface)
 		return object(words, "port %ld is there already", number);
-	line.port.kind = (__u8)kind;
+	for (int other = 0; other < SFF_PORTS; other++)
+		if (strcmp(tables->ports[other].interface, line.interface) == 0)
+			return object(words, "port %d has the interface %s already", other,
+				      line.interface);
+	line.port.kind = (__u8)(kind + SFF_PORT_ENDPOINT);
 	line.port.mtu = (__u16)mtu;
 	line.port.flags = xdp ? SFF_TAKES_XDP : 0;
 	tables->ports[number] = line;
 	return 0;
 }
 
+static int require_kind(struct words *words, const struct tables *tables, long number,
+			enum sff_port_kind kind)
+{
+	enum sff_port_kind has = tables->ports[number].port.kind;
+
+	if (has == kind)
+		return 0;
+	return object(words, "port %ld is of kind %s; this takes one of kind %s", number,
+		      kinds[has - SFF_PORT_ENDPOINT], kinds[kind - SFF_PORT_ENDPOINT]);
+}
+
+/* A port of this kind; SFF_PORT_NONE: of any. */
 static int take_known_port(struct words *words, const struct tables *tables, const char *name,
-			   __u8 *port)
+			   enum sff_port_kind kind, __u8 *port)
 {
 	long number;
 
@@ -74,6 +98,8 @@ static int take_known_port(struct words *words, const struct tables *tables, con
 		return -1;
 	if (!*tables->ports[number].interface)
 		return object(words, "there is no port %ld above", number);
+	if (kind != SFF_PORT_NONE && require_kind(words, tables, number, kind))
+		return -1;
 	*port = (__u8)number;
 	return 0;
 }
@@ -82,26 +108,30 @@ static int take_path(struct words *words, __u32 *path)
 {
 	long spi, si;
 
-	if (take_number(words, "path", 0, 0xffffff, &spi) || take_number(words, NULL, 1, 255, &si))
+	if (take_number(words, "path", 0, 0xffffff, &spi) || next_number(words, "SI", 1, 255, &si))
 		return -1;
 	*path = (__u32)spi << 8 | (__u32)si;
 	return 0;
 }
 
 /* Packets that return from an SF behind the proxy continue on their path. */
-static int continue_from(struct words *words, struct tables *tables, const struct hop_line *line)
+static void continue_from(struct tables *tables, const struct hop_line *line)
 {
 	struct sff_port *back = &tables->ports[line->hop.back].port;
 	__u32 spi = line->path >> 8;
 
-	if (back->kind != SFF_PORT_PLAIN)
-		return object(words, "port %u is not of kind plain", line->hop.back);
 	if (back->si && (back->spi != spi || back->si != line->hop.back_si))
 		back->flags |= SFF_SHARED;
 	back->spi = spi;
 	back->si = line->hop.back_si;
-	return 0;
 }
+
+/* Kind of the port where packets leave, by enum sff_action. */
+static const enum sff_port_kind leaves_by[] = {
+	[SFF_TO_NSH] = SFF_PORT_NSH,	   [SFF_TO_PLAIN] = SFF_PORT_PLAIN,
+	[SFF_TO_GPE] = SFF_PORT_UNDERLAY,  [SFF_END] = SFF_PORT_ENDPOINT,
+	[SFF_END_GPE] = SFF_PORT_UNDERLAY,
+};
 
 static int read_hop(struct words *words, struct tables *tables)
 {
@@ -110,9 +140,10 @@ static int read_hop(struct words *words, struct tables *tables)
 	long action;
 
 	if (take_path(words, &line->path) ||
-	    (offers(words, "from") && take_known_port(words, tables, "from", &hop->from)) ||
+	    (offers(words, "from") &&
+	     take_known_port(words, tables, "from", SFF_PORT_NONE, &hop->from)) ||
 	    take_choice(words, "to", actions, &action) ||
-	    take_known_port(words, tables, "port", &hop->port))
+	    take_known_port(words, tables, "port", leaves_by[action], &hop->port))
 		return -1;
 	hop->action = (__u8)action;
 	if (action != SFF_END && take_mac(words, "mac", hop->dst_mac))
@@ -121,14 +152,13 @@ static int read_hop(struct words *words, struct tables *tables)
 	    take_address(words, "address", &hop->dst_ip))
 		return -1;
 	if (action == SFF_TO_PLAIN) {
-		if (take_known_port(words, tables, "back", &hop->back))
+		if (take_known_port(words, tables, "back", SFF_PORT_PLAIN, &hop->back))
 			return -1;
 		hop->back_si = (__u8)(line->path - 1);
-		if (continue_from(words, tables, line))
-			return -1;
+		continue_from(tables, line);
 	}
-	if (tables->hops.count >= SFF_HOPS)
-		return object(words, "more than %d hops", SFF_HOPS - 1);
+	if (tables->hops.count > SFF_PATH_LINES)
+		return object(words, "more than %d paths", SFF_PATH_LINES);
 	for (unsigned int i = 0; i + 1 < tables->hops.count; i++)
 		if (tables->hops.items[i].path == line->path)
 			return object(words, "SPI %u SI %u is there already", line->path >> 8,
@@ -142,14 +172,21 @@ static int read_station(struct words *words, struct tables *tables)
 
 	line->station.action = SFF_END;
 	if (take_mac(words, "station", line->mac) ||
-	    take_known_port(words, tables, "port", &line->station.port))
+	    take_known_port(words, tables, "port", SFF_PORT_NONE, &line->station.port))
 		return -1;
+	if (tables->stations.count > SFF_STATIONS)
+		return object(words, "more than %d stations", SFF_STATIONS);
+	for (unsigned int i = 0; i + 1 < tables->stations.count; i++)
+		if (memcmp(tables->stations.items[i].mac, line->mac, sizeof(line->mac)) == 0)
+			return object(words, "this station is there already");
 	if (offers(words, "mac")) {
 		line->station.action = SFF_END_GPE;
 		if (take_mac(words, "mac", line->station.dst_mac) ||
 		    take_address(words, "address", &line->station.dst_ip))
 			return -1;
 	}
+	if (require_kind(words, tables, line->station.port, leaves_by[line->station.action]))
+		return -1;
 	return no_more(words);
 }
 
@@ -159,8 +196,13 @@ static int read_route(struct words *words, struct tables *tables)
 	__u8 port = 0;
 
 	if (take_address(words, "route", &line->address) ||
-	    take_known_port(words, tables, "port", &port) || take_mac(words, "mac", line->mac))
+	    take_known_port(words, tables, "port", SFF_PORT_UNDERLAY, &port))
 		return -1;
+	if (tables->routes.count > SFF_ROUTES)
+		return object(words, "more than %d routes", SFF_ROUTES);
+	for (unsigned int i = 0; i + 1 < tables->routes.count; i++)
+		if (tables->routes.items[i].address == line->address)
+			return object(words, "this route is there already");
 	line->port = port;
 	return no_more(words);
 }
@@ -170,7 +212,8 @@ static int read_rule(struct words *words, struct tables *tables)
 {
 	struct rule_text rule = { 0 };
 
-	if (take_known_port(words, tables, "rule", &rule.port) || take_path(words, &rule.path))
+	if (take_known_port(words, tables, "rule", SFF_PORT_ENDPOINT, &rule.port) ||
+	    take_path(words, &rule.path))
 		return -1;
 	while (!ended(words))
 		if (rule_take(words, &rule))
@@ -198,26 +241,65 @@ static int read_line(struct words *words, struct tables *tables)
 		      "a line starts with node, tap, trace, port, path, station, route, or rule");
 }
 
-int tables_read(const char *path, struct tables *tables)
+/* What only the whole file shows. */
+static int check_all(const char *path, const struct tables *tables)
+{
+	if (!tables->has_node) {
+		complain("%s: a line 'node MAC' is missing", path);
+		return -1;
+	}
+	for (int number = 0; number < SFF_PORTS; number++) {
+		const struct port_line *line = &tables->ports[number];
+
+		if (line->port.kind == SFF_PORT_UNDERLAY && !tables->address) {
+			complain("%s: the line 'node' requires an address, because port %d is of "
+				 "kind underlay",
+				 path, number);
+			return -1;
+		}
+		if (*line->interface && (strcmp(line->interface, tables->tap_near) == 0 ||
+					 strcmp(line->interface, tables->tap_far) == 0)) {
+			complain("%s: port %d has the interface %s, which is the tap's", path,
+				 number, line->interface);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int read_lines(FILE *file, const char *path, struct tables *tables)
 {
 	struct words words = { .file = path };
-	FILE *file = fopen(path, "re");
 	char *line = NULL;
-	size_t room = 0;
+	size_t line_room = 0;
+	ssize_t bytes;
 	int error = 0;
 
+	errno = 0;
+	while (!error && (bytes = getline(&line, &line_room, file)) >= 0)
+		error = words_begin(&words, line, (size_t)bytes) || read_line(&words, tables);
+	if (!error && !feof(file)) {
+		complain("cannot read %s: %s", path, strerror(errno));
+		error = -1;
+	}
+	free(line);
+	return error;
+}
+
+int tables_read(const char *path, unsigned int most_rules, struct tables *tables)
+{
+	FILE *file = fopen(path, "re");
+	int error;
+
 	memset(tables, 0, sizeof(*tables));
+	tables->most_rules = most_rules;
 	if (!file) {
 		complain("cannot read %s: %s", path, strerror(errno));
 		return -1;
 	}
-	while (!error && getline(&line, &room, file) >= 0) {
-		words_begin(&words, line);
-		error = read_line(&words, tables);
-	}
-	free(line);
+	error = read_lines(file, path, tables) || check_all(path, tables);
 	fclose(file);
-	return error;
+	return error ? -1 : 0;
 }
 
 void tables_free(struct tables *tables)

@@ -25,7 +25,6 @@ struct station_line {
 struct route_line {
 	__be32 address;
 	__u32 port;
-	__u8 mac[6];
 };
 
 struct rule_line {
@@ -42,7 +41,9 @@ struct rule_line {
 	}
 
 struct tables {
-	__be32 address;
+	unsigned int most_rules;
+	bool has_node;
+	__be32 address; /* 0: none */
 	__u8 mac[6];
 	struct port_line ports[SFF_PORTS];
 	LIST(struct hop_line) hops;
@@ -56,7 +57,8 @@ struct tables {
 	__u32 trace;
 };
 
-/* 0, or -1 after complain(), which names the line. `tables` is to be freed in both cases. */
-int tables_read(const char *path, struct tables *tables);
+/* Read a file with at most so many rules, where a range of ports counts as several. 0, or -1 after
+ * complain(), which names the line. `tables` is to be freed in both cases. */
+int tables_read(const char *path, unsigned int most_rules, struct tables *tables);
 
 void tables_free(struct tables *tables);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <arpa/inet.h>
 #include <ctype.h>
+#include <net/if.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,15 +21,22 @@ int object(const struct words *words, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
+	/* A file may contain anything; a terminal does not take it all. */
+	for (char *c = text; *c; c++)
+		if (!isprint((unsigned char)*c))
+			*c = '?';
 	complain("%s:%u: %s", words->file, words->line, text);
 	return -1;
 }
 
-void words_begin(struct words *words, char *line)
+int words_begin(struct words *words, char *line, size_t bytes)
 {
-	line[strcspn(line, "#\n")] = '\0';
-	words->rest = line;
 	words->line++;
+	words->rest = line;
+	if (strlen(line) != bytes)
+		return object(words, "a line must not have zero bytes");
+	line[strcspn(line, "#\n")] = '\0';
+	return 0;
 }
 
 static char *start(struct words *words)
@@ -62,43 +70,78 @@ static char *next(struct words *words)
 	return *word ? word : NULL;
 }
 
-char *take_value(struct words *words, const char *name)
+static char *next_value(struct words *words, const char *name)
 {
-	char *value;
+	char *value = next(words);
 
-	if (name && !offers(words, name)) {
-		object(words, "expected '%s' and its value", name);
-		return NULL;
-	}
-	if (name)
-		next(words);
-	value = next(words);
 	if (!value)
-		object(words, "%s has no value", name ? name : "the last word");
+		object(words, "%s has no value", name);
 	return value;
 }
 
-int take_number(struct words *words, const char *name, long least, long most, long *number)
+/* Take the word `name`. */
+static int skip_word(struct words *words, const char *name)
 {
-	const char *value = take_value(words, name);
+	if (!offers(words, name))
+		return object(words, "expected '%s' and its value", name);
+	next(words);
+	return 0;
+}
+
+char *take_value(struct words *words, const char *name)
+{
+	return skip_word(words, name) ? NULL : next_value(words, name);
+}
+
+int next_number(struct words *words, const char *name, long least, long most, long *number)
+{
+	const char *value = next_value(words, name);
 
 	if (!value)
 		return -1;
 	if (parse_integer(value, least, most, number))
-		return object(words, "'%s' is not a number from %ld to %ld", value, least, most);
+		return object(words, "%s is '%s', not a number from %ld to %ld", name, value, least,
+			      most);
 	return 0;
 }
 
-int take_name(struct words *words, const char *name, char *text, size_t room)
+int take_number(struct words *words, const char *name, long least, long most, long *number)
 {
-	const char *value = take_value(words, name);
+	return skip_word(words, name) || next_number(words, name, least, most, number);
+}
+
+int next_interface_name(struct words *words, const char *name, char *text)
+{
+	const char *value = next_value(words, name);
 
 	if (!value)
 		return -1;
-	if (strlen(value) >= room)
-		return object(words, "'%s' is longer than %zu characters", value, room - 1);
+	if (strlen(value) >= IF_NAMESIZE)
+		return object(words,
+			      "%s is '%s', which is longer than the %d characters of an "
+			      "interface's name",
+			      name, value, IF_NAMESIZE - 1);
 	strcpy(text, value);
 	return 0;
+}
+
+int take_interface_name(struct words *words, const char *name, char *text)
+{
+	return skip_word(words, name) || next_interface_name(words, name, text);
+}
+
+/* "one, two, three" */
+static const char *listed(const char *const *choices)
+{
+	static char text[128];
+
+	*text = '\0';
+	for (; *choices; choices++) {
+		strncat(text, *choices, 32);
+		if (choices[1])
+			strcat(text, ", ");
+	}
+	return text;
 }
 
 int take_choice(struct words *words, const char *name, const char *const *choices, long *place)
@@ -109,23 +152,31 @@ int take_choice(struct words *words, const char *name, const char *const *choice
 		return -1;
 	*place = find_word(choices, value, strlen(value));
 	if (*place < 0)
-		return object(words, "%s does not know '%s'", name, value);
+		return object(words, "%s is '%s', not one of: %s", name, value, listed(choices));
+	return 0;
+}
+
+static int parse_mac(const char *text, __u8 *mac)
+{
+	for (int i = 0; i < 6; i++, text += 3) {
+		const char separator = i < 5 ? ':' : '\0';
+
+		if (!isxdigit((unsigned char)text[0]) || !isxdigit((unsigned char)text[1]) ||
+		    text[2] != separator)
+			return -1;
+		mac[i] = (__u8)strtoul(text, NULL, 16);
+	}
 	return 0;
 }
 
 int take_mac(struct words *words, const char *name, __u8 *mac)
 {
 	const char *value = take_value(words, name);
-	unsigned int octets[6];
-	char more;
-
 	if (!value)
 		return -1;
-	if (sscanf(value, "%2x:%2x:%2x:%2x:%2x:%2x%c", &octets[0], &octets[1], &octets[2],
-		   &octets[3], &octets[4], &octets[5], &more) != 6)
-		return object(words, "'%s' is not a MAC address", value);
-	for (int i = 0; i < 6; i++)
-		mac[i] = (__u8)octets[i];
+	if (parse_mac(value, mac))
+		return object(words, "%s is '%s', not a MAC address such as 02:00:00:00:00:01",
+			      name, value);
 	return 0;
 }
 
@@ -136,7 +187,7 @@ int take_address(struct words *words, const char *name, __be32 *address)
 	if (!value)
 		return -1;
 	if (inet_pton(AF_INET, value, address) != 1)
-		return object(words, "'%s' is not an IPv4 address", value);
+		return object(words, "%s is '%s', not an IPv4 address", name, value);
 	return 0;
 }
 

@@ -12,19 +12,24 @@ struct words {
 	char *rest;
 };
 
-void words_begin(struct words *words, char *line);
+/* `bytes`: of the line, which ends with zero. 0, or -1 after complain(). */
+int words_begin(struct words *words, char *line, size_t bytes);
 bool ended(struct words *words);
 
 /* Is this the next word? */
 bool offers(struct words *words, const char *word);
 
-/* Each takes the word `name`, unless it is NULL, and then a value. */
+/* Each takes the word `name`, and then a value. */
 int take_number(struct words *words, const char *name, long least, long most, long *number);
-int take_name(struct words *words, const char *name, char *text, size_t room);
+int take_interface_name(struct words *words, const char *name, char *text);
 int take_choice(struct words *words, const char *name, const char *const *choices, long *place);
 int take_mac(struct words *words, const char *name, __u8 *mac);
 int take_address(struct words *words, const char *name, __be32 *address);
 char *take_value(struct words *words, const char *name);
+
+/* A value without a word in front. `name` is for complaints. */
+int next_number(struct words *words, const char *name, long least, long most, long *number);
+int next_interface_name(struct words *words, const char *name, char *text);
 
 int no_more(struct words *words);
 

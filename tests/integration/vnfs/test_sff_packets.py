@@ -1,0 +1,393 @@
+"""What sfc-sff makes of packets, at each kind of hop; scapy and tshark are the judges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from scapy.contrib.nsh import NSH, NSHTLV
+from scapy.layers.inet import IP, UDP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import ARP, Ether
+from scapy.packet import Packet, Raw
+from support.network.frames_judge import judge
+from support.vnfs.sff_bench import (
+    CLIENT,
+    FAR_ADDRESS,
+    FAR_NODE,
+    FAR_SERVER,
+    GPE_SF,
+    GPE_SF_ADDRESS,
+    LEAVES,
+    MODES,
+    MTU,
+    NODE,
+    NSH_SF,
+    PLAIN_SF,
+    PORT_BACK,
+    PORT_CLIENT,
+    PORT_GPE,
+    PORT_LINK,
+    PORT_NSH,
+    PORT_SERVER,
+    SERVER,
+    TO,
+    SffBench,
+    gpe_headers,
+    on_ethernet,
+    on_gpe,
+)
+
+pytestmark = pytest.mark.root
+
+CONTEXT = bytes(range(16))
+HEADERS = {
+    "md1": {"mdtype": 1, "context_header": CONTEXT},
+    "md2-empty": {"mdtype": 2, "vlch": []},
+    "md2": {"mdtype": 2, "vlch": [NSHTLV(class_=1, type=2, metadata=[3, 4])]},
+    # 2 + 61 words, the most there is.
+    "md2-longest": {
+        "mdtype": 2,
+        "vlch": [NSHTLV(class_=n, type=2, metadata=[n] * 31) for n in range(1, 2)]
+        + [NSHTLV(class_=9, type=2, metadata=[n] * 28) for n in range(1)],
+    },
+}
+ACTIONS = list(TO)
+ARRIVALS = {
+    "endpoint": PORT_CLIENT,
+    "nsh": PORT_NSH,
+    "gpe": PORT_LINK,
+    "back": PORT_BACK,
+}
+SI = 9
+LOW_PORT, BACK_SPI, FROM_SPI, FROM = 1000, 200, 300, PORT_GPE
+
+
+def _lines() -> Iterator[str]:
+    """SPI 100, 101, ...: one for each action; SPI 200, ...: after the function behind the proxy;
+    SPI 300, ...: only from one port."""
+    for spi, action in enumerate(ACTIONS, 100):
+        yield f"path {spi} {SI} {TO[action]}"
+        yield f"path {BACK_SPI + spi} {SI + 1} {TO['plain']}"
+        if action != "plain":
+            yield f"path {BACK_SPI + spi} {SI} {TO[action]}"
+        yield f"path {FROM_SPI + spi} {SI} from {FROM} {TO[action]}"
+        match = f"protocol udp destination-port {LOW_PORT + spi}"
+        yield f"rule {PORT_CLIENT} path {spi} {SI} {match}"
+
+
+@pytest.fixture(scope="module", params=MODES)
+def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> SffBench:
+    with SffBench(tmp_path_factory.mktemp("sff"), _lines(), request.param) as bench:
+        yield bench
+
+
+def _spi(action: str) -> int:
+    return 100 + ACTIONS.index(action)
+
+
+def _inner(spi: int, data: bytes = b"payload") -> Packet:
+    """The packet of a flow that enters this path."""
+    packet = IP(src="198.18.0.1", dst="198.18.0.2") / UDP(sport=1000, dport=LOW_PORT + spi)
+    return Ether(src=CLIENT, dst=SERVER) / packet / Raw(data)
+
+
+def _nsh(spi: int, header: str = "md1", **fields: int) -> Packet:
+    return NSH(**({"spi": spi, "si": SI, "ttl": 17, "nextproto": 3} | HEADERS[header] | fields))
+
+
+def _expected(action: str, seen: bytes, header: Packet | None, inner: Packet) -> bytes:
+    """The frame that leaves, by scapy. `header` None: the NSH is new."""
+    if header is None:
+        # The classifier's 63, decremented by the SFF (RFC 8300, 2.2).
+        header = NSH(spi=_spi(action), si=SI, ttl=62, context_header=bytes(16), nextproto=3)
+    inside = bytes(header) + bytes(inner)
+    if action == "nsh":
+        return bytes(Ether(src=NODE, dst=NSH_SF, type=0x894F)) + inside
+    if action == "gpe":
+        return gpe_headers(seen, GPE_SF, GPE_SF_ADDRESS, 4) + inside
+    if action == "link":
+        return gpe_headers(seen, FAR_NODE, FAR_ADDRESS, 4) + inside
+    if action == "end-gpe":
+        return gpe_headers(seen, FAR_NODE, FAR_ADDRESS, 3) + bytes(inner)
+    if action == "plain":
+        inner = inner.copy()
+        inner.dst = PLAIN_SF
+    return bytes(inner)
+
+
+def _cells(action: str, arrival: str) -> Iterator[tuple[Packet, Packet | None, Packet]]:
+    """Frame that is sent, NSH that shall leave (None: a new one), packet in it."""
+    spi = _spi(action)
+    inner = _inner(spi)
+    if arrival == "endpoint":
+        yield inner, None, inner
+        return
+    carry = on_ethernet if arrival == "nsh" else on_gpe
+    for header in HEADERS:
+        yield carry(_nsh(spi, header) / inner), _nsh(spi, header, ttl=16), inner
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+@pytest.mark.parametrize("arrival", ["endpoint", "nsh", "gpe"])
+def test_every_hop(bench: SffBench, arrival: str, action: str) -> None:
+    before = _hop(bench, _spi(action))
+    came = 0
+    cells = list(_cells(action, arrival))
+    for frame, header, inner in cells:
+        came += len(frame)
+        leaves, seen = bench.one(ARRIVALS[arrival], frame)
+        assert leaves == LEAVES[action]
+        assert seen == _expected(action, seen, header, inner)
+    after = _hop(bench, _spi(action))
+    assert (after[0] - before[0], after[1] - before[1]) == (len(cells), came)
+
+
+def _hop(bench: SffBench, spi: int) -> tuple[int, int]:
+    """Packets and bytes counted there."""
+    [hop] = [hop for hop in bench.counters()["hops"] if (hop["spi"], hop["si"]) == (spi, SI)]
+    return hop["packets"], hop["bytes"]
+
+
+@pytest.mark.parametrize("action", [action for action in ACTIONS if action != "plain"])
+def test_a_hop_after_the_proxy(bench: SffBench, action: str) -> None:
+    """Out to the function behind the proxy, whose frame continues with SI - 1."""
+    spi = BACK_SPI + _spi(action)
+    inner = _inner(spi)
+    sent = on_ethernet(_nsh(spi, "md2", si=SI + 1) / inner)
+    leaves, at_function = bench.one(PORT_NSH, sent)
+    assert (leaves, at_function) == (LEAVES["plain"], _expected("plain", b"", None, inner))
+    leaves, seen = bench.one(PORT_BACK, at_function)
+    returned = Ether(at_function)
+    new = NSH(spi=spi, si=SI, ttl=62, context_header=bytes(16), nextproto=3)
+    assert (leaves, seen) == (LEAVES[action], _expected(action, seen, new, returned))
+
+
+def test_tshark_finds_nothing_wrong(bench: SffBench, tmp_path: Path) -> None:
+    frames = []
+    for action in ACTIONS:
+        for arrival in ("endpoint", "nsh", "gpe"):
+            for frame, _, _ in _cells(action, arrival):
+                frames.append(bench.one(ARRIVALS[arrival], frame)[1])
+    for frame, verdict in zip(frames, judge(frames, tmp_path), strict=True):
+        assert verdict.wrong == (), frame.hex()
+
+
+@pytest.mark.parametrize("size", [0, 1, 17, 700, 1380])
+@pytest.mark.parametrize("action", ["gpe", "end-gpe"])
+def test_lengths_and_checksums_of_the_tunnel(bench: SffBench, action: str, size: int) -> None:
+    """Of each size: even and odd, and of two flows."""
+    inner = _inner(_spi(action), bytes(size))
+    _, seen = bench.one(PORT_CLIENT, inner)
+    outer = Ether(seen)
+    assert outer[UDP].sport >= 49152  # RFC 6335: dynamic ports
+    assert (outer[IP].len, outer[UDP].len) == (len(seen) - 14, len(seen) - 34)
+    again = outer[IP].copy()
+    del again.chksum
+    assert IP(bytes(again)).chksum == outer[IP].chksum
+
+
+def test_flows_have_source_ports_of_their_own(bench: SffBench) -> None:
+    inner = _inner(_spi("gpe"))
+    ports = set()
+    for port in range(2000, 2050):
+        inner[UDP].sport = port
+        del inner[UDP].chksum
+        ports |= {bench.one(PORT_CLIENT, bytes(inner))[1][34:36] for _ in range(2)}
+    # Of 16,384 hash values; the same flow has always the same one.
+    assert 45 <= len(ports) <= 50
+
+
+@pytest.mark.parametrize("arrival", ["nsh", "gpe"])
+@pytest.mark.parametrize(("ttl", "left"), [(63, 62), (2, 1), (0, 63)])
+def test_ttl_is_decremented(bench: SffBench, arrival: str, ttl: int, left: int) -> None:
+    carry = on_ethernet if arrival == "nsh" else on_gpe
+    frame = carry(_nsh(_spi("nsh"), ttl=ttl) / _inner(0))
+    _, seen = bench.one(ARRIVALS[arrival], frame)
+    assert Ether(seen)[NSH].ttl == left
+
+
+def _dropped(bench: SffBench, port: int, *frames: Packet | bytes) -> dict[str, int]:
+    """By reason; and nothing comes out."""
+    before = bench.counters()
+    out = bench.exchange(port, frames)
+    assert out == {leaves: [] for leaves in out}
+    after = bench.counters()
+    drops = {name: after["drops"][name] - count for name, count in before["drops"].items()}
+    assert after["dropped"] - before["dropped"] == sum(drops.values()) == len(frames)
+    return {name: count for name, count in drops.items() if count}
+
+
+def _wrong(reason: str) -> Packet:
+    spi, inner = _spi("nsh"), _inner(0)
+    if reason == "ttl":
+        return _nsh(spi, ttl=1) / inner
+    if reason == "si_zero":
+        return _nsh(spi, si=0) / inner
+    if reason == "oam":
+        return _nsh(spi, oam=1) / inner
+    if reason == "no_path":
+        return _nsh(spi, si=SI - 1) / inner
+    return _nsh(FROM_SPI + spi) / inner
+
+
+@pytest.mark.parametrize("reason", ["ttl", "si_zero", "oam", "no_path", "wrong_port"])
+@pytest.mark.parametrize("arrival", ["nsh", "gpe"])
+def test_drops_and_counts(bench: SffBench, arrival: str, reason: str) -> None:
+    carry = on_ethernet if arrival == "nsh" else on_gpe
+    frame = carry(_wrong(reason))
+    assert _dropped(bench, ARRIVALS[arrival], frame, frame) == {reason: 2}
+
+
+def test_from_the_port_that_a_path_names(bench: SffBench) -> None:
+    for action in ACTIONS:
+        inner = _inner(0)
+        frame = on_gpe(_nsh(FROM_SPI + _spi(action)) / inner)
+        leaves, _ = bench.one(FROM, frame)
+        assert leaves == LEAVES[action]
+
+
+CARRIED = {
+    1: IP(src="198.18.0.1", dst="198.18.0.2") / UDP(dport=9) / Raw(b"four"),
+    2: IPv6(src="2001:db8::1", dst="2001:db8::2") / UDP(dport=9) / Raw(b"six"),
+    4: NSH(spi=5, context_header=CONTEXT) / Raw(b"nested"),
+    5: Raw(b"MPLS would be here"),
+    0: Raw(b"unassigned"),
+    255: Raw(b"experiment"),
+}
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+@pytest.mark.parametrize("next_protocol", CARRIED)
+@pytest.mark.parametrize("arrival", ["nsh", "gpe"])
+@pytest.mark.gate_runs("pairwise")
+def test_other_next_protocols(
+    bench: SffBench, arrival: str, next_protocol: int, action: str
+) -> None:
+    """They pass to those that understand NSH; elsewhere IP goes to functions behind the proxy."""
+    carry = on_ethernet if arrival == "nsh" else on_gpe
+    inner = CARRIED[next_protocol]
+    frame = carry(_nsh(_spi(action), nextproto=next_protocol) / Raw(bytes(inner)))
+    ethertype = {1: 0x0800, 2: 0x86DD}.get(next_protocol)
+    if action in ("nsh", "gpe", "link"):
+        header = _nsh(_spi(action), nextproto=next_protocol, ttl=16)
+        leaves, seen = bench.one(ARRIVALS[arrival], frame)
+        assert (leaves, seen) == (LEAVES[action], _expected(action, seen, header, inner))
+    elif action == "plain" and ethertype:
+        _, seen = bench.one(ARRIVALS[arrival], frame)
+        ethernet = Ether(src=NODE, dst=PLAIN_SF, type=ethertype)
+        assert seen == bytes(ethernet) + bytes(inner)
+    else:
+        assert _dropped(bench, ARRIVALS[arrival], frame) == {"next_protocol": 1}
+
+
+def test_padding_of_a_tunnelled_frame_is_cut_off(bench: SffBench) -> None:
+    """UDP says where the packet ends; the rest of the frame is the link's."""
+    for action in ACTIONS:
+        inner = _inner(0, b"")
+        frame = bytes(on_gpe(_nsh(_spi(action)) / inner)) + bytes(23)
+        _, seen = bench.one(PORT_LINK, frame)
+        assert seen == _expected(action, seen, _nsh(_spi(action), ttl=16), inner)
+
+
+@pytest.mark.parametrize("carried", ["nsh", "ethernet"])
+def test_a_tunnel_that_is_cut_short(bench: SffBench, carried: str) -> None:
+    inner = _inner(0)
+    whole = (
+        on_gpe(_nsh(_spi("nsh")) / inner) if carried == "nsh" else on_gpe(inner, next_protocol=3)
+    )
+    frames = [bytes(whole)[:-1], bytes(whole)[:50]]
+    too_long = bytearray(bytes(whole))
+    too_long[38:40] = (len(whole) - 34 + 1).to_bytes(2, "big")
+    too_short = bytearray(bytes(whole))
+    too_short[38:40] = (15).to_bytes(2, "big")
+    beyond_ip = bytearray(bytes(whole) + bytes(4))
+    beyond_ip[38:40] = (len(whole) - 34 + 4).to_bytes(2, "big")
+    frames += [bytes(too_long), bytes(too_short), bytes(beyond_ip)]
+    assert _dropped(bench, PORT_LINK, *frames) == {"truncated": len(frames)}
+
+
+WRONG_TUNNELS = {
+    "not IPv4": (12, b"\x86\xdd"),
+    "IP options": (14, b"\x46"),
+    "IPv6 in the version": (14, b"\x65"),
+    "TCP": (23, b"\x06"),
+    "more fragments": (20, b"\x20\x00"),
+    "a later fragment": (20, b"\x00\x10"),
+    "another port": (36, b"\x12\xb5"),
+    "no instance": (42, b"\x04"),
+    "no next protocol": (42, b"\x08"),
+    "version 1": (42, b"\x1c"),
+    "IPv4 in VXLAN": (45, b"\x01"),
+    "VNI": (48, b"\x07"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG_TUNNELS)
+def test_other_encapsulations(bench: SffBench, what: str) -> None:
+    at, wrong = WRONG_TUNNELS[what]
+    frame = bytearray(bytes(on_gpe(_nsh(_spi("nsh")) / _inner(0))))
+    frame[at : at + len(wrong)] = wrong
+    assert _dropped(bench, PORT_LINK, bytes(frame)) == {"encapsulation": 1}
+
+
+def test_what_is_no_nsh_from_a_function(bench: SffBench) -> None:
+    stray = on_ethernet(_nsh(_spi("nsh")) / _inner(0), dst=NSH_SF)
+    plain = _inner(_spi("nsh"))
+    assert _dropped(bench, PORT_NSH, stray, plain) == {"encapsulation": 2}
+
+
+def test_what_comes_back_from_a_function_unasked(bench: SffBench) -> None:
+    flow = _inner(4711)
+    other = Ether(src=PLAIN_SF, dst=NODE) / ARP()
+    assert _dropped(bench, PORT_BACK, flow, other) == {"no_flow": 1, "not_ip": 1}
+
+
+def test_packets_that_bypass_the_chain(bench: SffBench) -> None:
+    """From endpoints without a rule that matches, and from endpoints of other nodes."""
+    arp = Ether(src=CLIENT, dst=SERVER) / ARP()
+    other = _inner(0)
+    assert bench.one(PORT_CLIENT, arp) == (PORT_SERVER, bytes(arp))
+    assert bench.one(PORT_CLIENT, other) == (PORT_SERVER, bytes(other))
+    there = Ether(src=CLIENT, dst=FAR_SERVER) / IP() / UDP(dport=9)
+    leaves, seen = bench.one(PORT_CLIENT, there)
+    assert leaves == PORT_LINK
+    assert seen == gpe_headers(seen, FAR_NODE, FAR_ADDRESS, 3) + bytes(there)
+    back = Ether(src=FAR_SERVER, dst=CLIENT) / IP() / UDP(dport=9)
+    assert bench.one(PORT_LINK, on_gpe(back, next_protocol=3)) == (PORT_CLIENT, bytes(back))
+    unknown = Ether(src=CLIENT, dst="02:00:00:00:99:99") / IP() / UDP(dport=9)
+    assert _dropped(bench, PORT_CLIENT, unknown) == {"no_station": 1}
+
+
+def test_packets_in_transit(bench: SffBench) -> None:
+    """Between other nodes and functions they leave as they came."""
+    frame = on_gpe(_nsh(4711) / _inner(0), src=FAR_ADDRESS, dst=GPE_SF_ADDRESS)
+    frame.dst = GPE_SF
+    assert bench.one(PORT_LINK, frame) == (PORT_GPE, bytes(frame))
+    frame = on_gpe(_inner(0), next_protocol=3, src=GPE_SF_ADDRESS, dst=FAR_ADDRESS)
+    frame.dst = FAR_NODE
+    assert bench.one(PORT_GPE, frame) == (PORT_LINK, bytes(frame))
+    lost = on_gpe(_nsh(4711) / _inner(0), dst="192.0.2.99")
+    assert _dropped(bench, PORT_LINK, lost) == {"no_station": 1}
+
+
+GROWTH = {"nsh": 24 + 14, "plain": 0, "gpe": 24 + 50, "link": 24 + 50, "end": 0, "end-gpe": 50}
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_the_largest_frame(bench: SffBench, action: str) -> None:
+    inner = _inner(_spi(action), b"")
+    room = MTU + 14 - len(inner) - GROWTH[action]
+    largest = _inner(_spi(action), bytes(room))
+    leaves, seen = bench.one(PORT_CLIENT, largest)
+    assert (leaves, len(seen)) == (LEAVES[action], MTU + 14)
+    larger = _inner(_spi(action), bytes(room + 1))
+    assert _dropped(bench, PORT_CLIENT, larger) == {"oversize": 1}
+
+
+def test_an_ip_broadcast_ends_where_its_path_does(bench: SffBench) -> None:
+    """A path ends at a port, whatever the address is."""
+    inner = _inner(_spi("end"))
+    inner.dst = "ff:ff:ff:ff:ff:ff"
+    assert bench.one(PORT_CLIENT, inner) == (PORT_SERVER, bytes(inner))
