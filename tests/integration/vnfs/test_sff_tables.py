@@ -196,7 +196,7 @@ WORDS = [
 
 
 @given(SEEDS)
-@examples(2000, HealthCheck.function_scoped_fixture)
+@examples(1000, HealthCheck.function_scoped_fixture)
 def test_no_file_makes_it_crash(check: Check, seed: int) -> None:
     """Exit status 0 or 1, and a complaint of one line in the second case."""
     done = check(mutated(seed, [SOUND.encode()], WORDS))
