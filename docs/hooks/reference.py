@@ -247,6 +247,17 @@ def _rows(schema: Schema, root: Schema, prefix: str = "") -> Iterator[tuple[str,
             inner, suffix = (value["items"], "[]") if "items" in value else (value, "")
             if "properties" in inner:
                 yield from _rows(inner, root, f"{prefix}{name}{suffix}.")
+                yield from _branch_rows(inner, root, f"{prefix}{name}{suffix}.")
+
+
+def _branch_rows(schema: Schema, root: Schema, prefix: str) -> Iterator[tuple[str, ...]]:
+    """Properties that there are beside certain values of others."""
+    for branch in schema.get("allOf", ()):
+        chosen = branch["if"]["properties"]
+        values = ", ".join(f"`{rule['const']}`" for rule in chosen.values())
+        others = {k: v for k, v in branch["then"]["properties"].items() if k not in chosen}
+        for name, *cells, meaning in _rows({**branch["then"], "properties": others}, root, prefix):
+            yield name, *cells, f"With {values}: {meaning}"
 
 
 def _resolved(schema: Schema, root: Schema) -> Schema:

@@ -24,6 +24,7 @@ from sfcperf.drivers.local.layout import (
     lay_out,
 )
 from sfcperf.drivers.local.scenario_deployment import ScenarioDeployment
+from sfcperf.drivers.local.sff_ebpf import EbpfSff
 from sfcperf.environment import tools
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.namespace import LocalHost
@@ -207,6 +208,7 @@ def _describe(identity: str, built: ScenarioDeployment) -> Deployment:
         meters=dict(built.groups),
         encapsulation=layout.encapsulation,
         facts=built.facts(),
+        sffs={f"sff@{n}": sff for n, sff in built.sffs.items() if isinstance(sff, EbpfSff)},
         show_packets=built.show_packets,
     )
 

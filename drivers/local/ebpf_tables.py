@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from sfcperf.drivers.local.flows import tunnelled_ports
-from sfcperf.drivers.local.layout import WIRE_MTU, LinkLayout, Layout, NodeLayout, Port
+from sfcperf.drivers.local.layout import WIRE_MTU, Layout, LinkLayout, NodeLayout, Port
 from sfcperf.drivers.local.paths import Path, PathHop, paths
 from sfcperf.workflow.model import Match, Scenario
 
@@ -26,14 +26,16 @@ def sff_tables(
     *,
     take_xdp: Collection[str],
     shown: bool,
+    trace: int,
 ) -> str:
     """The file of a node. `take_xdp` are the nodes whose ends of links take XDP frames; `shown`:
-    captures at the ports see every packet."""
+    captures at the ports see every packet; one packet in `trace` is traced (0: none)."""
     node = layout.nodes[name]
     address = f" address {node.address}" if layout.needs_underlay else ""
     lines = [
         f"node {node.mac}{address}",
         f"tap {' '.join(TAP)} on {'yes' if shown else 'no'}",
+        f"trace {trace}",
         *_ports(layout, node),
         *_links(layout, node, take_xdp),
         *_stations(layout, node),

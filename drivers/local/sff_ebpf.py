@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from itertools import pairwise
 from threading import Lock
 from typing import Any
 
 from sfcperf.drivers.local import network
 from sfcperf.drivers.local.ebpf_tables import TAP, sff_tables
 from sfcperf.drivers.local.layout import WIRE_MTU, Layout, NodeLayout
+from sfcperf.drivers.local.paths import paths
 from sfcperf.drivers.local.sff import Sff
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.base import Host
+from sfcperf.management.deployment import LookupCounts, SffCounts
 from sfcperf.vnfs.sff.process import TAP_HEADER_BYTES, SffProcess
 from sfcperf.workflow.model import Scenario
 
@@ -39,6 +42,7 @@ class EbpfSff(Sff):
         self._lock = Lock()
         self._shown = 0
         """How many captures want to see packets."""
+        self._traced = 0
 
     def connect(self) -> None:
         """See Sff.connect."""
@@ -50,13 +54,31 @@ class EbpfSff(Sff):
             f"sff@{self.node.name}", self.host, self._tables(shown=False)
         )
 
-    def counters(self) -> dict[str, Any]:
-        """What sfc-sff counts (vnfs/sff/README.md). Raises MeasurementError."""
-        return self._running.fresh()
+    def read(self) -> SffCounts:
+        """See ReportingSff.read."""
+        event = self._running.fresh()
+        ways = self._ways()
+        return SffCounts(
+            received=event["received"],
+            forwarded=event["forwarded"],
+            bypassed=event["bypassed"],
+            drops=event["drops"],
+            lookups=tuple(
+                LookupCounts(**lookup, **ways[lookup["spi"], lookup["si"]])
+                for lookup in event["hops"]
+                if (lookup["spi"], lookup["si"]) in ways
+            ),
+        )
+
+    def trace(self, one_in: int) -> None:
+        """See ReportingSff.trace."""
+        with self._lock:
+            self._traced = one_in
+            self._running.change(self._tables(shown=self._shown > 0))
 
     def packets_by_path(self) -> Mapping[tuple[int, int], int]:
         """See Sff.packets_by_path."""
-        return {(hop["spi"], hop["si"]): hop["packets"] for hop in self.counters()["hops"]}
+        return {(c.spi, c.si): c.packets for c in self.read().lookups}
 
     def problem(self) -> str | None:
         """See Sff.problem."""
@@ -89,4 +111,22 @@ class EbpfSff(Sff):
             self.node.name,
             take_xdp=self._ebpf_nodes,
             shown=shown,
+            trace=self._traced,
         )
+
+    def _ways(self) -> dict[tuple[int, int], dict[str, Any]]:
+        """(SPI, SI) -> where packets with them come from and go to."""
+        ways: dict[tuple[int, int], dict[str, Any]] = {}
+        directions = ("forward", "reverse")
+        for path, direction in zip(paths(self.layout, self.scenario), directions, strict=True):
+            if path is None:
+                continue
+            instances = [
+                path.source.instance,
+                *(hop.function.spec.name for hop in path.hops),
+                path.destination.instance,
+            ]
+            for step, (here, there) in enumerate(pairwise(instances)):
+                way = {"direction": direction, "came_from": here, "towards": there}
+                ways[path.spi, path.hops[0].si - step] = way
+        return ways

@@ -138,8 +138,8 @@ class ScenarioDeployment:
             self.carried[name] = list(equip(guest.host, wanted))
 
     def _probe_tools(self) -> tuple[str, ...]:
-        probes = (plugins.load("probe", spec.probe) for spec in self.scenario.probes)
-        return tuple(name for probe in probes for name in probe.tools())
+        names = (name for spec in self.scenario.probes for name in spec.plugins)
+        return tuple(tool for name in names for tool in plugins.load("probe", name).tools())
 
     def _monitor_tools(self) -> tuple[str, ...]:
         monitors = (plugins.load("monitor", spec.monitor) for spec in self.scenario.monitors)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from sfcperf.active.load import OffersLoad
 from sfcperf.environment.tools import tool
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Instrument, Requirement
@@ -45,9 +46,10 @@ def samples(metrics: Iterable[Metric], values: Mapping[str, float | None]) -> tu
 class Probe(Instrument):
     """An active measurement. One object makes one trial.
 
-    The order of calls is: `metrics`, `label`, `duration_s`, `expected_packets` and `ip_protocols`
-    when a workflow is loaded and planned; then, on one thread, `prepare`, `measure` and `cleanup`,
-    which is called also when one of the others raised. Monitors observe while `measure` runs.
+    The order of calls is: `check`, `metrics`, `label`, `duration_s`, `expected_packets`,
+    `ip_protocols` and `uses` when a workflow is loaded and planned; then, on one thread, `prepare`,
+    `measure` and `cleanup`, which is called also when one of the others raised. Monitors observe
+    while `measure` runs.
 
     `parameters` are validated and complete, units in their names. What the tools print goes
     unparsed to files in `raw_dir`, an existing folder of this trial; a trial that is retried finds
@@ -64,11 +66,25 @@ class Probe(Instrument):
     """Tools of the endpoints: command, its Debian package, and its option that prints a version."""
     protocols: ClassVar[frozenset[str]] = frozenset()
     """What `ip_protocols` gives, where parameters change nothing about it."""
+    offers: ClassVar[type[OffersLoad] | None] = None
+    """What offers loads with the tools of this probe, for a search of the throughput; None: it
+    cannot."""
 
     @classmethod
     def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
         """What `measure` reports with these parameters. A trial may lack a sample of one."""
         return cls.reported
+
+    @classmethod
+    def check(cls, parameters: Mapping[str, Any]) -> None:
+        """Refuse parameters that fit the schema but not each other. Raises InputError, `where`
+        being the parameter, or `PARAMETER/KEY`."""
+        return
+
+    @classmethod
+    def uses(cls, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+        """Names of further probes whose tools `measure` needs with these parameters."""
+        return ()
 
     @classmethod
     def requirements(cls) -> list[Requirement]:

@@ -7,22 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.active.base import ProbeResult, samples
-from sfcperf.active.iperf3_output import Iperf3Output, parse
+from sfcperf.active.iperf3_load import Iperf3Load
+from sfcperf.active.iperf3_output import Iperf3Output
+from sfcperf.active.iperf3_test import (
+    MAXIMUM,
+    SOCKET_BUFFER_LIMITS,
+    UDP_BUFFER_BYTES,
+    USUAL_PORT,
+    Iperf3Test,
+)
 from sfcperf.active.losses import EndpointLosses
-from sfcperf.active.mtu import UDP_HEADER_BYTES, check_payload, largest_payload_bytes
-from sfcperf.active.server import ServerProbe, port_parameter, start_server
-from sfcperf.active.tool_run import ToolOutput, run_tool
-from sfcperf.errors import MeasurementError
+from sfcperf.active.server import ServerProbe, port_parameter
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import choice, integer, object_schema
 from sfcperf.results.values import Metric
 
-MAXIMUM = "maximum"
-USUAL_PORT = 5201
-UDP_BUFFER_BYTES = 4 * 2**20
-"""Some 30 ms of datagrams at 60,000 per second; Linux's default holds 1.5 ms."""
-_TIMEOUT_MARGIN_S = 20.0
-_CONNECT_TIMEOUT_MS = 5000
 _BITS_PER_BYTE = 8
 _BUSY_PERCENT = 95.0
 """CPU use from which iperf3, a single thread up to version 3.15, counts as the limit."""
@@ -30,7 +29,6 @@ _LEAST_PACKETS_PER_S = 10
 """A chain that carries less at "maximum" is taken for one that is not crossed."""
 _LEAST_SEGMENT_BYTES = 88
 """Least MSS that Linux accepts."""
-_BUFFER_LIMITS = ("/proc/sys/net/core/rmem_max", "/proc/sys/net/core/wmem_max")
 _TYPICAL_SEGMENT_BYTES = 65_536
 """Largest segment that offloads hand over as one packet."""
 
@@ -69,6 +67,7 @@ class Iperf3(ServerProbe):
 
     name = "iperf3"
     usual_port = USUAL_PORT
+    offers = Iperf3Load
     needs = (("iperf3", "iperf3", "--version"),)
     title = "Goodput of TCP or UDP, with loss, jitter and retransmissions"
     parameters = object_schema(
@@ -111,7 +110,7 @@ class Iperf3(ServerProbe):
                 "net.core.wmem_max and rmem_max. Default: for TCP, the system's; for UDP, as "
                 f"much as the hosts allow, up to {UDP_BUFFER_BYTES}, so that a receiver that waits "
                 "for its CPU loses nothing.",
-                (4096, 536_870_912),
+                SOCKET_BUFFER_LIMITS,
             ),
             "congestion": {
                 "type": "string",
@@ -168,29 +167,13 @@ class Iperf3(ServerProbe):
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
         """Start the server."""
-        asked = self.parameters
-        if asked["protocol"] == "udp" and "payload_bytes" in asked:
-            check_payload(deployment.client, asked["payload_bytes"], UDP_HEADER_BYTES)
-        server = deployment.server
-        self._port = self.server_port(server.host)
-        argv = ["iperf3", "--server", "--one-off", "--json", "--forceflush"]
-        argv += ["--bind", server.address, "--port", str(self._port)]
-        self._server = start_server(
-            server.host,
-            argv,
-            port=self._port,
-            stdout=raw_dir / "iperf3-server.json",
-            stderr=raw_dir / "iperf3-server.stderr.txt",
-        )
+        self._port = self.server_port(deployment.server.host)
+        self._test = Iperf3Test(self.parameters, self._port)
+        self._server = self._test.serve(deployment, raw_dir)
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
         """Run the client. Raises MeasurementError when iperf3 does not get through the chain."""
-        before = EndpointLosses.read(deployment)
-        output = self._client(deployment, raw_dir)
-        losses = EndpointLosses.read(deployment).since(before)
-        if not output.stdout.strip():
-            raise MeasurementError(f"iperf3 failed: {output.complaint()}")
-        seen = parse(output.stdout)
+        seen, losses = self._test.run(deployment, raw_dir)
         values: dict[str, float | None] = {
             "rate_bps": seen.received_bps,
             "sent_bps": seen.sent_bps,
@@ -208,40 +191,6 @@ class Iperf3(ServerProbe):
             self._notes(seen, losses),
             {"rate_bps": seen.received_each_bps},
         )
-
-    def _client(self, deployment: Deployment, raw_dir: Path) -> ToolOutput:
-        return run_tool(
-            deployment.client.host,
-            self._argv(deployment),
-            timeout_s=self.duration_s(self.parameters) + _TIMEOUT_MARGIN_S,
-            stdout=raw_dir / "iperf3-client.json",
-            stderr=raw_dir / "iperf3-client.stderr.txt",
-        )
-
-    def _argv(self, deployment: Deployment) -> list[str]:
-        asked = self.parameters
-        argv = ["iperf3", "--client", deployment.server.address, "--port", str(self._port)]
-        argv += ["--json", "--get-server-output", "--connect-timeout", str(_CONNECT_TIMEOUT_MS)]
-        argv += ["--time", str(asked["duration_s"]), "--omit", str(asked["omit_s"])]
-        argv += ["--parallel", str(asked["streams"])]
-        # iperf3's --bitrate is that of one stream; 0 is unlimited.
-        rate_bps = 0 if asked["rate_bps"] == MAXIMUM else asked["rate_bps"] // asked["streams"]
-        argv += ["--bitrate", str(rate_bps)]
-        if asked["protocol"] == "udp":
-            largest = largest_payload_bytes(deployment.client, UDP_HEADER_BYTES)
-            argv += ["--udp", "--length", str(asked.get("payload_bytes", largest))]
-        elif "payload_bytes" in asked:
-            argv += ["--set-mss", str(asked["payload_bytes"])]
-        if "write_bytes" in asked:
-            argv += ["--length", str(asked["write_bytes"])]
-        buffer_bytes = asked.get("socket_buffer_bytes")
-        if buffer_bytes is None and asked["protocol"] == "udp":
-            buffer_bytes = largest_buffer_bytes(deployment, UDP_BUFFER_BYTES)
-        if buffer_bytes is not None:
-            argv += ["--window", str(buffer_bytes)]
-        if "congestion" in asked:
-            argv += ["--congestion", asked["congestion"]]
-        return argv
 
     def _doubts(
         self, seen: Iperf3Output, losses: EndpointLosses, deployment: Deployment
@@ -301,17 +250,3 @@ def _limit_in_endpoints(seen: Iperf3Output) -> str | None:
     if seen.receiver_cpu_percent >= _BUSY_PERCENT:
         return "the receiver used a whole CPU: it, not the chain, may be the limit"
     return None
-
-
-def largest_buffer_bytes(deployment: Deployment, wanted: int) -> int | None:
-    """`wanted`, or the least of the hosts' limits when that is smaller.
-
-    None when a host does not show its limits (before Linux 6.9 a container with a network
-    namespace of its own has no such files): then nothing is known that would surely be granted.
-    """
-    hosts = (deployment.client.host, deployment.server.host)
-    try:
-        limits = [int(host.read_text(path)) for host in hosts for path in _BUFFER_LIMITS]
-    except (MeasurementError, ValueError):
-        return None
-    return min(wanted, *limits)

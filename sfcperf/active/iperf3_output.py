@@ -22,6 +22,8 @@ class Iperf3Output:
 
     sent_bps: float
     """Payload that the client handed to its kernel."""
+    sent_s: float
+    """Time that the client sent for."""
     received_bps: float
     """Payload that the server's application received: goodput."""
     received_each_bps: tuple[float, ...]
@@ -117,6 +119,7 @@ def parse(text: str) -> Iperf3Output:
     sent_bytes, sent_s = _total(report, "sum_sent")
     return Iperf3Output(
         sent_bps=sent_bytes * _BITS_PER_BYTE / sent_s,
+        sent_s=sent_s,
         received_bps=received_bytes * _BITS_PER_BYTE / received_s,
         received_each_bps=_each_bps(report),
         retransmits=None if udp else int(report.number("end", "sum_sent", "retransmits")),

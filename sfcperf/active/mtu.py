@@ -8,6 +8,8 @@ from sfcperf.management.deployment import Endpoint
 IPV4_HEADER_BYTES = 20
 UDP_HEADER_BYTES = 8
 ICMP_HEADER_BYTES = 8
+ETHERNET_BYTES = 18
+"""Header and frame check sequence, without VLAN tag."""
 
 
 def largest_payload_bytes(client: Endpoint, header_bytes: int) -> int:
@@ -23,4 +25,16 @@ def check_payload(client: Endpoint, payload_bytes: int, header_bytes: int) -> No
             f"payload_bytes {payload_bytes} would be fragmented: {client.interface} of the client "
             f"has an MTU of {client.mtu} bytes",
             allowed=f"payload_bytes up to {largest}",
+        )
+
+
+def check_frame(client: Endpoint, frame_bytes: int) -> None:
+    """Raises MeasurementError when the packet in an Ethernet frame of this size, with frame check
+    sequence, exceeds the MTU."""
+    largest = client.mtu + ETHERNET_BYTES
+    if frame_bytes > largest:
+        raise MeasurementError(
+            f"frames of {frame_bytes} bytes are too large: {client.interface} of the client has an "
+            f"MTU of {client.mtu} bytes",
+            allowed=f"frame_bytes up to {largest}",
         )

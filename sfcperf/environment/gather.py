@@ -62,7 +62,8 @@ def _of_scenario(scenario: Scenario) -> Iterator[Requirement]:
     for function in scenario.chain.functions:
         yield from plugins.load("vnf", function.type).requirements(function.knobs)
     for probe in scenario.probes:
-        yield from plugins.load("probe", probe.probe).requirements()
+        for name in probe.plugins:
+            yield from plugins.load("probe", name).requirements()
     for monitor in scenario.monitors:
         yield from plugins.load("monitor", monitor.monitor).requirements()
 

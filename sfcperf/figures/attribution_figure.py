@@ -58,6 +58,13 @@ def attribution_groups(document: Document) -> Iterator[tuple[str, str, list[Docu
         yield label, direction, list(scenarios)
 
 
+def timed_parts(member: Document) -> list[tuple[str, Document]]:
+    """(Name, time) of the VNFs whose time is known, and then of the other parts; those of a path
+    add up to its end-to-end time less the residual."""
+    functions = [(f["name"], f["time"]) for f in member["functions"] if f["time"] is not None]
+    return [*functions, *((part["name"], part["time"]) for part in member.get("parts", ()))]
+
+
 def attribution_file_name(label: str, direction: str) -> str:
     """Of the figure of a probe and direction, without ending."""
     stem = label if direction == "forward" else f"{label}-{direction}"
@@ -73,7 +80,8 @@ def _note(document: Document) -> str:
 
 
 def _csv(members: Sequence[Document]) -> str:
-    """A row per scenario and VNF, and for sum, end to end and residual; all times in us."""
+    """A row per scenario and VNF or other part, and for sum, end to end and residual; all times in
+    us."""
     factors = factor_names(member["scenario"] for member in members)
     rows: list[list[object]] = [[*factors, "what", "kind", *_COLUMNS]]
     for member in members:
@@ -87,13 +95,15 @@ def _parts(member: Document) -> Iterator[tuple[str, str, Document | None]]:
     for function in member["functions"]:
         kind = function["type"] if function["seen"] else f"{function['type']} (not seen)"
         yield function["name"], kind, function["time"]
+    for part in member.get("parts", ()):
+        yield part["name"], "", part["time"]
     for key in ("sum", "end_to_end", "residual"):
         yield key, "", member[key]
 
 
 def _figure(members: Sequence[Document], note: str, layout: FigureLayout) -> Figure:
     shown = members[:_MOST_BARS]
-    names = list(dict.fromkeys(f["name"] for m in shown for f in m["functions"] if f["time"]))
+    names = list(dict.fromkeys(name for m in shown for name, _ in timed_parts(m)))
     axes_mm = (_AXIS_MM + _BAR_MM * len(shown)) * layout.style.scale
     figure, axes, columns = framed(layout, axes_mm, note, names)
     _bars(axes, shown, names)
@@ -107,10 +117,7 @@ def _bars(axes: Axes, members: Sequence[Document], names: Sequence[str]) -> None
     labelled: set[str] = set()
     for place, member in enumerate(members):
         at = 0.0
-        for function in member["functions"]:
-            name, time = function["name"], function["time"]
-            if time is None:
-                continue
+        for name, time in timed_parts(member):
             label = None if name in labelled else visible_label(printable(name))
             labelled.add(name)
             mean = time["mean_us"] * scale.factor
@@ -151,7 +158,7 @@ def _end(axes: Axes, member: Document, at: float, place: float, factor: float) -
 
 
 def _extent(member: Document) -> float:
-    times = [f["time"]["mean_us"] for f in member["functions"] if f["time"]]
+    times = [time["mean_us"] for _, time in timed_parts(member)]
     end = member["end_to_end"]
     return float(max(sum(times), 0.0 if end is None else end["mean_us"]))
 

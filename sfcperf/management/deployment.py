@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from sfcperf.hosts.base import Host
 
@@ -42,6 +42,55 @@ class Endpoint:
     interface: str
     mtu: int
     """Of the interface, bytes of IP packet."""
+
+
+@dataclass(frozen=True)
+class LookupCounts:
+    """What an SFF counted since it started, of packets that it looked up with one SPI and SI."""
+
+    spi: int
+    si: int
+    direction: Literal["forward", "reverse"]
+    came_from: str
+    """Instance that they came from last: `client`, `fwd-1`."""
+    towards: str
+    """Instance that they go to next."""
+    packets: int
+    bytes: int
+    timed: int
+    """Packets for which the SFF measured its own time."""
+    time_ns: int
+    """Of these, in total."""
+    traced: int
+    """Packets that the SFF recognised from its lookup before."""
+    away_ns: int
+    """Of these, in total: from when the SFF sent them to `came_from` until they were back."""
+    since_first_ns: int
+    """Of these, in total: since the SFF had first received them."""
+
+
+@dataclass(frozen=True)
+class SffCounts:
+    """What an SFF counted, in frames, since it started."""
+
+    received: int
+    forwarded: int
+    """Along a path."""
+    bypassed: int
+    """Outside the chain, or in transit to another node."""
+    drops: Mapping[str, int]
+    """By reason (vnfs/sff/README.md)."""
+    lookups: tuple[LookupCounts, ...]
+
+
+class ReportingSff(Protocol):
+    """An SFF that counts what it does."""
+
+    def read(self) -> SffCounts:
+        """The counts now. Raises MeasurementError."""
+
+    def trace(self, one_in: int) -> None:
+        """Trace one packet in so many, a power of 2; 0: none. Raises DeploymentError."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +163,8 @@ class Deployment:
     `_age_s` are current values, all others are counted since the instance began. Raises
     MeasurementError. Empty where the infrastructure reports nothing."""
 
-
+    sffs: Mapping[str, ReportingSff] = field(default_factory=dict)
+    """By name, `sff@NODE`: those SFFs that count what they do."""
     show_packets: Callable[[bool], None] = _always_shown
     """Let captures at the hops see every packet (True), or no longer (False); calls nest. SFFs that
     forward by XDP are invisible to packet sockets otherwise, and slower meanwhile. Raises

@@ -15,7 +15,9 @@ _TIMEOUT_S = 20.0
 
 def python_packages() -> str:
     """A line `name==version` for each installed distribution, sorted, as `pip freeze` prints."""
-    found = {(d.name, d.version) for d in distributions() if d.name and d.version}
+    # Each `metadata` parses a file.
+    known = ((found["Name"], found["Version"]) for found in (d.metadata for d in distributions()))
+    found = {(name, version) for name, version in known if name and version}
     ordered = sorted(found, key=lambda item: (item[0].lower(), item[1]))
     return "".join(f"{name}=={version}\n" for name, version in ordered)
 

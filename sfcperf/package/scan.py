@@ -27,8 +27,14 @@ _SECRETS: Mapping[str, re.Pattern[bytes]] = {
         rb"|pypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50})"
     ),
     "a password or token": re.compile(
-        rb"(?i)[\"'](?:password|passwd|api_?key|secret|auth_?token|access_?token)[\"']\s*:"
+        rb"(?im)[\"'](?:password|passwd|api_?key|secret|auth_?token|access_?token)[\"']\s*:"
         rb"\s*[\"'][^\"']{4,}[\"']"
+        # Bare, as in a shell, an INI file or YAML: OS_PASSWORD=..., password: ...; but neither what
+        # stands for a value (***, <password>, $PASSWORD, %s) nor prose and source code.
+        rb"|^[ \t]*(?:export[ \t]+|-[ \t]+)?[a-z0-9_.-]*"
+        rb"(?:password|passwd|api_?key|secret|auth_?token|access_?token)[ \t]*(?:=|:[ \t])"
+        rb"[ \t]*[\"']?(?!(?:none|null|true|false)\b)"
+        rb"[^\s\"'*<>$%{}\[\](),;][^\s\"'<>{}\[\](),;]{3,}[\"']?[ \t]*\r?$"
     ),
 }
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{24,65536}={0,2}")

@@ -119,8 +119,9 @@ class TcpdumpMonitor(Monitor):
                 self._elsewhere.add(host)
                 offset_ns = clock.offset_ns(host)
                 self._offsets_ns |= {hop.name: offset_ns for hop in hops if hop.host == host}
-        deployment.show_packets(True)
-        self._shown = deployment.show_packets
+        if not all(hop.inside for hop in hops):
+            deployment.show_packets(True)
+            self._shown = deployment.show_packets
         try:
             for hop in hops:
                 self._captures.append(self._spawn(hop, raw_dir))

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from math import floor, log10
 from typing import Any
 
-from sfcperf.figures.attribution_figure import attribution_file_name, attribution_groups
+from sfcperf.figures.attribution_figure import (
+    attribution_file_name,
+    attribution_groups,
+    timed_parts,
+)
 from sfcperf.figures.figure_files import written_files
 from sfcperf.presentation import palette, units
 from sfcperf.presentation.levels import scenario_name
@@ -28,7 +32,7 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Segment:
-    """A VNF's part of a bar, or the residual; all lengths in CSS pixels."""
+    """A VNF's or another part of a bar, or the residual; all lengths in CSS pixels."""
 
     name: str
     kind: str
@@ -65,7 +69,7 @@ class Group:
     title: str
     unit: str
     legend: tuple[tuple[str, str, str], ...]
-    """VNF, its colour on light and on dark ground."""
+    """VNF or other part, its colour on light and on dark ground."""
     bars: tuple[Bar, ...]
     left_out: int
     """Scenarios that are not drawn."""
@@ -108,7 +112,7 @@ def attribution_section(run: RunStore) -> AttributionSection | None:
 
 
 def _group(run: RunStore, label: str, direction: str, members: Sequence[Document]) -> Group:
-    names = dict.fromkeys(f["name"] for m in members for f in m["functions"] if f["time"])
+    names = dict.fromkeys(name for m in members for name, _ in timed_parts(m))
     looks = {name: palette.style(index) for index, name in enumerate(names)}
     most = max(map(_extent, members))
     scale = units.scale_for([most], "us")
@@ -145,11 +149,9 @@ class _BarLayout:
 
     def bar(self, member: Document, y: float) -> Bar:
         segments, at = [], 0.0
-        for function in member["functions"]:
-            time = function["time"]
-            if time is not None:
-                segments.append(self._segment(function["name"], time, at))
-                at += time["mean_us"]
+        for name, time in timed_parts(member):
+            segments.append(self._segment(name, time, at))
+            at += time["mean_us"]
         segments += self._residual(member, at)
         end = member["end_to_end"]
         return Bar(
@@ -188,7 +190,7 @@ class _BarLayout:
 
     def _residual(self, member: Document, sum_us: float) -> list[Segment]:
         residual, end = member["residual"], member["end_to_end"]
-        if residual is None or end is None or member["sum"] is None:
+        if residual is None or end is None:
             return []
         ends = sorted((sum_us, end["mean_us"]))
         kind = "residual" if end["mean_us"] >= sum_us else "over"
@@ -210,9 +212,11 @@ class _BarLayout:
         for name, key in (("VNFs", "sum"), ("end to end", "end_to_end"), ("residual", "residual")):
             if member[key] is not None:
                 parts.append(f"{name} {self._interval(member[key])}")
-        if member["residual"] is not None and member["end_to_end"]["mean_us"] > 0:
-            share = member["residual"]["mean_us"] / member["end_to_end"]["mean_us"]
-            parts[-1] += f" ({100 * share:.0f} % of end to end)"
+        end = member["end_to_end"]
+        if member["residual"] is not None and end["mean_us"] > 0:
+            parts[-1] += _share(member["residual"], end)
+            if member.get("parts") and member["sum"] is not None:
+                parts[0] += _share(member["sum"], end)
         return ", ".join(parts)
 
     def _interval(self, time: Document) -> str:
@@ -220,9 +224,13 @@ class _BarLayout:
         return self.scale.with_unit(self.scale.estimate(time["mean_us"], half_width))
 
 
+def _share(part: Document, end_to_end: Document) -> str:
+    return f" ({100 * part['mean_us'] / end_to_end['mean_us']:.0f} % of end to end)"
+
+
 def _extent(member: Document) -> float:
     """The largest time of a bar with its intervals, us."""
-    parts = [f["time"] for f in member["functions"] if f["time"] is not None]
+    parts = [time for _, time in timed_parts(member)]
     total = sum(part["mean_us"] for part in parts)
     last = [total - part["mean_us"] + (part["ci_high_us"] or 0.0) for part in parts[-1:]]
     end = member["end_to_end"]
@@ -242,7 +250,7 @@ def _remarks(members: Sequence[Document]) -> Iterator[tuple[str, str]]:
 
 def _least(members: Sequence[Document]) -> float:
     """The smallest time of a VNF, us."""
-    times = [f["time"]["mean_us"] for m in members for f in m["functions"] if f["time"]]
+    times = [time["mean_us"] for m in members for _, time in timed_parts(m)]
     return float(min(times, default=0.0))
 
 

@@ -40,11 +40,16 @@ def table_rows(member: Document, scale: units.Scale) -> Iterator[Row]:
             continue
         captured, difference = (_estimate(function[k], scale) for k in ("captured", "difference"))
         yield _row(name, kind, function["time"], scale, captured, difference)
-    yield _row("sum of the VNFs", "", member["sum"], scale, total=True)
+    others = member.get("parts", ())
+    for part in others:
+        yield _row(part["name"], "", part["time"], scale)
+    if member["sum"] is not None or not others:
+        yield _row("sum of the VNFs", "", member["sum"], scale, total=True)
     if member["end_to_end"] is not None:
         source = member["end_to_end_source"]
         yield _row("end to end", source, member["end_to_end"], scale, total=True)
-        yield _row("residual", "end to end − sum", member["residual"], scale, total=True)
+        what = "end to end − all parts" if others else "end to end − sum"
+        yield _row("residual", what, member["residual"], scale, total=True)
 
 
 def _row(

@@ -24,6 +24,7 @@ from sfcperf.report.attribution import attribution_section
 from sfcperf.report.charts import MetricChart, chart
 from sfcperf.report.noise import noise_section
 from sfcperf.report.telemetry_charts import telemetry_charts
+from sfcperf.report.throughput import throughput_section
 from sfcperf.report.verdict import verdict_of
 from sfcperf.results.files import replace_file
 from sfcperf.results.store import RunStore
@@ -82,9 +83,11 @@ def _page(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) ->
     charts = _charts(run, figures, index)
     telemetry = telemetry_charts(store.telemetry_path)
     noise = noise_section(manifest, trials, store.readings())
+    throughput = throughput_section(store, trials)
     drawn: list[Chart] = [*charts.figures, *charts.primary, *charts.others]
     drawn += [chart for chart in telemetry if not chart.constant]
     drawn += noise.charts if noise is not None else ()
+    drawn += throughput.charts if throughput is not None else ()
     return render(
         "sfcperf.report",
         "report.html.j2",
@@ -108,6 +111,7 @@ def _page(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) ->
         proofs=trial_tables.proofs(trials, store.folder),
         telemetry=telemetry,
         noise=noise,
+        throughput=throughput,
         monitors=run_facts.monitors(manifest, trials, monitor_cpu_s(store.telemetry_path)),
         environment=run_facts.environment(manifest),
         methods=result_tables.methods(summaries),

@@ -38,7 +38,8 @@ def plugins_of(workflow: Workflow) -> Iterator[tuple[str, str]]:
         for function in scenario.chain.functions:
             yield "vnf", function.type
         for probe in scenario.probes:
-            yield "probe", probe.probe
+            for name in probe.plugins:
+                yield "probe", name
         for monitor in scenario.monitors:
             yield "monitor", monitor.monitor
     yield "analysis", "summary"

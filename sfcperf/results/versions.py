@@ -75,7 +75,8 @@ def _package(name: str) -> str | None:
 def _revision(source: Path) -> dict[str, Any] | None:
     """Commit of the working tree of `source`, and whether it was modified since. None for an
     installed package, which a surrounding repository (a project with a venv) does not track."""
-    git = ("git", "-C", str(source.parent))
+    # No locks: `status` would otherwise rewrite the index.
+    git = ("git", "--no-optional-locks", "-C", str(source.parent))
     if _output((*git, "ls-files", "--error-unmatch", source.name)) is None:
         return None
     commit = _first_line((*git, "rev-parse", "HEAD"))

@@ -23,13 +23,27 @@ def _filled(schema: Any, value: Any, root: Mapping[str, Any]) -> Any:
         return [_filled(items, item, root) for item in value]
     if not isinstance(value, Mapping):
         return value
-    properties = schema.get("properties", {})
+    properties = {**schema.get("properties", {}), **_chosen_properties(schema, value)}
     filled = {key: _filled(properties.get(key, {}), item, root) for key, item in value.items()}
     for key, subschema in properties.items():
         subschema = _followed(subschema, root)
         if key not in filled and isinstance(subschema, Mapping) and "default" in subschema:
             filled[key] = _filled(subschema, subschema["default"], root)
     return filled
+
+
+def _chosen_properties(schema: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
+    """Properties of the branches of `allOf` whose `if` names a value that is there."""
+    chosen: dict[str, Any] = {}
+    for branch in schema.get("allOf", ()):
+        fixed = branch.get("if", {}).get("properties", {})
+        if fixed and all(
+            "const" in rule and key in value and value[key] == rule["const"]
+            for key, rule in fixed.items()
+        ):
+            then = branch.get("then", {}).get("properties", {})
+            chosen |= {key: rule for key, rule in then.items() if isinstance(rule, Mapping)}
+    return chosen
 
 
 def _followed(schema: Any, root: Mapping[str, Any]) -> Any:

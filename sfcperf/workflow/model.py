@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from sfcperf import plugins
+
 
 @dataclass(frozen=True)
 class Node:
@@ -118,6 +120,11 @@ class ProbeSpec:
     label: str
     """Unique in the workflow."""
     parameters: Mapping[str, Any]
+
+    @property
+    def plugins(self) -> tuple[str, ...]:
+        """Names of the plug-ins whose tools it needs: its own first."""
+        return (self.probe, *plugins.load("probe", self.probe).uses(self.parameters))
 
 
 @dataclass(frozen=True)

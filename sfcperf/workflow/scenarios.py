@@ -101,12 +101,7 @@ class ScenarioBuilder:
             where = (*path, "vnfd") if vnfd is not None else (*path, "type")
             report(where, error.message, allowed=error.allowed, hint=error.hint)
         knobs = parameters_with_defaults("vnf", type_name, value.get("knobs", {}))
-        try:
-            plugins.load("vnf", type_name).check(knobs)
-        except InputError as error:
-            knob = [int(p) if p.isdigit() else p for p in (error.where or "").split("/")]
-            place = (*path, "knobs", *knob)
-            report(place, error.message, allowed=error.allowed, hint=error.hint)
+        _check((*path, "knobs"), "vnf", type_name, knobs, report)
         default = Resources()
         resources = Resources(
             given.get("vcpus") or descriptor.vcpus or default.vcpus,
@@ -139,12 +134,24 @@ class ScenarioBuilder:
         return report
 
 
+def _check(
+    path: pointer.Path, kind: str, name: str, parameters: Mapping[str, Any], report: Report
+) -> None:
+    """Report parameters that fit the schema but not each other."""
+    try:
+        plugins.load(kind, name).check(parameters)
+    except InputError as error:
+        key = [int(p) if p.isdigit() else p for p in (error.where or "").split("/")]
+        report((*path, *key), error.message, allowed=error.allowed, hint=error.hint)
+
+
 def _probes(value: list[Mapping[str, Any]], report: Report) -> tuple[ProbeSpec, ...]:
     specs = []
     for index, entry in enumerate(value):
         name = entry["probe"]
         given = {key: item for key, item in entry.items() if key not in ("probe", "name")}
         parameters = parameters_with_defaults("probe", name, given)
+        _check(("probes", index), "probe", name, parameters, report)
         label = entry.get("name") or plugins.load("probe", name).label(parameters)
         specs.append(ProbeSpec(index, name, label, parameters))
     labels = Counter(spec.label for spec in specs)

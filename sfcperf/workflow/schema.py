@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -19,6 +20,7 @@ from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.varying import with_references, without_references
 
 Schema = dict[str, Any]
+_META = {"$ref": "https://json-schema.org/draft/2020-12/schema"}
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,12 @@ def outline(schema: Schema) -> Schema:
 
 @cache
 def _check(plugin: Any, kind: str, name: str) -> None:
+    import jsonschema_rs
+
+    # Imported in a tenth of jsonschema's time, which is only needed for its words.
+    with suppress(ValueError):  # what it cannot even read
+        if jsonschema_rs.Draft202012Validator(_META).is_valid(plugin.parameters):
+            return
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError
 

@@ -43,6 +43,8 @@ _LENGTHS = {
 def misfits(schema: Mapping[str, Any], value: Any) -> list[Misfit]:
     """All misfits; for alternatives only those of the most relevant one. After the first 50 they
     are only named by their keyword, to be counted: words take much longer than the check."""
+    if _fits(schema, value):
+        return []
     validator = _validator()(schema, format_checker=_validator().FORMAT_CHECKER)
     found: dict[Misfit, None] = {}
     for error in validator.iter_errors(value):
@@ -51,6 +53,19 @@ def misfits(schema: Mapping[str, Any], value: Any) -> list[Misfit]:
         else:
             found[Misfit(tuple(error.absolute_path), str(error.validator))] = None
     return list(found)
+
+
+def _fits(schema: Mapping[str, Any], value: Any) -> bool:
+    """What is valid needs no words: jsonschema-rs tells sooner, and is imported in a tenth of the
+    time. Where the two differ, it is the stricter one, and jsonschema decides."""
+    import jsonschema_rs
+
+    try:
+        validator = jsonschema_rs.Draft202012Validator(dict(schema), validate_formats=True)
+        return validator.is_valid(value)
+    except ValueError:
+        # Lone surrogates, and more levels than it follows.
+        return False
 
 
 @cache

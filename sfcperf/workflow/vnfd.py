@@ -12,6 +12,7 @@ from typing import Any
 
 from sfcperf.errors import InputError
 from sfcperf.workflow.schema import own_schema
+from sfcperf.workflow.tosca_parser import template_class
 from sfcperf.workflow.vnfd_checks import check_ancestry, without_patterns
 from sfcperf.workflow.vnfd_files import descriptor_files, merged
 from sfcperf.workflow.vnfd_tacker import with_tacker_types
@@ -82,14 +83,14 @@ def _read(path: Path, _changed_ns: int) -> Descriptor:
 
 
 def _parse(tree: dict[str, Any]) -> Any:
+    template = template_class()  # before anything else imports parts of the parser
     from toscaparser.common.exception import ExceptionCollector
-    from toscaparser.tosca_template import ToscaTemplate
 
     # Its messages, which may contain anything, are in its exceptions.
     logging.getLogger("tosca").addHandler(logging.NullHandler())
     check_ancestry(tree)
     try:
-        return ToscaTemplate(yaml_dict_tpl=without_patterns(with_tacker_types(tree)))
+        return template(yaml_dict_tpl=without_patterns(with_tacker_types(tree)))
     except Exception as error:
         # A malformed template may make the parser raise anything.
         reports = ExceptionCollector.getExceptionsReport(False)

@@ -21,7 +21,6 @@ pytestmark = pytest.mark.root
 
 SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 MOMENTS = 20
-IN_THE_GATE = 10
 DONE = {0, 1}
 """Exit codes of a run that has measured everything; 1: a busy machine made a trial doubtful."""
 DOCUMENT = {
@@ -165,13 +164,27 @@ def kill_during(lab: Lab, share: float, length_s: float) -> None:
         shutil.rmtree(lab.results)
 
 
-@pytest.mark.gate_runs(1)
-@pytest.mark.parametrize("moment", sorted(range(MOMENTS), key=IN_THE_GATE.__ne__))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("moment", range(MOMENTS))
 def test_killed_at_any_moment(
     lab: Lab, state_dir: Path, bystander: tuple[str, int], length_s: float, moment: int
 ) -> None:
     """The moments are spread from before the run folder exists to the run's last steps."""
     kill_during(lab, (moment + 0.5) / MOMENTS, length_s)
+    check_resumed_and_cleaned(lab, state_dir, bystander)
+
+
+def test_killed_half_way(lab: Lab, state_dir: Path, bystander: tuple[str, int]) -> None:
+    run = lab.start()
+    while lab.folder is None or not (lab.folder / "trials.jsonl").is_file():
+        assert run.poll() is None
+        time.sleep(0.02)
+    os.kill(run.pid, signal.SIGKILL)
+    assert run.wait() == -signal.SIGKILL
+    check_resumed_and_cleaned(lab, state_dir, bystander)
+
+
+def check_resumed_and_cleaned(lab: Lab, state_dir: Path, bystander: tuple[str, int]) -> None:
     if lab.folder is not None:
         resumed = lab.run("resume", str(lab.folder))
         if "complete" not in resumed.stderr:

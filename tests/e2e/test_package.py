@@ -97,6 +97,7 @@ def test_it_holds_in_a_fresh_place(paper: Path, tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.exhaustive
 def test_it_is_replayed_where_its_plug_in_is_not_installed(paper: Path, tmp_path: Path) -> None:
     assert "tcp-connect" not in sfcperf(tmp_path, "list", "probes").stdout
 

@@ -99,8 +99,8 @@ def in_child(action: Callable[[], object]) -> int:
 
 
 def sampled_points(total: int) -> range:
-    """Points of `die_at`: six of them in the gate, even ones and odd ones, else each."""
-    return range(1, total + 1, total // 6 | 1 if is_gate() else 1)
+    """Points of `die_at`: four of them in the gate, even ones and odd ones, else each."""
+    return range(1, total + 1, total // 4 | 1 if is_gate() else 1)
 
 
 CALLS = ("fsync", "replace", "unlink", "mkdir", "rmdir", "truncate")

@@ -12,6 +12,7 @@ from sfcperf.management.deployment import Deployment
 
 SPI = 42
 """Of the scenarios of the tests; two SFs with one port each have the ports 110 and 112."""
+_LEFT_THE_FIRST = "table=10,packet_type=(1,0x894f),nsh_spi=0x2a,nsh_si=254"
 
 
 def skip_the_second(driver: LocalDriver, deployment: Deployment) -> None:
@@ -19,7 +20,7 @@ def skip_the_second(driver: LocalDriver, deployment: Deployment) -> None:
     _tamper(
         driver,
         deployment,
-        lambda _: ["table=10,packet_type=(1,0x894f),nsh_spi=0x2a,nsh_si=254,actions=decap(),output:2"],
+        lambda _: [f"{_LEFT_THE_FIRST},actions=decap(),output:2"],
         lambda _: {f"path {SPI} 254 ": f"path {SPI} 254 from 110 to end port 2"},
     )
 
@@ -56,7 +57,7 @@ def leave_nsh_on(driver: LocalDriver, deployment: Deployment) -> None:
         end = f"path {SPI} 254 from 110 to nsh port 2 mac {layout.server.mac}"
         return {f"path {SPI} 254 ": end}
 
-    keep = "table=10,packet_type=(1,0x894f),nsh_spi=0x2a,nsh_si=254,actions=encap(ethernet),output:2"
+    keep = f"{_LEFT_THE_FIRST},actions=encap(ethernet),output:2"
     _tamper(driver, deployment, lambda _: [keep], lines)
 
 

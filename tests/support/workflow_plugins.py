@@ -65,6 +65,15 @@ class Echo:
     }
 
     @classmethod
+    def check(cls, parameters: Any) -> None:
+        if parameters.get("count") == 13:
+            raise InputError("13 brings bad luck", where="count", allowed="any other")
+
+    @classmethod
+    def uses(cls, parameters: Any) -> tuple[str, ...]:
+        return ()
+
+    @classmethod
     def metrics(cls, parameters: Any) -> tuple[Metric, ...]:
         return (Metric("rtt_us", "us", "Round trip."), Metric("loss_ratio", "1", "Loss."))
 

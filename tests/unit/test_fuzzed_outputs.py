@@ -14,7 +14,7 @@ from hypothesis import given
 from support.fuzzing import SEEDS, Watch, mutated
 from support.tiers import examples
 
-from sfcperf.active import ab_output, httperf_output, iperf3_output, ping_output
+from sfcperf.active import ab_output, httperf_output, iperf3_output, ping_output, pktgen_output
 from sfcperf.errors import MeasurementError
 from sfcperf.packets import tcpdump_output
 from sfcperf.packets.identity import identity
@@ -57,6 +57,7 @@ def of_text(parse: Callable[[str], Any]) -> Callable[[bytes], Any]:
 
 
 PARSERS: dict[str, tuple[Callable[[bytes], Any], list[bytes], type[Exception]]] = {
+    "pktgen": (of_text(pktgen_output.parse_calibration), outputs("pktgen"), MeasurementError),
     "ping": (of_text(ping_output.parse), outputs("ping"), MeasurementError),
     "ab": (of_text(ab_output.parse), outputs("ab"), MeasurementError),
     "ab-percentiles": (

@@ -237,6 +237,7 @@ int maps_apply(struct sff_bpf *skeleton, const struct tables *tables, const int 
 		return -1;
 	}
 	settings->tap = tables->tapped;
+	settings->trace = tables->trace;
 	__atomic_store_n(&settings->generation, generation, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -260,9 +261,10 @@ static void report_hops(struct sff_bpf *skeleton, FILE *out)
 		percpu_sum(map, &i, (__u64 *)&sum, sizeof(sum) / sizeof(__u64));
 		fprintf(out,
 			"%s{\"spi\": %u, \"si\": %u, \"packets\": %llu, \"bytes\": %llu, "
-			"\"timed\": %llu, \"time_ns\": %llu}",
+			"\"timed\": %llu, \"time_ns\": %llu, \"traced\": %llu, "
+			"\"away_ns\": %llu, \"since_first_ns\": %llu}",
 			separator, counted[i] >> 8, counted[i] & 0xff, sum.packets, sum.bytes,
-			sum.timed, sum.time_ns);
+			sum.timed, sum.time_ns, sum.traced, sum.away_ns, sum.since_first_ns);
 		separator = ", ";
 	}
 	fputs("]", out);

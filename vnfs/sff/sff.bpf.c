@@ -13,6 +13,7 @@
 #include "tables.bpf.h"
 #include "classify.bpf.h"
 #include "reframe.bpf.h"
+#include "trace.bpf.h"
 
 #define EXIT_ATTEMPTS 4 /* at an address that stands for another one already */
 
@@ -23,6 +24,7 @@ struct sff_decision {
 	__u32 generation; /* of the tables that it was found in */
 	__u32 port; /* number of that */
 	__u32 counter; /* of (SPI, SI); 0: none */
+	__u64 identity; /* of a packet that is traced; 0: it is not */
 	bool unchanged; /* in transit */
 };
 
@@ -289,9 +291,13 @@ static __always_inline enum sff_verdict process(struct xdp_md *ctx, struct arriv
 	enum sff_verdict verdict = receive(ctx, arrival, decision);
 	const struct sff_port *leaves;
 
-	if (verdict == SFF_FORWARDED)
+	if (verdict == SFF_FORWARDED) {
 		verdict = next_hop(arrival, decision);
-	else if (verdict == SFF_BYPASSED && !decision->unchanged)
+		if (settings.trace)
+			decision->identity =
+				identify(ctx, arrival->carriage.outer + arrival->carriage.nsh,
+					 arrival->path);
+	} else if (verdict == SFF_BYPASSED && !decision->unchanged)
 		verdict = bypass(ctx, arrival, decision);
 	if (verdict >= SFF_DROP_FIRST)
 		return verdict;
@@ -392,7 +398,7 @@ int sff(struct xdp_md *ctx)
 	struct sff_totals *totals;
 	enum sff_verdict verdict;
 	__u32 ifindex = ctx->ingress_ifindex, only = 0, bytes;
-	bool round = ifindex == tap_far, by_stack;
+	bool round = ifindex == tap_far, by_stack, timed;
 	__u64 began = 0;
 
 	totals = bpf_map_lookup_elem(&totals_by_cpu, &only);
@@ -411,7 +417,9 @@ int sff(struct xdp_md *ctx)
 	arrival.attached = find_port(arrival.port, arrival.generation);
 	if (!arrival.attached)
 		return XDP_ABORTED;
-	if ((totals->seen++ & sampling_mask) == 0)
+	totals->seen++;
+	timed = drawn(totals);
+	if (timed || settings.trace)
 		began = bpf_ktime_get_ns();
 
 	verdict = process(ctx, &arrival, &decision);
@@ -426,9 +434,11 @@ int sff(struct xdp_md *ctx)
 		return XDP_ABORTED;
 	totals->verdicts[verdict]++;
 	if (decision.counter)
-		count_hop(decision.counter, bytes, began);
-	else if (began)
+		count_hop(decision.counter, bytes, timed ? began : 0);
+	else if (timed)
 		count_time(&totals->timed, &totals->time_ns, began);
+	if (decision.identity && verdict == SFF_FORWARDED)
+		trace(decision.identity, arrival.path, decision.counter, began);
 	if (verdict >= SFF_DROP_FIRST)
 		return XDP_DROP;
 	if (by_stack)

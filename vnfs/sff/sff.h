@@ -152,6 +152,7 @@ enum sff_verdict {
 struct sff_totals {
 	__u64 verdicts[SFF_VERDICTS];
 	__u64 seen;
+	__u64 random; /* state of a generator; its sum says nothing */
 	__u64 timed; /* packets whose processing was timed */
 	__u64 time_ns; /* of these */
 };
@@ -161,12 +162,16 @@ struct sff_counter {
 	__u64 bytes; /* of frames as they came in */
 	__u64 timed;
 	__u64 time_ns;
+	__u64 traced; /* packets that were recognised at this lookup and the one before */
+	__u64 away_ns; /* of these, since the SFF had sent them on */
+	__u64 since_first_ns; /* of these, since the SFF had first received them */
 };
 
 /* Changed by the user side while programs run. */
 struct sff_settings {
 	__u32 generation;
 	__u32 masks[2]; /* how many there are, by parity of the generation */
+	__u32 trace; /* one packet in so many is traced, a power of 2; 0: none */
 	__u32 tap; /* every packet goes through the stack, where captures see it */
 	__be32 address; /* of this node in the underlay */
 	__u8 mac[6]; /* of this node */

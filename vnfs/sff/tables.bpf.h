@@ -37,7 +37,6 @@ TABLE(counters, BPF_MAP_TYPE_PERCPU_ARRAY, SFF_HOPS, __u32, struct sff_counter, 
 struct sff_settings settings;
 
 const volatile __u32 tap_near, tap_far; /* ifindexes of the tap's veth */
-const volatile __u64 sampling_mask = SFF_SAMPLING - 1;
 
 static __always_inline __u32 frame_bytes(const struct xdp_md *ctx)
 {
@@ -89,6 +88,14 @@ static __always_inline void *find_in_generations(void *map, void *key, __u32 *pa
 		return found;
 	*part = generation - 1;
 	return bpf_map_lookup_elem(map, key);
+}
+
+/* Is this one of the packets that are timed? At random: every n-th would meet the same hop again
+ * and again. The multiplier is Knuth's for a linear congruential generator of 64 bits. */
+static __always_inline bool drawn(struct sff_totals *totals)
+{
+	totals->random = totals->random * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (totals->random >> 33) % SFF_SAMPLING == 0;
 }
 
 static __always_inline void count_time(__u64 *timed, __u64 *time_ns, __u64 began)

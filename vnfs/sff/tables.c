@@ -42,6 +42,18 @@ static int read_tap(struct words *words, struct tables *tables)
 	return no_more(words);
 }
 
+static int read_trace(struct words *words, struct tables *tables)
+{
+	long sampling;
+
+	if (take_number(words, "trace", 0, 1 << 20, &sampling))
+		return -1;
+	if (sampling & (sampling - 1))
+		return object(words, "'%ld' is not a power of 2", sampling);
+	tables->trace = (__u32)sampling;
+	return no_more(words);
+}
+
 static int read_port(struct words *words, struct tables *tables)
 {
 	struct port_line line = { 0 };
@@ -213,9 +225,9 @@ static const struct {
 	const char *name;
 	int (*read)(struct words *words, struct tables *tables);
 } lines[] = {
-	{ "node", read_node }, { "tap", read_tap },	    { "port", read_port },
-	{ "path", read_hop },  { "station", read_station }, { "route", read_route },
-	{ "rule", read_rule },
+	{ "node", read_node },	 { "tap", read_tap },	{ "trace", read_trace },
+	{ "port", read_port },	 { "path", read_hop },	{ "station", read_station },
+	{ "route", read_route }, { "rule", read_rule },
 };
 
 static int read_line(struct words *words, struct tables *tables)
@@ -225,7 +237,8 @@ static int read_line(struct words *words, struct tables *tables)
 	for (unsigned int i = 0; i < sizeof(lines) / sizeof(*lines); i++)
 		if (offers(words, lines[i].name))
 			return lines[i].read(words, tables);
-	return object(words, "a line starts with node, tap, port, path, station, route, or rule");
+	return object(words,
+		      "a line starts with node, tap, trace, port, path, station, route, or rule");
 }
 
 /* What only the whole file shows. */

@@ -54,6 +54,7 @@ struct tables {
 	unsigned int mask_count;
 	char tap_near[IF_NAMESIZE], tap_far[IF_NAMESIZE]; /* "": there is no tap */
 	bool tapped;
+	__u32 trace;
 };
 
 /* Read a file with at most so many rules, where a range of ports counts as several. 0, or -1 after

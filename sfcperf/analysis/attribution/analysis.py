@@ -20,6 +20,7 @@ from sfcperf.analysis.statistics import LOOKS, MEAN_METHOD
 from sfcperf.results.store import RunFile, RunStore
 
 _FROM_DELAY = "first ingress to last egress, by pptmon's metric delay"
+_FROM_SFF = "from the SFF's first receipt to its last sending, by the monitor sff"
 _FROM_PROBE = f"{RTT} of the probe"
 
 
@@ -41,6 +42,15 @@ class FunctionShare:
 
 
 @dataclass(frozen=True)
+class OtherPart:
+    """A part of the end-to-end time that is not a VNF: `SFFs`, `links`, `endpoints`, or a VNF
+    together with its links."""
+
+    name: str
+    time: Described
+
+
+@dataclass(frozen=True)
 class PathAttribution:
     """Times of one scenario along one path while one probe measured."""
 
@@ -55,15 +65,18 @@ class PathAttribution:
     end_to_end: Described | None
     end_to_end_source: str
     """How it was measured; empty without it."""
+    parts: tuple[OtherPart, ...]
+    """Of the end-to-end time, besides the VNFs; empty without the monitor sff."""
     residual: Estimate | None
-    """End-to-end minus sum."""
+    """End-to-end minus sum and other parts."""
     remarks: tuple[str, ...]
 
 
 class AttributionAnalysis(Analysis):
-    """Writes attribution.json if the monitor pptmon observed packets: per scenario and probe, the
-    mean processing time of each VNF, their sum, the end-to-end time if it was measured, and the
-    residual between the two. Runs on every run, even if the workflow does not request it."""
+    """Writes attribution.json if the monitor pptmon or sff observed packets: per scenario and
+    probe, the mean processing time of each VNF (pptmon) and their sum; that of the SFFs, and of the
+    links between them and the VNFs (sff); the end-to-end time if it was measured; and the residual,
+    which none of these explains. Runs on every run, even if the workflow does not request it."""
 
     name: ClassVar[str] = "attribution"
     title: ClassVar[str] = "Share of each VNF in the end-to-end time, from pptmon's samples"
@@ -93,9 +106,13 @@ def _attribution(
     record = times.trials[0].record
     functions = tuple(_functions(times, chains.get(record.scenario_id, {}), estimator))
     seen = [function.name for function in functions if function.seen]
-    complete = [t for t in times.trials if seen and t.functions.keys() >= set(seen)]
+    complete = [t for t in times.trials if (seen or t.parts) and t.explains(seen)]
     sums = [(t, sum(t.functions.values())) for t in complete]
-    residuals = [t.end_to_end - total for t, total in sums if t.end_to_end is not None]
+    residuals = [
+        t.end_to_end - total - sum(t.parts.values())
+        for t, total in sums
+        if t.end_to_end is not None
+    ]
     residual = estimator.estimate(residuals)
     known = [trial for trial in times.trials if trial.end_to_end is not None]
     end_to_end = estimator.described(
@@ -105,19 +122,28 @@ def _attribution(
     # The first VNF stands for all: their trials are the same.
     first = [t.functions[seen[0]] for t in times.trials if seen and seen[0] in t.functions]
     withheld = estimator.why_bare(first) if first else ""
-    source = _FROM_PROBE if times.path == ROUND_TRIP else _FROM_DELAY
+    crossed = any(trial.crossing is not None for trial in times.trials)
+    source = _FROM_PROBE if times.path == ROUND_TRIP else _FROM_SFF if crossed else _FROM_DELAY
     return PathAttribution(
         scenario_id=record.scenario_id,
         scenario=record.scenario,
         label=record.label,
         path=times.path,
         functions=functions,
-        sum=estimator.estimate([total for _, total in sums]),
+        sum=estimator.estimate([total for t, total in sums if t.functions]),
         end_to_end=end_to_end,
         end_to_end_source=source if end_to_end is not None else "",
+        parts=tuple(_parts(times, estimator)),
         residual=residual,
         remarks=tuple(remarks(times, seen, residual, end_to_end, withheld)),
     )
+
+
+def _parts(times: PathTimes, estimator: Estimator) -> Iterator[OtherPart]:
+    for name in dict.fromkeys(name for trial in times.trials for name in trial.parts):
+        values = [trial.parts[name] for trial in times.trials if name in trial.parts]
+        if (time := estimator.described(values, [])) is not None:
+            yield OtherPart(name, time)
 
 
 def _functions(

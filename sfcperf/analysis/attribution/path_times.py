@@ -1,13 +1,14 @@
-"""What pptmon observed in the valid trials of a run: input of the attribution."""
+"""What pptmon and the SFFs observed in the valid trials of a run: input of the attribution."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
 from sfcperf.passive.pptmon_observations import CHAIN, END_TO_END, PROCESSING_TIME, VISIBLE
+from sfcperf.passive.sff import AWAY, SFF_TIME, SINCE_FIRST
 from sfcperf.passive.transit_time import CAPTURED
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
@@ -20,6 +21,13 @@ ROUND_TRIP = "round trip"
 _CAPTURED_MEAN = f"{CAPTURED.removesuffix('_us')}_mean_us"
 _PREFIXES = {"forward": "", "reverse": "reverse_"}
 _COUNTS = ("truncated", "saturated", "incomplete")
+
+_MONITORED = {VISIBLE, SFF_TIME, f"reverse_{SFF_TIME}"}
+SFFS = "SFFs"
+LINKS = "links"
+ENDPOINTS = "endpoints"
+WITH_LINKS = " and its links"
+"""Behind the name of a VNF whose own time is not known."""
 
 Values = Mapping[tuple[str, str], Sequence[float]]
 """(Source, metric) -> observations of one trial."""
@@ -39,10 +47,18 @@ class TrialTimes:
     end_to_end_samples: Sequence[float]
     captured: Mapping[str, float]
     """Mean over all packets, by captures on both sides of a VNF."""
+    parts: Mapping[str, float]
+    """Other parts of the end-to-end time -> their means; empty without the monitor sff."""
+    crossing: float | None
+    """From when the SFF first received packets until it had delivered them; None without sff."""
     counts: Mapping[str, int]
     """Samples that do not cover the whole path, by reason; `samples`: all."""
     unseen: frozenset[str] = field(default_factory=frozenset)
     """VNFs whose packets pass no tc hook."""
+
+    def explains(self, names: Iterable[str]) -> bool:
+        """Whether the time of each of these VNFs is known, its own or that with its links."""
+        return all(n in self.functions or f"{n}{WITH_LINKS}" in self.parts for n in names)
 
 
 @dataclass(frozen=True)
@@ -68,19 +84,19 @@ def path_times(run: RunStore) -> Iterator[PathTimes]:
             for path in _PREFIXES
         }
         for path, trials in along.items():
-            if any(trial.counts["samples"] for trial in trials):
+            if any(trial.counts["samples"] or trial.crossing for trial in trials):
                 yield PathTimes(path, trials)
         both = [_round_trip(*pair) for pair in zip(*along.values(), strict=True)]
-        if any(trial.functions and trial.end_to_end is not None for trial in both):
+        if any(t.end_to_end is not None and (t.functions or t.parts) for t in both):
             yield PathTimes(ROUND_TRIP, tuple(both))
 
 
 def _observed(run: RunStore) -> dict[str, Values]:
-    """Trial -> its observations, for trials that pptmon monitored."""
+    """Trial -> its observations, for trials that pptmon or sff monitored."""
     if not run.telemetry_path.is_file():
         return {}
     counts = [f"pptmon_{way}{name}" for way in _PREFIXES.values() for name in _count_names()]
-    of_packets = (PROCESSING_TIME, END_TO_END, _CAPTURED_MEAN)
+    of_packets = (PROCESSING_TIME, END_TO_END, _CAPTURED_MEAN, SFF_TIME, AWAY, SINCE_FIRST)
     times = [f"{way}{name}" for way in _PREFIXES.values() for name in of_packets]
     observed: defaultdict[str, defaultdict[tuple[str, str], list[float]]]
     observed = defaultdict(lambda: defaultdict(list))
@@ -91,7 +107,7 @@ def _observed(run: RunStore) -> dict[str, Values]:
     return {
         trial_id: values
         for trial_id, values in observed.items()
-        if any(metric == VISIBLE for _, metric in values)
+        if any(metric in _MONITORED for _, metric in values)
     }
 
 
@@ -109,17 +125,61 @@ def _trial(record: TrialRecord, values: Values, path: str) -> TrialTimes:
         return round(sum(values.get((CHAIN, f"pptmon_{prefix}{name}"), ())))
 
     samples = of(PROCESSING_TIME)
+    functions = {name: fmean(times) for name, times in samples.items()}
+    own, away, crossing = (_means(of(name)) for name in (SFF_TIME, AWAY, SINCE_FIRST))
+    parts: dict[str, float] = {}
     end_to_end = values.get((CHAIN, f"{prefix}{END_TO_END}"), ())
+    whole = fmean(end_to_end) if end_to_end else None
+    crossed = None
+    if crossing and own:
+        parts = _parts(functions, own, away)
+        # It ends when the last lookup begins.
+        whole = crossed = sum(crossing.values()) + own[min(own, key=_si)]
+        end_to_end = ()
     return TrialTimes(
         record=record,
-        functions={name: fmean(times) for name, times in samples.items()},
+        functions=functions,
         samples=samples,
-        end_to_end=fmean(end_to_end) if end_to_end else None,
+        end_to_end=whole,
         end_to_end_samples=end_to_end,
+        parts=parts,
+        crossing=crossed,
         captured={name: fmean(times) for name, times in of(_CAPTURED_MEAN).items()},
         counts={name: count(name) for name in _count_names()},
         unseen=frozenset(s for (s, name), v in values.items() if name == VISIBLE and not any(v)),
     )
+
+
+def _means(values: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    return {name: fmean(of) for name, of in values.items()}
+
+
+def _si(source: str) -> int:
+    """Of `sff@NODE/spiN-siM`."""
+    return int(source.rpartition("-si")[2])
+
+
+def _parts(
+    functions: Mapping[str, float], own: Mapping[str, float], away: Mapping[str, float]
+) -> dict[str, float]:
+    """What is not VNFs: the SFFs' own time, and that between SFFs and VNFs, which is what is left
+    of the time that packets were away from the SFF."""
+    links = [away[name] - functions[name] for name in away if name in functions]
+    unknown = {f"{name}{WITH_LINKS}": away[name] for name in away if name not in functions}
+    return {SFFS: sum(own.values()), **({LINKS: sum(links)} if links else {}), **unknown}
+
+
+def _round_trip_parts(
+    forward: TrialTimes, reverse: TrialTimes, rtt: float | None
+) -> dict[str, float]:
+    """Of both directions; what is left are the endpoints, and the links to them."""
+    if rtt is None or forward.crossing is None or reverse.crossing is None:
+        return {}
+    both = {
+        name: forward.parts.get(name, 0.0) + reverse.parts.get(name, 0.0)
+        for name in dict.fromkeys([*forward.parts, *reverse.parts])
+    }
+    return {**both, ENDPOINTS: rtt - forward.crossing - reverse.crossing}
 
 
 def _round_trip(forward: TrialTimes, reverse: TrialTimes) -> TrialTimes:
@@ -127,11 +187,14 @@ def _round_trip(forward: TrialTimes, reverse: TrialTimes) -> TrialTimes:
     both = forward.functions.keys() & reverse.functions.keys()
     same = both == forward.functions.keys() | reverse.functions.keys()
     captured = forward.captured.keys() & reverse.captured.keys()
+    rtt = trial_means(forward.record).get(RTT)
     return TrialTimes(
         record=forward.record,
         functions={n: forward.functions[n] + reverse.functions[n] for n in both} if same else {},
         samples={},
-        end_to_end=trial_means(forward.record).get(RTT),
+        end_to_end=rtt,
+        parts=_round_trip_parts(forward, reverse, rtt) if same else {},
+        crossing=None,
         end_to_end_samples=[s["value"] for s in forward.record.samples if s["metric"] == RTT],
         captured={name: forward.captured[name] + reverse.captured[name] for name in captured},
         counts={name: forward.counts[name] + reverse.counts[name] for name in forward.counts},

@@ -21,12 +21,14 @@ def remarks(
         yield f"The means have no intervals: {withheld}."
     unseen = sorted({name for trial in times.trials for name in trial.unseen})
     if unseen:
+        known = any(trial.parts for trial in times.trials)
+        where = "shown together with the links" if known else "in the residual"
         are, its = ("is", "its") if len(unseen) == 1 else ("are", "their")
         yield (
-            f"{', '.join(unseen)} {are} not seen, because packets pass no tc hook there; {its} "
-            "time is in the residual."
+            f"{', '.join(unseen)} {are} not seen by pptmon, because packets pass no tc hook there; "
+            f"{its} time is {where}."
         )
-    without = [name for name in seen if not any(name in t.functions for t in times.trials)]
+    without = [name for name in seen if not any(t.explains([name]) for t in times.trials)]
     if without:
         yield f"There is no sum of the chain, because no sample has {', '.join(without)}."
     if end_to_end is None and times.path != ROUND_TRIP:

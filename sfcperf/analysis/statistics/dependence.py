@@ -95,11 +95,13 @@ def mann_kendall_p(values: NDArray[float64]) -> float:
     argument checks take ten times as long as the computation in each of thousands of rows.
     """
     import numpy as np
-    from scipy import special, stats
+    from scipy.special import ndtr
 
     n = len(values)
     if n > _MOST_PAIRS:
-        return float(stats.kendalltau(np.arange(n), values).pvalue)
+        from scipy.stats import kendalltau
+
+        return float(kendalltau(np.arange(n), values).pvalue)
     later, earlier = values[None, :], values[:, None]
     above = int(np.count_nonzero(np.triu(later > earlier, 1)))
     below = int(np.count_nonzero(np.triu(later < earlier, 1)))
@@ -109,7 +111,7 @@ def mann_kendall_p(values: NDArray[float64]) -> float:
     equal = np.unique(values, return_counts=True)[1]
     ties = int((equal * (equal - 1) * (2 * equal + 5)).sum())
     variance = (n * (n - 1) * (2 * n + 5) - ties) / 18
-    return float(2 * special.ndtr(-abs(above - below) / sqrt(variance)))
+    return float(2 * ndtr(-abs(above - below) / sqrt(variance)))
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -106,14 +106,27 @@ def _print_parameters(console: Console, schema: Mapping[str, Any]) -> None:
     if not properties:
         console.print("\nNo parameters.")
         return
-    required = schema.get("required", ())
     table = Table("parameter", "type", "default", "description", box=None, pad_edge=False)
-    for name, rule in properties.items():
-        default = json.dumps(rule["default"]) if "default" in rule else ""
-        default = "(required)" if name in required else default
-        table.add_row(name, type_text(rule), default, str(rule.get("description", "")))
+    for row in _parameter_rows(schema):
+        table.add_row(*row)
     console.print()
     console.print(table)
+
+
+def _parameter_rows(schema: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, ...]]:
+    """Name, type, default and description; after a parameter that chooses a plug-in, those of each
+    that may be chosen."""
+    required = schema.get("required", ())
+    for name, rule in schema["properties"].items():
+        default = json.dumps(rule["default"]) if "default" in rule else ""
+        default = "(required)" if name in required else default
+        yield prefix + name, type_text(rule), default, str(rule.get("description", ""))
+        for branch in rule.get("allOf", ()):
+            chosen = branch["if"]["properties"]
+            values = ", ".join(str(value["const"]) for value in chosen.values())
+            others = {k: v for k, v in branch["then"]["properties"].items() if k not in chosen}
+            then = {**branch["then"], "properties": others}
+            yield from _parameter_rows(then, f"{name} ({values}): ")
 
 
 def _print_metrics(console: Console, probe: Any) -> None:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from sfcperf.input_file import read_input
 from sfcperf.package.checks import Check, judged
 from sfcperf.package.opened import Package
+from sfcperf.package.verify.older_intervals import NOT_COMPARED, is_older, older_intervals
 from sfcperf.package.verify.tolerance import REL_TOLERANCE, same_table, same_value
 from sfcperf.results.documents import MAX_DOCUMENT_BYTES
+from sfcperf.results.records import Summary
 from sfcperf.results.store import RunFile, RunStore
-
-_OLDER_METHODS = ("t (mean)", "t (mean, repeated looks)")
-_OF_INTERVALS = frozenset(
-    ("ci_low", "ci_high", "method", "median_ci_low", "median_ci_high", "median_method")
-) | {"centre", "relative_half_width", "warnings"}
-"""What the methods of intervals decide, in a row of summary.json."""
 
 
 def check_summaries(package: Package) -> Check:
@@ -26,14 +22,18 @@ def check_summaries(package: Package) -> Check:
     findings: list[str] = []
     notes: list[str] = []
     exact = True
+    older = False
     for store in package.runs:
         found, told, same = _summary_findings(store)
+        older = older or any(is_older(row.method) for row in _summaries(store))
         findings += found
         notes += told
         exact = exact and same
     if findings:
         return judged("summaries", findings, "")
     holds = "follow from the trials" + ("" if exact else f", to a ratio of {REL_TOLERANCE:g}")
+    if older:
+        holds += "; intervals by an earlier release's methods, whose warnings are not compared"
     return Check("summaries", "ok", holds, tuple(notes))
 
 
@@ -59,15 +59,13 @@ def _summary_findings(store: RunStore) -> tuple[list[str], list[str], bool]:
     if made == packed:
         return [], [], True
     before, now = (_rows(json.loads(content or b"{}")) for content in (packed[0], made[0]))
-    findings = [f"{name}: {text}" for text in _differences(before, now)]
+    findings = [f"{name}: {text}" for text in _differences(before, _as_then(store, before, now))]
     if not findings and packed[1] is not None:
         _, table = store.summary_texts(store.summaries())
         if not same_table(packed[1], table.encode()):
             findings = [f"{name}/{RunFile.SUMMARY_CSV} does not say what {RunFile.SUMMARY} says"]
     unsaid = _unsaid(before, now)
     notes = [f"{name}/{RunFile.SUMMARY} does not say {', '.join(unsaid)}"] if unsaid else []
-    if has_older_intervals(row["method"] for row in before.values()):
-        notes.append(f"{name}: its intervals, made by an older release's methods, are not compared")
     return findings, notes, False
 
 
@@ -75,9 +73,30 @@ def _content(path: Path) -> bytes:
     return read_input(path, path.name, max_bytes=MAX_DOCUMENT_BYTES)
 
 
-def has_older_intervals(methods: Iterable[str]) -> bool:
-    """Whether one of these methods is an older release's, whose intervals are not made again."""
-    return any(method in _OLDER_METHODS for method in methods)
+def _summaries(store: RunStore) -> list[Summary]:
+    return store.summaries() if (store.folder / RunFile.SUMMARY).is_file() else []
+
+
+def _as_then(
+    store: RunStore,
+    before: Mapping[tuple[str, str, str], Mapping[str, Any]],
+    now: Mapping[tuple[str, str, str], Mapping[str, Any]],
+) -> Mapping[tuple[str, str, str], Mapping[str, Any]]:
+    """Rows as they are made now; those that an earlier release made, with its intervals."""
+    from sfcperf.analysis.planned import rules_of
+    from sfcperf.results.trial_values import trial_means
+
+    then = [key for key in now if key in before and is_older(before[key]["method"])]
+    if not then:
+        return now
+    means = {record.trial_id: trial_means(record) for record in store.trials()}
+    look = rules_of(store).first_look
+    made = {}
+    for key in then:
+        values = [means[trial][key[2]] for trial in now[key]["trials"]]
+        row = {**now[key], **older_intervals(values, now[key], look)}
+        made[key] = {name: value for name, value in row.items() if name not in NOT_COMPARED}
+    return {**now, **made}
 
 
 def _rows(document: Mapping[str, Any]) -> dict[tuple[str, str, str], Mapping[str, Any]]:
@@ -94,7 +113,6 @@ def _differences(
     """Of what the packed rows say; what a newer release says besides is no difference."""
     found = []
     for key in dict.fromkeys([*before, *now]):
-        older = key in before and has_older_intervals([before[key]["method"]])
         what = f"{key[2]} of {key[1]} in {key[0]}"
         if key not in now:
             found.append(f"{what} is in the summary but not in the trials")
@@ -104,8 +122,7 @@ def _differences(
             found += [
                 f"{what}: {name} is {value!r}, and {now[key].get(name)!r} by the trials"
                 for name, value in before[key].items()
-                if name in now[key] and not (older and name in _OF_INTERVALS)
-                if not same_value(value, now[key][name])
+                if name in now[key] and not same_value(value, now[key][name])
             ]
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Collection
 from typing import Any
 
 REL_TOLERANCE = 1e-9
@@ -22,8 +23,9 @@ def same_value(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def same_table(one: bytes, other: bytes) -> bool:
-    """Whether two CSV texts with a header are equal; columns that only one has are ignored."""
+def same_table(one: bytes, other: bytes, besides: Collection[str] = ()) -> bool:
+    """Whether two CSV texts with a header are equal; columns that only one has, and those in
+    `besides`, are ignored."""
     try:
         before, now = (list(csv.DictReader(text.decode().splitlines())) for text in (one, other))
     except (UnicodeDecodeError, csv.Error):
@@ -32,7 +34,7 @@ def same_table(one: bytes, other: bytes) -> bool:
         _same_cell(value, new.get(column))
         for old, new in zip(before, now, strict=True)
         for column, value in old.items()
-        if column in new
+        if column in new and column not in besides
     )
 
 

@@ -139,15 +139,15 @@
     line: { color: series.style[dark() ? "dark" : "colour"], width: 1.5, dash: series.style.dash },
   });
 
-  const timeTrace = (series) => ({
+  const timeTrace = (chart) => (series) => ({
     type: "scatter", mode: series.points ? "markers" : "lines+markers", x: series.x, y: series.y, name: series.name,
     customdata: series.anchors, meta: "trial", connectgaps: false,
-    hovertemplate: `%{y} at %{x} s<extra>${series.name.replaceAll("%{", "% {")}</extra>`,
+    hovertemplate: `%{y} at %{x} ${chart.xUnit ?? "s"}<extra>${series.name.replaceAll("%{", "% {")}</extra>`,
     line: { color: series.style[dark() ? "dark" : "colour"], width: 1.2 }, marker: { size: series.points ? 6 : 3 },
   });
 
   const traces = (chart) => {
-    if (chart.kind === "time") return chart.series.map(timeTrace);
+    if (chart.kind === "time") return chart.series.map(timeTrace(chart));
     if (chart.kind === "ecdf") {
       const bands = chart.series.map((s, i) => (s.band ? bandTrace(s, i) : null)).filter(Boolean);
       return [...bands, ...chart.series.map(stepTrace)];
@@ -194,13 +194,13 @@
   const plain = (html) => new DOMParser().parseFromString(html.replaceAll("<br>", ", "), "text/html").body.textContent;
 
   // Points from left to right, as the arrow keys visit them.
-  const stops = (element) =>
+  const stops = (element, unit) =>
     element.data
       .flatMap((trace, curveNumber) =>
         trace.meta === "trial" && trace.customdata
           ? trace.x.map((x, pointNumber) => ({
               x, curveNumber, pointNumber, anchor: trace.customdata[pointNumber],
-              text: trace.hovertext ? plain(trace.hovertext[pointNumber]) : `${trace.name}: ${trace.y[pointNumber]} at ${x} s`,
+              text: trace.hovertext ? plain(trace.hovertext[pointNumber]) : `${trace.name}: ${trace.y[pointNumber]} at ${x} ${unit}`,
             }))
           : [])
       .filter((stop) => stop.anchor)
@@ -210,8 +210,9 @@
     if (element.dataset.state === "drawing") return;
     const first = !element.dataset.state;
     element.dataset.state = "drawing";
+    let chart;
     try {
-      const chart = (await charts())[element.id];
+      chart = (await charts())[element.id];
       await plotly();
       await Plotly.react(element, traces(chart), layout(chart), {
         responsive: true, displayModeBar: false,
@@ -228,7 +229,7 @@
       });
       element.addEventListener("keydown", (event) => step(element, event));
     }
-    drawn.set(element.id, stops(element));
+    drawn.set(element.id, stops(element, chart.xUnit ?? "s"));
     element.dataset.state = "drawn";
   };
 

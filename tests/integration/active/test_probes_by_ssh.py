@@ -19,6 +19,7 @@ from sfcperf.active.base import Probe, ProbeResult
 from sfcperf.active.httperf import Httperf
 from sfcperf.active.iperf3 import Iperf3
 from sfcperf.active.ping import Ping
+from sfcperf.active.pktgen import Pktgen
 from sfcperf.hosts.carry import equip
 from sfcperf.hosts.guest_meter import GuestMeter
 from sfcperf.hosts.ssh import SshHost
@@ -119,6 +120,16 @@ def test_iperf3(pair: Pair, tmp_path: Path, given: dict[str, Any]) -> None:
     result = measure(pair, tmp_path, Iperf3, duration_s=1, **given)
     assert values(result)["rate_bps"] > 1e6
     assert not running(pair, "iperf3")
+
+
+@pytest.mark.gate_runs(1)
+@pytest.mark.parametrize(("asked", "engine"), [("auto", "xdp"), ("packet", "packet")])
+def test_pktgen(pair: Pair, tmp_path: Path, asked: str, engine: str) -> None:
+    """The other end of the client's veth has the receiver's program: it takes frames of XDP."""
+    result = measure(pair, tmp_path, Pktgen, rate_pps=500, duration_s=0.5, engine=asked)
+    assert (values(result)["loss_ratio"], result.notes["engine"]) == (0, engine)
+    assert 0 < values(result)["latency_p50_us"] < 1e6
+    assert not running(pair, "sfc-pktgen")
 
 
 @pytest.mark.server

@@ -8,25 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.attacks import (
-    Attack,
-    descriptors,
-    packages,
-    replays,
-    run_folders,
-    states,
-    workflows,
-)
+from support.attacks import Attack
+from support.attacks.corpus import ATTACKS
 from support.attacks.judge import behaviour, faults
-
-ATTACKS = [
-    *states.ATTACKS,
-    *workflows.ATTACKS,
-    *descriptors.ATTACKS,
-    *packages.ATTACKS,
-    *replays.ATTACKS,
-    *run_folders.ATTACKS,
-]
 
 
 @pytest.mark.gate_runs("a tenth")

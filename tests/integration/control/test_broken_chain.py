@@ -122,7 +122,7 @@ SMALL = DOCUMENT["vnfs"]["fwd"] | {"resources": {"memory_mib": 32}}
 MIB = str(1 << 20)
 
 
-@pytest.mark.gate_runs(3)
+@pytest.mark.gate_runs(2)
 @pytest.mark.parametrize(
     ("vnf", "breaks", "told"),
     [

@@ -55,3 +55,38 @@ def test_runs_of_a_campaign_are_measured_one_after_the_other(
     assert campaign is not None
     with spawn("compare", campaign[1], second.folder, "--results", results) as process:
         assert "named twice" in process.communicate(timeout=60)[1]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.root
+def test_a_packaged_campaign_is_replayed_as_one(tmp_path: Path) -> None:
+    workflow, package = tmp_path / "twice.json", tmp_path / "twice.zip"
+    workflow.write_text(json.dumps(WORKFLOW))
+    there, here = tmp_path / "there", tmp_path / "here"
+    assert called("run", workflow, "--results", there, "--quiet")[0] == 0
+    packaged = in_order(there)
+    folders = [store.folder for store in packaged]
+    assert called("pack", *folders, "-o", package, "--allow-incomplete")[0] == 0
+    code, out = called("replay", package, "--trust", "--test", "t", "--json", "--results", here)
+    verdict = json.loads(out)
+    validator("replay").validate(verdict)
+    assert code == (0 if verdict["reproduced"] else 1)
+    again = in_order(here)
+    places = [store.manifest()["repeat"] for store in again]
+    assert verdict["packaged_runs"] == [store.run_id for store in packaged]
+    assert verdict["runs"] == [store.run_id for store in again]
+    assert [place["index"] for place in places] == [1, 2]
+    assert {place["campaign"] for place in places} != {packaged[0].manifest()["repeat"]["campaign"]}
+    for store, before in zip(again, packaged, strict=True):
+        assert violations(store.folder) == []
+        assert store.manifest()["seed"] == before.manifest()["seed"]
+        assert [r.status for r in store.trials()] == ["valid", "valid"]
+        for session in store.manifest()["sessions"]:
+            assert list(traces(session["tag"])) == []
+
+
+def called(*arguments: object) -> tuple[int, str]:
+    with spawn(*arguments) as process:
+        out, err = process.communicate(timeout=300)
+    assert "Traceback" not in err
+    return process.returncode, out

@@ -94,7 +94,8 @@ def test_nat(driver: LocalDriver, encapsulation: str) -> None:
         assert counters["translated_source"] > 1000
         # The proof's packets alone belong to no connection: 3 each way, twice on `ebpf`.
         assert counters["translated_source"] + counters["untracked"] == counters["forwarded"]
-        assert counters["untracked"] == {"ovs": 6, "ebpf": 12}[deployment.facts["dataplane"]["node1"]]
+        plane = deployment.facts["dataplane"]["node1"]
+        assert counters["untracked"] == {"ovs": 6, "ebpf": 12}[plane]
 
 
 @pytest.mark.gate_runs(1)

@@ -106,7 +106,7 @@ def test_metadata_of_nsh_before_an_unfinished_checksum(
 SIZES = [3000, 20_000, 60_000]
 
 
-@pytest.mark.gate_runs("pairwise")
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("version", [4, 6])
 @pytest.mark.parametrize("bytes_", SIZES)
 @pytest.mark.parametrize("options", [[], [("NOP", None), ("NOP", None), ("Timestamp", (1, 2))]])

@@ -43,7 +43,7 @@ def send_from_all_cpus(chain: Chain, duration_s: float) -> int:
     return sum(counts)
 
 
-@pytest.mark.gate_runs(2)
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize(
     ("option", "period_s"),
     [(("--period-ms", "100"), 0.1), (("--rate", "50"), 0.02), (("--rate", "1000"), 0.001),
@@ -64,6 +64,7 @@ def test_one_sample_a_period_however_many_cpus(
     assert counters["reported"] == counters["sampled"]
 
 
+@pytest.mark.exhaustive
 def test_period_zero_takes_every_packet(chain_of: Callable[[int], Chain]) -> None:
     chain = chain_of(1)
     chain.start("--period-ms", "0")

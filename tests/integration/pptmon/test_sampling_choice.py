@@ -51,6 +51,7 @@ def test_the_first_packet_of_a_period_is_the_head_of_a_burst(
     assert sum(place == 0 for place in places) > 0.6 * len(places)
 
 
+@pytest.mark.exhaustive
 def test_a_packet_at_random_is_anywhere_in_a_burst(chain_of: Callable[[int], Chain]) -> None:
     chain = chain_of(1)
     chain.start("--period-ms", "200")

@@ -95,7 +95,7 @@ def test_a_smaller_mtu_on_the_way(routers: Callable[[int], RoutedPath]) -> None:
     check_counters(path)
 
 
-@pytest.mark.gate_runs("each value")
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("layout", ["paper", "rfc"])
 @pytest.mark.parametrize("offloads", ["on", "off"])
 @pytest.mark.parametrize(("version", "size"), [(4, 1000), (6, 1001), (4, 8)])

@@ -22,7 +22,7 @@ from support.attacks import Attack
 from support.bench import forget_plugins
 from support.records.packages import (
     OPTIONS,
-    SHORT,
+    PLAIN,
     contents,
     edited,
     finish,
@@ -58,12 +58,16 @@ HOOK = "from pathlib import Path\nPath('hooked').write_text(__file__)\n"
 """For files that the interpreter would import by itself."""
 
 
+def _plain_run(folder: Path) -> RunStore:
+    return finished_run(folder, PLAIN)
+
+
 def package(
     folder: Path,
     edit: Callable[[Any], None] = lambda _: None,
     files: Mapping[str, str | bytes] | None = None,
     module: Mapping[str, str] | None = None,
-    run: Callable[[Path], RunStore] = finished_run,
+    run: Callable[[Path], RunStore] = _plain_run,
 ) -> Path:
     """A package with a list of hashes that fits, whose workflow, as given and as run, `edit` has
     changed. `files`: by their names in it. `module`: files of a module that package.json lists as
@@ -107,7 +111,7 @@ def _installed(folder: Path) -> Iterator[None]:
 
 def acme_run(folder: Path) -> RunStore:
     """A run folder of which the module's probe made all trials."""
-    store = build_run(folder, SHORT)
+    store = build_run(folder, PLAIN)
     trials = store.trials()
     _rewrite(store.folder / RunFile.MANIFEST, _measured_with_acme)
     for name in (RunFile.WORKFLOW, RunFile.WORKFLOW_APPLIED):

@@ -78,6 +78,11 @@ class Wire:
             frames.append(self._socket.recv(65536))
         return frames
 
+    def drain_some(self) -> list[bytes]:
+        """One frame, if one comes within a while."""
+        ready = select.select([self._socket], [], [], QUIET_S)[0]
+        return [self._socket.recv(65536)] if ready else []
+
     def close(self) -> None:
         self._socket.close()
 

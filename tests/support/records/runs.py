@@ -108,20 +108,27 @@ def copied_run(
     folder: Path, options: RunOptions, build: Callable[[Path, RunOptions], object]
 ) -> RunStore:
     """What `build` makes in a folder of this name: made once for all workers, then copied."""
-    key = hashlib.sha256(repr((build.__qualname__, options)).encode()).hexdigest()
-    first = _built() / key / folder.name
-    first.parent.mkdir(exist_ok=True)
-    with first.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not first.exists():
-            building = first.parent / "building" / folder.name
-            shutil.rmtree(building, ignore_errors=True)
-            build(building, options)
-            building.rename(first)
+    first = made_once((build.__qualname__, options), folder.name, lambda at: build(at, options))
     shutil.copytree(first, folder)
     store = RunStore(folder)
     store.write_workflow(workflow_document(options), folder.parent)
     return store
+
+
+def made_once(what: object, name: str, build: Callable[[Path], object]) -> Path:
+    """A file or folder of this name that `build` makes: once for all workers and all tests that
+    want the same `what`, to be copied by each."""
+    first = _built() / hashlib.sha256(repr(what).encode()).hexdigest() / name
+    first.parent.mkdir(exist_ok=True)
+    with first.with_name(f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not first.exists():
+            building = first.parent / "building" / name
+            shutil.rmtree(building.parent, ignore_errors=True)
+            building.parent.mkdir()
+            build(building)
+            building.rename(first)
+    return first
 
 
 @cache

@@ -9,9 +9,11 @@ from sfcperf.active.ab import Ab
 from sfcperf.active.base import Probe
 from sfcperf.active.httperf import Httperf
 from sfcperf.active.iperf3 import Iperf3
+from sfcperf.active.ndr import Ndr
 from sfcperf.active.ping import Ping
+from sfcperf.active.pktgen import Pktgen
 
-PROBES: list[type[Probe]] = [Ping, Iperf3, Httperf, Ab]
+PROBES: list[type[Probe]] = [Ping, Iperf3, Httperf, Ab, Ndr, Pktgen]
 
 
 def filled(probe: type[Probe], **given: Any) -> dict[str, Any]:
@@ -38,6 +40,8 @@ def test_ip_protocols_are_those_of_the_measured_packets() -> None:
     assert Ab.ip_protocols(filled(Ab)) == {"tcp"}
     for protocol in ("tcp", "udp"):
         assert Iperf3.ip_protocols(filled(Iperf3, protocol=protocol)) == {protocol}
+    assert Pktgen.ip_protocols(filled(Pktgen)) == {"udp"}
+    assert Pktgen.ip_protocols(filled(Pktgen, protocol="tcp-syn")) == {"tcp"}
 
 
 @pytest.mark.parametrize("probe", PROBES)
@@ -111,3 +115,36 @@ def test_expected_packets_are_fewer_than_are_sent() -> None:
     assert Httperf.expected_packets(http) == 35
     assert Ab.expected_packets(filled(Ab, requests=100)) == 150
     assert Ab.expected_packets(filled(Ab, requests=100, keep_alive=True)) == 50
+
+
+@pytest.mark.parametrize(
+    ("given", "valid"),
+    [
+        ({"frame_bytes": 64}, True),
+        ({"frame_bytes": 63}, False),
+        ({"frame_bytes": 1519}, False),
+        ({"frame_bytes": "imix"}, True),
+        ({"frame_bytes": "imix", "imix": [{"frame_bytes": 64, "weight": 1}]}, True),
+        ({"imix": [{"frame_bytes": 64}]}, False),
+        ({"imix": [{"frame_bytes": 64, "weight": 0}]}, False),
+        ({"imix": []}, False),
+        ({"rate_pps": 0}, False),
+        ({"rate_pps": 1}, True),
+        ({"duration_s": 0.01}, True),
+        ({"flows": 64_513}, False),
+        ({"distribution": "zipf", "zipf_exponent": 1.1}, True),
+        ({"zipf_exponent": 0}, False),
+        ({"engine": "dpdk"}, False),
+        ({"protocol": "tcp"}, False),
+    ],
+)
+def test_parameters_of_pktgen(given: dict[str, Any], valid: bool) -> None:
+    assert accepts(Pktgen, **given) is valid
+
+
+def test_pktgen_expects_half_of_its_packets() -> None:
+    assert Pktgen.expected_packets(filled(Pktgen, rate_pps=1000, duration_s=2)) == 1000
+    assert Pktgen.expected_packets(filled(Pktgen, duration_s=2)) == 20
+    assert Pktgen.expected_packets(filled(Pktgen, rate_pps=1, duration_s=0.01)) == 1
+    assert Pktgen.duration_s(filled(Pktgen, duration_s=2)) == 2
+    assert Pktgen.label(filled(Pktgen, protocol="tcp-syn")) == "pktgen-tcp-syn"

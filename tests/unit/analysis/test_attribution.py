@@ -10,6 +10,7 @@ from typing import Any
 import numpy
 import pytest
 from support.records.attributed import Seen, seen_run, telemetry
+from support.records.plans import made_up_plan
 from support.records.trials import run_folder, trial
 from support.schemas import validator
 
@@ -168,3 +169,68 @@ def test_it_is_made_of_every_run_that_pptmon_saw(tmp_path: Path) -> None:
     store = seen_run(tmp_path / "run")
     assert publishing.analyse(store) == []
     assert store.document(RunFile.ATTRIBUTION) is not None
+
+
+class TestSffs:
+    """SFFs and links, from made-up observations of the monitor sff."""
+
+    TOLD = (
+        ("router-1", "processing_time_us", 4.0),
+        ("router-1", "away_us", 7.0),
+        ("forwarder-2", "away_us", 2.0),
+        ("sff@n/spi1-si255", "sff_time_us", 0.5),
+        ("sff@n/spi1-si254", "sff_time_us", 0.25),
+        ("sff@n/spi1-si253", "sff_time_us", 0.25),
+        ("server", "since_first_us", 10.0),
+        ("router-1", "pptmon_visible", 1.0),
+        ("forwarder-2", "pptmon_visible", 0.0),
+        ("chain", "pptmon_samples", 1.0),
+    )
+    BACK = tuple(
+        ("client" if source == "server" else source, f"reverse_{metric}", number)
+        for source, metric, number in TOLD
+        if metric in ("processing_time_us", "away_us", "sff_time_us", "since_first_us")
+    )
+
+    def paths(self, folder: Path, *told: tuple[str, str, float]) -> dict[str, Any]:
+        record = trial(values=[30.0])
+        store = run_folder(folder, [record])
+        functions = [
+            {"name": "router-1", "type": "router", "position": 1},
+            {"name": "forwarder-2", "type": "forwarder", "position": 2},
+        ]
+        store.write_plan(made_up_plan(["s000"], functions=functions))
+        seen = [Observation(1, source, name, "us", value) for source, name, value in told]
+        store.write_trial_telemetry(record, seen)
+        store.merge_telemetry()
+        document = analysed(store)
+        written = json.loads((store.folder / "attribution.json").read_text())
+        validator("attribution").validate(written)
+        return {path["path"]: path for path in document["paths"]}
+
+    def test_vnfs_sffs_and_links_add_up(self, tmp_path: Path) -> None:
+        path = self.paths(tmp_path / "run", *self.TOLD)["forward"]
+        parts = {part["name"]: part["time"]["mean_us"] for part in path["parts"]}
+        # The forwarder's own time is unknown, the router's links are 7 less 4.
+        assert parts == {"SFFs": 1.0, "links": 3.0, "forwarder-2 and its links": 2.0}
+        assert path["sum"]["mean_us"] == 4.0
+        # Until the last lookup begins, and that lookup.
+        assert path["end_to_end"]["mean_us"] == 10.25
+        assert path["residual"]["mean_us"] == pytest.approx(10.25 - 4 - 6)
+        assert any("shown together with the links" in text for text in path["remarks"])
+
+    def test_the_round_trip_has_the_endpoints_as_well(self, tmp_path: Path) -> None:
+        path = self.paths(tmp_path / "run", *self.TOLD, *self.BACK)["round trip"]
+        parts = {part["name"]: part["time"]["mean_us"] for part in path["parts"]}
+        assert parts["endpoints"] == pytest.approx(30 - 2 * 10.25)
+        assert (parts["SFFs"], parts["links"]) == (2.0, 6.0)
+        assert path["end_to_end"]["mean_us"] == 30.0
+        assert path["residual"]["mean_us"] == pytest.approx(0.5)
+
+    def test_without_pptmon_functions_come_with_their_links(self, tmp_path: Path) -> None:
+        told = [t for t in self.TOLD if "pptmon" not in t[1] and "processing" not in t[1]]
+        path = self.paths(tmp_path / "run", *told)["forward"]
+        parts = {part["name"] for part in path["parts"]}
+        assert parts == {"SFFs", "router-1 and its links", "forwarder-2 and its links"}
+        assert path["sum"] is None
+        assert path["residual"]["mean_us"] == pytest.approx(10.25 - 1 - 7 - 2)

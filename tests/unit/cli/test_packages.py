@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.records.packages import contents, finished_run, packed, sealed
+from support.records.packages import PLAIN, contents, finished_run, packed, sealed
 from support.schemas import validator
 
 Command = Callable[..., int]
@@ -16,13 +16,13 @@ Capture = pytest.CaptureFixture[str]
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return packed(tmp_path_factory.mktemp("cli-package"))
+    return packed(tmp_path_factory.mktemp("cli-package"), PLAIN)
 
 
 def test_pack_says_what_it_made_and_what_is_missing(
     sfcperf: Command, capsys: Capture, tmp_path: Path
 ) -> None:
-    run = finished_run(tmp_path / "run-1").folder
+    run = finished_run(tmp_path / "run-1", PLAIN).folder
     target = tmp_path / "paper.zip"
     assert sfcperf("pack", run, "-o", target, "--author", "Ada", "--title", "A title") == 0
     out, err = capsys.readouterr()
@@ -124,7 +124,7 @@ def test_a_run_that_is_judged_once_more(
     sfcperf: Command, capsys: Capture, package: Path, tmp_path: Path
 ) -> None:
     """`--run` with a run that is done: nothing is run, the verdict is made anew."""
-    store = finished_run(tmp_path / "run-9")
+    store = finished_run(tmp_path / "run-9", PLAIN)
     manifest = {k: v for k, v in store.manifest().items() if k != "schema_version"}
     store.write_manifest({**manifest, "state": "done"})
     code = sfcperf("replay", package, "--trust", "--run", store.folder, "--margin", "50%")

@@ -71,7 +71,7 @@ def workflow() -> Any:
     """A workflow on driver `here` that uses `fwd`, `ping` and `cpu`."""
     scenario = SimpleNamespace(
         chain=SimpleNamespace(functions=(SimpleNamespace(type="fwd", knobs={"engine": "x"}),)),
-        probes=(SimpleNamespace(probe="ping"),),
+        probes=(SimpleNamespace(plugins=("ping",)),),
         monitors=(SimpleNamespace(monitor="cpu"),),
     )
     here = Infrastructure("here", {"a": 1})

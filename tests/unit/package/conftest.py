@@ -3,10 +3,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.records.packages import packed
+from support.records.packages import PLAIN, packed
 
 
 @pytest.fixture(scope="session")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A good package; beside it the run folder `run-1`. Not to be changed."""
-    return packed(tmp_path_factory.mktemp("package"))
+    """A good package without figures; beside it the run folder `run-1`. Not to be changed."""
+    return packed(tmp_path_factory.mktemp("package"), PLAIN)
+
+
+@pytest.fixture(scope="session")
+def drawn_package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with figures."""
+    return packed(tmp_path_factory.mktemp("drawn"))

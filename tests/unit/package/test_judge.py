@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.records.packages import SHORT, finished_run
+from support.records.packages import PLAIN, finished_run
 from support.schemas import validator
 
 from sfcperf.analysis.comparison import Estimate, Options, Row, Sample, Side, compare
@@ -65,7 +65,7 @@ ROW = Row(
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunStore, RunStore]:
     folder = tmp_path_factory.mktemp("judge")
-    rounds = replace(SHORT, rounds=20)
+    rounds = replace(PLAIN, rounds=20)
     return finished_run(folder / "run-1", rounds), finished_run(folder / "run-2", rounds)
 
 
@@ -141,7 +141,7 @@ def test_what_was_not_measured_here_is_undecided(
     stores: tuple[RunStore, RunStore], tmp_path: Path
 ) -> None:
     a, _ = stores
-    shorter = finished_run(tmp_path / "run-3", replace(SHORT, rounds=20, chain_lengths=(0,)))
+    shorter = finished_run(tmp_path / "run-3", replace(PLAIN, rounds=20, chain_lengths=(0,)))
     verdict = judge(compare(Side("packaged", a), Side("here", shorter)))
     lacking = [j for j in verdict.evaluations if j.scenario.get("chain_length") == 1]
     assert lacking
@@ -167,8 +167,8 @@ def scaled(store: RunStore, ratio: float, seed: int) -> None:
 )
 def test_from_trials_to_the_verdict(tmp_path: Path, ratio: float, expected: str) -> None:
     """Two runs of known truth; the documents are as their schema says."""
-    a = finished_run(tmp_path / "run-1", replace(SHORT, rounds=30))
-    b = finished_run(tmp_path / "run-2", replace(SHORT, rounds=30))
+    a = finished_run(tmp_path / "run-1", replace(PLAIN, rounds=30))
+    b = finished_run(tmp_path / "run-2", replace(PLAIN, rounds=30))
     scaled(a, 1.0, 1)
     scaled(b, ratio, 2)
     package = tmp_path / "p.zip"

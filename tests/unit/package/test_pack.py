@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.records.packages import OPTIONS, contents, finished_run
+from support.records.packages import OPTIONS, PLAIN, contents, finished_run
 from support.records.runs import RunOptions, build_run, workflow_document
 
 from sfcperf.control.lock import held
@@ -20,6 +20,7 @@ from sfcperf.control.resolved import resolved
 from sfcperf.errors import InputError
 from sfcperf.package.pack import pack
 from sfcperf.package.run_files import run_files
+from sfcperf.package.scan import scan
 from sfcperf.package.unpack import unpack
 from sfcperf.results.store import RunStore
 from sfcperf.results.vnfds import keep_descriptors
@@ -131,6 +132,10 @@ def test_captures_may_be_left_out_and_are_still_known(package: Path, tmp_path: P
     [
         ("-----BEGIN OPENSSH PRIVATE KEY-----", "a private key"),
         ('{"password": "hunter2hunter2"}', "a password or token"),
+        ("password=hunter2hunter2", "a password or token"),
+        ("  export OS_PASSWORD='hunter2'", "a password or token"),
+        ("db.api_key = q1w2e3r4\r", "a password or token"),
+        ("- auth_token: q1w2e3r4", "a password or token"),
         ("GET https://me:secret@example.org/", "a URL with a password"),
         ("Authorization: Bearer abcdefghijkl", "an authorization header"),
         ("ghp_" + "a1B2" * 9, "a token of a service"),
@@ -139,12 +144,39 @@ def test_captures_may_be_left_out_and_are_still_known(package: Path, tmp_path: P
         (urlsafe_b64encode(b"ghp_" + b"a1B2" * 9).decode(), "a token of a service, in Base64"),
     ],
 )
-def test_what_looks_like_a_secret_is_not_packed(
-    package: Path, tmp_path: Path, text: str, what: str
-) -> None:
+def test_what_looks_like_a_secret_is_found(tmp_path: Path, text: str, what: str) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text(f"before\n{text}\nafter\n")
+    (finding,) = scan({"runs/run-1/notes.txt": notes})
+    assert (finding.file, finding.what, finding.secret) == ("runs/run-1/notes.txt", what, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password=***",
+        "OS_PASSWORD=$SECRET",
+        "api_key: <yours>",
+        "secret = None",
+        "password: a word that is asked for",
+        "the password=secret of an example",
+        "passwd=abc",
+        "password=%s",
+        "PASSWORD_FILE=/run/key",
+        "secret = read(path)",
+    ],
+)
+def test_what_only_speaks_of_a_secret_is_packed(tmp_path: Path, text: str) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text(f"before\n{text}\nafter\n")
+    assert scan({"notes.txt": notes}) == []
+
+
+def test_a_secret_is_not_packed(package: Path, tmp_path: Path) -> None:
     store = copy_of(package, tmp_path / "run-1")
+    text = '{"password": "hunter2hunter2"}'
     (store.folder / "notes.txt").write_text(f"before\n{text}\nafter\n")
-    with pytest.raises(InputError, match=what) as refused:
+    with pytest.raises(InputError, match="a password or token") as refused:
         pack([store], tmp_path / "p.zip")
     assert "runs/run-1/notes.txt" in refused.value.message
     # The secret itself is not told again.
@@ -178,8 +210,8 @@ def with_vnfd(folder: Path) -> RunStore:
     (folder / "lab" / "vnfds").mkdir(parents=True)
     (folder / "lab" / "workflows").mkdir()
     (folder / "lab" / "vnfds" / "small.yaml").write_text(VNFD)
-    store = finished_run(folder / "run-1")
-    document = workflow_document(RunOptions(topologies=("T1",), chain_lengths=(0, 1)))
+    store = finished_run(folder / "run-1", PLAIN)
+    document = workflow_document(PLAIN)
     document["vnfs"]["fwd"]["vnfd"] = "../vnfds/small.yaml"
     base = folder / "lab" / "workflows"
     store.write_workflow(document, base)

@@ -7,13 +7,13 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 from support.attacks.replays import MODULE, acme_run, package
-from support.records.packages import OPTIONS, contents, finished_run, sealed, unpacked
-from support.records.runs import RunOptions, workflow_document
+from support.records.packages import OPTIONS, PLAIN, contents, finished_run, sealed, unpacked
+from support.records.runs import workflow_document
 
 from sfcperf.control.resolved import resolved
 from sfcperf.errors import EnvironmentLacks, InputError, InterruptedRun
@@ -39,8 +39,8 @@ def with_files(tmp_path: Path) -> Path:
     (lab / "vnfds").mkdir(parents=True)
     (lab / "workflows").mkdir()
     (lab / "vnfds" / "own.yaml").write_text(VNFD.read_text())
-    store = finished_run(tmp_path / "run-1")
-    document = workflow_document(RunOptions(topologies=("T1",), chain_lengths=(0, 1)))
+    store = finished_run(tmp_path / "run-1", PLAIN)
+    document = workflow_document(PLAIN)
     document["vnfs"]["fwd"]["vnfd"] = "../vnfds/own.yaml"
     document["publish"] = [{"to": "report"}, {"to": "package"}]
     store.write_workflow(document, lab / "workflows")
@@ -139,7 +139,7 @@ def test_what_a_packaged_plug_in_needs_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_run_of_something_else_is_no_replay(with_files: Path, tmp_path: Path) -> None:
-    other = finished_run(tmp_path / "run-2", RunOptions(name="other", failed=frozenset()))
+    other = finished_run(tmp_path / "run-2", replace(PLAIN, name="other"))
     with unpacked(with_files) as folder:
         package = open_package(folder)
         options = ReplayOptions(tmp_path / "results", resume=other.folder)
@@ -153,7 +153,7 @@ def test_a_stopped_replay_judges_nothing_and_starts_no_other_run(
     with_files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also when the run came to its end before the signal had an effect."""
-    done = finished_run(tmp_path / "results" / "done")
+    done = finished_run(tmp_path / "results" / "done", PLAIN)
 
     def completes(spec: Path, *_: object, **__: object) -> tuple[int, bool]:
         Path(json.loads(spec.read_text())["answer"]).write_text(str(done.folder))

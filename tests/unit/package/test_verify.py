@@ -35,8 +35,8 @@ def findings(verification: Verification, name: str) -> str:
     return "\n".join((check.detail, *check.findings))
 
 
-def test_a_good_package_holds(package: Path) -> None:
-    verification = verify(package)
+def test_a_good_package_holds(drawn_package: Path) -> None:
+    verification = verify(drawn_package)
     assert verification.holds
     assert states(verification) == {
         "hashes": "ok",
@@ -92,10 +92,10 @@ def test_a_forged_table_is_found_though_its_hash_fits(package: Path, tmp_path: P
     assert "summary.csv" in findings(verify(path), "summaries")
 
 
-def test_a_forged_figure_is_found_though_its_hash_fits(package: Path, tmp_path: Path) -> None:
-    files = contents(package)
+def test_a_forged_figure_is_found_though_its_hash_fits(drawn_package: Path, tmp_path: Path) -> None:
+    files = contents(drawn_package)
     name = next(n for n in files if n.startswith(f"{RUN}/figures/") and n.endswith(".csv"))
-    path = sealed(package, tmp_path / "p.zip", name, files[name].replace(b"3", b"4"))
+    path = sealed(drawn_package, tmp_path / "p.zip", name, files[name].replace(b"3", b"4"))
     assert name.rpartition("/")[2] in findings(verify(path), "figures")
 
 

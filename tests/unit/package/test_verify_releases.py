@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
 import pytest
+import scipy.stats
 from support.records.packages import contents, edited, sealed
 
 from sfcperf.package.verify import Verification, verify
@@ -33,7 +36,7 @@ def told(verification: Verification, name: str, state: str = "ok") -> str:
 
 
 def test_a_summary_of_an_older_release_holds_and_what_it_does_not_say_is_told(
-    package: Path, tmp_path: Path
+    drawn_package: Path, tmp_path: Path
 ) -> None:
     """Rows as they were before percentiles, outliers, steadiness and the like were added."""
     younger = {field.name for field in fields(Summary)} - FIRST_KEYS
@@ -42,41 +45,79 @@ def test_a_summary_of_an_older_release_holds_and_what_it_does_not_say_is_told(
         for row in document["summaries"]:
             for name in younger:
                 del row[name]
-            row |= {"method": "t (mean)", "ci_high": row["mean"]}
+            row |= intervals_of_old(row)
 
-    files = contents(package)
+    files = contents(drawn_package)
     name = f"{RUN}/summary.json"
-    path = sealed(package, tmp_path / "p.zip", name, edited(files[name], older))
-    table = list(csv.DictReader(files[f"{RUN}/summary.csv"].decode().splitlines()))
-    for row in table:
-        row |= {"method": "t (mean)", "ci_high": row["mean"]}
-    kept = [column for column in table[0] if column not in younger]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, kept, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(table)
-    path = sealed(path, tmp_path / "q.zip", f"{RUN}/summary.csv", text.getvalue().encode())
+    path = sealed(drawn_package, tmp_path / "p.zip", name, edited(files[name], older))
+    then = {row["mean"]: row for row in json.loads(contents(path)[name])["summaries"]}
+    tables = [f"{RUN}/summary.csv", f"{RUN}/figures/fig8b.csv"]
+    for table in tables:
+        text = as_then(files[table], then, younger)
+        path = sealed(path, tmp_path / f"{len(text)}.zip", table, text)
     verification = verify(path)
-    assert verification.holds
+    assert verification.holds, [c.findings for c in verification.checks if c.state == "failed"]
     unsaid = told(verification, "summaries")
-    assert "its intervals, made by an older release's methods, are not compared" in unsaid
-    assert "2 tables with intervals of an older" in told(verification, "figures")
+    assert "intervals by an earlier release's methods" in unsaid
     assert "outliers" in unsaid
     assert "warnings" in unsaid
+    assert "fig8b.csv: what it draws is not compared" in told(verification, "figures")
 
-    def worse(document: Any) -> None:
-        older(document)
-        document["summaries"][0]["median"] *= 0.9
+    forgeries: list[tuple[str, object]] = [
+        ("median", 1.5),
+        ("ci_high", 1.5),
+        ("relative_half_width", 0.0),
+        ("method", "t (mean, repeated looks)"),
+    ]
+    for key, value in forgeries:
 
-    path = sealed(path, tmp_path / "r.zip", name, edited(files[name], worse))
-    assert "median is" in told(verify(path), "summaries", "failed")
+        def worse(document: Any, key: str = key, value: object = value) -> None:
+            older(document)
+            document["summaries"][0][key] = value
+
+        forged = sealed(path, tmp_path / f"{key}.zip", name, edited(files[name], worse))
+        assert f"{key} is {value!r}" in told(verify(forged), "summaries", "failed")
+
+    table = contents(path)[tables[1]].replace(b",3,176", b",3,175")
+    forged = sealed(path, tmp_path / "table.zip", tables[1], table)
+    assert "fig8b.csv does not follow from the trials" in told(verify(forged), "figures", "failed")
+
+
+def intervals_of_old(row: Mapping[str, Any]) -> dict[str, Any]:
+    """By scipy: Student's t, and no interval of the median of three."""
+    assert row["n"] == 3
+    half = scipy.stats.t.ppf(0.975, 2) * row["stdev"] / 3**0.5
+    ends = {"ci_low": row["mean"] - half, "ci_high": row["mean"] + half}
+    ratio = half / abs(row["mean"]) if row["mean"] else None
+    return {
+        **ends,
+        "method": "t (mean)",
+        "relative_half_width": 0.0 if half == 0 else ratio,
+        "median_ci_low": None,
+        "median_ci_high": None,
+        "median_method": "",
+    }
+
+
+def as_then(table: bytes, then: Mapping[float, Mapping[str, Any]], younger: set[str]) -> bytes:
+    """A table without younger columns, its intervals as in these rows (mean -> row)."""
+    rows = list(csv.DictReader(table.decode().splitlines()))
+    for row in rows:
+        of_row = then[float(row["mean"])]
+        row |= {key: of_row[key] for key in intervals_of_old(of_row) if key in row}
+    text = io.StringIO()
+    kept = [column for column in rows[0] if column not in younger]
+    writer = csv.DictWriter(text, kept, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
 
 
 @pytest.mark.parametrize("modified", [False, True])
 def test_a_forged_drawing_is_found_though_its_hash_fits(
-    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, modified: bool
+    drawn_package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, modified: bool
 ) -> None:
-    files = contents(package)
+    files = contents(drawn_package)
     here = {**versions(), "revision": {"commit": "0" * 40, "modified": modified}}
     monkeypatch.setattr("sfcperf.package.verify.remake_figures.python_versions", lambda: here)
 
@@ -84,7 +125,7 @@ def test_a_forged_drawing_is_found_though_its_hash_fits(
         document["sessions"][-1]["versions"] = here
 
     name = f"{RUN}/run.json"
-    path = sealed(package, tmp_path / "p.zip", name, edited(files[name], drawn_here))
+    path = sealed(drawn_package, tmp_path / "p.zip", name, edited(files[name], drawn_here))
     assert verify(path).holds
     drawing = next(n for n in files if n.endswith(".svg"))
     path = sealed(path, tmp_path / "q.zip", drawing, files[drawing] + b"<!-- -->")
@@ -96,15 +137,15 @@ def test_a_forged_drawing_is_found_though_its_hash_fits(
         assert "different when drawn again" in told(verification, "figures", "failed")
 
 
-def test_drawings_of_another_matplotlib_are_a_note(package: Path, tmp_path: Path) -> None:
+def test_drawings_of_another_matplotlib_are_a_note(drawn_package: Path, tmp_path: Path) -> None:
     """Their data still have to be the same."""
 
     def older(document: Any) -> None:
         document["sessions"][-1]["versions"]["packages"]["matplotlib"] = "3.0.0"
 
     name = f"{RUN}/run.json"
-    files = contents(package)
-    path = sealed(package, tmp_path / "p.zip", name, edited(files[name], older))
+    files = contents(drawn_package)
+    path = sealed(drawn_package, tmp_path / "p.zip", name, edited(files[name], older))
     drawing = next(n for n in files if n.endswith(".svg"))
     path = sealed(path, tmp_path / "q.zip", drawing, files[drawing] + b"<!-- -->")
     assert "3.0.0" in told(verify(path), "figures")

@@ -17,7 +17,17 @@ from sfcperf.analysis.summary import SummaryAnalysis
 from sfcperf.results.records import Summary, TrialRecord
 from sfcperf.results.values import Observation
 
-NAMES = ("trial", "summary", "run", "telemetry", "comparison", "steady", "gate", "attribution")
+NAMES = (
+    "trial",
+    "summary",
+    "run",
+    "telemetry",
+    "comparison",
+    "steady",
+    "gate",
+    "attribution",
+    "search",
+)
 
 
 def properties(schema: Any, where: str = "") -> Iterator[tuple[str, Any]]:

@@ -1,0 +1,362 @@
+"""The data planes `ebpf` and `ovs` beside each other, and beside the least that the kernel needs.
+
+    sudo .venv/bin/python benchmarks/data_plane.py [--paper-forwarder FILE] [ROW ...]
+
+All ratios are between figures of one run. FILE is OpenDaylight's vxlan_tool.py
+(sfc-test/nsh-tools), the forwarder of the paper; without it that row is left out. Packets have 64
+bytes (with FCS) where they are sent; rates are those at which at most 0.5 % of the packets are lost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from types import MappingProxyType
+from typing import Any
+
+from sfcperf.active.load import Load
+from sfcperf.active.pktgen_load import PktgenLoad
+from sfcperf.drivers.base import DriverContext
+from sfcperf.drivers.journal import FileJournal
+from sfcperf.drivers.local.driver import LocalDriver
+from sfcperf.management.deployment import Deployment
+from sfcperf.vnfs import binaries
+from sfcperf.vnfs.sff.process import SffProcess
+from sfcperf.workflow.defaults import with_defaults
+from sfcperf.workflow.load import load_document
+
+HERE = Path(__file__).parent / "_data_plane"
+LOSS = 0.005
+LOAD_S = 0.4
+STEPS = 7
+"""Of the search for a rate: to within 2 ** -STEPS of an order of magnitude, in logarithms."""
+ROUNDS = 3
+PINGS = 400
+HOP_FRAMES = 2_000_000
+RULES = (1, 1_000, 100_000)
+FLOWS = 60_000
+PORT = 9
+
+
+def main() -> None:
+    """Print the rows."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("rows", nargs="*", choices=[[], *ROWS], metavar="ROW", help=", ".join(ROWS))
+    parser.add_argument("--paper-forwarder", type=Path, metavar="FILE")
+    given = parser.parse_args()
+    for row in given.rows or ROWS:
+        ROWS[row](given.paper_forwarder)
+        sys.stdout.flush()
+
+
+# --- rates through chains ---
+
+
+def chain_rates(paper_forwarder: Path | None) -> None:
+    """One hop of the forwarder, and how hops add up."""
+    rates: dict[str, list[float]] = {"ovs": [], "ebpf": []}
+    loads: dict[str, Load] = {}
+    for _ in range(ROUNDS):
+        for plane, found in rates.items():
+            with chain(plane, 1) as deployment:
+                loads[plane] = best_load(deployment)
+                found.append(loads[plane].sent_pps)
+    middle = {plane: median(found) for plane, found in rates.items()}
+    print(
+        f"chain of 1 forwarder: ebpf {middle['ebpf'] / 1e3:.0f} kpps, ovs "
+        f"{middle['ovs'] / 1e3:.1f} kpps: {middle['ebpf'] / middle['ovs']:.0f} times (goal: 10); "
+        f"latency p50/p99 at these rates: ebpf {latency(loads['ebpf'])}, ovs "
+        f"{latency(loads['ovs'])}"
+    )
+    if paper_forwarder is None:
+        print("the paper's forwarder: left out (--paper-forwarder)")
+        return
+    with chain("ebpf", 1, "nsh-vxlan-gpe", {"engine": "userspace"}) as deployment:
+        function = deployment.functions[0]
+        for pid in deployment.meters[function.name].pids():
+            os.kill(pid, 9)
+        argv = [sys.executable, str(paper_forwarder), "-i", "eth0", "-d", "forward"]
+        process = function.host.spawn(argv)
+        time.sleep(1)
+        rate = best_load(deployment).sent_pps
+        process.stop()
+    with chain("ebpf", 1, "nsh-vxlan-gpe") as deployment:
+        ours = best_load(deployment).sent_pps
+    print(
+        f"the same with VXLAN-GPE: ebpf and engine xdp {ours / 1e3:.0f} kpps, with the paper's "
+        f"forwarder {rate / 1e3:.1f} kpps: {ours / rate:.0f} times (goal: 50)"
+    )
+
+
+def hops(_: Path | None) -> None:
+    """Whether each further forwarder costs the same."""
+    lengths = (1, 4, 8)
+    costs: dict[int, list[float]] = {length: [] for length in lengths}
+    for _round in range(ROUNDS):
+        for length in lengths:
+            with chain("ebpf", length) as deployment:
+                costs[length].append(1e9 / best_load(deployment).sent_pps)
+    ns = {length: median(found) for length, found in costs.items()}
+    first, second = (ns[4] - ns[1]) / 3, (ns[8] - ns[4]) / 4
+    listed = ", ".join(f"{length}: {1e6 / found:.0f} kpps" for length, found in ns.items())
+    print(
+        f"chains of forwarders ({listed}): a hop costs {first:.0f} ns from 1 to 4, {second:.0f} "
+        f"ns from 4 to 8: ratio {second / first:.2f} (goal: 0.85 to 1.15)"
+    )
+
+
+def latency(load: Load) -> str:
+    """`12/40 us`."""
+    found = load.latency
+    return "?" if found is None else f"{found.p50_us:.0f}/{found.p99_us:.0f} us"
+
+
+def best_load(deployment: Deployment) -> Load:
+    """The load of the highest rate with little loss, by bisection of its logarithm."""
+    pktgen = PktgenLoad(with_defaults(PktgenLoad.parameters, {"frame_bytes": 64, "flows": 100}))
+    with tempfile.TemporaryDirectory() as raw:
+        try:
+            pktgen.prepare(deployment, Path(raw))
+            low, high, best = 3.0, 6.7, None
+            for _ in range(STEPS):
+                middle = (low + high) / 2
+                load = pktgen.offer(deployment, Path(raw), 10**middle, LOAD_S)
+                if load.loss_ratio <= LOSS:
+                    best = load if best is None or load.sent_pps > best.sent_pps else best
+                    # On a veth the chain's work is the sender's: it is slower than asked for.
+                    low = middle
+                else:
+                    high = middle
+        finally:
+            pktgen.cleanup()
+    if best is None:
+        raise SystemExit("more than 0.5 % lost at 1,000 packets per second")
+    return best
+
+
+# --- one hop against a bare bounce ---
+
+
+def bounce(_: Path | None) -> None:
+    """One lookup and one forwarder, against XDP_TX at the other end of the same veth."""
+    with tempfile.TemporaryDirectory() as folder, hop_space() as space:
+        tool = compiled(Path(folder))
+        found: dict[str, list[float]] = {"bare": [], "hop": []}
+        for _round in range(ROUNDS):
+            found["bare"].append(bounced(space, tool, ["near", "far"]))
+            with hop(space, Path(folder)):
+                found["hop"].append(bounced(space, tool, ["sink1"]))
+    rates = {name: median(values) for name, values in found.items()}
+    print(
+        f"one hop (SFF, veth, forwarder, veth, SFF, veth): {rates['hop'] / 1e6:.2f} Mpps; XDP_TX "
+        f"at the same veth: {rates['bare'] / 1e6:.2f} Mpps: {rates['hop'] / rates['bare']:.0%} of "
+        "it (goal: 60 %)"
+    )
+
+
+MACS = {"near": "02:00:00:00:00:01", "far": "02:00:00:00:00:02", "sink0": "02:00:00:00:00:03"}
+NSH = "0fc60103" + "00002aff" + 16 * "00"
+INNER = "020000000009" + "02000000000a" + "88b5" + 46 * "00"
+
+
+@contextmanager
+def hop_space() -> Iterator[str]:
+    """A namespace with two pairs of veths."""
+    space = f"bench-hop-{os.getpid()}"
+    output(["ip", "netns", "add", space])
+    try:
+        for one, other in (("near", "far"), ("sink0", "sink1")):
+            output(["ip", "-n", space, "link", "add", one, "type", "veth", "peer", "name", other])
+            for end in (one, other):
+                mac = ["address", MACS[end]] if end in MACS else []
+                output(["ip", "-n", space, "link", "set", end, *mac, "up"])
+        yield space
+    finally:
+        output(["ip", "netns", "delete", space])
+
+
+@contextmanager
+def hop(space: str, folder: Path) -> Iterator[None]:
+    """sfc-sff and sfc-forwarder in it."""
+    tables = folder / "hop.tables"
+    tables.write_text(
+        f"node {MACS['near']}\n"
+        "port 1 interface near kind nsh mtu 1500 xdp yes\n"
+        "port 2 interface sink0 kind endpoint mtu 1500 xdp yes\n"
+        "path 42 254 from 1 to end port 2\n"
+    )
+    inside = ["ip", "netns", "exec", space]
+    sff = [*inside, str(binaries.find("sfc-sff")), "--tables", str(tables)]
+    forwarder = [*inside, str(binaries.find("sfc-forwarder")), "--interface", "far"]
+    running = [subprocess.Popen(argv, stdout=subprocess.PIPE) for argv in (sff, forwarder)]
+    try:
+        for process in running:
+            assert process.stdout is not None
+            if b"ready" not in process.stdout.readline():
+                raise SystemExit("a tool does not start")
+        yield
+    finally:
+        told = []
+        for process in running:
+            process.terminate()
+            told.append(process.communicate()[0])
+    # One frame more than asked for: a first call measures what a call costs.
+    forwarded = json.loads(told[0].splitlines()[-1])["forwarded"]
+    if forwarded < HOP_FRAMES:
+        raise SystemExit(f"only {forwarded} of {HOP_FRAMES} frames crossed the hop")
+
+
+def bounced(space: str, tool: list[str], ends: list[str]) -> float:
+    """Frames per second."""
+    ethernet = (MACS["far"] + MACS["near"]).replace(":", "") + "894f"
+    argv = ["ip", "netns", "exec", space, *tool, "near", str(HOP_FRAMES), ethernet + NSH + INNER]
+    return float(output([*argv, *ends]))
+
+
+def compiled(folder: Path) -> list[str]:
+    """The command that sends frames."""
+    includes = f"-I/usr/include/{output(['gcc', '-print-multiarch']).strip()}"
+    kernel, user = folder / "bounce.bpf.o", folder / "bounce"
+    clang = ["clang", "-O2", "-g", "-target", "bpf", "-mcpu=v3", includes, "-c"]
+    output([*clang, str(HERE / "bounce.bpf.c"), "-o", str(kernel)])
+    output(["gcc", "-O2", str(HERE / "bounce.c"), "-lbpf", "-o", str(user)])
+    return [str(user), str(kernel)]
+
+
+# --- the rest ---
+
+
+def round_trips(_: Path | None) -> None:
+    """What a forwarder adds to an idle round trip."""
+    lengths = (0, 8)
+    found: dict[tuple[str, int], list[float]] = {}
+    for _round in range(ROUNDS):
+        for plane in ("ebpf", "ovs"):
+            for length in lengths:
+                with chain(plane, length) as deployment:
+                    found.setdefault((plane, length), []).append(round_trip_us(deployment))
+    added = {
+        plane: (median(found[plane, 8]) - median(found[plane, 0])) / 8 for plane in ("ebpf", "ovs")
+    }
+    print(
+        f"round trip, idle: a hop adds {added['ebpf']:.1f} us with ebpf, {added['ovs']:.1f} us "
+        f"with ovs: ratio {added['ebpf'] / added['ovs']:.2f} (goal: at most 0.33)"
+    )
+
+
+def round_trip_us(deployment: Deployment) -> float:
+    """Median of some pings."""
+    argv = ["ping", "-n", "-c", str(PINGS), "-i", "0.005", deployment.server.address]
+    text = deployment.client.host.run(argv, timeout_s=60).text
+    times = [part.split()[0] for part in text.split("time=")[1:]]
+    return 1000 * median(float(one) for one in times)
+
+
+def classifier(_: Path | None) -> None:
+    """Time of the SFF's program per packet, with more and more rules of exact 5-tuples."""
+    times: dict[int, list[float]] = {rules: [] for rules in RULES}
+    for _round in range(ROUNDS):
+        for rules in RULES:
+            with chain("ebpf", 1) as deployment:
+                times[rules].append(classified(deployment, rules))
+    ns = {rules: median(found) for rules, found in times.items()}
+    listed = ", ".join(f"{rules:,} rules {found:.0f} ns" for rules, found in ns.items())
+    print(
+        f"classifier, {FLOWS:,} flows ({listed} per packet, its lookup and encapsulation "
+        f"included): {ns[RULES[-1]] / ns[1]:.2f} times at {RULES[-1]:,} (goal: at most 2)"
+    )
+
+
+def classified(deployment: Deployment, rules: int) -> float:
+    """Nanoseconds per packet that enters the path."""
+    (sff,) = deployment.sffs.values()
+    process = sff._running  # type: ignore[attr-defined]
+    told = sff._tables(shown=False)  # type: ignore[attr-defined]
+    asked = with_defaults(PktgenLoad.parameters, {"frame_bytes": 64, "flows": FLOWS})
+    pktgen = PktgenLoad(asked, PORT)
+    with tempfile.TemporaryDirectory() as raw:
+        try:
+            pktgen.prepare(deployment, Path(raw))
+            if rules > 1:
+                known = [line for line in told.splitlines() if not line.startswith("rule 1 ")]
+                client, server = deployment.client.address, deployment.server.address
+                known += [
+                    f"rule 1 path 1 255 version 4 protocol udp source {client} destination "
+                    f"{server} source-port {1024 + n % FLOWS} "
+                    f"destination-port {PORT + n // FLOWS}"
+                    for n in range(rules)
+                ]
+                process.stop()
+                sff._process = SffProcess.launch(  # type: ignore[attr-defined]
+                    "sff@node1", process._host, "\n".join(known) + "\n"
+                )
+            before = sff.read().lookups[0]
+            pktgen.offer(deployment, Path(raw), 300_000, 1.0)
+            after = sff.read().lookups[0]
+        finally:
+            pktgen.cleanup()
+    return (after.time_ns - before.time_ns) / (after.timed - before.timed)
+
+
+# --- chains ---
+
+
+@contextmanager
+def chain(
+    plane: str,
+    length: int,
+    encapsulation: str = "nsh-eth",
+    knobs: Mapping[str, Any] = MappingProxyType({}),
+) -> Iterator[Deployment]:
+    """A deployed chain of forwarders."""
+    document = {
+        "sfcperf": 1,
+        "name": "data-plane",
+        "infrastructure": {"driver": "local"},
+        "topology": "T1",
+        "vnfs": {"fwd": {"type": "forwarder", "knobs": dict(knobs)}},
+        "chain": {
+            "functions": [{"vnf": "fwd", "count": length}],
+            "encapsulation": encapsulation,
+        },
+        "probes": [{"probe": "ping"}],
+    }
+    (scenario,) = load_document(document, Path()).scenarios
+    with tempfile.TemporaryDirectory() as folder:
+        state, raw = Path(folder, "state"), Path(folder, "raw")
+        state.mkdir()
+        raw.mkdir()
+        journal = FileJournal(Path(folder, "journal.jsonl"))
+        config = {"dataplane": plane, "mtu": 1400}
+        context = DriverContext("bench", "bench0", config, journal, state, raw, print)
+        driver = LocalDriver(context)
+        try:
+            yield driver.deploy(scenario)
+        finally:
+            driver.close()
+
+
+def output(argv: list[str]) -> str:
+    """Run to the end."""
+    return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=120).stdout
+
+
+ROWS: dict[str, Callable[[Path | None], None]] = {
+    "rates": chain_rates,
+    "hops": hops,
+    "bounce": bounce,
+    "round-trips": round_trips,
+    "classifier": classifier,
+}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""A load: so many packets per second for so long, and what became of them.
+
+A search for throughput (the probe `ndr`) offers many loads within one trial. It does so over any
+probe whose class has an `offers`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sfcperf.management.deployment import Deployment
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Percentiles of the one-way latency of the packets of a load, microseconds."""
+
+    p50_us: float
+    p99_us: float
+    p999_us: float
+
+    def percentiles(self) -> dict[str, float]:
+        """By name, microseconds."""
+        return {"p50": self.p50_us, "p99": self.p99_us, "p999": self.p999_us}
+
+
+@dataclass(frozen=True)
+class Load:
+    """A load that was offered."""
+
+    rate_pps: float
+    """That was asked for: the intended load (RFC 2285, 3.5.1), packets per second, all flows
+    together."""
+    sent: int
+    """Packets that the sender put on the wire, without those that it lost itself: the offered load
+    (RFC 2285, 3.5.2)."""
+    received: int
+    """Packets of this load that the chain delivered, each counted once: also those that the
+    receiver itself lost afterwards."""
+    duration_s: float
+    """Time that the sender took to send them, seconds."""
+    endpoint_limit: str = ""
+    """Why the endpoints themselves were the limit, as a clause; empty if they were not. A sender
+    that is merely slower than asked for need not say so: `reached` tells."""
+    latency: Latency | None = None
+    """None where it cannot be measured."""
+
+    @property
+    def sent_pps(self) -> float:
+        """The offered load as a rate."""
+        return self.sent / self.duration_s
+
+    @property
+    def lost(self) -> int:
+        """Packets that the chain lost."""
+        return self.sent - self.received
+
+    @property
+    def loss_ratio(self) -> float:
+        """Lost packets, of those sent (RFC 1242, 3.6)."""
+        return self.lost / self.sent if self.sent else 0.0
+
+    def reached(self, tolerance: float) -> bool:
+        """Whether the sender was at most this ratio slower than asked for."""
+        return self.sent_pps >= (1 - tolerance) * self.rate_pps
+
+
+class OffersLoad(ABC):
+    """What offers loads. One object serves one trial.
+
+    The order of calls is `prepare`, `offer` any number of times, `cleanup`, which is called also
+    when one of the others raised; all on one thread. They raise MeasurementError when there is no
+    result.
+
+    `parameters` on the class is the JSON Schema of what remains the same for all loads of a trial
+    (frame size, flows, ...), in the form of Plugin.parameters, without the rate, the duration and
+    the port; on the object it is their values, defaults filled in.
+    """
+
+    parameters: ClassVar[Mapping[str, Any]]
+    protocols: ClassVar[frozenset[str]]
+    """What `ip_protocols` gives, where parameters change nothing about it."""
+    has_latency: ClassVar[bool] = False
+    """Whether loads come with a latency."""
+    shortest_s: ClassVar[float]
+    """Least duration of a load whose counts can be relied upon."""
+
+    def __init__(self, parameters: Mapping[str, Any], port: int | None = None) -> None:
+        # On the class the schema, on the object its values.
+        self.parameters = parameters  # type: ignore[misc]
+        self.port = port
+        """Destination port; None: the object chooses one."""
+
+    @classmethod
+    def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
+        """What the packets are; see Probe.ip_protocols."""
+        return cls.protocols
+
+    @abstractmethod
+    def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
+        """Start what must be there before the first load."""
+
+    @abstractmethod
+    def offer(
+        self, deployment: Deployment, raw_dir: Path, rate_pps: float, duration_s: float
+    ) -> Load:
+        """Offer one load, evenly spread over the time, and return when no packet of it can still
+        arrive.
+
+        `raw_dir` is a folder of this load alone. A tool that can only take certain durations takes
+        the next longer one. A sender that is too slow is no error: it sends what it can for that
+        duration, and no longer.
+        """
+
+    @abstractmethod
+    def cleanup(self) -> None:
+        """Stop what `prepare` started; never raises for what has already gone."""

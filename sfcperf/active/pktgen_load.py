@@ -1,0 +1,95 @@
+"""Loads of sfc-pktgen, for a search of the throughput."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from sfcperf.active.load import Latency, Load, OffersLoad
+from sfcperf.active.pktgen_output import Received
+from sfcperf.active.pktgen_run import (
+    MOST_PPS,
+    PARAMETERS,
+    USUAL_PORT,
+    Outcome,
+    PktgenRun,
+    ip_protocols,
+    milliseconds,
+)
+from sfcperf.active.server import free_port
+from sfcperf.management.deployment import Deployment
+from sfcperf.plugins import object_schema
+
+QUANTILES = {"p50": Fraction(1, 2), "p99": Fraction(99, 100), "p999": Fraction(999, 1000)}
+_MS_PER_S = 1000
+_WARMUP_PPS = 1000
+
+
+class PktgenLoad(OffersLoad):
+    """Each load is a run of sfc-pktgen, with a receiver of its own, that lasts whole
+    milliseconds."""
+
+    parameters = object_schema(PARAMETERS)
+    has_latency = True
+    shortest_s = 0.05
+    _run: PktgenRun | None = None
+
+    @classmethod
+    def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
+        """`udp` or `tcp`."""
+        return ip_protocols(parameters)
+
+    def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
+        """Warm the chain up."""
+        server = deployment.server.host
+        port = free_port(server, USUAL_PORT) if self.port is None else self.port
+        self._run = PktgenRun(self.parameters, port)
+        self._run.start(deployment, raw_dir, _WARMUP_PPS)
+
+    def offer(
+        self, deployment: Deployment, raw_dir: Path, rate_pps: float, duration_s: float
+    ) -> Load:
+        """See OffersLoad.offer."""
+        assert self._run is not None, "prepare comes first"
+        whole_pps = min(max(1, round(rate_pps)), MOST_PPS)
+        outcome = self._run.offer(deployment, raw_dir, whole_pps, duration_s)
+        # What the server's interface lost has arrived.
+        delivered = outcome.received.unique + outcome.receiver_drops
+        return Load(
+            rate_pps,
+            outcome.sent.packets,
+            min(outcome.sent.packets, delivered),
+            milliseconds(duration_s) / _MS_PER_S,
+            "; ".join(endpoint_limits(outcome, deployment)),
+            _latency(outcome.received) if self._run.shares_clock else None,
+        )
+
+    def cleanup(self) -> None:
+        """Detach what is still attached."""
+        if self._run is not None:
+            self._run.stop()
+            self._run = None
+
+
+def _latency(received: Received) -> Latency | None:
+    """None where nothing arrived."""
+    if not received.unique:
+        return None
+    return Latency(*(received.latency_us(quantile) for quantile in QUANTILES.values()))
+
+
+def endpoint_limits(outcome: Outcome, deployment: Deployment) -> list[str]:
+    """What the endpoints themselves lost or could not tell, in words."""
+    reasons = []
+    if outcome.receiver_drops:
+        reasons.append(
+            f"{outcome.receiver_drops} packets were lost at the server's interface "
+            f"{deployment.server.interface}, after the chain had delivered them"
+        )
+    if outcome.received.unjudged:
+        reasons.append(
+            f"{outcome.received.unjudged} packets came too late to tell whether they are duplicates"
+        )
+    return reasons

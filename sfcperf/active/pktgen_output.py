@@ -1,0 +1,149 @@
+"""What sfc-pktgen prints, read strictly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+from sfcperf import strict_json
+from sfcperf.errors import MeasurementError
+
+_UNBELIEVABLE = 2**64
+_NS_PER_US = 1e3
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What the sender did."""
+
+    packets: int
+    """That the interface took."""
+    skipped: int
+    """That were due while the sender was held up for more than 1 ms, and were not sent."""
+    refused: int
+    """That the interface did not take (engine `packet`; the engine `xdp` does not learn it)."""
+    complete: bool
+    """Whether the sender saw the end of its time."""
+
+
+@dataclass(frozen=True)
+class Received:
+    """What the receiver counted of one run."""
+
+    mode: str
+    """How its XDP program is attached: `native` or `generic`."""
+    packets: int
+    """Duplicates included."""
+    duplicated: int
+    reordered: int
+    """Packets that arrived after a later one of their flow (RFC 4737, section 3.3)."""
+    unjudged: int
+    """Packets that came so late that they may be duplicates; they count as first ones."""
+    warmup: int
+    """Packets of the warm-up, which count in none of the others."""
+    latencies: tuple[tuple[int, int, int], ...] = ()
+    """Histogram of the one-way latency, without duplicates: least and largest ns of each bucket
+    that is not empty, and its packets, in order."""
+    arrivals: tuple[int, ...] = ()
+    """Packets, without duplicates, in equal parts of the sender's time from the first arrival on;
+    the last number is of those that came later."""
+
+    @property
+    def unique(self) -> int:
+        """Packets that arrived, each counted once."""
+        return self.packets - self.duplicated
+
+    def latency_us(self, quantile: Fraction) -> float:
+        """The least latency that at least this share of the packets do not exceed (nearest rank),
+        microseconds: the middle of its bucket, at most 0.4 % from the true one. Raises
+        MeasurementError without packets."""
+        rank, seen = ceil(quantile * self.unique), 0
+        for least, most, packets in self.latencies:
+            seen += packets
+            if seen >= rank and seen:
+                return (least + most) / 2 / _NS_PER_US
+        raise MeasurementError("no packet arrived, so that there is no latency")
+
+
+def parse_sent(text: str) -> Sent:
+    """The last line of the role `send`. Raises MeasurementError for anything else."""
+    return _sent(_document(text, "sent"))
+
+
+def parse_received(text: str) -> Received:
+    """The last line of the role `receive`. Raises MeasurementError for anything else."""
+    return _received(_document(text, "received"))
+
+
+def parse_calibration(text: str) -> tuple[Sent, Received]:
+    """The line of the role `calibrate`. Raises MeasurementError for anything else."""
+    return _sent(_document(text, "sent")), _received(_document(text, "received"))
+
+
+def _document(text: str, member: str) -> Any:
+    lines = text.splitlines()
+    try:
+        document = strict_json.loads(lines[-1] if lines else "")
+    except ValueError as error:
+        raise MeasurementError(f"sfc-pktgen's report is not JSON: {error}") from error
+    if not isinstance(document, dict) or not isinstance(document.get(member), dict):
+        raise MeasurementError(f"sfc-pktgen's report has no {member!r}")
+    return document[member]
+
+
+def _sent(member: Any) -> Sent:
+    made, refused = _count(member, "packets"), _count(member, "refused")
+    if refused > made or not isinstance(member.get("complete"), bool):
+        raise MeasurementError("sfc-pktgen's report of what it sent contradicts itself")
+    return Sent(made - refused, _count(member, "skipped"), refused, member["complete"])
+
+
+def _received(member: Any) -> Received:
+    if member.get("mode") not in ("native", "generic"):
+        raise MeasurementError("sfc-pktgen's report does not say how the receiver is attached")
+    received = Received(
+        mode=member["mode"],
+        packets=_count(member, "packets"),
+        duplicated=_count(member, "duplicated"),
+        reordered=_count(member, "reordered"),
+        unjudged=_count(member, "unjudged"),
+        warmup=_count(member, "warmup"),
+        latencies=_latencies(member.get("latency_ns", [])),
+        arrivals=tuple(_counts(member.get("arrivals", []))),
+    )
+    latencies = sum(packets for _, _, packets in received.latencies)
+    if received.duplicated > received.packets:
+        raise MeasurementError("sfc-pktgen's report has more duplicates than packets")
+    if "latency_ns" in member and not (
+        received.unique == latencies == sum(received.arrivals) and received.arrivals
+    ):
+        raise MeasurementError("sfc-pktgen's distributions do not contain each packet once")
+    return received
+
+
+def _latencies(rows: Any) -> tuple[tuple[int, int, int], ...]:
+    buckets = []
+    before = -1
+    for row in rows if isinstance(rows, list) else [None]:
+        values = _counts(row)
+        if len(values) != 3 or not before < values[0] <= values[1]:
+            raise MeasurementError("sfc-pktgen's histogram of latencies is damaged")
+        before = values[1]
+        buckets.append((values[0], values[1], values[2]))
+    return tuple(buckets)
+
+
+def _count(member: Any, key: str) -> int:
+    return _counts([member.get(key)], key)[0]
+
+
+def _counts(values: Any, what: str = "a list") -> Sequence[int]:
+    if not isinstance(values, list) or not all(
+        isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _UNBELIEVABLE
+        for value in values
+    ):
+        raise MeasurementError(f"sfc-pktgen's report has no counts at {what!r}")
+    return values

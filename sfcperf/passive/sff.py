@@ -1,0 +1,160 @@
+"""sff: what the SFFs counted, and where packets spent their time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from sfcperf.errors import MeasurementError
+from sfcperf.management.deployment import Deployment, LookupCounts, ReportingSff, SffCounts
+from sfcperf.passive.sampling import INTERVAL, Look, SamplingMonitor
+from sfcperf.plugins import object_schema
+from sfcperf.results.values import Observation
+
+SFF_TIME = "sff_time_us"
+AWAY = "away_us"
+SINCE_FIRST = "since_first_us"
+_NS_PER_US = 1000
+ENDPOINTS = ("client", "server")
+_PREFIXES = {"forward": "", "reverse": "reverse_"}
+
+
+class SffMonitor(SamplingMonitor):
+    """Packets, bytes and drops that the SFFs count themselves (data plane `ebpf`).
+
+    The source `sff@NODE` has the increase of `received`, `forwarded`, `bypassed`, `dropped` and
+    `dropped_REASON` since the previous sample; the source `sff@NODE/spiN-siM` has `packets` and
+    `bytes` of the lookups with this SPI and SI. At the end come the counts since the start,
+    `received_total` and so on, and means over the trial, in us, with the number of packets that
+    they are of:
+
+    - `sff_time_us` (`sff_timed_packets`) of each lookup: the time of the SFF's program;
+    - `away_us` (`away_packets`) of each function: from when the SFF sent packets to it until they
+      were back, so it includes the veth pairs on both sides;
+    - `since_first_us` (`since_first_packets`) of each endpoint that packets are delivered to: from
+      when the SFF first received them until their last lookup. Only where all of the path is on
+      one node.
+
+    Names of the reverse direction begin with `reverse_`.
+    """
+
+    name = "sff"
+    title = "What the SFFs counted, dropped and took: per SPI and SI, and per function"
+    cost = (
+        "the SFF traces one packet in `trace`, for which it looks at every packet some tens of ns "
+        "longer; reading the counters wakes one process per node and interval"
+    )
+    parameters = object_schema(
+        {
+            "interval_s": INTERVAL,
+            "trace": {
+                "description": "One packet in so many is traced through the chain; 0: none.",
+                "enum": [0, *(1 << power for power in range(13))],
+                "default": 16,
+            },
+        }
+    )
+
+    def begin(self, deployment: Deployment) -> None:
+        """See SamplingMonitor.begin."""
+        if not deployment.sffs:
+            raise MeasurementError(
+                "no SFF of this deployment counts what it does, which the monitor `sff` needs",
+                hint="the local driver's data plane `ebpf` does",
+            )
+        self._sffs: Mapping[str, ReportingSff] = deployment.sffs
+
+    def start(self, deployment: Deployment, raw_dir: Path) -> None:
+        """See Monitor.start."""
+        self.begin(deployment)
+        self._trace(int(self.parameters["trace"]))
+        self._first = {name: sff.read() for name, sff in self._sffs.items()}
+        self._last = dict(self._first)
+        super().start(deployment, raw_dir)
+
+    def stop(self) -> Sequence[Observation]:
+        """See Monitor.stop."""
+        try:
+            return super().stop()
+        finally:
+            self._trace(0)
+
+    def sample(self, time_ns: int) -> Iterator[Observation]:
+        """See SamplingMonitor.sample."""
+        for name, sff in self._sffs.items():
+            look = Look()
+            counts = sff.read()
+            now_s = look.middle_s()
+            self._last[name] = counts
+            for metric, value in _frames(counts).items():
+                yield from self._counts.see(time_ns, name, metric, value, now_s)
+            for lookup in counts.lookups:
+                source = f"{name}/spi{lookup.spi}-si{lookup.si}"
+                yield from self._counts.see(time_ns, source, "packets", lookup.packets, now_s)
+                yield from self._counts.see(time_ns, source, "bytes", lookup.bytes, now_s)
+
+    def totals(self, time_ns: int) -> list[Observation]:
+        """See SamplingMonitor.totals."""
+        return [*super().totals(time_ns), *self._means(time_ns)]
+
+    def _means(self, time_ns: int) -> Iterator[Observation]:
+        for name, counts in self._last.items():
+            before = {(b.spi, b.si): b for b in self._first[name].lookups}
+            for lookup in counts.lookups:
+                rose = _since(lookup, before.get((lookup.spi, lookup.si)))
+                yield from _of_lookup(time_ns, name, rose)
+
+    def _trace(self, one_in: int) -> None:
+        for sff in self._sffs.values():
+            sff.trace(one_in)
+
+
+def _frames(counts: SffCounts) -> dict[str, int]:
+    return {
+        "received": counts.received,
+        "forwarded": counts.forwarded,
+        "bypassed": counts.bypassed,
+        "dropped": sum(counts.drops.values()),
+        **{f"dropped_{reason}": count for reason, count in counts.drops.items()},
+    }
+
+
+def _since(now: LookupCounts, before: LookupCounts | None) -> LookupCounts:
+    if before is None:
+        return now
+    return replace(
+        now,
+        timed=now.timed - before.timed,
+        time_ns=now.time_ns - before.time_ns,
+        traced=now.traced - before.traced,
+        away_ns=now.away_ns - before.away_ns,
+        since_first_ns=now.since_first_ns - before.since_first_ns,
+    )
+
+
+def _of_lookup(time_ns: int, sff: str, rose: LookupCounts) -> Iterator[Observation]:
+    prefix = _PREFIXES[rose.direction]
+    source = f"{sff}/spi{rose.spi}-si{rose.si}"
+    own = (f"{prefix}{SFF_TIME}", rose.time_ns, f"{prefix}sff_timed_packets", rose.timed)
+    yield from _mean(time_ns, source, *own)
+    # What came from an endpoint has not been away.
+    if rose.came_from not in ENDPOINTS:
+        metrics = (f"{prefix}{AWAY}", rose.away_ns, f"{prefix}away_packets", rose.traced)
+        yield from _mean(time_ns, rose.came_from, *metrics)
+    if rose.towards in ENDPOINTS:
+        metrics = (
+            f"{prefix}{SINCE_FIRST}",
+            rose.since_first_ns,
+            f"{prefix}since_first_packets",
+            rose.traced,
+        )
+        yield from _mean(time_ns, rose.towards, *metrics)
+
+
+def _mean(
+    time_ns: int, source: str, metric: str, total_ns: int, count_name: str, count: int
+) -> Iterator[Observation]:
+    if count:
+        yield Observation(time_ns, source, metric, "us", total_ns / count / _NS_PER_US)
+        yield Observation(time_ns, source, count_name, "1", count)

@@ -1,0 +1,239 @@
+"""The report's section on searches for the throughput: loss and latency against load, bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import median
+from typing import Any
+
+from sfcperf.active.ndr import Ndr
+from sfcperf.errors import InputError
+from sfcperf.presentation import palette, units
+from sfcperf.presentation.levels import scenario_name
+from sfcperf.presentation.pages import Chart, trial_anchor
+from sfcperf.results.records import TrialRecord
+from sfcperf.results.searches import GoalResult, Offered, Search, search_of
+from sfcperf.results.store import RunStore
+
+_NEAR = 1.25
+"""Loads up to so many times the highest bound, and down to the lowest one by as much, are drawn."""
+_MOST_POINTS = 2000
+_LIMITS = {
+    "chain": "losses in the chain",
+    "endpoints": "the endpoints",
+    "max_load": "max_load_pps",
+    "": "–",
+}
+_PERCENTILES = {"p50": "median", "p99": "99th percentile", "p999": "99.9th percentile"}
+
+_Found = tuple[TrialRecord, Search]
+
+
+@dataclass(frozen=True)
+class GoalRow:
+    """A goal in a trial."""
+
+    trial: str
+    goal: str
+    throughput: str
+    lower: str
+    upper: str
+    limit: str
+    irregular: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """The searches of one scenario and probe."""
+
+    title: str
+    charts: tuple[Chart, ...]
+    unit: str
+    rows: tuple[GoalRow, ...]
+
+
+@dataclass(frozen=True)
+class ThroughputSection:
+    """What the report says of searches."""
+
+    groups: tuple[Group, ...]
+    unreadable: tuple[tuple[str, str], ...]
+    """Trial, and what is wrong with its file."""
+
+    @property
+    def charts(self) -> list[Chart]:
+        """All that are drawn."""
+        return [chart for group in self.groups for chart in group.charts]
+
+
+def throughput_section(store: RunStore, trials: Sequence[TrialRecord]) -> ThroughputSection | None:
+    """None for a run without a search."""
+    found: list[_Found] = []
+    unreadable = []
+    for record in trials:
+        if record.probe == Ndr.name:
+            try:
+                search = search_of(record, store.folder)
+            except InputError as error:
+                unreadable.append((record.trial_id, error.message))
+                continue
+            if search is not None:
+                found.append((record, search))
+    if not found and not unreadable:
+        return None
+
+    def key(one: _Found) -> tuple[str, str]:
+        return one[0].scenario_id, one[0].label
+
+    groups = [list(group) for _, group in groupby(sorted(found, key=key), key)]
+    return ThroughputSection(
+        tuple(_group(index, group) for index, group in enumerate(groups)), tuple(unreadable)
+    )
+
+
+def _group(index: int, found: Sequence[_Found]) -> Group:
+    first = found[0][0]
+    goals = [goal for _, search in found for goal in search.goals]
+    rates = [rate for goal in goals for rate in (goal.lower_pps, goal.upper_pps) if rate]
+    scale = units.scale_for(rates or [_highest(found)], "1/s")
+    loss = _loss_chart(f"throughput-loss-{index}", found, rates, scale)
+    latency = _latency_chart(f"throughput-latency-{index}", found, scale)
+    title = scenario_name(first.scenario)
+    return Group(
+        f"{first.label}: {title}" if title else first.label,
+        tuple(chart for chart in (loss, latency) if chart is not None),
+        _packets(scale),
+        tuple(_row(record, goal, scale) for record, search in found for goal in search.goals),
+    )
+
+
+def _highest(found: Sequence[_Found]) -> float:
+    return max((o.rate_pps for _, search in found for o in search.offered), default=0.0)
+
+
+def _loss_chart(
+    identity: str, found: Sequence[_Found], rates: Sequence[float], scale: units.Scale
+) -> Chart | None:
+    offered = [
+        (record, one)
+        for record, search in found
+        for one in search.offered
+        if one.purpose == "search"
+    ]
+    near = [(r, o) for r, o in offered if not rates or _is_near(o.rate_pps, rates)][:_MOST_POINTS]
+    if not near:
+        return None
+    counted = [(r, o) for r, o in near if not o.limited]
+    limited = [(r, o) for r, o in near if o.limited]
+    highest = max(100 * o.loss_ratio for _, o in near)
+    series = [_points("loads", counted, scale, 0)] if counted else []
+    if limited:
+        series.append(_points("limited by the endpoints", limited, scale, 1))
+    for style, (name, goals) in enumerate(_by_goal(found), 2):
+        series += _marks(name, goals, highest, scale, style)
+    left_out = len(offered) - len(near)
+    note = (
+        f"A point per load that was offered; searches: {len(found)}, loads: {len(near)}. "
+        "Vertical lines: medians of the lower bounds."
+    )
+    if left_out:
+        note += f" Not drawn, since further from the bounds: {left_out}."
+    return Chart(identity, "Loss against load", note, _data("Loss ratio [%]", series, scale))
+
+
+def _is_near(rate_pps: float, rates: Sequence[float]) -> bool:
+    return min(rates) / _NEAR <= rate_pps <= max(rates) * _NEAR
+
+
+def _by_goal(found: Sequence[_Found]) -> Iterator[tuple[str, list[GoalResult]]]:
+    goals = sorted((goal for _, search in found for goal in search.goals), key=lambda g: g.name)
+    for name, group in groupby(goals, key=lambda g: g.name):
+        yield name, list(group)
+
+
+def _marks(
+    name: str, goals: Sequence[GoalResult], highest: float, scale: units.Scale, style: int
+) -> list[dict[str, Any]]:
+    """A vertical line at the median of the lower bounds, up to the highest loss ratio."""
+    lower = [goal.lower_pps for goal in goals if goal.lower_pps is not None]
+    if not lower:
+        return []
+    x = median(lower) * scale.factor
+    ratio = goals[0].loss_ratio
+    title = f"{name.upper()} (loss ratio {100 * ratio:g} %)"
+    return [_line(title, [x, x], [0.0, max(highest, 100 * ratio)], [None, None], style)]
+
+
+def _latency_chart(identity: str, found: Sequence[_Found], scale: units.Scale) -> Chart | None:
+    offered = [
+        (record, one)
+        for record, search in found
+        for one in search.offered
+        if one.latency_us is not None and one.purpose == "latency"
+    ]
+    if not offered:
+        return None
+    series = []
+    for style, (percentile, name) in enumerate(_PERCENTILES.items()):
+        values = [(record, one, (one.latency_us or {})[percentile]) for record, one in offered]
+        points = sorted(
+            (o.rate_pps * scale.factor, v, trial_anchor(r.trial_id)) for r, o, v in values
+        )
+        x, y, anchors = (list(column) for column in zip(*points, strict=True))
+        series.append(_line(name, x, y, anchors, style) | {"points": True})
+    note = f"One-way latency at shares of the NDR; searches: {len(found)}, loads: {len(offered)}."
+    return Chart(identity, "Latency against load", note, _data("Latency [µs]", series, scale))
+
+
+def _points(
+    name: str, offered: Sequence[tuple[TrialRecord, Offered]], scale: units.Scale, style: int
+) -> dict[str, Any]:
+    x = [one.rate_pps * scale.factor for _, one in offered]
+    y = [100 * one.loss_ratio for _, one in offered]
+    anchors = [trial_anchor(record.trial_id) for record, _ in offered]
+    return _line(name, x, y, anchors, style) | {"points": True}
+
+
+def _line(
+    name: str, x: Sequence[float], y: Sequence[float], anchors: Sequence[str | None], style: int
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "style": palette.style(style).plotly(),
+        "x": [float(f"{value:.7g}") for value in x],
+        "y": [float(f"{value:.5g}") for value in y],
+        "anchors": list(anchors),
+    }
+
+
+def _data(y_label: str, series: Sequence[Mapping[str, Any]], scale: units.Scale) -> dict[str, Any]:
+    unit = _packets(scale)
+    return {
+        "kind": "time",
+        "xLabel": f"Load [{unit}]",
+        "xUnit": unit,
+        "yLabel": y_label,
+        "series": list(series),
+    }
+
+
+def _packets(scale: units.Scale) -> str:
+    """`kpackets/s`."""
+    return scale.unit.replace("/s", "packets/s")
+
+
+def _row(record: TrialRecord, goal: GoalResult, scale: units.Scale) -> GoalRow:
+    def shown(rate: float | None) -> str:
+        return "–" if rate is None else f"{rate * scale.factor:.5g}"
+
+    return GoalRow(
+        record.trial_id,
+        f"{goal.name.upper()} ({100 * goal.loss_ratio:g} %)",
+        shown(goal.throughput_pps),
+        shown(goal.lower_pps),
+        shown(goal.upper_pps),
+        _LIMITS[goal.upper_limit],
+        goal.irregular,
+    )

@@ -1,0 +1,120 @@
+"""The document of a search for the throughput, `search.json` in the raw folder of its trial."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from sfcperf import strict_json
+from sfcperf.errors import InputError
+from sfcperf.results.files import replace_file
+from sfcperf.results.records import TrialRecord
+
+FILE = "search.json"
+SCHEMA_VERSION = 1
+_MOST_BYTES = 16 * 2**20
+
+UpperLimit = Literal["chain", "endpoints", "max_load", ""]
+
+
+@dataclass(frozen=True)
+class Offered:
+    """A load that was offered in a search: a trial, in the words of RFC 9971."""
+
+    rate_pps: float
+    """Intended load."""
+    duration_s: float
+    """Intended duration."""
+    sent: int
+    received: int
+    loss_ratio: float
+    """Lost in the chain, of those sent."""
+    purpose: Literal["search", "latency"]
+    limited: str = ""
+    """Why the endpoints, not the chain, were the limit; empty if they were not."""
+    latency_us: Mapping[str, float] | None = None
+    """Percentiles `p50`, `p99` and `p999` of the one-way latency; None: not measured."""
+
+
+@dataclass(frozen=True)
+class GoalResult:
+    """What a search found for one goal (RFC 9971: Search Goal and Goal Result)."""
+
+    name: str
+    """`ndr` or `pdr`."""
+    loss_ratio: float
+    """Goal loss ratio."""
+    exceed_ratio: float
+    relative_width: float
+    trial_duration_s: float
+    duration_sum_s: float
+    lower_pps: float | None
+    """Relevant lower bound; if no load is an upper bound, the highest lower bound."""
+    upper_pps: float | None
+    """Relevant upper bound; None if nothing that was offered was too much for the chain."""
+    throughput_pps: float | None
+    """Conditional throughput at the lower bound; None without one."""
+    upper_limit: UpperLimit
+    """What keeps the load from being higher; empty if the search ended before that was known."""
+    irregular: str
+    """Why this is an irregular goal result, as a clause; empty for a regular one."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search, whole."""
+
+    load: Mapping[str, Any]
+    """What offered the loads: `probe`, and its parameters."""
+    min_load_pps: float
+    max_load_pps: float
+    goals: tuple[GoalResult, ...]
+    offered: tuple[Offered, ...]
+    """In order of time."""
+
+
+def write_search(search: Search, raw_dir: Path) -> None:
+    """Write search.json."""
+    document = {"schema_version": SCHEMA_VERSION, **asdict(search)}
+    replace_file(raw_dir / FILE, json.dumps(document, indent=1) + "\n")
+
+
+def search_of(record: TrialRecord, folder: Path) -> Search | None:
+    """The search of a trial in a run folder; None if it has none. Raises InputError when the file
+    is damaged."""
+    # The attempt that the record tells of is the last one.
+    path = folder / record.raw / f"attempt-{record.attempts}" / FILE
+    if not record.raw or not path.resolve().is_relative_to(folder.resolve()):
+        return None
+    if not path.is_file():
+        return None
+    if path.stat().st_size > _MOST_BYTES:
+        raise InputError("this search is larger than any that SFCPerf writes", where=str(path))
+    return _search(_document(path))
+
+
+def _document(path: Path) -> dict[str, Any]:
+    from sfcperf.results.schema_check import misfit
+
+    try:
+        document: dict[str, Any] = strict_json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise InputError(f"not the JSON of a search: {error}", where=str(path)) from error
+    if wrong := misfit("search", document):
+        where, message = wrong
+        raise InputError(f"not a search: {message}", where=f"{path}#{where}")
+    return document
+
+
+def _search(document: Mapping[str, Any]) -> Search:
+    """From a document that fits the schema."""
+    return Search(
+        document["load"],
+        document["min_load_pps"],
+        document["max_load_pps"],
+        tuple(GoalResult(**goal) for goal in document["goals"]),
+        tuple(Offered(**offered) for offered in document["offered"]),
+    )

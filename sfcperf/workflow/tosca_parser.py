@@ -1,0 +1,63 @@
+"""tosca-parser without two of its imports, which no descriptor needs.
+
+- Its reader of archives (CSAR) imports requests, and that urllib3, which opens a network socket to
+  see whether this machine has IPv6. It takes as long as the parser itself.
+- stevedore, by which it finds its own profiles, keeps a cache in the user's home.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from types import ModuleType
+from typing import Any
+
+
+@cache
+def template_class() -> Any:
+    """toscaparser.tosca_template.ToscaTemplate; for documents, not for files."""
+    with (
+        _instead("toscaparser.prereq.csar", CSAR=None),
+        _instead("stevedore", extension=_Stevedore),
+    ):
+        from toscaparser.tosca_template import ToscaTemplate
+    return ToscaTemplate
+
+
+@contextmanager
+def _instead(name: str, **contents: Any) -> Iterator[None]:
+    """Who imports this module gets one with these contents."""
+    known = sys.modules.get(name)
+    sys.modules[name] = ModuleType(name)
+    vars(sys.modules[name]).update(contents)
+    try:
+        yield
+    finally:
+        del sys.modules[name]
+        if known is not None:
+            sys.modules[name] = known
+
+
+@dataclass(frozen=True)
+class _Extension:
+    name: str
+    plugin: type
+
+
+class _Stevedore:
+    """What tosca-parser uses of stevedore.extension."""
+
+    class ExtensionManager:
+        """All extensions of a group of entry points."""
+
+        def __init__(self, namespace: str, invoke_on_load: bool) -> None:
+            self.extensions = _extensions(namespace)
+
+
+@cache
+def _extensions(group: str) -> list[_Extension]:
+    return [_Extension(point.name, point.load()) for point in entry_points(group=group)]

@@ -1,0 +1,62 @@
+"""pktgen through real chains of the local driver."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.local import traces
+
+pytestmark = pytest.mark.root
+
+SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
+DELAY_US = 3000
+
+
+def run(folder: Path, chain: list[str], probe: dict[str, Any]) -> dict[str, Any]:
+    """The one trial of a run."""
+    workflow = folder / "chain.json"
+    document = {
+        "sfcperf": 1,
+        "name": "pktgen-chain",
+        "infrastructure": {"driver": "local"},
+        "topology": "T1",
+        "vnfs": {
+            "fwd": {"type": "forwarder"},
+            "late": {"type": "delay", "knobs": {"delay_us": DELAY_US}},
+        },
+        "chain": {
+            "functions": [{"vnf": name} for name in chain],
+            "classifier": {"match": {"ip_proto": probe["protocol"][:3]}},
+        },
+        "probes": [{"probe": "pktgen", "rate_pps": 500, "duration_s": 0.5} | probe],
+        "design": {"rounds": 1},
+    }
+    workflow.write_text(json.dumps(document))
+    command = [SFCPERF, "run", str(workflow), "--quiet", "--results", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    results = Path(done.stdout.strip())
+    assert traces(results.name.rpartition("-")[2]) == []
+    (line,) = (results / "trials.jsonl").read_text().splitlines()
+    trial: dict[str, Any] = json.loads(line)
+    return trial
+
+
+@pytest.mark.gate_runs(1)
+@pytest.mark.parametrize("protocol", ["udp", "tcp-syn"])
+def test_a_known_delay_is_in_the_latency(tmp_path: Path, protocol: str) -> None:
+    trial = run(tmp_path, ["fwd", "late"], {"protocol": protocol, "flows": 20})
+    found = {sample["metric"]: sample["value"] for sample in trial["samples"]}
+    assert trial["status"] in ("valid", "untrusted")
+    assert found["loss_ratio"] == 0
+    assert found["latency_p999_us"] >= found["latency_p50_us"] >= DELAY_US
+    assert trial["notes"]["engine"] == "xdp"
+    # Each packet crossed each function.
+    sent = trial["notes"]["packets_sent"]
+    assert all(packets >= sent for packets in trial["packets"].values())
+    assert set(trial["packets"]) == {"fwd-1", "late-1"}

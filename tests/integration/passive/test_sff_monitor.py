@@ -1,0 +1,87 @@
+"""The monitor sff on real chains: packets judged by ping's count, times by a known delay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.local import new_driver, traces
+from support.network.echoes import ping
+from support.records.scenarios import scenario
+
+from sfcperf.drivers.local.driver import LocalDriver
+from sfcperf.errors import MeasurementError
+from sfcperf.passive.sff import SffMonitor
+from sfcperf.results.values import Observation
+from sfcperf.workflow.defaults import with_defaults
+
+pytestmark = pytest.mark.root
+
+PINGS = 60
+DELAY_US = 3000
+
+
+@pytest.fixture
+def driver(tmp_path: Path) -> Iterator[LocalDriver]:
+    made = new_driver(tmp_path, "ebpf")
+    yield made
+    made.close()
+    assert traces(made.context.tag) == []
+
+
+def watched(driver: LocalDriver, chain: Any, raw_dir: Path, **given: Any) -> Sequence[Observation]:
+    """What the monitor says of some pings."""
+    deployment = driver.deploy(chain)
+    monitor = SffMonitor(with_defaults(SffMonitor.parameters, {"interval_s": 0.05, **given}))
+    monitor.start(deployment, raw_dir)
+    assert ping(deployment, PINGS) == PINGS
+    return monitor.stop()
+
+
+def value(found: Sequence[Observation], source: str, metric: str) -> float:
+    (seen,) = (o.value for o in found if (o.source, o.metric) == (source, metric))
+    return seen
+
+
+def test_packets_of_each_lookup_are_those_of_ping(driver: LocalDriver, tmp_path: Path) -> None:
+    found = watched(driver, scenario(["router", "forwarder"]), tmp_path)
+    for spi in (42, 42 | 1 << 23):
+        for si in (255, 254, 253):
+            source = f"sff@node1/spi{spi}-si{si}"
+            assert value(found, source, "packets_total") == PINGS
+    assert value(found, "sff@node1", "forwarded_total") == 6 * PINGS
+    assert value(found, "sff@node1", "dropped_total") == 0
+    # What was told sample by sample adds up to the total.
+    risen = [o.value for o in found if (o.source, o.metric) == ("sff@node1", "received")]
+    assert sum(risen) == value(found, "sff@node1", "received_total")
+
+
+def test_a_function_that_delays_is_away_that_long(driver: LocalDriver, tmp_path: Path) -> None:
+    chain = scenario(["router", "delay"], knobs={"delay_us": DELAY_US})
+    found = watched(driver, chain, tmp_path, trace=1)
+    for prefix in ("", "reverse_"):
+        assert value(found, "delay-2", f"{prefix}away_packets") == PINGS
+        assert DELAY_US <= value(found, "delay-2", f"{prefix}away_us") < 2 * DELAY_US
+        assert 0 < value(found, "router-1", f"{prefix}away_us") < DELAY_US
+    away = value(found, "delay-2", "away_us") + value(found, "router-1", "away_us")
+    # Beyond the functions there are the SFF's own lookups.
+    assert away <= value(found, "server", "since_first_us") < away + DELAY_US
+
+
+def test_without_tracing_nothing_is_said_of_functions(driver: LocalDriver, tmp_path: Path) -> None:
+    found = watched(driver, scenario(["router"]), tmp_path, trace=0)
+    assert value(found, "sff@node1/spi42-si255", "packets_total") == PINGS
+    assert not any("away" in o.metric for o in found)
+
+
+def test_an_sff_that_does_not_count_is_refused(tmp_path: Path) -> None:
+    driver = new_driver(tmp_path, "ovs")
+    try:
+        deployment = driver.deploy(scenario([]))
+        monitor = SffMonitor(with_defaults(SffMonitor.parameters, {}))
+        with pytest.raises(MeasurementError, match="no SFF of this deployment counts"):
+            monitor.start(deployment, tmp_path)
+    finally:
+        driver.close()

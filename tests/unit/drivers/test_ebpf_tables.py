@@ -1,0 +1,123 @@
+"""Tables of sfc-sff: what they say of a scenario, read by sfc-sff itself."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.records.scenarios import scenario, topology
+
+from sfcperf.drivers.local import dataplane
+from sfcperf.drivers.local.ebpf_tables import sff_tables
+from sfcperf.drivers.local.layout import Layout, lay_out
+from sfcperf.errors import EnvironmentLacks
+from sfcperf.plugins import Requirement
+from sfcperf.vnfs import binaries
+from sfcperf.vnfs.sff.process import BINARY
+from sfcperf.workflow.model import Link, Match, Node, Scenario, Topology
+
+LINE = Topology(
+    "line",
+    (Node("a"), Node("b"), Node("c")),
+    (Link(("a", "b"), rate_bps=1_000_000), Link(("b", "c"))),
+    {"client": "a", "chain": "c", "server": "a"},
+)
+
+
+def lines(chain: Scenario, node: str, layout: Layout | None = None) -> list[str]:
+    found = layout or lay_out(chain, "abcdef")
+    text = sff_tables(found, chain, node, take_xdp=list(found.nodes), shown=False, trace=0)
+    return text.splitlines()
+
+
+@pytest.mark.parametrize("place", ["T1", "T2", "T3"])
+@pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
+def test_sfc_sff_accepts_them(tmp_path: Path, place: str, encapsulation: str) -> None:
+    chain = scenario(
+        ["forwarder", "router", "forwarder"],
+        where=topology(place),
+        encapsulation=encapsulation,  # type: ignore[arg-type]
+        match=Match("tcp", "10.0.0.0/24", "10.0.0.2/32", 1000, 5201),
+    )
+    layout = lay_out(chain, "abcdef")
+    try:
+        tool = binaries.find(BINARY)
+    except EnvironmentLacks as error:
+        pytest.skip(str(error))
+    for node in layout.nodes:
+        tables = tmp_path / f"{node}.tables"
+        tables.write_text("\n".join(lines(chain, node, layout)) + "\n")
+        done = subprocess.run([tool, "--tables", tables, "--check"], capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_replies_match_with_source_and_destination_exchanged() -> None:
+    match = Match("udp", "10.0.0.0/24", "10.1.0.0/16", 1000, 53)
+    rules = [line for line in lines(scenario(["router"], match=match), "node1") if "rule" in line]
+    assert rules == [
+        "rule 1 path 42 255 version 4 protocol udp source 10.0.0.0/24 destination 10.1.0.0/16 "
+        "source-port 1000 destination-port 53",
+        "rule 2 path 8388650 255 version 4 protocol udp destination 10.0.0.0/24 source 10.1.0.0/16 "
+        "destination-port 1000 source-port 53",
+    ]
+
+
+def test_a_node_in_between_has_routes_and_no_paths() -> None:
+    chain = scenario(["forwarder", "forwarder"], where=LINE, nodes=["c", "a"])
+    between = lines(chain, "b")
+    assert not any(line.startswith(("path", "rule")) for line in between)
+    assert [line.split()[1] for line in between if line.startswith("route")] == [
+        "10.255.0.1",
+        "10.255.0.3",
+    ]
+
+
+def test_a_shaped_link_takes_no_xdp_frames() -> None:
+    ports = [line for line in lines(scenario([], where=LINE), "b") if "kind underlay" in line]
+    assert [line.endswith("xdp yes") for line in ports] == [False, True]
+
+
+def test_a_link_to_a_node_of_another_data_plane_takes_no_xdp_frames() -> None:
+    chain = scenario([], where=topology("T2"))
+    text = sff_tables(
+        lay_out(chain, "abcdef"), chain, "node1", take_xdp=["node1"], shown=False, trace=0
+    )
+    (link,) = (line for line in text.splitlines() if "kind underlay" in line)
+    assert not link.endswith("xdp yes")
+
+
+def test_a_path_continues_only_from_the_function_before() -> None:
+    told = lines(scenario(["forwarder", "router"]), "node1")
+    assert [line.split(" to ")[0] for line in told if line.startswith("path 42 ")] == [
+        "path 42 255 from 1",
+        "path 42 254 from 110",
+        "path 42 253 from 113",
+    ]
+
+
+class TestChoice:
+    @pytest.fixture
+    def no_bpf(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A kernel without BPF, which this machine is not: a mock."""
+        lacks = Requirement("BPF", False, "Operation not permitted", "use ovs")
+        monkeypatch.setattr(dataplane, "_ebpf", lambda: [lacks])
+
+    @pytest.mark.usefixtures("no_bpf")
+    def test_without_bpf_auto_is_ovs_and_says_why(self) -> None:
+        assert dataplane.of_nodes({"dataplane": "auto"}, ["a", "b"]) == {"a": "ovs", "b": "ovs"}
+        said = dataplane.requirements({"dataplane": "auto"})[-1]
+        assert said.detail == ("auto is ovs, since ebpf cannot work here: Operation not permitted")
+        assert any(r.name == "ovs-vswitchd" for r in dataplane.requirements({"dataplane": "auto"}))
+
+    @pytest.mark.usefixtures("no_bpf")
+    def test_without_bpf_ebpf_is_refused_with_the_way_out(self) -> None:
+        (lacks,) = dataplane.requirements({"dataplane": "ebpf"})
+        assert (lacks.met, lacks.remedy) == (False, "use ovs")
+
+    def test_nodes_that_are_not_named_have_the_default(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(dataplane, "_ebpf", list)
+        asked = {"dataplane": {"a": "ovs"}}
+        assert dataplane.of_nodes(asked, ["a", "b"]) == {"a": "ovs", "b": "ebpf"}

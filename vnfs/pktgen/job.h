@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What sfc-pktgen is asked to do, from its command line. */
+#pragma once
+
+#include <netinet/in.h>
+#include <stdbool.h>
+
+#include "pktgen.h"
+
+enum role { SEND, RECEIVE, ACCEPT, CALIBRATE };
+enum engine { ENGINE_XDP, ENGINE_PACKET };
+enum mode { MODE_AUTO, MODE_NATIVE, MODE_GENERIC };
+
+struct job {
+	int role;
+	int engine;
+	int mode;
+	const char *interface;
+	struct in_addr to;
+	long port;
+	int protocol; /* IPPROTO_* */
+	long run; /* even: the odd number is that of its warm-up */
+	bool warmup;
+	long rate; /* packets per second; 0: as many as the engine makes */
+	long duration_ms;
+	long flows;
+	double zipf; /* exponent; 0: flows take turns */
+	__u32 sizes[PKTGEN_MOST_SIZES]; /* bytes without FCS, as often as its weight says */
+	__u32 size_count;
+};
+
+/* Ends the program with status 2 and a message when an option is wrong. */
+const struct job *job_parse(int argc, char **argv);
+
+extern const char *const engine_names[];

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <sched.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/if_link.h>
+#include <linux/veth.h>
+
+#include "../common/netlink.h"
+#include "../common/report.h"
+#include "lab.h"
+
+/* IFLA_LINKINFO of a veth whose peer is `far`. */
+struct veth_info {
+	struct rtattr kind;
+	char veth[8];
+	struct rtattr data;
+	struct rtattr peer;
+	struct ifinfomsg link;
+	struct rtattr name;
+	char far[8];
+};
+
+static int add_cable(int fd)
+{
+	struct veth_info info = {
+		.kind = { RTA_LENGTH(sizeof("veth") - 1), IFLA_INFO_KIND },
+		.veth = "veth",
+		.data = { sizeof(info) - offsetof(struct veth_info, data), IFLA_INFO_DATA },
+		.peer = { sizeof(info) - offsetof(struct veth_info, peer), VETH_INFO_PEER },
+		.name = { RTA_LENGTH(sizeof("far")), IFLA_IFNAME },
+		.far = "far",
+	};
+	union netlink_request request;
+
+	info.kind.rta_len = RTA_LENGTH(sizeof(info.veth));
+	info.name.rta_len = RTA_LENGTH(sizeof(info.far));
+	netlink_begin(&request, RTM_NEWLINK, NLM_F_CREATE, sizeof(struct ifinfomsg));
+	netlink_put(&request, IFLA_IFNAME, "near", sizeof("near"));
+	netlink_put(&request, IFLA_LINKINFO, &info, sizeof(info));
+	return netlink_ask(fd, &request, NULL, NULL);
+}
+
+static int set_up(int fd, const struct interface *interface)
+{
+	union netlink_request request;
+	struct ifinfomsg *link = netlink_begin(&request, RTM_NEWLINK, 0, sizeof(*link));
+
+	link->ifi_index = interface->index;
+	link->ifi_flags = link->ifi_change = IFF_UP;
+	return netlink_ask(fd, &request, NULL, NULL);
+}
+
+int lab_enter(struct interface *near, struct interface *far)
+{
+	int fd, error;
+
+	if (unshare(CLONE_NEWNET)) {
+		complain("no network namespace: %s%s", strerror(errno),
+			 errno == EPERM ? " (it needs root)" : "");
+		return -1;
+	}
+	fd = netlink_open();
+	error = fd < 0 ? fd : add_cable(fd);
+	if (!error && (find_interface("near", near) || find_interface("far", far)))
+		error = -ENODEV;
+	if (!error)
+		error = set_up(fd, near) ?: set_up(fd, far);
+	if (fd >= 0)
+		close(fd);
+	if (error)
+		complain("no pair of veths: %s", strerror(-error));
+	return error ? -1 : 0;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first step of packets to an address: as the kernel would send them. */
+#pragma once
+
+#include <linux/if_ether.h>
+#include <netinet/in.h>
+
+#include "../common/interface.h"
+
+struct path {
+	struct in_addr from, to;
+	unsigned char source[ETH_ALEN];
+	unsigned char next_hop[ETH_ALEN];
+};
+
+/* Ask the kernel for the route, and the next hop for its MAC address. 0, or -1 after complain(). */
+int find_path(const struct interface *interface, struct in_addr to, struct path *path);

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Counts the packets of a run where they arrive, and takes them; all others pass to the stack. */
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+#include "histogram.h"
+#include "packet.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct pktgen_counters);
+} counters SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, HISTOGRAM_BUCKETS);
+	__type(key, __u32);
+	__type(value, __u64);
+} latencies SEC(".maps");
+
+/* Packets, none of them twice, by when they arrived after the first one: a bin for each
+ * part of the duration, and one for what came later. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1); /* the tool sets it */
+	__type(key, __u32);
+	__type(value, __u64);
+} arrivals SEC(".maps");
+
+const volatile __u32 run;
+const volatile __u32 protocol;
+const volatile __u16 port; /* big-endian */
+const volatile __u32 bins;
+const volatile __u64 bin_ns = 1;
+
+__u64 first_ns;
+__u32 seen[PKTGEN_WINDOW]; /* at sequence % PKTGEN_WINDOW: the last one that came, plus 1 */
+__u32 newest[PKTGEN_PICKS]; /* of each flow: the sequence number expected at least (NextExp) */
+
+enum novelty { FRESH, DUPLICATE, UNKNOWN };
+
+/* Whether a packet came before, by the last PKTGEN_WINDOW packets. */
+static __always_inline enum novelty judge(__u32 sequence)
+{
+	__u32 *place = &seen[sequence & (PKTGEN_WINDOW - 1)];
+	__u32 mark = sequence + 1, before;
+
+	if (*place && (__s32)(*place - mark) > 0)
+		return UNKNOWN;
+	/* Another CPU may take the same packet's copy at the same time. */
+	before = __sync_lock_test_and_set(place, mark);
+	return before == mark ? DUPLICATE : FRESH;
+}
+
+/* RFC 4737 section 3.3: a packet is reordered when its number is less than NextExp. A flow's
+ * packets have growing numbers, though not successive ones. */
+static __always_inline int is_reordered(const struct pktgen_stamp *stamp)
+{
+	__u32 flow = stamp->flow, *expected;
+
+	/* The compiler knows that it has 16 bits, the verifier of Linux 6.1 does not. */
+	asm volatile("" : "+r"(flow));
+	expected = &newest[flow & (PKTGEN_PICKS - 1)];
+	if ((__s32)(stamp->sequence - *expected) < 0)
+		return 1;
+	*expected = stamp->sequence + 1;
+	return 0;
+}
+
+static __always_inline void count_in(void *map, __u32 key)
+{
+	__u64 *count = bpf_map_lookup_elem(map, &key);
+
+	if (count)
+		(*count)++;
+}
+
+static __always_inline void count_arrival(__u64 now)
+{
+	__u64 first = first_ns, bin;
+
+	if (!first)
+		first = __sync_val_compare_and_swap(&first_ns, 0, now) ?: now;
+	/* Another CPU's first packet may be a little younger. */
+	bin = now > first ? (now - first) / bin_ns : 0;
+	count_in(&arrivals, bin < bins ? (__u32)bin : bins - 1);
+}
+
+SEC("xdp")
+int receive(struct xdp_md *context)
+{
+	void *start = (void *)(long)context->data, *end = (void *)(long)context->data_end;
+	__u64 now = bpf_ktime_get_ns();
+	struct pktgen_counters *totals;
+	struct pktgen_stamp stamp;
+	__u32 only = 0;
+
+	if (!pktgen_read(start, end, protocol, port, now, &stamp) ||
+	    (stamp.run | PKTGEN_WARMUP) != (run | PKTGEN_WARMUP))
+		return XDP_PASS;
+	totals = bpf_map_lookup_elem(&counters, &only);
+	if (!totals)
+		return XDP_ABORTED;
+	if (stamp.run != run) {
+		totals->warmup++;
+		return XDP_DROP;
+	}
+	totals->packets++;
+	totals->bytes += (__u64)(end - start);
+	switch (judge(stamp.sequence)) {
+	case DUPLICATE:
+		totals->duplicated++;
+		return XDP_DROP;
+	case UNKNOWN:
+		totals->unjudged++;
+		break;
+	case FRESH:
+		break;
+	}
+	if (is_reordered(&stamp))
+		totals->reordered++;
+	count_arrival(now);
+	count_in(&latencies, histogram_bucket(stamp.age_ns));
+	return XDP_DROP;
+}
+
+/* For the other end of the sender's veth: frames redirected to a veth arrive only where an XDP
+ * program is attached, whatever it does. */
+SEC("xdp")
+int accept(struct xdp_md *context)
+{
+	(void)context;
+	return XDP_PASS;
+}
+
+char LICENSE[] SEC("license") = "Apache-2.0";

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Engine `packet`: a packet socket, for interfaces that take no frames from XDP. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <linux/if_packet.h>
+
+#include "../common/report.h"
+#include "packet.h"
+#include "sender.h"
+
+#define BATCH 32
+#define LONGEST 1514
+
+struct burst {
+	struct mmsghdr messages[BATCH];
+	struct iovec parts[BATCH];
+	__u8 frames[BATCH][LONGEST];
+	unsigned int count;
+};
+
+static int open_socket(const struct pktgen_settings *settings)
+{
+	const struct sockaddr_ll address = { .sll_family = AF_PACKET,
+					     .sll_protocol = htons(ETH_P_IP),
+					     .sll_ifindex = (int)settings->interface };
+	const int bypass = 1;
+	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0 && !bind(fd, (const struct sockaddr *)&address, sizeof(address)) &&
+	    !setsockopt(fd, SOL_PACKET, PACKET_QDISC_BYPASS, &bypass, sizeof(bypass)))
+		return fd;
+	complain("no packet socket: %s%s", strerror(errno),
+		 errno == EPERM ? " (it needs root, or CAP_NET_RAW)" : "");
+	return -1;
+}
+
+/* Fill the burst with what is due by now. */
+static void gather(const struct pktgen_settings *settings, struct pktgen_state *state,
+		   const struct pktgen_pick *picks, struct burst *burst)
+{
+	burst->count = 0;
+	while (burst->count < BATCH) {
+		__u8 *frame = burst->frames[burst->count];
+		__u64 now = sender_now();
+		__u32 flow, size;
+
+		if (!pktgen_due(settings, state, now))
+			return;
+		flow = pktgen_flow(settings, state, picks);
+		size = pktgen_size(settings, state);
+		pktgen_write((struct pktgen_packet *)frame, settings, size, (__u32)state->packets,
+			     flow, now);
+		burst->parts[burst->count++].iov_len = size;
+		state->packets++;
+		state->bytes += size;
+		state->last_ns = now;
+	}
+}
+
+/* Frames that the interface refuses are counted; what else goes wrong ends it. */
+static int flush(int fd, struct burst *burst, struct sent *sent)
+{
+	unsigned int done = 0;
+
+	while (done < burst->count) {
+		int taken = sendmmsg(fd, burst->messages + done, burst->count - done, 0);
+
+		if (taken > 0) {
+			done += (unsigned int)taken;
+		} else if (errno == ENOBUFS || errno == EAGAIN) {
+			sent->refused++;
+			done++;
+		} else if (errno != EINTR) {
+			complain("cannot send: %s", strerror(errno));
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static struct burst *make_burst(void)
+{
+	struct burst *burst = calloc(1, sizeof(*burst));
+
+	for (unsigned int i = 0; burst && i < BATCH; i++) {
+		burst->parts[i].iov_base = burst->frames[i];
+		burst->messages[i].msg_hdr.msg_iov = &burst->parts[i];
+		burst->messages[i].msg_hdr.msg_iovlen = 1;
+	}
+	return burst;
+}
+
+int send_by_packet_socket(const struct job *job, const struct pktgen_settings *settings,
+			  struct sent *sent)
+{
+	struct pktgen_pick *picks = calloc(PKTGEN_PICKS, sizeof(*picks));
+	struct burst *burst = make_burst();
+	struct pktgen_state *state = &sent->state;
+	bool rests = sender_rests(settings);
+	int fd = open_socket(settings), error = fd < 0 || !picks || !burst ? -1 : 0;
+
+	state->random = (__u64)job->run << 32 | 1;
+	if (!error && settings->zipf)
+		settings_zipf(job->zipf, settings->flows, picks);
+	while (!error && !sender_stopped() && !state->ended) {
+		gather(settings, state, picks, burst);
+		error = flush(fd, burst, sent);
+		if (rests)
+			sender_rest(settings, state);
+	}
+	if (fd >= 0)
+		close(fd);
+	free(burst);
+	free(picks);
+	return error;
+}
