@@ -4,7 +4,8 @@
 
 All ratios are between figures of one run. FILE is OpenDaylight's vxlan_tool.py
 (sfc-test/nsh-tools), the forwarder of the paper; without it that row is left out. Packets have 64
-bytes (with FCS) where they are sent; rates are those at which at most 0.5 % of the packets are lost.
+bytes (with FCS) where they are sent; rates are those at which at most 0.5 % of the packets are
+lost.
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@
 #include "attach.h"
 #include "sff.h"
 
+#define FILTER_HANDLE 1
+#define FILTER_PRIORITY 0x8000 /* behind those of others: nothing comes after it */
 #define TCX_INGRESS 46 /* enum bpf_attach_type from Linux 6.6 on; our headers are older */
 
 static struct place {
@@ -33,30 +35,42 @@ static const char *xdp_error(int error)
 	}
 }
 
+/* In the place of the filter of a process that was killed, if there is one. */
 static int attach_clsact(int program, int ifindex)
 {
 	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex, .attach_point = BPF_TC_INGRESS);
-	LIBBPF_OPTS(bpf_tc_opts, options, .prog_fd = program);
+	LIBBPF_OPTS(bpf_tc_opts, options, .prog_fd = program, .handle = FILTER_HANDLE,
+		    .priority = FILTER_PRIORITY, .flags = BPF_TC_F_REPLACE);
 	int error = bpf_tc_hook_create(&hook);
 
 	return error && error != -EEXIST ? error : bpf_tc_attach(&hook, &options);
 }
 
+/* clsact itself stays: others may use it. */
+static void detach_clsact(int ifindex)
+{
+	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex, .attach_point = BPF_TC_INGRESS);
+	LIBBPF_OPTS(bpf_tc_opts, options, .handle = FILTER_HANDLE, .priority = FILTER_PRIORITY);
+
+	bpf_tc_detach(&hook, &options);
+}
+
 static int attach_tc(struct place *place, int program)
 {
 	place->tcx_fd = bpf_link_create(program, place->ifindex, TCX_INGRESS, NULL);
-	return place->tcx_fd >= 0 ? 0 : attach_clsact(program, place->ifindex);
+	/* EINVAL: the kernel does not know tcx. */
+	if (place->tcx_fd == -EINVAL)
+		return attach_clsact(program, place->ifindex);
+	return place->tcx_fd < 0 ? place->tcx_fd : 0;
 }
 
 static void detach(struct place *place)
 {
-	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = place->ifindex, .attach_point = BPF_TC_INGRESS);
-
 	close(place->xdp_fd);
 	if (place->tcx_fd >= 0)
 		close(place->tcx_fd);
 	else
-		bpf_tc_hook_destroy(&hook);
+		detach_clsact(place->ifindex);
 	place->ifindex = 0;
 }
 

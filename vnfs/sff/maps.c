@@ -124,7 +124,8 @@ static int put_ports(struct sff_bpf *skeleton, const struct tables *tables, cons
 	return 0;
 }
 
-static int put_hops(struct sff_bpf *skeleton, const struct tables *tables, __u32 generation)
+static int put_hops(struct sff_bpf *skeleton, const struct tables *tables, const int *interfaces,
+		    __u32 generation)
 {
 	if (reuse_counters(skeleton, tables, generation))
 		return -1;
@@ -132,9 +133,15 @@ static int put_hops(struct sff_bpf *skeleton, const struct tables *tables, __u32
 		const struct hop_line *line = &tables->hops.items[i];
 		struct sff_hop_key key = { generation, line->path };
 		struct sff_hop hop = line->hop;
+		struct sff_exit there = { 0 };
+		__u32 place;
 
 		hop.counter = counter_of(line->path);
-		if (put(skeleton->maps.hops, &key, &hop, BPF_ANY))
+		place = (generation & 1) * SFF_HOPS + hop.counter;
+		there.ifindex = (__u32)interfaces[hop.port];
+		memcpy(there.mac, hop.dst_mac, sizeof(there.mac));
+		if (put(skeleton->maps.hop_exits, &place, &there, BPF_ANY) ||
+		    put(skeleton->maps.hops, &key, &hop, BPF_ANY))
 			return -1;
 	}
 	return 0;
@@ -223,7 +230,8 @@ int maps_apply(struct sff_bpf *skeleton, const struct tables *tables, const int 
 	memcpy(settings->mac, tables->mac, sizeof(settings->mac));
 	settings->address = tables->address;
 	if (put_ports(skeleton, tables, interfaces, generation) ||
-	    put_hops(skeleton, tables, generation) || put_stations(skeleton, tables, generation) ||
+	    put_hops(skeleton, tables, interfaces, generation) ||
+	    put_stations(skeleton, tables, generation) ||
 	    put_routes(skeleton, tables, generation) || put_rules(skeleton, tables, generation)) {
 		forget_generation(skeleton, generation);
 		return -1;

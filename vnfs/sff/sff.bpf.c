@@ -342,35 +342,29 @@ static __always_inline int pass_untouched(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
-static __always_inline void make_exit_key(struct sff_exit_key *key, __u32 ifindex, __u32 hash)
+static __always_inline void put_exit(__u8 *mac, __u32 code)
 {
-	__u32 code = ifindex << 20 | (hash & 0xfffff);
-
-	key->mac[0] = SFF_EXIT_MAC >> 8;
-	key->mac[1] = SFF_EXIT_MAC & 0xff;
-	key->mac[2] = (__u8)(code >> 24);
-	key->mac[3] = (__u8)(code >> 16);
-	key->mac[4] = (__u8)(code >> 8);
-	key->mac[5] = (__u8)code;
+	mac[0] = SFF_EXIT_MAC >> 8;
+	mac[1] = SFF_EXIT_MAC & 0xff;
+	mac[2] = (__u8)(code >> 24);
+	mac[3] = (__u8)(code >> 16);
+	mac[4] = (__u8)(code >> 8);
+	mac[5] = (__u8)code;
 }
 
-/* Pass a finished frame to `output`, with an address that says where it goes. */
-static __always_inline enum sff_verdict pass_finished(struct xdp_md *ctx,
-						      const struct sff_port *leaves)
+/* To an address that no table names. */
+static __always_inline enum sff_verdict pass_with_address(struct ethhdr *eth, __u32 ifindex)
 {
-	struct ethhdr *eth = (void *)(long)ctx->data;
-	struct sff_exit there = { .ifindex = leaves->ifindex };
+	struct sff_exit there = { .ifindex = ifindex };
 	__u32 hash;
 
-	if ((void *)(eth + 1) > (void *)(long)ctx->data_end)
-		return SFF_TRUNCATED;
 	__builtin_memcpy(there.mac, eth->h_dest, ETH_ALEN);
 	hash = (*(__u32 *)there.mac ^ *(__u16 *)(there.mac + 4) * 0x85ebca6bU) * 0x9e3779b1U >> 12;
-	for (int attempt = 0; attempt < EXIT_ATTEMPTS; attempt++) {
+	for (__u32 attempt = 0; attempt < EXIT_ATTEMPTS; attempt++) {
 		struct sff_exit_key key = {};
 		const struct sff_exit *known;
 
-		make_exit_key(&key, there.ifindex, hash + (__u32)attempt);
+		put_exit(key.mac, ifindex << 20 | ((hash + attempt) & 0xfffff));
 		known = bpf_map_lookup_elem(&exits, &key);
 		if (known && !same_mac(known->mac, there.mac))
 			continue;
@@ -380,6 +374,20 @@ static __always_inline enum sff_verdict pass_finished(struct xdp_md *ctx,
 		return SFF_FORWARDED;
 	}
 	return SFF_NO_ROOM;
+}
+
+/* Pass a finished frame to `output`, with an address that says where it goes. */
+static __always_inline enum sff_verdict pass_finished(struct xdp_md *ctx,
+						      const struct sff_decision *decision)
+{
+	struct ethhdr *eth = (void *)(long)ctx->data;
+
+	if ((void *)(eth + 1) > (void *)(long)ctx->data_end)
+		return SFF_TRUNCATED;
+	if (!decision->hop || decision->hop->action == SFF_END)
+		return pass_with_address(eth, decision->leaves->ifindex);
+	put_exit(eth->h_dest, hop_place(decision->counter, decision->generation));
+	return SFF_FORWARDED;
 }
 
 SEC("xdp")
@@ -417,7 +425,7 @@ int sff(struct xdp_md *ctx)
 	verdict = process(ctx, &arrival, &decision);
 	by_stack = round || !decision.leaves || !(decision.leaves->flags & SFF_TAKES_XDP);
 	if (by_stack && decision.leaves && verdict < SFF_DROP_FIRST) {
-		enum sff_verdict passed = pass_finished(ctx, decision.leaves);
+		enum sff_verdict passed = pass_finished(ctx, &decision);
 
 		if (passed != SFF_FORWARDED)
 			verdict = passed;
@@ -457,12 +465,15 @@ int output(struct __sk_buff *skb)
 {
 	struct sff_exit_key key = {};
 	const struct sff_exit *there;
+	__u32 code;
 
 	if (bpf_skb_load_bytes(skb, 0, key.mac, ETH_ALEN))
 		return TC_ACT_SHOT;
 	if (!is_exit(key.mac))
 		return tap_near && skb->ifindex != tap_far ? send_round(skb) : TC_ACT_SHOT;
-	there = bpf_map_lookup_elem(&exits, &key);
+	code = (__u32)key.mac[2] << 24 | key.mac[3] << 16 | key.mac[4] << 8 | key.mac[5];
+	there = code >> 20 ? bpf_map_lookup_elem(&exits, &key)
+			   : bpf_map_lookup_elem(&hop_exits, &code);
 	if (!there || bpf_skb_store_bytes(skb, 0, there->mac, ETH_ALEN, 0))
 		return TC_ACT_SHOT;
 	return bpf_redirect(there->ifindex, 0);

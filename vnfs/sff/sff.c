@@ -254,7 +254,9 @@ int main(int argc, char **argv)
 		stats_end(true);
 		return 1;
 	}
-	if (!options.check)
+	if (!options.check) {
 		serve(&signals);
+		attach_only(NULL, 0);
+	}
 	return 0;
 }

@@ -108,9 +108,11 @@ struct sff_route_key {
 };
 
 /* How the XDP program tells the tc program where a finished frame goes: by another destination
- * address, which stands for an interface and the frame's own address. */
+ * address, which stands for an interface and the frame's own address. It is SFF_EXIT_MAC, and then
+ * the place of the hop in a table, or, if the address is not that of the hop, ifindex << 20 | hash
+ * of the address. */
 struct sff_exit_key {
-	__u8 mac[6]; /* SFF_EXIT_MAC, then ifindex << 20 | hash of the frame's address */
+	__u8 mac[6];
 	__u8 unused[2];
 };
 

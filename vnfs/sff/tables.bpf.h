@@ -26,6 +26,7 @@ TABLE(xdp_ports, BPF_MAP_TYPE_DEVMAP, 2 * SFF_PORTS, __u32, __u32, 0);
 TABLE(hops, BPF_MAP_TYPE_HASH, 2 * SFF_HOPS, struct sff_hop_key, struct sff_hop, 0);
 TABLE(stations, BPF_MAP_TYPE_HASH, 2 * SFF_STATIONS, struct sff_station_key, struct sff_station, 0);
 TABLE(routes, BPF_MAP_TYPE_HASH, 2 * SFF_ROUTES, struct sff_route_key, __u32, 0);
+TABLE(hop_exits, BPF_MAP_TYPE_ARRAY, 2 * SFF_HOPS, __u32, struct sff_exit, 0);
 TABLE(exits, BPF_MAP_TYPE_LRU_HASH, 16 * SFF_PORTS, struct sff_exit_key, struct sff_exit, 0);
 TABLE(rules, BPF_MAP_TYPE_HASH, 1024, struct sff_tuple, struct sff_rule, BPF_F_NO_PREALLOC);
 TABLE(masks, BPF_MAP_TYPE_ARRAY, 2 * SFF_MASKS, __u32, struct sff_mask, 0);
@@ -51,6 +52,11 @@ static __always_inline __u32 frame_bytes(const struct xdp_md *ctx)
 static __always_inline __u32 port_place(__u32 number, __u32 generation)
 {
 	return (generation & 1) * SFF_PORTS + (number & (SFF_PORTS - 1));
+}
+
+static __always_inline __u32 hop_place(__u32 counter, __u32 generation)
+{
+	return (generation & 1) * SFF_HOPS + (counter & (SFF_HOPS - 1));
 }
 
 static __always_inline const struct sff_port *find_port(__u32 number, __u32 generation)

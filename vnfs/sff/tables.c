@@ -126,9 +126,9 @@ static void continue_from(struct tables *tables, const struct hop_line *line)
 	back->si = line->hop.back_si;
 }
 
-/* Kind of the port where packets leave, by enum sff_action. */
+/* Kind of the port where packets leave, by enum sff_action. An NSH may go to any that takes it. */
 static const enum sff_port_kind leaves_by[] = {
-	[SFF_TO_NSH] = SFF_PORT_NSH,	   [SFF_TO_PLAIN] = SFF_PORT_PLAIN,
+	[SFF_TO_NSH] = SFF_PORT_NONE,	   [SFF_TO_PLAIN] = SFF_PORT_PLAIN,
 	[SFF_TO_GPE] = SFF_PORT_UNDERLAY,  [SFF_END] = SFF_PORT_ENDPOINT,
 	[SFF_END_GPE] = SFF_PORT_UNDERLAY,
 };

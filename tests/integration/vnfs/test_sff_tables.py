@@ -25,7 +25,7 @@ PORTS = "".join(
 )
 SOUND = (
     NODE
-    + "tap near far on no\n"
+    + "tap near far on no\ntrace 1024\n"
     + PORTS
     + """\
 path 1 255 from 1 to nsh port 2 mac 02:00:00:00:00:02  # comment
@@ -68,9 +68,11 @@ def test_a_sound_file(check: Check) -> None:
 
 MAC = "02:00:00:00:00:09"
 WRONG = {
-    "unknown line": ("ports 9", "node, tap, port, path, station, route, or rule"),
+    "unknown line": ("ports 9", "node, tap, trace, port, path, station, route, or rule"),
     "second node": (f"node {MAC}", "a node already"),
     "second tap": ("tap near far on no", "a tap already"),
+    "trace": ("trace 3", "'3' is not a power of 2"),
+    "trace too seldom": ("trace 2097152", "not a number from 0 to 1048576"),
     "port without number": ("port", "port has no value"),
     "port 0": ("port 0 interface p9 kind nsh mtu 1500", "'0', not a number from 1 to 255"),
     "port 256": ("port 256 interface p9 kind nsh mtu 1500", "not a number from 1 to 255"),
@@ -196,7 +198,7 @@ WORDS = [
 
 
 @given(SEEDS)
-@examples(2000, HealthCheck.function_scoped_fixture)
+@examples(1000, HealthCheck.function_scoped_fixture)
 def test_no_file_makes_it_crash(check: Check, seed: int) -> None:
     """Exit status 0 or 1, and a complaint of one line in the second case."""
     done = check(mutated(seed, [SOUND.encode()], WORDS))
