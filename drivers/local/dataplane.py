@@ -11,6 +11,7 @@ from typing import Any
 
 from sfcperf.drivers.local import openvswitch
 from sfcperf.environment import tools
+from sfcperf.environment.variables import without_secrets
 from sfcperf.plugins import Requirement
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.sff.process import BINARY
@@ -75,7 +76,11 @@ def _kernel(binary: str) -> Requirement:
         return Requirement("BPF", False, "loading BPF programs requires root", remedy)
     try:
         done = subprocess.run(
-            [binary, "--probe"], capture_output=True, text=True, timeout=PROBE_TIMEOUT_S
+            [binary, "--probe"],
+            capture_output=True,
+            text=True,
+            timeout=PROBE_TIMEOUT_S,
+            env=without_secrets(),
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return Requirement("BPF", False, f"{BINARY} --probe: {error}", remedy)

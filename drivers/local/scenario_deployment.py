@@ -28,7 +28,7 @@ from sfcperf.workflow.model import EndpointSpec, FunctionSpec, Scenario
 DEFAULT_BURST_S = 0.01
 """A shaper's bucket holds this time at its rate, and at least ten packets."""
 
-WORKERS = 4
+WORKERS = 8
 
 
 class ScenarioDeployment:

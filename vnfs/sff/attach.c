@@ -13,11 +13,10 @@
 
 #define FILTER_HANDLE 1
 #define FILTER_PRIORITY 0x8000 /* behind those of others: nothing comes after it */
-#define TCX_INGRESS 46 /* enum bpf_attach_type from Linux 6.6 on; our headers are older */
 
 static struct place {
 	int ifindex; /* 0: free */
-	int xdp_fd, tcx_fd; /* tcx_fd < 0: clsact */
+	int xdp_fd;
 } places[SFF_PORTS + 1];
 
 static const char *xdp_error(int error)
@@ -35,8 +34,9 @@ static const char *xdp_error(int error)
 	}
 }
 
-/* In the place of the filter of a process that was killed, if there is one. */
-static int attach_clsact(int program, int ifindex)
+/* In the place of the filter of a process that was killed, if there is one. Not by tcx, each of
+ * whose links waits for a grace period of RCU: some 10 ms an interface. */
+static int attach_tc(int program, int ifindex)
 {
 	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex, .attach_point = BPF_TC_INGRESS);
 	LIBBPF_OPTS(bpf_tc_opts, options, .prog_fd = program, .handle = FILTER_HANDLE,
@@ -47,7 +47,7 @@ static int attach_clsact(int program, int ifindex)
 }
 
 /* clsact itself stays: others may use it. */
-static void detach_clsact(int ifindex)
+static void detach_tc(int ifindex)
 {
 	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex, .attach_point = BPF_TC_INGRESS);
 	LIBBPF_OPTS(bpf_tc_opts, options, .handle = FILTER_HANDLE, .priority = FILTER_PRIORITY);
@@ -55,22 +55,10 @@ static void detach_clsact(int ifindex)
 	bpf_tc_detach(&hook, &options);
 }
 
-static int attach_tc(struct place *place, int program)
-{
-	place->tcx_fd = bpf_link_create(program, place->ifindex, TCX_INGRESS, NULL);
-	/* EINVAL: the kernel does not know tcx. */
-	if (place->tcx_fd == -EINVAL)
-		return attach_clsact(program, place->ifindex);
-	return place->tcx_fd < 0 ? place->tcx_fd : 0;
-}
-
 static void detach(struct place *place)
 {
 	close(place->xdp_fd);
-	if (place->tcx_fd >= 0)
-		close(place->tcx_fd);
-	else
-		detach_clsact(place->ifindex);
+	detach_tc(place->ifindex);
 	place->ifindex = 0;
 }
 
@@ -98,7 +86,7 @@ int attach(struct sff_bpf *skeleton, const char *name, int ifindex)
 		return -1;
 	}
 	place->ifindex = ifindex;
-	error = attach_tc(place, bpf_program__fd(skeleton->progs.output));
+	error = attach_tc(bpf_program__fd(skeleton->progs.output), ifindex);
 	if (error) {
 		complain("cannot attach to tc on %s: %s", name, strerror(-error));
 		close(place->xdp_fd);

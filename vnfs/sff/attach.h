@@ -5,9 +5,8 @@
 #include "sff.h"
 #include "sff.skel.h"
 
-/* Attach both programs to an interface, natively. Nothing remains when the process ends, where the
- * kernel has tcx (6.6); before, the tc program remains until its interface goes. 0, or -1 after
- * complain(). */
+/* Attach both programs to an interface, natively. If the process is killed, the tc program remains
+ * until the interface goes, and drops everything. 0, or -1 after complain(). */
 int attach(struct sff_bpf *skeleton, const char *name, int ifindex);
 
 /* Detach them from all interfaces but these. */

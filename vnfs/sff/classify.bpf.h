@@ -108,12 +108,15 @@ static __always_inline int read_ipv6(const void *start, const void *end, struct 
 	return 0;
 }
 
-/* The 5-tuple of the packet in the Ethernet frame at `at`. -1: it is not IP. */
-static __always_inline int read_tuple(struct xdp_md *ctx, __u32 at, struct sff_tuple *tuple)
+/* The 5-tuple of the packet in an Ethernet frame. -1: it is not IP. This function and classify()
+ * are global, so that the verifier looks at them once, and not again for each way to call them. */
+__noinline int read_tuple(struct xdp_md *ctx, struct sff_tuple *tuple)
 {
 	const void *end = (void *)(long)ctx->data_end;
-	const struct ethhdr *eth = (void *)(long)ctx->data + at;
+	const struct ethhdr *eth = (void *)(long)ctx->data;
 
+	if (!tuple)
+		return -1;
 	__builtin_memset(tuple, 0, sizeof(*tuple));
 	if ((void *)(eth + 1) > end)
 		return -1;
@@ -125,11 +128,13 @@ static __always_inline int read_tuple(struct xdp_md *ctx, __u32 at, struct sff_t
 }
 
 /* The path of a packet, SPI << 8 | SI; 0: no rule matches. */
-static __always_inline __u32 classify(const struct sff_tuple *tuple, __u32 generation)
+__noinline __u32 classify(struct sff_tuple *tuple, __u32 generation)
 {
 	__u32 base = (generation & 1) * SFF_MASKS, rank = ~0U, path = 0;
 	__u32 count = settings.masks[generation & 1];
 
+	if (!tuple)
+		return 0;
 	for (__u32 i = 0; i < SFF_MASKS; i++) {
 		__u32 number = base + i;
 		const struct sff_mask *mask;

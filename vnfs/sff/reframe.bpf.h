@@ -85,7 +85,7 @@ static __always_inline void put_gpe(struct gpe_headers *gpe, __u32 frame_bytes, 
 }
 
 /* A hash of addresses and ports of the frame at `at`; 0 if it is not IPv4. */
-static __always_inline __u32 flow_of(struct xdp_md *ctx, __u32 at)
+__noinline __u32 flow_of(struct xdp_md *ctx, __u32 at)
 {
 	const struct ethhdr *eth = (void *)(long)ctx->data + (at & 0x1ff);
 	const struct iphdr *ip = (void *)(eth + 1);

@@ -149,7 +149,7 @@ static __always_inline enum sff_verdict from_plain(struct xdp_md *ctx, struct ar
 		arrival->path = attached->spi << 8 | attached->si;
 		return SFF_FORWARDED;
 	}
-	if (read_tuple(ctx, 0, &tuple))
+	if (read_tuple(ctx, &tuple))
 		return SFF_NOT_IP;
 	tuple.port = (__u8)arrival->port;
 	path = bpf_map_lookup_elem(&proxy_flows, &tuple);
@@ -166,7 +166,7 @@ static __always_inline enum sff_verdict from_endpoint(struct xdp_md *ctx, struct
 	if (frame_bytes(ctx) < ETH_BYTES)
 		return SFF_TRUNCATED;
 	arrival->ttl = SFF_TTL;
-	if (read_tuple(ctx, 0, &tuple))
+	if (read_tuple(ctx, &tuple))
 		return SFF_BYPASSED;
 	tuple.port = (__u8)arrival->port;
 	arrival->path = classify(&tuple, arrival->generation);
@@ -244,7 +244,7 @@ static __always_inline void remember_flow(struct xdp_md *ctx, const struct sff_h
 	__u32 onward = (path & ~0xffU) | hop->back_si;
 	struct sff_tuple tuple;
 
-	if (!back || !(back->flags & SFF_SHARED) || read_tuple(ctx, 0, &tuple))
+	if (!back || !(back->flags & SFF_SHARED) || read_tuple(ctx, &tuple))
 		return;
 	tuple.port = hop->back;
 	bpf_map_update_elem(&proxy_flows, &tuple, &onward, BPF_ANY);

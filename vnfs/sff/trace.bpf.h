@@ -47,7 +47,7 @@ static __always_inline __u32 hash_l4(__u8 protocol, const __u32 *l4, const void 
 }
 
 /* Recognise the packet in the Ethernet frame at `at`; 0: it cannot be, or is not sampled. */
-static __always_inline __u64 identify(struct xdp_md *ctx, __u32 at, __u32 path)
+__noinline __u64 identify(struct xdp_md *ctx, __u32 at, __u32 path)
 {
 	const void *end = (void *)(long)ctx->data_end;
 	const struct ethhdr *eth = (void *)(long)ctx->data + (at & 0x1ff);

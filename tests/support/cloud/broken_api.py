@@ -65,7 +65,7 @@ class BrokenApi:
         self.requests: list[tuple[str, str]] = []
         self.things: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in COLLECTIONS}
         self.tokens: set[str] = set()
-        self.password = "right"
+        self.password: str = "right"
         self.services = {"network": "/network", "compute": "/compute/v2.1", "image": "/image"}
         """Type -> path: the catalogue. What others answer is a matter of faults."""
         self.fates: list[str] = []
