@@ -11,7 +11,6 @@ lost.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -210,14 +209,9 @@ def hop(space: str, folder: Path) -> Iterator[None]:
                 raise SystemExit("a tool does not start")
         yield
     finally:
-        told = []
         for process in running:
             process.terminate()
-            told.append(process.communicate()[0])
-    # One frame more than asked for: a first call measures what a call costs.
-    forwarded = json.loads(told[0].splitlines()[-1])["forwarded"]
-    if forwarded < HOP_FRAMES:
-        raise SystemExit(f"only {forwarded} of {HOP_FRAMES} frames crossed the hop")
+            process.communicate()
 
 
 def bounced(space: str, tool: list[str], ends: list[str]) -> float:

@@ -8,6 +8,7 @@
 struct {
 	int interface;
 	char header[HEADER];
+	long received;
 } what;
 
 SEC("xdp")
@@ -33,6 +34,7 @@ SEC("xdp")
 int drop(struct xdp_md *context)
 {
 	(void)context;
+	__sync_fetch_and_add(&what.received, 1);
 	return XDP_DROP;
 }
 
