@@ -46,6 +46,7 @@ HOP_FRAMES = 2_000_000
 RULES = (1, 1_000, 100_000)
 FLOWS = 60_000
 PORT = 9
+TAG = "bench0"
 
 
 def main() -> None:
@@ -85,11 +86,14 @@ def chain_rates(paper_forwarder: Path | None) -> None:
         function = deployment.functions[0]
         for pid in deployment.meters[function.name].pids():
             os.kill(pid, 9)
-        argv = [sys.executable, str(paper_forwarder), "-i", "eth0", "-d", "forward"]
-        process = function.host.spawn(argv)
+        # It reads /sys, which `ip netns exec` mounts anew.
+        argv = ["ip", "netns", "exec", f"sfcperf-{TAG}-{function.name}", sys.executable]
+        argv += [str(paper_forwarder), "-i", "eth0", "-d", "forward"]
+        process = subprocess.Popen(argv)
         time.sleep(1)
         rate = best_load(deployment).sent_pps
-        process.stop()
+        process.terminate()
+        process.wait()
     with chain("ebpf", 1, "nsh-vxlan-gpe") as deployment:
         ours = best_load(deployment).sent_pps
     print(
@@ -338,7 +342,7 @@ def chain(
         raw.mkdir()
         journal = FileJournal(Path(folder, "journal.jsonl"))
         config = {"dataplane": plane, "mtu": 1400}
-        context = DriverContext("bench", "bench0", config, journal, state, raw, print)
+        context = DriverContext("bench", TAG, config, journal, state, raw, print)
         driver = LocalDriver(context)
         try:
             yield driver.deploy(scenario)

@@ -5,8 +5,10 @@
 
 #define HEADER 22 /* Ethernet and the first words of the NSH, which functions change */
 
-int interface;
-char header[HEADER];
+struct {
+	int interface;
+	char header[HEADER];
+} what;
 
 SEC("xdp")
 int send(struct xdp_md *context)
@@ -16,8 +18,8 @@ int send(struct xdp_md *context)
 	/* Frames are used again, with what functions made of them. */
 	if (start + HEADER > (char *)(long)context->data_end)
 		return XDP_DROP;
-	__builtin_memcpy(start, header, HEADER);
-	return (int)bpf_redirect(interface, 0);
+	__builtin_memcpy(start, what.header, HEADER);
+	return (int)bpf_redirect(what.interface, 0);
 }
 
 SEC("xdp")

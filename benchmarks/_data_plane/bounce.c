@@ -40,7 +40,7 @@ int main(int argc, char **argv)
 	struct {
 		int interface;
 		unsigned char header[22];
-	} variables_are;
+	} what;
 	int zero = 0, near;
 
 	if (argc < 6)
@@ -55,11 +55,11 @@ int main(int argc, char **argv)
 		return 1;
 	send = bpf_object__find_program_by_name(object, "send");
 	variables = bpf_object__find_map_by_name(object, ".bss");
-	memset(&variables_are, 0, sizeof(variables_are));
-	variables_are.interface = near;
-	memcpy(variables_are.header, frame, sizeof(variables_are.header));
+	memset(&what, 0, sizeof(what));
+	what.interface = near;
+	memcpy(what.header, frame, sizeof(what.header));
 	if (!send || !variables || !near ||
-	    bpf_map_update_elem(bpf_map__fd(variables), &zero, &variables_are, 0) ||
+	    bpf_map_update_elem(bpf_map__fd(variables), &zero, &what, 0) ||
 	    attach(object, "drop", argv[5]) || (argc > 6 && attach(object, "reflect", argv[6])))
 		return 1;
 	/* A call's own cost is no part of it. */
