@@ -1,5 +1,5 @@
-"""Time to deploy and tear down chains on the local driver, per VNF: budget 40 ms with the data plane
-`ebpf`, 150 ms with `ovs`; growth linear.
+"""Time to deploy and tear down chains on the local driver, per VNF: budget 40 ms with the data
+plane `ebpf`, 150 ms with `ovs`; growth linear.
 
 What stands without a chain (nodes, SFFs, endpoints) is the floor, measured in the same run; a
 VNF's share is what a chain of n takes beyond it, divided by n.
@@ -48,7 +48,7 @@ def _within(plane: str, budget_ms: float) -> bool:
             f"ms per VNF (budget {budget_ms:.0f} ms)"
         )
     growth = shares[32] / shares[8]
-    print(f"{plane}: a VNF in a chain of 32 costs {growth:.2f} times one in a chain of 8 (linear: 1)")
+    print(f"{plane}: a VNF in a chain of 32 costs {growth:.2f} times one in one of 8 (linear: 1)")
     return max(shares.values()) <= budget_ms and growth <= LINEAR
 
 
