@@ -57,13 +57,15 @@ def _kill(command: str, tag: str) -> int:
     return pid
 
 
-@pytest.mark.parametrize("command", ["ovs-vswitchd", "sfc-forwarder"])
+@pytest.mark.parametrize("command", ["sfc-sff", "ovs-vswitchd", "sfc-forwarder"])
 def test_what_dies_in_the_middle_of_a_ping_voids_the_trial(tmp_path: Path, command: str) -> None:
     results = tmp_path / "results"
     killed: list[int] = []
     killer = threading.Thread(target=lambda: killed.append(_kill(command, _when_late(results))))
     killer.start()
-    workflow = load_document(DOCUMENT, tmp_path)
+    plane = "ovs" if command == "ovs-vswitchd" else "ebpf"
+    infrastructure = {"driver": "local", "config": {"dataplane": plane}}
+    workflow = load_document({**DOCUMENT, "infrastructure": infrastructure}, tmp_path)
     engine.start(workflow, results, command=["test"], listener=Listener())
     killer.join(60)
     assert len(killed) == 1
@@ -73,7 +75,7 @@ def test_what_dies_in_the_middle_of_a_ping_voids_the_trial(tmp_path: Path, comma
     assert "bytes from" in (folder / record.raw / "attempt-1" / "ping.txt").read_text()
     assert (record.status, record.samples) == ("failed", ())
     assert "broke during the measurement" in record.reasons[0]
-    culprit = {"ovs-vswitchd": "the SFF of node1", "sfc-forwarder": "fwd-1"}[command]
+    culprit = "fwd-1" if command == "sfc-forwarder" else "the SFF of node1"
     assert f"{culprit}: {command} " in record.reasons[0]
     assert "control group" not in record.reasons[0]
 

@@ -38,7 +38,7 @@ from sfcperf.vnfs.forwarder.function import Forwarder
 
 pytestmark = pytest.mark.root
 
-CHANGES = 200 if is_gate() else 2000
+CHANGES = 100 if is_gate() else 2000
 BURST, PERIOD_S = 5, 0.002
 NUMBER_BYTES = 4
 TAIL = b"numbered"
@@ -185,7 +185,7 @@ def test_the_tap_is_turned_on_and_off(tmp_path: Path, mode: Mode) -> None:
 def test_paths_without_number(tmp_path: Path) -> None:
     """Counters are used again when there were more paths than there are counters."""
     with SffBench(tmp_path) as bench:
-        for start in range(0, 10_000, 2000):
+        for start in range(0, 6000, 2000):
             spis = range(0x1000 + start, 0x1000 + start + 2000)
             bench.change(f"path {spi} 1 to nsh port {PORT_NSH} mac {NSH_SF}" for spi in spis)
             last = spis[-1]

@@ -129,6 +129,7 @@ def _cells(action: str, arrival: str) -> Iterator[tuple[Packet, Packet | None, P
         yield carry(_nsh(spi, header) / inner), _nsh(spi, header, ttl=16), inner
 
 
+@pytest.mark.gate_runs("pairwise")
 @pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize("arrival", ["endpoint", "nsh", "gpe"])
 def test_every_hop(bench: SffBench, arrival: str, action: str) -> None:
@@ -174,6 +175,7 @@ def test_tshark_finds_nothing_wrong(bench: SffBench, tmp_path: Path) -> None:
         assert verdict.wrong == (), frame.hex()
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("size", [0, 1, 17, 700, 1380])
 @pytest.mark.parametrize("action", ["gpe", "end-gpe"])
 def test_lengths_and_checksums_of_the_tunnel(bench: SffBench, action: str, size: int) -> None:
@@ -191,14 +193,15 @@ def test_lengths_and_checksums_of_the_tunnel(bench: SffBench, action: str, size:
 def test_flows_have_source_ports_of_their_own(bench: SffBench) -> None:
     inner = _inner(_spi("gpe"))
     ports = set()
-    for port in range(2000, 2050):
+    for port in range(2000, 2020):
         inner[UDP].sport = port
         del inner[UDP].chksum
         ports |= {bench.one(PORT_CLIENT, bytes(inner))[1][34:36] for _ in range(2)}
     # Of 16,384 hash values; the same flow has always the same one.
-    assert 45 <= len(ports) <= 50
+    assert 18 <= len(ports) <= 20
 
 
+@pytest.mark.gate_runs("pairwise")
 @pytest.mark.parametrize("arrival", ["nsh", "gpe"])
 @pytest.mark.parametrize(("ttl", "left"), [(63, 62), (2, 1), (0, 63)])
 def test_ttl_is_decremented(bench: SffBench, arrival: str, ttl: int, left: int) -> None:
@@ -232,6 +235,7 @@ def _wrong(reason: str) -> Packet:
     return _nsh(FROM_SPI + spi) / inner
 
 
+@pytest.mark.gate_runs("pairwise")
 @pytest.mark.parametrize("reason", ["ttl", "si_zero", "oam", "no_path", "wrong_port"])
 @pytest.mark.parametrize("arrival", ["nsh", "gpe"])
 def test_drops_and_counts(bench: SffBench, arrival: str, reason: str) -> None:
@@ -324,6 +328,7 @@ WRONG_TUNNELS = {
 }
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("what", WRONG_TUNNELS)
 def test_other_encapsulations(bench: SffBench, what: str) -> None:
     at, wrong = WRONG_TUNNELS[what]
