@@ -202,7 +202,7 @@ def test_clean_alone_after_a_kill_while_measuring(long_lab: Lab, state_dir: Path
     lab = long_lab
     run = lab.start()
     # In the midst of the last probe: server, client, capture, SFF and functions are all there.
-    while not {"iperf3", "tcpdump", "ovs-vswitchd", "sfc-forwarder"} <= _names(lab):
+    while not {"iperf3", "tcpdump", "sfc-sff", "sfc-forwarder"} <= _names(lab):
         assert run.poll() is None
         time.sleep(0.02)
     os.kill(run.pid, signal.SIGKILL)
