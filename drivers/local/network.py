@@ -148,6 +148,14 @@ def shape(namespace: str, interface: str, rate_bps: int, burst_bytes: int) -> No
         link.tc("add", "tbf", index, rate=rate_bps // 8, burst=burst_bytes, latency="50ms")
 
 
+def queue(namespace: str, interface: str, packets: int) -> None:
+    """Give the interface a queue of so many packets (pfifo). A veth has none by itself, and drops
+    what its other end does not take at once; from Linux 6.16 on, its queue then waits."""
+    problem = f"cannot get a queue of {packets} packets"
+    with _configured(namespace, interface, problem) as (link, index):
+        link.tc("add", "pfifo", index, limit=packets)
+
+
 def turn_off_offloads(namespace: str, interface: str, *, gro: bool = False) -> dict[str, bool]:
     """Turn off offloads that put super-packets or incomplete checksums on the wire: a GSO packet
     cannot be encapsulated in NSH.

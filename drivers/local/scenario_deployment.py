@@ -28,6 +28,9 @@ from sfcperf.workflow.model import EndpointSpec, FunctionSpec, Scenario
 DEFAULT_BURST_S = 0.01
 """A shaper's bucket holds this time at its rate, and at least ten packets."""
 
+QUEUE_PACKETS = 1000
+"""Of an endpoint's interface: as Linux gives network cards (txqueuelen)."""
+
 WORKERS = 8
 
 
@@ -208,7 +211,9 @@ class ScenarioDeployment:
             namespace = self.layout.namespaces[port.instance]
             network.add_address(namespace, port.inner, port.address, 32)
             network.add_neighbour(namespace, port.inner, other.address, other.mac)
-            if self.dataplanes[port.node] == OVS:
+            if self.dataplanes[port.node] == EBPF:
+                network.queue(namespace, port.inner, QUEUE_PACKETS)
+            else:
                 self.offloads[port.instance] = network.turn_off_offloads(namespace, port.inner)
 
     def _is_end(self, port: Port) -> bool:
