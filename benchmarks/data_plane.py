@@ -267,7 +267,7 @@ def round_trip_us(deployment: Deployment) -> float:
 def classifier(_: Path | None) -> None:
     """Time of the SFF's program per packet, with more and more rules of exact 5-tuples.
 
-    Every packet matches: the one rule takes all flows, of more rules each takes one.
+    Every packet matches: each rule takes one flow, as far as there are so many.
     """
     times: dict[int, list[float]] = {rules: [] for rules in RULES}
     for _round in range(ROUNDS):
@@ -287,25 +287,23 @@ def classified(deployment: Deployment, rules: int) -> float:
     (sff,) = deployment.sffs.values()
     process = sff._running  # type: ignore[attr-defined]
     told = sff._tables(shown=False)  # type: ignore[attr-defined]
-    flows = FLOWS if rules == 1 else min(rules, FLOWS)
-    asked = with_defaults(PktgenLoad.parameters, {"frame_bytes": 64, "flows": flows})
+    asked = with_defaults(PktgenLoad.parameters, {"frame_bytes": 64, "flows": min(rules, FLOWS)})
     pktgen = PktgenLoad(asked, PORT)
     with tempfile.TemporaryDirectory() as raw:
         try:
             pktgen.prepare(deployment, Path(raw))
-            if rules > 1:
-                known = [line for line in told.splitlines() if not line.startswith("rule 1 ")]
-                client, server = deployment.client.address, deployment.server.address
-                known += [
-                    f"rule 1 path 1 255 version 4 protocol udp source {client} destination "
-                    f"{server} source-port {1024 + n % FLOWS} "
-                    f"destination-port {PORT + n // FLOWS}"
-                    for n in range(rules)
-                ]
-                process.stop()
-                sff._process = SffProcess.launch(  # type: ignore[attr-defined]
-                    "sff@node1", process._host, "\n".join(known) + "\n"
-                )
+            known = [line for line in told.splitlines() if not line.startswith("rule 1 ")]
+            client, server = deployment.client.address, deployment.server.address
+            known += [
+                f"rule 1 path 1 255 version 4 protocol udp source {client} destination "
+                f"{server} source-port {1024 + n % FLOWS} "
+                f"destination-port {PORT + n // FLOWS}"
+                for n in range(rules)
+            ]
+            process.stop()
+            sff._process = SffProcess.launch(  # type: ignore[attr-defined]
+                "sff@node1", process._host, "\n".join(known) + "\n"
+            )
             before = sff.read().lookups[0]
             pktgen.offer(deployment, Path(raw), 300_000, 1.0)
             after = sff.read().lookups[0]
