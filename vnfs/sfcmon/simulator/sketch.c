@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdlib.h>
+#include <string.h>
+
+#include "lanes.h"
+#include "sketch.h"
+#include "../murmur.h"
+#include "../../common/report.h"
+
+enum { V4, V6, VERSIONS };
+
+#define BITS_PER_WORD 64
+#define STAGE_2_ROWS (SFCMON_BLOOM_HASHES + SFCMON_IBLT_ROWS)
+
+void *allocate(size_t count, size_t size)
+{
+	void *memory = calloc(count, size);
+
+	if (!memory) {
+		complain("not enough memory for %zu times %zu bytes", count, size);
+		exit(1);
+	}
+	return memory;
+}
+
+static size_t cms_cells(const struct sizes *sizes)
+{
+	return (size_t)(sizes->cms_rows * sizes->cms_columns);
+}
+
+static size_t bloom_words(const struct sizes *sizes)
+{
+	return (size_t)(sizes->bloom_bits + BITS_PER_WORD - 1) / BITS_PER_WORD;
+}
+
+void sketch_create(struct sketch *sketch, const struct sizes *sizes,
+		   const struct thresholds *thresholds)
+{
+	*sketch = (struct sketch){
+		.sizes = *sizes,
+		.thresholds = *thresholds,
+		.cms = allocate(cms_cells(sizes), sizeof(*sketch->cms)),
+		.bloom = allocate(bloom_words(sizes), sizeof(*sketch->bloom)),
+		.iblt = allocate((size_t)sizes->iblt_cells, sizeof(*sketch->iblt)),
+	};
+}
+
+void sketch_clear(struct sketch *sketch)
+{
+	const struct sizes *sizes = &sketch->sizes;
+
+	sketch->packets = 0;
+	memset(sketch->unparsed, 0, sizeof(sketch->unparsed));
+	memset(sketch->cms, 0, cms_cells(sizes) * sizeof(*sketch->cms));
+	memset(sketch->bloom, 0, bloom_words(sizes) * sizeof(*sketch->bloom));
+	memset(sketch->iblt, 0, (size_t)sizes->iblt_cells * sizeof(*sketch->iblt));
+}
+
+uint32_t sketch_iblt_start(const struct sizes *sizes, unsigned int row)
+{
+	return (uint32_t)(row * (unsigned long)sizes->iblt_cells / (unsigned long)sizes->iblt_rows);
+}
+
+static void count_up(uint32_t *counter, uint32_t most)
+{
+	*counter += *counter < most;
+}
+
+/* Columns of all packets in a row of the CMS. */
+static uint32_t columns[SFCMON_CMS_ROWS][BATCH];
+
+/* Hash FlowID1 of all packets, in a group for each IP version. */
+static void find_columns(const struct sizes *sizes, const struct packet *packets,
+			 unsigned int count)
+{
+	static struct lanes groups[VERSIONS] = { { .words = 2 }, { .words = 5 } };
+	uint32_t found[BATCH];
+
+	groups[V4].count = groups[V6].count = 0;
+	for (unsigned int i = 0; i < count; i++) {
+		struct lanes *lanes = &groups[packets[i].words == SFCMON_IPV6_WORDS ? V6 : V4];
+		unsigned int lane = lanes->count;
+
+		if (packets[i].words == NOT_PARSED)
+			continue;
+		lanes->packet[lane] = (uint16_t)i;
+		lanes->word[0][lane] = packets[i].key[0];
+		for (unsigned int word = 1; word < lanes->words; word++)
+			lanes->word[word][lane] = packets[i].key[SFCMON_SOURCE_WORD + word - 1];
+		lanes->count++;
+	}
+	for (unsigned int version = V4; version < VERSIONS; version++) {
+		struct lanes *lanes = &groups[version];
+
+		lanes_prepare(lanes);
+		for (unsigned int row = 0; row < sizes->cms_rows; row++) {
+			lanes_hash(lanes, SFCMON_CMS_SEED + row, 0, (uint32_t)sizes->cms_columns,
+				   found);
+			for (unsigned int lane = 0; lane < lanes->count; lane++)
+				columns[row][lanes->packet[lane]] = found[lane];
+		}
+	}
+}
+
+/* Count a packet in the CMS. Returns the estimate. */
+static uint32_t update_cms(struct sketch *sketch, unsigned int i)
+{
+	uint32_t estimate = UINT32_MAX, *row_cells = sketch->cms;
+
+	for (unsigned int row = 0; row < sketch->sizes.cms_rows; row++) {
+		uint32_t *cell = &row_cells[columns[row][i]];
+
+		count_up(cell, SFCMON_CMS_MAX);
+		if (*cell < estimate)
+			estimate = *cell;
+		row_cells += sketch->sizes.cms_columns;
+	}
+	return estimate;
+}
+
+static bool is_heavy(const struct sketch *sketch, uint32_t estimate)
+{
+	const struct thresholds *limits = &sketch->thresholds;
+
+	return sketch->packets >= limits->eval && estimate >= limits->packets &&
+	       (uint64_t)estimate << 32 >= (uint64_t)limits->share * sketch->packets;
+}
+
+/* Where a packet of a heavy hitter goes: bits of the Bloom filter, then cells of the IBLT. */
+static uint32_t places[STAGE_2_ROWS][BATCH];
+
+static void find_places(const struct sizes *sizes, const struct packet *packets,
+			const uint16_t *chosen, unsigned int count)
+{
+	static struct lanes groups[VERSIONS] = { { .words = SFCMON_IPV4_WORDS },
+						 { .words = SFCMON_IPV6_WORDS } };
+	const unsigned int bloom = (unsigned int)sizes->bloom_hashes;
+	uint32_t found[BATCH];
+
+	groups[V4].count = groups[V6].count = 0;
+	for (unsigned int i = 0; i < count; i++) {
+		const struct packet *packet = &packets[chosen[i]];
+		struct lanes *lanes = &groups[packet->words == SFCMON_IPV6_WORDS ? V6 : V4];
+
+		for (unsigned int word = 0; word < lanes->words; word++)
+			lanes->word[word][lanes->count] = packet->key[word];
+		lanes->packet[lanes->count++] = (uint16_t)i;
+	}
+	for (unsigned int version = V4; version < VERSIONS; version++) {
+		struct lanes *lanes = &groups[version];
+
+		lanes_prepare(lanes);
+		for (unsigned int row = 0; row < bloom + sizes->iblt_rows; row++) {
+			unsigned int iblt_row = row - bloom;
+			uint32_t start = 0, end = (uint32_t)sizes->bloom_bits;
+			uint32_t seed = SFCMON_BLOOM_SEED + row;
+
+			if (row >= bloom) {
+				start = sketch_iblt_start(sizes, iblt_row);
+				end = sketch_iblt_start(sizes, iblt_row + 1);
+				seed = SFCMON_IBLT_SEED + iblt_row;
+			}
+			lanes_hash(lanes, seed, start, end - start, found);
+			for (unsigned int lane = 0; lane < lanes->count; lane++)
+				places[row][lanes->packet[lane]] = found[lane];
+		}
+	}
+}
+
+/* Set the bits of a packet's flow. Returns whether they were all set. */
+static bool add_to_bloom(struct sketch *sketch, unsigned int i)
+{
+	uint64_t stored = 1;
+
+	for (unsigned int row = 0; row < sketch->sizes.bloom_hashes; row++) {
+		uint32_t bit = places[row][i];
+		uint64_t *word = &sketch->bloom[bit / BITS_PER_WORD];
+
+		stored &= *word >> bit % BITS_PER_WORD;
+		*word |= 1ULL << bit % BITS_PER_WORD;
+	}
+	return stored;
+}
+
+static uint32_t checksum(const struct packet *packet)
+{
+	uint32_t state = SFCMON_CHECKSUM_SEED;
+
+	for (unsigned int word = 0; word < packet->words; word++)
+		state = murmur_step(state, murmur_word(packet->key[word]));
+	return murmur_end(state, 4 * packet->words);
+}
+
+static void insert_flow(struct sketch *sketch, const struct packet *packet, unsigned int i)
+{
+	uint32_t hash = checksum(packet);
+
+	for (unsigned int row = 0; row < sketch->sizes.iblt_rows; row++) {
+		struct cell *cell = &sketch->iblt[places[sketch->sizes.bloom_hashes + row][i]];
+
+		cell->count++;
+		cell->checksum ^= hash;
+		for (unsigned int word = 0; word < packet->words; word++)
+			cell->key_sum[word] ^= packet->key[word];
+	}
+}
+
+static void update_flow(struct sketch *sketch, const struct packet *packet, unsigned int i)
+{
+	for (unsigned int row = 0; row < sketch->sizes.iblt_rows; row++) {
+		struct cell *cell = &sketch->iblt[places[sketch->sizes.bloom_hashes + row][i]];
+
+		cell->packets++;
+		cell->bytes += packet->size;
+	}
+}
+
+void sketch_process(struct sketch *sketch, const struct packet *packets, unsigned int count,
+		    bool *heavy)
+{
+	uint16_t chosen[BATCH];
+	unsigned int chosen_count = 0;
+
+	find_columns(&sketch->sizes, packets, count);
+	for (unsigned int i = 0; i < count; i++) {
+		heavy[i] = false;
+		if (packets[i].words == NOT_PARSED) {
+			count_up(&sketch->unparsed[packets[i].size], UINT32_MAX);
+			continue;
+		}
+		count_up(&sketch->packets, UINT32_MAX);
+		heavy[i] = is_heavy(sketch, update_cms(sketch, i));
+		chosen[chosen_count] = (uint16_t)i;
+		chosen_count += heavy[i];
+	}
+	find_places(&sketch->sizes, packets, chosen, chosen_count);
+	for (unsigned int i = 0; i < chosen_count; i++) {
+		const struct packet *packet = &packets[chosen[i]];
+
+		if (!add_to_bloom(sketch, i))
+			insert_flow(sketch, packet, i);
+		update_flow(sketch, packet, i);
+	}
+}
