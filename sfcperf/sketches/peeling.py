@@ -8,8 +8,8 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.stats import binomtest
 
-_MOST_FLOWS = 2_000_000
-"""At once, in all simulated tables: 150 MB."""
+_MOST_FLOWS = 400_000
+"""In all simulated tables: memory, and a second of time."""
 
 
 def threshold(hashes: int) -> float:
@@ -17,7 +17,9 @@ def threshold(hashes: int) -> float:
     that approaches 1 as they grow (Goodrich and Mitzenmacher 2011, Theorem 1: the inverse of the
     largest load with 1 - exp(-K load x^(K-1)) < x for all x between 0 and 1). 3 hashes or more."""
     found = minimize_scalar(
-        lambda x: -np.log1p(-x) / (hashes * x ** (hashes - 1)), bounds=(0.1, 1 - 1e-9), method="bounded"
+        lambda x: -np.log1p(-x) / (hashes * x ** (hashes - 1)),
+        bounds=(0.1, 1 - 1e-9),
+        method="bounded",
     )
     return float(1 / found.fun)
 
@@ -71,9 +73,8 @@ def _missing(
     places += table * cells
     # Per cell: the number of flows left in it, and the sum of their numbers.
     count = np.bincount(places.ravel(), minlength=tables * cells)
-    numbers = np.zeros(tables * cells, np.int64)
-    for place in places:
-        np.add.at(numbers, place, np.arange(tables * flows))
+    every = np.tile(np.arange(tables * flows, dtype=float), hashes)
+    numbers = np.bincount(places.ravel(), every, tables * cells).astype(np.int64)
     left = np.ones(tables * flows, bool)
     pure = np.flatnonzero(count == 1)
     while pure.size:
@@ -89,21 +90,23 @@ def _missing(
 
 
 def cells_for(flows: int, hashes: int, success: float, seed: int) -> tuple[int, Success]:
-    """Least number of cells, found by bisection, with which simulated tables are listed fully with
-    at least this probability; the lower end of the interval must reach it. And a check of this
-    size with other random flows."""
-    tables = max(20, min(round(30 / (1 - success)), 20 * _MOST_FLOWS // flows))
+    """Number of cells with which tables are listed fully with this probability, found by bisection,
+    and a check of it with other random flows.
+
+    A size is enough if no more than half of the failures happen that the probability allows, so
+    that chance in the simulation does not decide.
+    """
+    tables = max(20, min(round(20 / (1 - success)), 2 * _MOST_FLOWS // flows))
 
     def enough(cells: int) -> bool:
-        return simulated(flows, cells, hashes, tables, seed).low >= success
+        found = simulated(flows, cells, hashes, tables, seed)
+        return 2 * (tables - found.complete) <= (1 - success) * tables
 
-    low = max(hashes, int(threshold(hashes) * flows))
-    step = max(1, low // 20)
-    high = low + step
-    while not enough(high):
+    low = max(hashes, int(threshold(hashes) * flows)) - 1
+    step = max(1, low // 16)
+    while not enough(high := low + step):
         low, step = high, 2 * step
-        high = low + step
-    while high - low > max(1, high // 500):
+    while high - low > max(1, high // 200):
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high, simulated(flows, high, hashes, tables, seed + 1)

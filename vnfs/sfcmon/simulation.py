@@ -112,11 +112,13 @@ def _running(command: list[str], feed: Path | None) -> Iterator[IO[bytes]]:
         yield process.stdout
         complaint = process.stderr.read().decode(errors="replace").strip()
         status = process.wait()
-        if feeder is not None:
-            feeder.join()
     finally:
         process.kill()
-        process.communicate()
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
+        if feeder is not None:
+            feeder.join()
     if feeder is not None and feeder.error is not None:
         raise feeder.error
     if status != 0:

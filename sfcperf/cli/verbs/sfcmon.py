@@ -122,7 +122,9 @@ def _sizes(words: list[str]) -> Sizes:
     for word in words:
         name, _, text = word.partition("=")
         if name not in LIMITS:
-            raise InputError(f"there is no size {name!r}", where="--size", allowed=", ".join(LIMITS))
+            raise InputError(
+                f"there is no size {name!r}", where="--size", allowed=", ".join(LIMITS)
+            )
         least, most = LIMITS[name]
         if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
             raise InputError(
@@ -155,7 +157,9 @@ def plan(
     ] = 0.99,
     iblt_hashes: Annotated[
         int,
-        typer.Option("--iblt-hashes", metavar="K", min=3, max=6, help="Cells of a flow in the IBLT."),
+        typer.Option(
+            "--iblt-hashes", metavar="K", min=3, max=6, help="Cells of a flow in the IBLT."
+        ),
     ] = 3,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the simulated IBLTs.")] = 1,
     as_json: JsonOption = False,
@@ -166,9 +170,7 @@ def plan(
 
     _check_share(threshold)
     if not 0.5 <= success <= 0.9999:
-        raise InputError(
-            f"{success} is out of range", where="--success", allowed="0.5 to 0.9999"
-        )
+        raise InputError(f"{success} is out of range", where="--success", allowed="0.5 to 0.9999")
     found = planned(packets, flows, threshold, success, iblt_hashes=iblt_hashes, seed=seed)
     print(json.dumps(asdict(found), indent=2) if as_json else "\n".join(plan_lines(found)))
 
@@ -177,7 +179,9 @@ def plan(
 def generate_trace(
     out: Annotated[
         str,
-        typer.Argument(metavar="OUT", help="pcap file to write; `-` is stdout.", show_default=False),
+        typer.Argument(
+            metavar="OUT", help="pcap file to write; `-` is stdout.", show_default=False
+        ),
     ],
     seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed: the same file.")] = 1,
     duration_s: Annotated[
