@@ -216,9 +216,10 @@ from sfcperf.cli.main import main
 try:
     main()
 finally:
-    used = [resource.getrusage(w).ru_maxrss for w in
-            (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    print(sum(used) / 1024, file=sys.stderr)
+    # Not ru_maxrss, which begins with that of the process before execve().
+    own = next(int(line.split()[1]) for line in open("/proc/self/status") if "VmHWM" in line)
+    simulator = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    print((own + simulator) / 1024, file=sys.stderr)
 """
 
 
