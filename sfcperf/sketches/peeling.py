@@ -106,7 +106,7 @@ def cells_for(flows: int, hashes: int, success: float, seed: int) -> tuple[int, 
     that chance in the simulation does not decide. Rare failures, which few tables do not show, are
     those of two flows with the same cells: they are computed, and get half as well.
     """
-    tables = max(_FEWEST_TABLES, min(round(20 / (1 - success)), 2 * _MOST_FLOWS // flows))
+    tables = max(_FEWEST_TABLES, min(round(20 / (1 - success)), _MOST_FLOWS // flows))
 
     def enough(cells: int) -> bool:
         found = simulated(flows, cells, hashes, tables, seed)

@@ -84,8 +84,8 @@ def test_failures_that_no_simulation_would_show() -> None:
     """1,000 flows in 1,372 cells: 800 simulated tables were listed fully, but two flows have the
     same cells in one of 860."""
     assert 1 / same_cells(1000, 1372, 3) == pytest.approx(860, rel=0.01)
-    cells, _ = cells_for(1000, 3, 0.999, seed=1)
-    assert same_cells(1000, cells, 3) <= 0.0005
+    cells, _ = cells_for(60, 3, 0.99, seed=1)
+    assert same_cells(60, cells, 3) <= 0.005
 
 
 @pytest.mark.parametrize("flows", [1, 2, 5, 60])
