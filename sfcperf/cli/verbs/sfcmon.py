@@ -109,9 +109,10 @@ def simulate(
 
 
 def _check_share(threshold: float) -> None:
-    if not 0 < threshold < 1:
+    # The register counts in units of 2^-32.
+    if not 2**-32 <= threshold < 1:
         raise InputError(
-            f"{threshold} is no share", where="--threshold", allowed="more than 0, less than 1"
+            f"{threshold} is no share", where="--threshold", allowed="2^-32 to less than 1"
         )
 
 
