@@ -1,0 +1,1 @@
+"""SFCMon: heavy hitters of service function chains, and the flows of each."""
