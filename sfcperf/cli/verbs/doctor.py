@@ -45,6 +45,7 @@ def doctor(
     from sfcperf.cli.console import console
     from sfcperf.environment.gather import infrastructures_elsewhere, requirements_for
     from sfcperf.environment.tools import versions
+    from sfcperf.vnfs.sfcmon.bmv2 import compile, switch
 
     config = None
     if profile is not None or set_:
@@ -60,14 +61,18 @@ def doctor(
     table = Table("", "needed", "found", box=None, pad_edge=False)
     for need in requirements:
         table.add_row("ok" if need.met else "MISSING", need.name, need.detail)
+    # Nothing that is shipped needs these in order to work.
+    optional = [switch.requirement(), compile.requirement()]
+    for need in optional:
+        table.add_row("ok" if need.met else "optional", need.name, need.detail)
     out = console()
     out.print(table)
     if driver is None:
         for name in infrastructures_elsewhere():
             out.print(f"not checked: {name} (`sfcperf doctor --driver {name}`)")
     missing = [need for need in requirements if not need.met]
-    for need in missing:
-        if need.remedy:
+    for need in [*missing, *optional]:
+        if not need.met and need.remedy:
             out.print(f"{need.name}: {need.remedy}")
     if missing:
         raise typer.Exit(ExitCode.ENVIRONMENT)

@@ -16,12 +16,11 @@ from types import TracebackType
 from typing import Any
 
 import finsy
-import pytest
 from finsy.p4entity import P4CounterEntry, P4Entity, P4TableEntry
 from scapy.packet import Packet
 
 from sfcperf.vnfs.sfcmon.bmv2.programs import Program
-from sfcperf.vnfs.sfcmon.bmv2.switch import Bmv2Switch, requirement
+from sfcperf.vnfs.sfcmon.bmv2.switch import Bmv2Switch
 from support.network.wires import Lab, Wire, eventually, ip, space
 from support.vnfs.sff_bench import (
     CLIENT,
@@ -92,13 +91,6 @@ TO: Mapping[str, tuple[str, dict[str, Any]]] = {
 """Actions of the table `paths`, without `from`; keys are those of SffBench."""
 
 
-def require_bmv2() -> None:
-    """Skip without it."""
-    found = requirement()
-    if not found.met:
-        pytest.skip(f"{found.name}: {found.detail}; {found.remedy}")
-
-
 class ControlPlane:
     """A P4Runtime client that is primary; it loads the program."""
 
@@ -136,7 +128,6 @@ class Bmv2Bench:
     the switch is the SF itself."""
 
     def __init__(self, program: Program = Program.SKETCHES) -> None:
-        require_bmv2()
         # The path of P4Runtime's socket must be short.
         self.folder = Path(tempfile.mkdtemp(prefix="bmv2-"))
         self.lab = Lab(self.folder)
@@ -241,7 +232,9 @@ class Bmv2Bench:
     def drops(self) -> Counter[str]:
         """Dropped frames by reason, only those that there are."""
         cells = self.control.read(P4CounterEntry("drops"))
-        return Counter({DROPS[cell.index]: cell.packet_count for cell in cells if cell.packet_count})
+        return Counter(
+            {DROPS[cell.index]: cell.packet_count for cell in cells if cell.packet_count}
+        )
 
     def paths(self, paths: Mapping[tuple[int, int], str], came_from: int = 0) -> None:
         """Add paths: (SPI, SI) -> key of `TO`. `came_from`: a port of the switch; 0: any."""

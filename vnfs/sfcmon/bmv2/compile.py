@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -11,10 +12,20 @@ from typing import Any
 
 from sfcperf.environment.tools import find
 from sfcperf.errors import EnvironmentLacks, InputError, SfcperfError
-from sfcperf.vnfs.sfcmon.bmv2.programs import COMPILED, FOLDER, Program, note_sources
+from sfcperf.plugins import Requirement
+from sfcperf.vnfs.sfcmon.bmv2.programs import COMPILED, FOLDER, REMEDY, Program, note_sources
 
 COMPILER = "p4c-bm2-ss"
 _TIMEOUT_S = 600
+
+
+def version() -> str:
+    """Version of p4c. Raises EnvironmentLacks without it."""
+    done = subprocess.run(
+        [_compiler(), "--version"], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True
+    )
+    found = re.search(r"Version ([0-9.]+)", done.stdout)
+    return found[1] if found else done.stdout.strip()
 
 
 def compile_program(program: Program, folder: Path) -> tuple[Path, Path]:
@@ -23,12 +34,7 @@ def compile_program(program: Program, folder: Path) -> tuple[Path, Path]:
     The JSON is without what depends on the machine: where in which file of the compiler's own
     a statement is. Raises EnvironmentLacks without p4c, InputError with what it complains about.
     """
-    compiler = find(COMPILER)
-    if compiler is None:
-        raise EnvironmentLacks(
-            f"{COMPILER} is not found on this machine",
-            hint="p4c is not in Debian; p4lang publishes packages: docs/how-to/bmv2.md",
-        )
+    compiler = _compiler()
     compiled = folder / program.json.name
     p4info = folder / program.p4info.name
     argv = [compiler, program.source.name, "-o", str(compiled), "--p4runtime-files", str(p4info)]
@@ -39,6 +45,21 @@ def compile_program(program: Program, folder: Path) -> tuple[Path, Path]:
         raise InputError(done.stderr.strip(), where=program.source.name)
     _without_places(compiled)
     return compiled, p4info
+
+
+def requirement() -> Requirement:
+    """Whether p4c is there. Only whoever changes the P4 programs needs it."""
+    path = find(COMPILER)
+    if path is None:
+        return Requirement(COMPILER, False, "not found on this machine", REMEDY, command=True)
+    return Requirement(COMPILER, True, path, command=True)
+
+
+def _compiler() -> str:
+    found = requirement()
+    if not found.met:
+        raise EnvironmentLacks(f"{COMPILER}: {found.detail}", hint=found.remedy)
+    return found.detail
 
 
 def _without_places(path: Path) -> None:
@@ -64,7 +85,7 @@ def main() -> int:
             COMPILED.mkdir(exist_ok=True)
             for path in made:
                 (COMPILED / path.name).write_bytes(path.read_bytes())
-        note_sources()
+        note_sources(version())
     except SfcperfError as error:
         print("\n".join(error.lines()), file=sys.stderr)
         return int(error.exit_code)

@@ -2,7 +2,7 @@
 
 `vnfs/sfcmon/p4/compiled` has for each program the JSON that bmv2 loads and the P4Info of
 P4Runtime, so that a run needs no compiler, and `sources.sha256`, in the format of sha256sum, which
-says what they were made from.
+says what they were made from, and in a comment by which p4c.
 """
 
 from __future__ import annotations
@@ -10,13 +10,18 @@ from __future__ import annotations
 import hashlib
 import json
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parent.parent / "p4"
 COMPILED = FOLDER / "compiled"
 _SOURCES = "sources.sha256"
-REMEDY = "`make p4` compiles the programs; it needs p4c"
+_COMPILER = "# compiled by p4c "
+REMEDY = (
+    "bmv2 and p4c are not in Debian; p4lang publishes packages: add its repository, then install "
+    "p4lang-bmv2 and p4lang-p4c (docs/how-to/use-bmv2.md)"
+)
 
 
 class Program(Enum):
@@ -55,8 +60,13 @@ def sources() -> dict[str, str]:
 
 def compiled_sources() -> dict[str, str]:
     """The same, of the sources that the compiled programs were made from."""
-    lines = (COMPILED / _SOURCES).read_text().splitlines()
+    lines = _noted()[1:]
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+
+
+def compiled_by() -> str:
+    """Version of the p4c that compiled them."""
+    return _noted()[0].removeprefix(_COMPILER)
 
 
 def changed_sources() -> list[str]:
@@ -65,12 +75,19 @@ def changed_sources() -> list[str]:
     return sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
 
 
-def note_sources() -> None:
-    """Write down that the compiled programs were made from what is there."""
-    lines = [f"{digest}  {name}\n" for name, digest in sources().items()]
+def note_sources(compiler: str) -> None:
+    """Write down that the compiled programs were made from what is there. `compiler`: version of
+    p4c."""
+    lines = [f"{_COMPILER}{compiler}\n"]
+    lines += [f"{digest}  {name}\n" for name, digest in sources().items()]
     (COMPILED / _SOURCES).write_text("".join(lines))
 
 
+def _noted() -> list[str]:
+    return (COMPILED / _SOURCES).read_text().splitlines()
+
+
+@cache
 def registers(program: Program) -> dict[str, int]:
     """Names of the registers of a program, and how many cells each has."""
     compiled: dict[str, Any] = json.loads(program.json.read_text())

@@ -13,13 +13,10 @@ from sfcperf.errors import DeploymentError, EnvironmentLacks, MeasurementError
 from sfcperf.hosts.base import Process
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.plugins import Requirement
+from sfcperf.vnfs.sfcmon.bmv2.programs import REMEDY
 from sfcperf.vnfs.sfcmon.bmv2.registers import THRIFT_PORT, Registers
 
 BINARY = "simple_switch_grpc"
-REMEDY = (
-    "bmv2 and p4c are not in Debian; p4lang publishes packages: add its repository, then install "
-    "p4lang-bmv2 and p4lang-p4c (docs/how-to/bmv2.md)"
-)
 QUEUE_DEPTH = 16384
 """Packets, for each port."""
 START_TIMEOUT_S = 60.0

@@ -9,15 +9,10 @@
 const bit<32> BLOOM_BITS = 65536;  // at most
 const bit<32> IBLT_CELLS = 1024;   // at most
 
-// Sizes in use. The rows of the IBLT are parts of its cells.
+// Sizes in use.
 struct store_sizes_t {
     bit<32> bits;
-    bit<32> start0;
-    bit<32> start1;
-    bit<32> start2;
-    bit<32> cells0;
-    bit<32> cells1;
-    bit<32> cells2;
+    bit<32> cells;
 }
 
 struct store_places_t {
@@ -31,8 +26,8 @@ struct store_places_t {
     bit<32> checksum;
 }
 
-// Seeds: hash functions of the Bloom filter from 9, rows of the IBLT from 16, the checksum 22. The
-// words that FlowID1 has as well come from SourceColumns.
+// Seeds: hash functions of the Bloom filter from 9, of the IBLT from 16, the checksum 22. The words
+// that FlowID1 has as well come from SourceColumns.
 control FlowPlaces(in observation_t seen, in store_sizes_t sizes, inout metadata_t meta,
                    out store_places_t places) {
 #define IPV4_HASH(SEED)                                                                           \
@@ -62,10 +57,25 @@ control FlowPlaces(in observation_t seen, in store_sizes_t sizes, inout metadata
     HASH(10) places.bit1 = REDUCE(meta.murmur3.hash, sizes.bits);                                            \
     HASH(11) places.bit2 = REDUCE(meta.murmur3.hash, sizes.bits);                                            \
     HASH(12) places.bit3 = REDUCE(meta.murmur3.hash, sizes.bits);                                            \
-    HASH(16) places.cell0 = sizes.start0 + REDUCE(meta.murmur3.hash, sizes.cells0);                          \
-    HASH(17) places.cell1 = sizes.start1 + REDUCE(meta.murmur3.hash, sizes.cells1);                          \
-    HASH(18) places.cell2 = sizes.start2 + REDUCE(meta.murmur3.hash, sizes.cells2);                          \
-    HASH(22) places.checksum = meta.murmur3.hash;
+    HASH(16) places.cell0 = REDUCE(meta.murmur3.hash, sizes.cells);                               \
+    HASH(17) places.cell1 = REDUCE(meta.murmur3.hash, sizes.cells);                               \
+    HASH(18) places.cell2 = REDUCE(meta.murmur3.hash, sizes.cells);                               \
+    HASH(22) places.checksum = meta.murmur3.hash;                                                 \
+    DIFFERENT_CELLS
+
+// A cell that the key has already gives way to the next one.
+#define DIFFERENT_CELLS                                                                           \
+    places.cell1 = places.cell1 == places.cell0 ? places.cell1 + 1 : places.cell1;                \
+    WITHIN(places.cell1)                                                                          \
+    NEXT_CELL2                                                                                    \
+    NEXT_CELL2
+
+#define NEXT_CELL2                                                                                \
+    places.cell2 = places.cell2 == places.cell0 || places.cell2 == places.cell1                   \
+        ? places.cell2 + 1 : places.cell2;                                                        \
+    WITHIN(places.cell2)
+
+#define WITHIN(CELL) CELL = CELL == sizes.cells ? 0 : CELL;
 
     action find_ipv4() {
         MURMUR3_SCRAMBLE(meta.murmur3.kind, seen.kind)

@@ -38,9 +38,7 @@ control Monitor(in headers_t hdr, inout metadata_t meta) {
     // A bank and the settings for one window. The switch executes it while it holds the lock of
     // the table: when another window has been opened, no further packet begins in this bank.
     action open(bit<1> active, bit<32> evaluate_from, bit<32> share, bit<32> least_packets,
-                bit<32> cms_columns, bit<32> bloom_bits, bit<32> iblt_start0, bit<32> iblt_cells0,
-                bit<32> iblt_start1, bit<32> iblt_cells1, bit<32> iblt_start2,
-                bit<32> iblt_cells2) {
+                bit<32> cms_columns, bit<32> bloom_bits, bit<32> iblt_cells) {
         bit<32> count;
         bank = active;
         threshold_eval = evaluate_from;
@@ -48,12 +46,7 @@ control Monitor(in headers_t hdr, inout metadata_t meta) {
         threshold_packets = least_packets;
         columns = cms_columns;
         sizes.bits = bloom_bits;
-        sizes.start0 = iblt_start0;
-        sizes.cells0 = iblt_cells0;
-        sizes.start1 = iblt_start1;
-        sizes.cells1 = iblt_cells1;
-        sizes.start2 = iblt_start2;
-        sizes.cells2 = iblt_cells2;
+        sizes.cells = iblt_cells;
         begun.read(count, (bit<32>)bank);
         begun.write((bit<32>)bank, count + 1);
     }
@@ -64,7 +57,7 @@ control Monitor(in headers_t hdr, inout metadata_t meta) {
         actions = {
             open;
         }
-        default_action = open(0, 1000, 4294967, 0, 5437, 16384, 0, 100, 100, 100, 200, 100);
+        default_action = open(0, 1000, 4294967, 0, 5437, 16384, 300);
     }
 
     action finish() {
