@@ -41,7 +41,7 @@ ANY = {"eval_packets": 0, "share": 0, "least_packets": 0}
 """Thresholds that every packet meets."""
 KEYS = 25
 WINDOWS = 20
-_BEHIND = 1024
+_BEHIND = 200
 """Frames that may be on their way: fewer than queues have room for."""
 
 

@@ -108,13 +108,13 @@ class ControlPlane:
         self._runner.close()
 
     def insert(self, entries: Iterable[P4TableEntry]) -> None:
-        self._runner.run(self._switch.write([+entry for entry in entries]))
+        self._runner.run(self._switch.insert(list(entries)))
 
     def modify(self, entries: Iterable[P4TableEntry]) -> None:
-        self._runner.run(self._switch.write([~entry for entry in entries]))
+        self._runner.run(self._switch.modify(list(entries)))
 
     def delete(self, entries: Iterable[P4TableEntry]) -> None:
-        self._runner.run(self._switch.write([-entry for entry in entries]))
+        self._runner.run(self._switch.delete(list(entries)))
 
     def read(self, entity: P4Entity) -> list[Any]:
         async def entities() -> list[Any]:

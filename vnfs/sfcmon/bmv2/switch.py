@@ -20,6 +20,10 @@ BINARY = "simple_switch_grpc"
 QUEUE_DEPTH = 16384
 """Packets, for each port."""
 START_TIMEOUT_S = 60.0
+_NO_OFFLOADS = ("gro", "off", "gso", "off", "tso", "off")
+"""With them libpcap makes room in its buffer for frames of 256 KiB, which is then room for 8
+frames: it loses bursts. And the switch would be given frames that are larger than any MTU."""
+_TOOL_TIMEOUT_S = 10.0
 _POLL_S = 0.05
 _starts = itertools.count()
 
@@ -57,9 +61,13 @@ class Bmv2Switch:
         found = requirement()
         if not found.met:
             raise EnvironmentLacks(f"{BINARY}: {found.detail}", hint=found.remedy)
+        for interface in interfaces.values():
+            host.run(["ethtool", "-K", interface, *_NO_OFFLOADS], timeout_s=_TOOL_TIMEOUT_S)
         name = f"bmv2-{next(_starts)}"
         socket, log = host.workdir / f"{name}.sock", host.workdir / f"{name}.log"
-        argv = [found.detail, "--no-p4", "--device-id", str(device)]
+        # It looks into /sys for the state of its interfaces: `ip` mounts that of the namespace.
+        inside = ["ip", "netns", "exec", host.namespace.name] if host.namespace else []
+        argv = [*inside, found.detail, "--no-p4", "--device-id", str(device)]
         argv += ["--thrift-port", str(THRIFT_PORT)]
         for port, interface in interfaces.items():
             argv += ["-i", f"{port}@{interface}"]
