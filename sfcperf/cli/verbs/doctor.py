@@ -46,6 +46,7 @@ def doctor(
     from sfcperf.environment.gather import infrastructures_elsewhere, requirements_for
     from sfcperf.environment.tools import versions
     from sfcperf.vnfs.sfcmon.bmv2 import compile, switch
+    from sfcperf.vnfs.sfcmon.bmv2.programs import REMEDY
 
     config = None
     if profile is not None or set_:
@@ -71,8 +72,10 @@ def doctor(
         for name in infrastructures_elsewhere():
             out.print(f"not checked: {name} (`sfcperf doctor --driver {name}`)")
     missing = [need for need in requirements if not need.met]
-    for need in [*missing, *optional]:
-        if not need.met and need.remedy:
+    for need in missing:
+        if need.remedy:
             out.print(f"{need.name}: {need.remedy}")
+    if absent := [need.name for need in optional if not need.met]:
+        out.print(f"{', '.join(absent)}: {REMEDY}")
     if missing:
         raise typer.Exit(ExitCode.ENVIRONMENT)
