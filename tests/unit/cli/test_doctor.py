@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.command import Command
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def _tool(folder: Path, name: str) -> None:
 
 
 def test_bmv2_and_p4c_are_optional(
-    sfcperf: Command, folder: Path, capsys: pytest.CaptureFixture[str]
+    sfcperf: Callable[..., int], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     without = sfcperf("doctor")
     said = " ".join(capsys.readouterr().out.split())

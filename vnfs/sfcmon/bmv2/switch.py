@@ -69,7 +69,7 @@ class Bmv2Switch:
         inside = ["ip", "netns", "exec", host.namespace.name] if host.namespace else []
         argv = [*inside, found.detail, "--no-p4", "--device-id", str(device)]
         argv += ["--thrift-port", str(THRIFT_PORT)]
-        # Otherwise it formats messages for each packet, although it writes none: three times slower.
+        # Otherwise it formats messages for each packet and writes none: three times slower.
         argv += ["--log-console", "--log-level", "error"]
         for port, interface in interfaces.items():
             argv += ["-i", f"{port}@{interface}"]
