@@ -100,9 +100,9 @@ class Registers:
 
 
 def _connect(service: Any, name: str, namespace: Path | None, port: int) -> Any:
-    from thriftpy2.protocol import TBinaryProtocolFactory, TMultiplexedProtocolFactory
+    from thriftpy2.protocol import TCyBinaryProtocolFactory, TMultiplexedProtocolFactory
     from thriftpy2.rpc import make_client
-    from thriftpy2.transport import TBufferedTransportFactory, TTransportException
+    from thriftpy2.transport import TCyBufferedTransportFactory, TTransportException
 
     try:
         with inside(namespace):
@@ -110,8 +110,8 @@ def _connect(service: Any, name: str, namespace: Path | None, port: int) -> Any:
                 service,
                 "127.0.0.1",
                 port,
-                proto_factory=TMultiplexedProtocolFactory(TBinaryProtocolFactory(), name),
-                trans_factory=TBufferedTransportFactory(),
+                proto_factory=TMultiplexedProtocolFactory(TCyBinaryProtocolFactory(), name),
+                trans_factory=TCyBufferedTransportFactory(),
                 timeout=round(TIMEOUT_S * 1000),
             )
     except (TTransportException, OSError) as error:

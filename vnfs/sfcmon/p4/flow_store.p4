@@ -7,7 +7,7 @@
 #include "murmur3.p4"
 
 const bit<32> BLOOM_BITS = 65536;  // at most
-const bit<32> IBLT_CELLS = 1024;   // at most
+const bit<32> IBLT_CELLS = 512;    // at most
 
 // Sizes in use.
 struct store_sizes_t {
