@@ -1,1 +1,1 @@
-"""SFCMon: heavy hitters of service function chains, and the flows of each."""
+"""SFCMon: heavy hitters of a chain, found by sketches (docs/reference/sfcmon.md)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -25,6 +26,10 @@ def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_compiled_programs_are_those_of_the_sources() -> None:
     assert programs.changed_sources() == [], "run `make p4`: these have changed since"
+
+
+def test_which_compiler_it_was_is_noted() -> None:
+    assert re.fullmatch(r"[0-9]+(\.[0-9]+)+", programs.compiled_by())
 
 
 def test_a_changed_source_is_noticed(copied: Path) -> None:

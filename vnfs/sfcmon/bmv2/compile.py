@@ -24,8 +24,11 @@ def version() -> str:
     done = subprocess.run(
         [_compiler(), "--version"], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True
     )
-    found = re.search(r"Version ([0-9.]+)", done.stdout)
-    return found[1] if found else done.stdout.strip()
+    # Which stream it is, differs between versions.
+    found = re.search(r"Version ([0-9.]+)", done.stdout + done.stderr)
+    if found is None:
+        raise EnvironmentLacks(f"{COMPILER} --version names no version", hint=REMEDY)
+    return found[1]
 
 
 def compile_program(program: Program, folder: Path) -> tuple[Path, Path]:
