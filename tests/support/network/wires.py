@@ -78,7 +78,7 @@ class Wire:
             frames.append(self._socket.recv(65536))
         return frames
 
-    def pending(self) -> list[bytes]:
+    def waiting(self) -> list[bytes]:
         """Frames that have come."""
         frames = []
         while select.select([self._socket], [], [], 0)[0]:

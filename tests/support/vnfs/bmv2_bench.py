@@ -216,7 +216,7 @@ class Bmv2Bench:
 
             def all_seen() -> bool:
                 for leaves, wire in self.wires.items():
-                    out[leaves] += wire.pending()
+                    out[leaves] += wire.waiting()
                 dropped = sum(self.drops().values()) - dropped_before  # noqa: B023
                 return dropped + _count(out) - left_before >= len(batch)  # noqa: B023
 
