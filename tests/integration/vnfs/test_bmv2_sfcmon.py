@@ -31,6 +31,8 @@ from support.vnfs.sff_bench import (
 from sfcperf.errors import InputError
 from sfcperf.vnfs.sfcmon.bmv2 import banks
 from sfcperf.vnfs.sfcmon.bmv2.banks import Bank
+from sfcperf.vnfs.sfcmon.model import Bank as Model
+from sfcperf.vnfs.sfcmon.settings import Thresholds
 
 pytestmark = [pytest.mark.root, pytest.mark.bmv2]
 
@@ -177,6 +179,30 @@ def test_hashes_are_those_of_mmh3(
         assert contents["iblt"] == [
             [cell, 1, key, checksum, 1, size] for cell in sorted(_cells(flow2, cells))
         ]
+
+
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(1, 20))]
+)
+def test_random_and_damaged_frames_as_the_reference_model(monitor: Monitor, seed: int) -> None:
+    chance = random.Random(seed)
+    sound = [bytes(_flow(chance, version)[0]) for version in (4, 6) for _ in range(20)]
+    sound += [bytes(on_gpe(_nsh(INNER))), bytes(on_gpe(_nsh(INNER, nextproto=1)))]
+    frames = []
+    for _ in range(400):
+        frame = bytearray(chance.choice(sound))
+        for _ in range(chance.choice((0, 0, 1, 2))):
+            frame[chance.randrange(12, len(frame))] = chance.randrange(256)
+        frames.append(bytes(frame[: chance.choice((len(frame), chance.randrange(14, len(frame))))]))
+    thresholds = {"eval": 50, "share": 2**32 // 50, "packets": 3}
+    model = Model(thresholds=Thresholds(**thresholds))
+    for frame in frames:
+        model.receive(frame)
+    monitor.open(1, **_settings(thresholds))
+    monitor.receive(frames)
+    assert monitor.banks[1].contents() == model.registers()
+    assert model.registers()["iblt"]
+    assert sum(count > 0 for count in model.unparsed) >= 3
 
 
 # --- what is monitored ---
