@@ -335,7 +335,7 @@ def chain(
         state.mkdir()
         raw.mkdir()
         journal = FileJournal(Path(folder, "journal.jsonl"))
-        config = {"dataplane": plane, "mtu": 1400}
+        config = {"dataplane": plane, "mtu": 1400, "wire_mtu": 1500}
         context = DriverContext("bench", TAG, config, journal, state, raw, print)
         driver = LocalDriver(context)
         try:

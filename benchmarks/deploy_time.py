@@ -92,7 +92,7 @@ def _driver(folder: Path, plane: str) -> LocalDriver:
     (folder / "state").mkdir()
     (folder / "raw").mkdir()
     journal = FileJournal(folder / "journal.jsonl")
-    config = {"dataplane": plane, "mtu": 1400}
+    config = {"dataplane": plane, "mtu": 1400, "wire_mtu": 1500}
     context = DriverContext(
         "bench", "bench0", config, journal, folder / "state", folder / "raw", print
     )
