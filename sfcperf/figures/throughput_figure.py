@@ -137,7 +137,7 @@ def _loss(axes: Axes, members: Sequence[SearchGroup], scale: units.Scale) -> Non
                 [one.rate_pps * scale.factor for one in loads],
                 [100 * one.loss_ratio for one in loads],
                 look.marker, color=look.colour, markerfacecolor=face, markersize=3,
-                label=None if limited or not name else name, clip_on=False,
+                label=None if limited or not name else name, zorder=3,
             )  # fmt: skip
         for goal, goals in group.goals():
             lower_pps = typical_lower_pps([one for one in goals if not one.irregular])
@@ -146,11 +146,15 @@ def _loss(axes: Axes, members: Sequence[SearchGroup], scale: units.Scale) -> Non
                 axes.axvline(lower_pps * scale.factor, color=look.colour, linestyle=line, lw=0.7)
     axes.set_yscale("symlog", linthresh=_LINEAR_UP_TO)
     axes.yaxis.set_major_formatter("{x:g}")
-    axes.set_ylim(bottom=0)
+    # Below zero, so that the points at zero are whole; above, to the next power of ten.
+    highest = max((100 * one.loss_ratio for g in members for _, one in g.loads_near()), default=0)
+    axes.set_ylim(-_LINEAR_UP_TO / 10, max(2 * highest, 10 * _LINEAR_UP_TO))
     axes.set_ylabel("Loss ratio [%]")
 
 
 def _latency(axes: Axes, members: Sequence[SearchGroup], scale: units.Scale) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     for index, (group, name) in enumerate(zip(members, _names(members), strict=True)):
         look = palette.style(index)
         for percentile, line, face in (("p50", "-", look.colour), ("p99", "--", "white")):
@@ -163,7 +167,10 @@ def _latency(axes: Axes, members: Sequence[SearchGroup], scale: units.Scale) -> 
                 label=name if name and percentile == "p50" else None,
             )  # fmt: skip
     axes.set_yscale("log")
+    # Within one decade, too, there are ticks with numbers.
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_xlim(left=0)
     axes.set_ylabel("One-way latency [µs]")
 
