@@ -9,33 +9,36 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct fwd_counters);
+	__type(value, struct fwd_cpu);
 } counters SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
-	__uint(max_entries, FWD_MAX_PATHS);
-	__type(key, fwd_path);
-	__type(value, __u64);
-} paths SEC(".maps");
 
 const volatile __u8 own_mac[ETH_ALEN];
 
-static __always_inline void count_path(fwd_path path, struct fwd_counters *totals)
+/* The SIs of a path are neighbours: their slots, too. */
+static __always_inline __u32 first_slot(fwd_path path)
 {
-	__u64 *packets = bpf_map_lookup_elem(&paths, &path);
-	__u64 first = 1;
+	return path + (path >> 8);
+}
 
-	if (packets)
-		(*packets)++;
-	/* Another CPU may have just added it; then its slot of this CPU is there, at 0. */
-	else if (bpf_map_update_elem(&paths, &path, &first, BPF_NOEXIST)) {
-		packets = bpf_map_lookup_elem(&paths, &path);
-		if (packets)
-			(*packets)++;
-		else
-			totals->paths_untracked++;
+static __always_inline void count_path(fwd_path path, struct fwd_cpu *cpu)
+{
+	__u32 first = first_slot(path);
+
+	for (__u32 i = 0; i < FWD_PATH_SLOTS; i++) {
+		struct fwd_path_slot *slot = &cpu->slots[(first + i) % FWD_PATH_SLOTS];
+
+		if (slot->packets && slot->path != path)
+			continue;
+		if (!slot->packets) {
+			if (cpu->paths == FWD_MAX_PATHS)
+				break;
+			cpu->paths++;
+			slot->path = path;
+		}
+		slot->packets++;
+		return;
 	}
+	cpu->totals.paths_untracked++;
 }
 
 SEC("xdp")
@@ -43,21 +46,21 @@ int forward(struct xdp_md *context)
 {
 	void *end = (void *)(long)context->data_end;
 	void *start = (void *)(long)context->data;
-	struct fwd_counters *totals;
 	enum fwd_verdict verdict;
+	struct fwd_cpu *cpu;
 	__u32 only = 0;
 	fwd_path path;
 
-	totals = bpf_map_lookup_elem(&counters, &only);
-	if (!totals)
+	cpu = bpf_map_lookup_elem(&counters, &only);
+	if (!cpu)
 		return XDP_ABORTED;
 	verdict = fwd_frame(start, end, own_mac, &path);
 	if (verdict >= FWD_VERDICTS)
 		return XDP_ABORTED;
-	totals->verdicts[verdict]++;
+	cpu->totals.verdicts[verdict]++;
 	switch (verdict) {
 	case FWD_FORWARDED:
-		count_path(path, totals);
+		count_path(path, cpu);
 		return XDP_TX;
 	case FWD_PASSED:
 		return XDP_PASS;
