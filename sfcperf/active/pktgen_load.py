@@ -70,7 +70,7 @@ class PktgenLoad(OffersLoad):
             milliseconds(duration_s) / _MS_PER_S,
             "; ".join(endpoint_limits(outcome, deployment)),
             _latency(outcome.received) if self._run.shares_clock else None,
-            self._withheld(outcome.sent, whole_pps),
+            withheld(outcome.sent, whole_pps, self._alone_pps) if self._run.shares_cpu else 0,
         )
 
     def cleanup(self) -> None:
@@ -79,16 +79,15 @@ class PktgenLoad(OffersLoad):
             self._run.stop()
             self._run = None
 
-    def _withheld(self, sent: Sent, rate_pps: int) -> int:
-        """Packets that the chain kept the sender from sending: on one machine, the sender's CPU
-        does the chain's work before it comes to the next packet. Not so where the generator by
-        itself is too slow, or where other processes had the CPU."""
-        assert self._run is not None, "prepare comes first"
-        if not self._run.shares_cpu or rate_pps > _GENERATOR_SHARE * self._alone_pps:
-            return 0
-        short_s = sent.skipped / rate_pps
-        known = sent.waited_s is not None and sent.waited_s <= _WAITED_SHARE * short_s
-        return sent.skipped if known else 0
+
+def withheld(sent: Sent, rate_pps: int, alone_pps: float) -> int:
+    """Packets that a chain on the sender's machine kept it from sending: the sender's CPU does the
+    chain's work before it comes to the next packet. None where the generator without a chain
+    (`alone_pps`) is hardly faster, or where other processes had the CPU."""
+    if rate_pps > _GENERATOR_SHARE * alone_pps or sent.waited_s is None:
+        return 0
+    short_s = sent.skipped / rate_pps
+    return sent.skipped if sent.waited_s <= _WAITED_SHARE * short_s else 0
 
 
 def _latency(received: Received) -> Latency | None:

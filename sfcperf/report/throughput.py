@@ -129,7 +129,10 @@ def _marks(
     x = lower_pps * scale.factor
     ratio = goals[0].loss_ratio
     title = f"{name.upper()} (loss ratio {100 * ratio:g} %)"
-    return [_line(title, [x, x], [0.0, max(highest, 100 * ratio)], [None, None], style)]
+    return [
+        _line(title, [x, x], [0.0, max(highest, 100 * ratio)], [None, None], style)
+        | {"dashed": True}
+    ]
 
 
 def _latency_chart(identity: str, group: SearchGroup, scale: units.Scale) -> Chart | None:
@@ -148,7 +151,9 @@ def _latency_chart(identity: str, group: SearchGroup, scale: units.Scale) -> Cha
         f"One-way latency at shares of the NDR; searches: {len(group.found)}, loads: "
         f"{len(offered)}."
     )
-    return Chart(identity, "Latency against load", note, _data("Latency [µs]", series, scale))
+    return Chart(
+        identity, "Latency against load", note, _data("Latency [µs]", series, scale) | {"log": True}
+    )
 
 
 def _points(
