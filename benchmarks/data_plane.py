@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
@@ -27,6 +27,7 @@ from sfcperf.active.load import Load
 from sfcperf.active.pktgen_load import PktgenLoad
 from sfcperf.drivers.base import DriverContext
 from sfcperf.drivers.journal import FileJournal
+from sfcperf.drivers.local.cpus import machine_cpus
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.management.deployment import Deployment
 from sfcperf.vnfs import binaries
@@ -45,7 +46,8 @@ HOP_FRAMES = 2_000_000
 RULES = (1, 1_000, 100_000)
 FLOWS = 60_000
 PORT = 9
-TAG = "bench0"
+TAG = f"b{os.getpid() % 100_000:05}"
+"""Two of these at once do not meet."""
 
 
 def main() -> None:
@@ -182,6 +184,50 @@ def forwarder(_: Path | None) -> None:
         f"forwarder (engine xdp) alone: {ns['forwarder']:.0f} ns per frame, there and back; XDP_TX "
         f"at the same veth: {ns['bare']:.0f} ns: {ns['bare'] / ns['forwarder']:.0%} of its rate"
     )
+
+
+def threads(_: Path | None) -> None:
+    """Whether the forwarder's engine userspace costs the same on each further CPU. Its rate shows
+    that only where generator and endpoints have other CPUs."""
+    counts = range(1, len(machine_cpus()) + 1)
+    found: dict[int, list[tuple[float, float]]] = {count: [] for count in counts}
+    for _round in range(ROUNDS):
+        for count, seen in found.items():
+            knobs = {"engine": "userspace"}
+            with chain("ebpf", 1, knobs=knobs, vcpus=count) as deployment:
+                seen.append(thread_cost(deployment))
+    ns = {count: median(cost for cost, _ in seen) for count, seen in found.items()}
+    even = {count: median(share for _, share in seen) for count, seen in found.items()}
+    for count in counts:
+        print(
+            f"forwarder (engine userspace) on {count} CPUs: {ns[count]:.0f} ns of CPU time per "
+            f"packet, the busiest thread had {even[count]:.0%} of them: room for "
+            f"{ns[1] / ns[count] / even[count]:.2f} times the rate of one thread"
+        )
+
+
+def thread_cost(deployment: Deployment) -> tuple[float, float]:
+    """CPU time per packet, ns, and the busiest thread's share of packets, under overload."""
+    (function,) = deployment.functions
+    pids = deployment.meters[function.name].pids()
+    asked = with_defaults(PktgenLoad.parameters, {"frame_bytes": 64, "flows": 1000})
+    pktgen = PktgenLoad(asked)
+    with tempfile.TemporaryDirectory() as raw:
+        try:
+            pktgen.prepare(deployment, Path(raw))
+            before, began = function.counters(), cpu_ns(pids)
+            pktgen.offer(deployment, Path(raw), 1_000_000, 1.0)
+            after, ended = function.counters(), cpu_ns(pids)
+        finally:
+            pktgen.cleanup()
+    workers = [after[name] - before[name] for name in after if name.startswith("forwarded_worker")]
+    return (ended - began) / sum(workers), max(workers) / sum(workers)
+
+
+def cpu_ns(pids: Sequence[int]) -> int:
+    """CPU time of all threads of these processes."""
+    files = [file for pid in pids for file in Path(f"/proc/{pid}/task").glob("*/schedstat")]
+    return sum(int(file.read_text().split()[0]) for file in files)
 
 
 MACS = {"near": "02:00:00:00:00:01", "far": "02:00:00:00:00:02", "sink0": "02:00:00:00:00:03"}
@@ -339,6 +385,7 @@ def chain(
     length: int,
     encapsulation: str = "nsh-eth",
     knobs: Mapping[str, Any] = MappingProxyType({}),
+    vcpus: int = 1,
 ) -> Iterator[Deployment]:
     """A deployed chain of forwarders."""
     document = {
@@ -346,7 +393,7 @@ def chain(
         "name": "data-plane",
         "infrastructure": {"driver": "local"},
         "topology": "T1",
-        "vnfs": {"fwd": {"type": "forwarder", "knobs": dict(knobs)}},
+        "vnfs": {"fwd": {"type": "forwarder", "knobs": dict(knobs), "resources": {"vcpus": vcpus}}},
         "chain": {
             "functions": [{"vnf": "fwd", "count": length}],
             "encapsulation": encapsulation,
@@ -378,6 +425,7 @@ ROWS: dict[str, Callable[[Path | None], None]] = {
     "hops": hops,
     "bounce": bounce,
     "forwarder": forwarder,
+    "threads": threads,
     "round-trips": round_trips,
     "classifier": classifier,
 }
