@@ -190,24 +190,27 @@ def threads(_: Path | None) -> None:
     """Whether the forwarder's engine userspace costs the same on each further CPU. Its rate shows
     that only where generator and endpoints have other CPUs."""
     counts = range(1, len(machine_cpus()) + 1)
-    found: dict[int, list[tuple[float, float]]] = {count: [] for count in counts}
+    found: dict[int, list[tuple[float, float, float]]] = {count: [] for count in counts}
     for _round in range(ROUNDS):
         for count, seen in found.items():
             knobs = {"engine": "userspace"}
             with chain("ebpf", 1, knobs=knobs, vcpus=count) as deployment:
                 seen.append(thread_cost(deployment))
-    ns = {count: median(cost for cost, _ in seen) for count, seen in found.items()}
-    even = {count: median(share for _, share in seen) for count, seen in found.items()}
+    ns = {count: median(cost for cost, _, _ in seen) for count, seen in found.items()}
+    even = {count: median(share for _, share, _ in seen) for count, seen in found.items()}
+    full = {count: median(lost for _, _, lost in seen) for count, seen in found.items()}
     for count in counts:
         print(
             f"forwarder (engine userspace) on {count} CPUs: {ns[count]:.0f} ns of CPU time per "
             f"packet, the busiest thread had {even[count]:.0%} of them: room for "
-            f"{ns[1] / ns[count] / even[count]:.2f} times the rate of one thread"
+            f"{ns[1] / ns[count] / even[count]:.2f} times the rate of one thread (overload: "
+            f"{full[count]:.0%} dropped; without, batches are small and cost more)"
         )
 
 
-def thread_cost(deployment: Deployment) -> tuple[float, float]:
-    """CPU time per packet, ns, and the busiest thread's share of packets, under overload."""
+def thread_cost(deployment: Deployment) -> tuple[float, float, float]:
+    """CPU time per packet, ns, the busiest thread's share of packets, and the share that was
+    dropped because the threads were too slow."""
     (function,) = deployment.functions
     pids = deployment.meters[function.name].pids()
     asked = with_defaults(PktgenLoad.parameters, {"frame_bytes": 64, "flows": 1000})
@@ -221,7 +224,9 @@ def thread_cost(deployment: Deployment) -> tuple[float, float]:
         finally:
             pktgen.cleanup()
     workers = [after[name] - before[name] for name in after if name.startswith("forwarded_worker")]
-    return (ended - began) / sum(workers), max(workers) / sum(workers)
+    forwarded = sum(workers)
+    dropped = after["dropped_ring_full"] - before["dropped_ring_full"]
+    return (ended - began) / forwarded, max(workers) / forwarded, dropped / (forwarded + dropped)
 
 
 def cpu_ns(pids: Sequence[int]) -> int:

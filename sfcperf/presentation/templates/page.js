@@ -188,7 +188,7 @@
       dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
       hoverlabel: { align: "left", bgcolor: colour("--panel"), bordercolor: colour("--soft"), font: { color: colour("--text") } },
       showlegend: named, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, bgcolor: "rgba(0,0,0,0)" },
-      xaxis: x, yaxis: { ...axis(ecdf ? "Share of samples [1]" : chart.yLabel), type: chart.log ? "log" : "linear", rangemode: chart.kind === "box" || chart.zero === false ? "normal" : "tozero" },
+      xaxis: x, yaxis: { ...axis(ecdf ? "Share of samples [1]" : chart.yLabel), ...(chart.log ? { type: "log", dtick: "D2" } : {}), rangemode: chart.kind === "box" || chart.zero === false ? "normal" : "tozero" },
     };
   };
 
