@@ -3,8 +3,8 @@ the measurement explains.
 
     sudo .venv/bin/python benchmarks/attribution.py
 
-Three NSH-unaware VNFs (firewall of 100 rules, NAT, router), UDP at 50 Mbit/s, one packet in 200 per
-second timed by pptmon. Runs and attribution are those of `sfcperf run`, the data planes in turns.
+Three NSH-unaware VNFs (firewall of 100 rules, NAT, router), UDP at 50 Mbit/s, of which pptmon
+times 200 packets per second. Runs and attribution are those of `sfcperf run`, the data planes in turns.
 End to end is, with `ebpf`, from the SFF's first receipt of a packet to its last sending. `ovs` does
 not tell these: there it is from the first VNF's ingress to the last one's egress, and nothing
 explains the rest.
@@ -26,7 +26,7 @@ from sfcperf.results.store import RunFile, RunStore
 
 SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 PLANES = ("ebpf", "ovs")
-ROUNDS = 3
+ROUNDS = 5
 GOAL_VNFS, GOAL_EXPLAINED = 0.5, 0.95
 
 
