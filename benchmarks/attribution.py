@@ -4,8 +4,8 @@ the measurement explains.
     sudo .venv/bin/python benchmarks/attribution.py
 
 Three NSH-unaware VNFs (firewall of 100 rules, NAT, router), UDP at 50 Mbit/s, of which pptmon
-times 200 packets per second. Runs and attribution are those of `sfcperf run`, the data planes in turns.
-End to end is, with `ebpf`, from the SFF's first receipt of a packet to its last sending. `ovs` does
+times 200 packets per second. Runs and attribution are those of `sfcperf run`, the data planes in
+turns. End to end is, with `ebpf`, from the SFF's first receipt of a packet to its last sending. `ovs` does
 not tell these: there it is from the first VNF's ingress to the last one's egress, and nothing
 explains the rest.
 """
