@@ -5,9 +5,9 @@ the measurement explains.
 
 Three NSH-unaware VNFs (firewall of 100 rules, NAT, router), UDP at 50 Mbit/s, of which pptmon
 times 200 packets per second. Runs and attribution are those of `sfcperf run`, the data planes in
-turns. End to end is, with `ebpf`, from the SFF's first receipt of a packet to its last sending. `ovs` does
-not tell these: there it is from the first VNF's ingress to the last one's egress, and nothing
-explains the rest.
+turns. End to end is, with `ebpf`, from the SFF's first receipt of a packet to its last sending.
+`ovs` does not tell these: there it is from the first VNF's ingress to the last one's egress, and
+nothing explains the rest.
 """
 
 from __future__ import annotations
