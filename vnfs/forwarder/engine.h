@@ -26,9 +26,6 @@ struct snapshot {
 	__u64 workers[MAX_THREADS]; /* forwarded by each */
 };
 
-/* Add packets of a path, which the snapshot may have already. */
-void snapshot_add(struct snapshot *snapshot, fwd_path path, __u64 packets);
-
 struct engine {
 	const char *name;
 	/* Start forwarding; one worker per CPU where the engine has workers. 0, or -1 after

@@ -398,9 +398,23 @@ static void merge_paths(struct snapshot *snapshot, struct worker *worker)
 {
 	unsigned int count = atomic_load_explicit(&worker->path_count, memory_order_acquire);
 
-	for (unsigned int i = 0; i < count; i++)
-		snapshot_add(snapshot, worker->paths[i],
-			     atomic_load_explicit(&worker->path_packets[i], memory_order_relaxed));
+	for (unsigned int i = 0; i < count; i++) {
+		__u64 packets =
+			atomic_load_explicit(&worker->path_packets[i], memory_order_relaxed);
+		unsigned int j = 0;
+
+		while (j < snapshot->path_count && snapshot->paths[j].path != worker->paths[i])
+			j++;
+		if (j == FWD_MAX_PATHS) {
+			snapshot->totals.paths_untracked += packets;
+			continue;
+		}
+		if (j == snapshot->path_count) {
+			snapshot->paths[j].path = worker->paths[i];
+			snapshot->path_count++;
+		}
+		snapshot->paths[j].packets += packets;
+	}
 }
 
 static void read_counters(struct snapshot *snapshot)

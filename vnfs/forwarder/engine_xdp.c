@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Engine `xdp`: loads forwarder.bpf.c and reads its maps. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <bpf/bpf.h>
@@ -9,14 +8,13 @@
 #include <linux/if_link.h>
 
 #include "../common/libbpf_log.h"
+#include "../common/percpu.h"
 #include "../common/report.h"
 #include "engine.h"
 #include "forwarder.skel.h"
 
 static struct forwarder_bpf *skeleton;
 static int link_fd = -1;
-static struct fwd_cpu *per_cpu; /* what each CPU has counted, for reading */
-static int cpu_count;
 
 static const char *attach_error(int error)
 {
@@ -54,12 +52,6 @@ static int start(const struct interface *interface, const struct cpu_list *cpus)
 		complain("--cpus is for the userspace engine: XDP runs where frames arrive");
 		return -1;
 	}
-	cpu_count = libbpf_num_possible_cpus();
-	per_cpu = cpu_count > 0 ? calloc((size_t)cpu_count, sizeof(*per_cpu)) : NULL;
-	if (!per_cpu) {
-		complain("no memory for the counters");
-		return -1;
-	}
 	skeleton = forwarder_bpf__open();
 	if (!skeleton) {
 		complain("cannot open the XDP program: %s", strerror(errno));
@@ -73,25 +65,21 @@ static int start(const struct interface *interface, const struct cpu_list *cpus)
 	return attach(interface);
 }
 
-static void add_cpu(struct snapshot *snapshot, const struct fwd_cpu *cpu)
-{
-	for (int verdict = 0; verdict < FWD_VERDICTS; verdict++)
-		snapshot->totals.verdicts[verdict] += cpu->totals.verdicts[verdict];
-	snapshot->totals.paths_untracked += cpu->totals.paths_untracked;
-	for (unsigned int i = 0; i < FWD_PATH_SLOTS; i++)
-		if (cpu->slots[i].packets)
-			snapshot_add(snapshot, (fwd_path)cpu->slots[i].path, cpu->slots[i].packets);
-}
-
 static void read_counters(struct snapshot *snapshot)
 {
 	__u32 only = 0;
 
 	memset(snapshot, 0, sizeof(*snapshot));
-	if (bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.counters), &only, per_cpu))
-		return;
-	for (int i = 0; i < cpu_count; i++)
-		add_cpu(snapshot, &per_cpu[i]);
+	percpu_sum(bpf_map__fd(skeleton->maps.counters), &only, (__u64 *)&snapshot->totals,
+		   sizeof(snapshot->totals) / sizeof(__u64));
+	for (__u32 place = 0; place < FWD_MAX_PATHS; place++) {
+		struct path_count *count = &snapshot->paths[snapshot->path_count];
+
+		count->path = __atomic_load_n(&skeleton->bss->known_paths[place], __ATOMIC_RELAXED);
+		if (count->path && percpu_sum(bpf_map__fd(skeleton->maps.path_packets), &place,
+					      &count->packets, 1) == 0)
+			snapshot->path_count++;
+	}
 }
 
 static void stop(void)

@@ -9,36 +9,53 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct fwd_cpu);
+	__type(value, struct fwd_counters);
 } counters SEC(".maps");
+
+/* By place of a path in known_paths. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, FWD_MAX_PATHS);
+	__type(key, __u32);
+	__type(value, __u64);
+} path_packets SEC(".maps");
+
+/* 0: free. A hash table with open addressing: the kernel's hash maps cost more per packet than all
+ * else that is done here. */
+fwd_path known_paths[FWD_MAX_PATHS];
 
 const volatile __u8 own_mac[ETH_ALEN];
 
-/* The SIs of a path are neighbours: their slots, too. */
-static __always_inline __u32 first_slot(fwd_path path)
+/* Where the path is, or -1 if all places are taken. */
+static __always_inline int place_of(fwd_path path)
 {
-	return path + (path >> 8);
+	__u32 hash = path * 0x9e3779b1U >> 16;
+
+	for (__u32 i = 0; i < FWD_MAX_PATHS; i++) {
+		__u32 place = (hash + i) % FWD_MAX_PATHS;
+		fwd_path there = known_paths[place];
+
+		if (there == path)
+			return (int)place;
+		if (there)
+			continue;
+		/* Another CPU may take it first, even for the same path. */
+		there = __sync_val_compare_and_swap(&known_paths[place], 0, path);
+		if (there == 0 || there == path)
+			return (int)place;
+	}
+	return -1;
 }
 
-static __always_inline void count_path(fwd_path path, struct fwd_cpu *cpu)
+static __always_inline void count_path(fwd_path path, struct fwd_counters *totals)
 {
-	__u32 first = first_slot(path);
+	int place = place_of(path);
+	__u64 *packets = bpf_map_lookup_elem(&path_packets, &place);
 
-	for (__u32 i = 0; i < FWD_PATH_SLOTS; i++) {
-		struct fwd_path_slot *slot = &cpu->slots[(first + i) % FWD_PATH_SLOTS];
-
-		if (slot->packets && slot->path != path)
-			continue;
-		if (!slot->packets) {
-			if (cpu->paths == FWD_MAX_PATHS)
-				break;
-			cpu->paths++;
-			slot->path = path;
-		}
-		slot->packets++;
-		return;
-	}
-	cpu->totals.paths_untracked++;
+	if (packets)
+		(*packets)++;
+	else
+		totals->paths_untracked++;
 }
 
 SEC("xdp")
@@ -46,21 +63,21 @@ int forward(struct xdp_md *context)
 {
 	void *end = (void *)(long)context->data_end;
 	void *start = (void *)(long)context->data;
+	struct fwd_counters *totals;
 	enum fwd_verdict verdict;
-	struct fwd_cpu *cpu;
 	__u32 only = 0;
 	fwd_path path;
 
-	cpu = bpf_map_lookup_elem(&counters, &only);
-	if (!cpu)
+	totals = bpf_map_lookup_elem(&counters, &only);
+	if (!totals)
 		return XDP_ABORTED;
 	verdict = fwd_frame(start, end, own_mac, &path);
 	if (verdict >= FWD_VERDICTS)
 		return XDP_ABORTED;
-	cpu->totals.verdicts[verdict]++;
+	totals->verdicts[verdict]++;
 	switch (verdict) {
 	case FWD_FORWARDED:
-		count_path(path, cpu);
+		count_path(path, totals);
 		return XDP_TX;
 	case FWD_PASSED:
 		return XDP_PASS;

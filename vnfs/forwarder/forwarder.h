@@ -25,8 +25,6 @@ enum fwd_verdict {
 
 #define FWD_MAX_PATHS 64 /* (SPI, SI) pairs counted on their own; others only in the totals */
 
-#define FWD_PATH_SLOTS 128 /* engine `xdp`, per CPU; a power of 2 */
-
 struct fwd_counters {
 	__u64 verdicts[FWD_VERDICTS];
 	__u64 paths_untracked; /* forwarded packets of further (SPI, SI) pairs */
@@ -34,16 +32,3 @@ struct fwd_counters {
 
 /* Key of the per-path counters: SPI << 8 | SI, SI as the packet arrived. */
 typedef __u32 fwd_path;
-
-/* Engine `xdp`: what one CPU counts. Slots are an open-addressed hash table, since the lookup in a
- * map of hashes took longer than all else that is done to a frame. */
-struct fwd_path_slot {
-	__u64 path;
-	__u64 packets; /* 0: free */
-};
-
-struct fwd_cpu {
-	struct fwd_counters totals;
-	__u64 paths; /* slots in use */
-	struct fwd_path_slot slots[FWD_PATH_SLOTS];
-};

@@ -1,0 +1,57 @@
+"""Bloom filter (Bloom 1970)."""
+
+from __future__ import annotations
+
+import math
+
+from sfcperf.sketches.hashing import hash32, reduced
+
+
+def false_positive_rate(bits: int, hashes: int, keys: int) -> float:
+    """Probability that a key that was not added is taken for one that was, after so many keys
+    (SFCMon, equation 1)."""
+    # Of the complement of a number near 1, few digits would be left.
+    share_set = -math.expm1(hashes * keys * math.log1p(-1 / bits)) if bits > 1 else float(keys > 0)
+    return share_set**hashes
+
+
+def false_positives(bits: int, hashes: int, keys: int) -> float:
+    """Expected number of keys that are taken for stored ones while so many are added: the sum of
+    equation 1 over the growing filter."""
+    import numpy as np
+
+    if bits == 1:
+        return max(0, keys - 1)
+    share_set = -np.expm1(hashes * np.arange(keys) * math.log1p(-1 / bits))
+    return float(np.sum(share_set**hashes))
+
+
+def bits_for(keys: int, hashes: int, most_false_positives: float) -> int:
+    """Least number of bits, a multiple of 64, with at most so many expected false positives."""
+    low, high = 0, 1
+    while false_positives(64 * high, hashes, keys) > most_false_positives:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if false_positives(64 * middle, hashes, keys) > most_false_positives:
+            low = middle
+        else:
+            high = middle
+    return 64 * high
+
+
+class BloomFilter:
+    """A set of keys that never forgets one, and sometimes has one more."""
+
+    def __init__(self, bits: int, hashes: int, first_seed: int) -> None:
+        """Hash function i has the seed `first_seed` + i."""
+        self.bits = bits
+        self.set_bits: set[int] = set()
+        self._seeds = range(first_seed, first_seed + hashes)
+
+    def add(self, key: bytes) -> bool:
+        """Add a key. Returns whether it was there already, as far as the filter knows."""
+        bits = {reduced(hash32(key, seed), self.bits) for seed in self._seeds}
+        stored = bits <= self.set_bits
+        self.set_bits |= bits
+        return stored

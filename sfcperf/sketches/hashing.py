@@ -1,0 +1,16 @@
+"""The hash function of all sketches, and indices made from it."""
+
+from __future__ import annotations
+
+import mmh3
+
+
+def hash32(key: bytes, seed: int) -> int:
+    """MurmurHash3_x86_32 of a key, 32 bits."""
+    return mmh3.hash(key, seed, signed=False)
+
+
+def reduced(value: int, cells: int) -> int:
+    """A 32-bit hash value as an index below `cells`, without a division (D. Lemire, *Fast Random
+    Integer Generation in an Interval*, 2019, section 4)."""
+    return value * cells >> 32

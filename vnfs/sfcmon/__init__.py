@@ -1,0 +1,1 @@
+"""SFCMon: heavy hitters of a chain, found by sketches (docs/reference/sfcmon.md)."""

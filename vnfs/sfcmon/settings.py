@@ -1,0 +1,63 @@
+"""Sizes and thresholds of SFCMon."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from sfcperf.sketches.iblt import Shape
+from sfcperf.vnfs.sfcmon.packet import KEY_BYTES
+
+CMS_SEED, BLOOM_SEED, IBLT_SEED, CHECKSUM_SEED = 1, 9, 16, 22
+"""First seed of each structure: with the largest ones, all 22 seeds of the paper are used once."""
+MOST_CMS_ROWS = BLOOM_SEED - CMS_SEED
+MOST_BLOOM_HASHES = IBLT_SEED - BLOOM_SEED
+MOST_IBLT_HASHES = CHECKSUM_SEED - IBLT_SEED
+COUNTER_BITS = 24
+"""Of the CMS (section 3.2 of the paper: 3 bytes)."""
+
+
+_MOST_CELLS = 1 << 28
+LIMITS = {
+    "cms_rows": (1, MOST_CMS_ROWS),
+    "cms_columns": (1, _MOST_CELLS),
+    "bloom_bits": (1, _MOST_CELLS),
+    "bloom_hashes": (1, MOST_BLOOM_HASHES),
+    "iblt_cells": (MOST_IBLT_HASHES, _MOST_CELLS),
+    "iblt_hashes": (1, MOST_IBLT_HASHES),
+}
+"""Least and most of each size."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes of the structures; the defaults are the reference configuration."""
+
+    cms_rows: int = 5
+    cms_columns: int = 5437
+    bloom_bits: int = 16384
+    bloom_hashes: int = 4
+    iblt_cells: int = 300
+    iblt_hashes: int = 3
+
+    @property
+    def iblt(self) -> Shape:
+        """The IBLT's sizes and seeds."""
+        return Shape(self.iblt_cells, self.iblt_hashes, KEY_BYTES, IBLT_SEED, CHECKSUM_SEED)
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """When the packet of a source belongs to a heavy hitter; as registers hold them."""
+
+    eval: int = 1000
+    """Threshold_Eval: packets before which none does."""
+    share: int = math.floor(0.001 * 2**32)
+    """Least share of the packets so far, in units of 2^-32."""
+    packets: int = 0
+    """Least number of packets."""
+
+
+def share_register(fraction: float) -> int:
+    """A share, 0 to below 1, as the register holds it: rounded down."""
+    return math.floor(fraction * 2**32)

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <arpa/inet.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "frame.h"
+#include "../../nsh/nsh.h"
+
+#define ETH_BYTES 14
+#define ETH_IPV4 0x0800
+#define ETH_IPV6 0x86dd
+#define ETH_VLAN 0x8100
+#define ETH_QINQ 0x88a8
+#define IPV4_BYTES 20
+#define IPV6_BYTES 40
+#define UDP_BYTES 8
+#define PORTS_BYTES 4
+#define VLAN_BYTES 4
+#define PROTO_UDP 17
+
+/* Link types of pcap (https://www.tcpdump.org/linktypes.html). */
+enum link_type {
+	LINK_ETHERNET = 1,
+	LINK_RAW_BSD = 12,
+	LINK_RAW_OPENBSD = 14,
+	LINK_RAW = 101,
+	LINK_SLL = 113,
+	LINK_IPV4 = 228,
+	LINK_IPV6 = 229,
+	LINK_SLL2 = 276,
+};
+
+enum { OK = -1 }; /* beside the reasons */
+
+/* What is left of a frame. */
+struct rest {
+	const uint8_t *data;
+	size_t length;
+};
+
+static uint16_t be16(const uint8_t *bytes)
+{
+	return (uint16_t)(bytes[0] << 8 | bytes[1]);
+}
+
+static struct rest after(struct rest rest, size_t bytes)
+{
+	return (struct rest){ rest.data + bytes, rest.length - bytes };
+}
+
+static bool is_ip(uint16_t ethertype)
+{
+	return ethertype == ETH_IPV4 || ethertype == ETH_IPV6;
+}
+
+static bool has_ports(uint8_t proto)
+{
+	return proto == 6 || proto == PROTO_UDP || proto == 33 || proto == 132 || proto == 136;
+}
+
+static bool is_fragment(const uint8_t *ipv4)
+{
+	return be16(ipv4 + 6) & 0x3fff;
+}
+
+uint32_t key_path(struct path path)
+{
+	return htonl(path.spi << 8 | path.si);
+}
+
+uint32_t key_protocol(uint8_t proto, uint8_t version)
+{
+	return htonl((uint32_t)proto << 24 | (uint32_t)version << 16);
+}
+
+/* Step 7 of the specification: `announced` bytes follow the IP header. */
+static int read_ports(struct rest rest, size_t announced, struct packet *packet)
+{
+	if (announced < PORTS_BYTES)
+		return SFCMON_IP;
+	if (rest.length < PORTS_BYTES)
+		return SFCMON_TRUNCATED;
+	memcpy(&packet->key[2], rest.data, PORTS_BYTES);
+	return OK;
+}
+
+static int read_ipv4(struct rest rest, struct path path, struct packet *packet)
+{
+	const uint8_t *ip = rest.data;
+	uint32_t header, total;
+
+	if (rest.length < IPV4_BYTES)
+		return SFCMON_TRUNCATED;
+	header = (ip[0] & 0x0f) * 4U;
+	total = be16(ip + 2);
+	if (ip[0] >> 4 != 4 || header < IPV4_BYTES || total < header)
+		return SFCMON_IP;
+	if (rest.length < header)
+		return SFCMON_TRUNCATED;
+	packet->words = SFCMON_IPV4_WORDS;
+	packet->size = total;
+	packet->key[0] = key_path(path);
+	packet->key[1] = key_protocol(ip[9], 4);
+	packet->key[2] = 0;
+	memcpy(&packet->key[SFCMON_SOURCE_WORD], ip + 12, 8);
+	if (!has_ports(ip[9]) || is_fragment(ip))
+		return OK;
+	return read_ports(after(rest, header), total - header, packet);
+}
+
+static int read_ipv6(struct rest rest, struct path path, struct packet *packet)
+{
+	const uint8_t *ip = rest.data;
+	uint16_t payload;
+
+	if (rest.length < IPV6_BYTES)
+		return SFCMON_TRUNCATED;
+	if (ip[0] >> 4 != 6)
+		return SFCMON_IP;
+	payload = be16(ip + 4);
+	packet->words = SFCMON_IPV6_WORDS;
+	packet->size = IPV6_BYTES + payload;
+	packet->key[0] = key_path(path);
+	packet->key[1] = key_protocol(ip[6], 6);
+	packet->key[2] = 0;
+	memcpy(&packet->key[SFCMON_SOURCE_WORD], ip + 8, 32);
+	if (!has_ports(ip[6]))
+		return OK;
+	return read_ports(after(rest, IPV6_BYTES), payload, packet);
+}
+
+static int read_ip(struct rest rest, uint16_t ethertype, struct path path, struct packet *packet)
+{
+	return ethertype == ETH_IPV4 ? read_ipv4(rest, path, packet)
+				     : read_ipv6(rest, path, packet);
+}
+
+/* Steps 4 and 5: NSH, and what it carries. */
+static int read_nsh(struct rest rest, struct packet *packet)
+{
+	const struct nsh_hdr *nsh = (const void *)rest.data;
+	struct path path;
+	uint16_t ethertype;
+	uint32_t words;
+	uint8_t next;
+
+	if (rest.length < sizeof(*nsh))
+		return SFCMON_TRUNCATED;
+	words = nsh_bytes(nsh) / NSH_WORD;
+	if (nsh_version(nsh) != NSH_VERSION ||
+	    !((nsh_md_type(nsh) == NSH_MD_TYPE_1 && words == NSH_MD1_WORDS) ||
+	      (nsh_md_type(nsh) == NSH_MD_TYPE_2 && words >= NSH_MD2_MIN_WORDS)))
+		return SFCMON_NSH;
+	if (rest.length < nsh_bytes(nsh))
+		return SFCMON_TRUNCATED;
+	path = (struct path){ nsh_spi(nsh), nsh->si };
+	next = nsh->next_protocol;
+	rest = after(rest, nsh_bytes(nsh));
+	if (next == NSH_NEXT_IPV4 || next == NSH_NEXT_IPV6)
+		return read_ip(rest, next == NSH_NEXT_IPV4 ? ETH_IPV4 : ETH_IPV6, path, packet);
+	if (next != NSH_NEXT_ETHERNET)
+		return SFCMON_NOT_IP;
+	if (rest.length < ETH_BYTES)
+		return SFCMON_TRUNCATED;
+	ethertype = be16(rest.data + 12);
+	if (!is_ip(ethertype))
+		return SFCMON_NOT_IP;
+	return read_ip(after(rest, ETH_BYTES), ethertype, path, packet);
+}
+
+/* Step 2: leaves `rest` at the UDP header of a tunnel. */
+static int enter_udp(struct rest *rest, uint16_t ethertype)
+{
+	const uint8_t *ip = rest->data;
+	size_t header = IPV6_BYTES;
+
+	if (!is_ip(ethertype))
+		return SFCMON_NOT_NSH;
+	if (rest->length < (ethertype == ETH_IPV4 ? IPV4_BYTES : IPV6_BYTES))
+		return SFCMON_TRUNCATED;
+	if (ethertype == ETH_IPV4) {
+		header = (ip[0] & 0x0f) * 4U;
+		if (ip[0] >> 4 != 4 || header < IPV4_BYTES || ip[9] != PROTO_UDP || is_fragment(ip))
+			return SFCMON_NOT_NSH;
+	} else if (ip[0] >> 4 != 6 || ip[6] != PROTO_UDP) {
+		return SFCMON_NOT_NSH;
+	}
+	if (rest->length < header)
+		return SFCMON_TRUNCATED;
+	*rest = after(*rest, header);
+	return OK;
+}
+
+/* Steps 2 and 3: leaves `rest` at the NSH behind IP, UDP and VXLAN-GPE. */
+static int enter_vxlan_gpe(struct rest *rest, uint16_t ethertype)
+{
+	const uint8_t wanted = VXLAN_GPE_FLAG_INSTANCE | VXLAN_GPE_FLAG_NEXT_PROTOCOL;
+	const struct vxlan_gpe_hdr *gpe;
+	int reason = enter_udp(rest, ethertype);
+
+	if (reason != OK)
+		return reason;
+	if (rest->length < UDP_BYTES)
+		return SFCMON_TRUNCATED;
+	if (be16(rest->data + 2) != VXLAN_GPE_UDP_PORT)
+		return SFCMON_NOT_NSH;
+	*rest = after(*rest, UDP_BYTES);
+	if (rest->length < sizeof(*gpe))
+		return SFCMON_TRUNCATED;
+	gpe = (const void *)rest->data;
+	if ((gpe->flags & (VXLAN_GPE_VERSION_MASK | wanted)) != wanted ||
+	    gpe->next_protocol != VXLAN_GPE_NEXT_NSH)
+		return SFCMON_NOT_NSH;
+	*rest = after(*rest, sizeof(*gpe));
+	return OK;
+}
+
+/* A packet that has no NSH yet. */
+static int classify(struct rest rest, uint16_t ethertype, struct path path, struct packet *packet)
+{
+	while (ethertype == ETH_VLAN || ethertype == ETH_QINQ) {
+		if (rest.length < VLAN_BYTES)
+			return SFCMON_TRUNCATED;
+		ethertype = be16(rest.data + 2);
+		rest = after(rest, VLAN_BYTES);
+	}
+	return is_ip(ethertype) ? read_ip(rest, ethertype, path, packet) : SFCMON_NOT_NSH;
+}
+
+static int read_payload(struct rest rest, uint16_t ethertype, const struct path *path,
+			struct packet *packet)
+{
+	struct rest tunnelled = rest;
+	int reason;
+
+	if (ethertype == NSH_ETHERTYPE)
+		return read_nsh(rest, packet);
+	reason = enter_vxlan_gpe(&tunnelled, ethertype);
+	if (reason == OK)
+		return read_nsh(tunnelled, packet);
+	return path ? classify(rest, ethertype, *path, packet) : reason;
+}
+
+/* Bytes of the link layer's header, and where its EtherType is. */
+static bool link_layout(uint32_t link_type, size_t *bytes, size_t *ethertype_at)
+{
+	switch (link_type) {
+	case LINK_ETHERNET:
+		*bytes = ETH_BYTES;
+		*ethertype_at = 12;
+		return true;
+	case LINK_SLL:
+		*bytes = 16;
+		*ethertype_at = 14;
+		return true;
+	case LINK_SLL2:
+		*bytes = 20;
+		*ethertype_at = 0;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool link_is_ip(uint32_t link_type)
+{
+	return link_type == LINK_RAW || link_type == LINK_RAW_BSD ||
+	       link_type == LINK_RAW_OPENBSD || link_type == LINK_IPV4 || link_type == LINK_IPV6;
+}
+
+int frame_link_known(uint32_t link_type)
+{
+	size_t bytes, at;
+
+	return link_is_ip(link_type) || link_layout(link_type, &bytes, &at);
+}
+
+static int parse(struct rest rest, uint32_t link_type, const struct path *path,
+		 struct packet *packet)
+{
+	size_t bytes, at;
+
+	if (!link_layout(link_type, &bytes, &at)) {
+		if (!rest.length)
+			return SFCMON_TRUNCATED;
+		return read_payload(rest, rest.data[0] >> 4 == 6 ? ETH_IPV6 : ETH_IPV4, path,
+				    packet);
+	}
+	if (rest.length < bytes)
+		return SFCMON_TRUNCATED;
+	return read_payload(after(rest, bytes), be16(rest.data + at), path, packet);
+}
+
+void frame_parse(const uint8_t *data, size_t length, uint32_t link_type, const struct path *path,
+		 struct packet *packet)
+{
+	int reason = parse((struct rest){ data, length }, link_type, path, packet);
+
+	if (reason != OK) {
+		packet->words = NOT_PARSED;
+		packet->size = (uint32_t)reason;
+	}
+}

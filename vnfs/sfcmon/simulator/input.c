@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "input.h"
+#include "sketch.h"
+#include "../../common/report.h"
+
+#define CAPACITY (1 << 20)
+
+bool input_open(struct input *input, const char *name)
+{
+	bool standard = strcmp(name, "-") == 0;
+
+	*input = (struct input){
+		.name = standard ? "standard input" : name,
+		.fd = standard ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC),
+		.buffer = allocate(1, CAPACITY),
+		.capacity = CAPACITY,
+	};
+	if (input->fd < 0)
+		complain("%s: %s", name, strerror(errno));
+	return input->fd >= 0;
+}
+
+static void fill(struct input *input)
+{
+	ssize_t got;
+
+	memmove(input->buffer, input->buffer + input->start, input->end - input->start);
+	input->end -= input->start;
+	input->start = 0;
+	do {
+		got = read(input->fd, input->buffer + input->end, input->capacity - input->end);
+	} while (got < 0 && errno == EINTR);
+	if (got < 0) {
+		complain("%s: %s", input->name, strerror(errno));
+		exit(1);
+	}
+	input->ended = got == 0;
+	input->end += (size_t)got;
+}
+
+const uint8_t *input_peek(struct input *input, size_t bytes)
+{
+	while (input_available(input) < bytes && !input->ended && bytes <= input->capacity)
+		fill(input);
+	return input_available(input) >= bytes ? input->buffer + input->start : NULL;
+}
+
+size_t input_available(const struct input *input)
+{
+	return input->end - input->start;
+}
+
+void input_skip(struct input *input, size_t bytes)
+{
+	input->start += bytes;
+	input->used += bytes;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A file or pipe, read in large pieces. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct input {
+	const char *name;
+	int fd;
+	uint8_t *buffer;
+	size_t capacity;
+	size_t start, end; /* what was read and not used yet */
+	uint64_t used; /* bytes before `start` */
+	bool ended;
+};
+
+/* "-" is standard input. False: complained. */
+bool input_open(struct input *input, const char *name);
+
+/* Make so many bytes available, if the input has them. NULL: it has fewer. They stay where they are
+ * until the next call. A read that fails ends the tool. */
+const uint8_t *input_peek(struct input *input, size_t bytes);
+
+/* Bytes that are available without reading on. */
+size_t input_available(const struct input *input);
+
+/* Go on behind so many of the available bytes. */
+void input_skip(struct input *input, size_t bytes);

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+/* sfcmon-simulate: what SFCMon would report of a trace, window by window, and what is true. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "trace.h"
+#include "window.h"
+#include "../../common/options.h"
+
+const char tool_name[] = "sfcmon-simulate";
+
+static const char documentation[] =
+	"Runs SFCMon on a trace: pcap, pcapng, or CSV; - is standard input.\v"
+	"Prints a line of JSON for each window that has packets, and one at the end. The README "
+	"describes both. Exit status 1: the trace cannot be read.";
+
+static const char *trace_name;
+static struct sizes sizes = {
+	.cms_rows = 5,
+	.cms_columns = 5437,
+	.bloom_bits = 16384,
+	.bloom_hashes = 4,
+	.iblt_cells = 300,
+	.iblt_hashes = 3,
+};
+static long window_ns, truth_share = -1, eval = 1000, share = 4294967, packets, adaptive;
+static long spi = 1, si = 255;
+static bool nsh_only, registers;
+
+#define MOST_CELLS (1 << 28)
+#define MOST_32 0xffffffffL
+
+static struct tool_option descriptions[] = {
+	{ "window", 'w', "NS", "Width of a window", take_integer, &window_ns, .least = 1,
+	  .most = 1L << 62, .required = true },
+	{ .help = "Thresholds:" },
+	{ "share", 's', "N", "Least share of the packets so far, in units of 2^-32 [4294967]",
+	  take_integer, &share, .most = MOST_32 },
+	{ "eval", 'e', "PACKETS", "Packets of a window before which none is reported [1000]",
+	  take_integer, &eval, .most = MOST_32 },
+	{ "packets", 'p', "PACKETS", "Least packets of a heavy hitter [0]", take_integer, &packets,
+	  .most = MOST_32 },
+	{ "adaptive", 'a', "FLOWS", "Adapt --packets so that this many flows are reported",
+	  take_integer, &adaptive, .least = 1, .most = MOST_32 },
+	{ "truth", 't', "N", "Share from which a source is a heavy hitter [--share]", take_integer,
+	  &truth_share, .most = MOST_32 },
+	{ .help = "Sizes:" },
+	{ "cms-rows", 0, "N", "Rows of the count-min sketch [5]", take_integer, &sizes.cms_rows,
+	  .least = 1, .most = SFCMON_CMS_ROWS },
+	{ "cms-columns", 0, "N", "Its columns [5437]", take_integer, &sizes.cms_columns, .least = 1,
+	  .most = MOST_CELLS },
+	{ "bloom-bits", 0, "N", "Bits of the Bloom filter [16384]", take_integer, &sizes.bloom_bits,
+	  .least = 1, .most = MOST_CELLS },
+	{ "bloom-hashes", 0, "N", "Its hash functions [4]", take_integer, &sizes.bloom_hashes,
+	  .least = 1, .most = SFCMON_BLOOM_HASHES },
+	{ "iblt-cells", 0, "N", "Cells of the IBLT [300]", take_integer, &sizes.iblt_cells,
+	  .least = SFCMON_IBLT_HASHES, .most = MOST_CELLS },
+	{ "iblt-hashes", 0, "N", "Its hash functions [3]", take_integer, &sizes.iblt_hashes,
+	  .least = 1, .most = SFCMON_IBLT_HASHES },
+	{ .help = "Trace:" },
+	{ "spi", 0, "N", "Path of packets that come without an NSH [1]", take_integer, &spi,
+	  .most = 0xffffff },
+	{ "si", 0, "N", "Their service index [255]", take_integer, &si, .most = 0xff },
+	{ "nsh-only", 0, NULL, "Only count frames without an NSH", take_flag, &nsh_only },
+	{ "registers", 0, NULL, "Print all registers", take_flag, &registers },
+	{ 0 },
+};
+
+static void check(char **words, unsigned int count)
+{
+	require_options(descriptions);
+	if (count != 1)
+		refuse("one trace is needed, not %u", count);
+	trace_name = words[0];
+	if (truth_share < 0)
+		truth_share = share;
+}
+
+/* CPU time that was spent, by what it was spent on. */
+struct spent {
+	double read_s, sketch_s, truth_s;
+};
+
+static double cpu_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+struct simulation {
+	struct trace trace;
+	struct window window;
+	bool started;
+	uint64_t origin_ns; /* the first packet */
+	uint64_t frames;
+	uint64_t late; /* came after packets of a later window; counted in that one */
+	struct spent spent;
+};
+
+/* Thresholds for the next window (docs/reference/sfcmon.md, "Adaptive threshold"). */
+static void adapt(struct sketch *sketch)
+{
+	struct thresholds *limits = &sketch->thresholds;
+	uint64_t inserted = sketch_inserted(sketch), next;
+
+	if (limits->share) {
+		next = (uint64_t)limits->share * sketch->packets >> 32;
+		limits->share = 0;
+	} else {
+		uint64_t now = limits->packets, target = (uint64_t)adaptive;
+
+		next = (uint64_t)((unsigned __int128)now * inserted / target);
+		next = next < now / 4 ? now / 4 : next > 4 * now ? 4 * now : next;
+	}
+	limits->packets = next < 1 ? 1 : next > MOST_32 ? MOST_32 : (uint32_t)next;
+}
+
+static bool end_window(struct simulation *simulation)
+{
+	struct window *window = &simulation->window;
+
+	if (!window_print(window, (uint32_t)truth_share, registers))
+		return false;
+	if (adaptive)
+		adapt(&window->sketch);
+	sketch_clear(&window->sketch);
+	truth_clear(&window->truth);
+	return true;
+}
+
+static void begin_window(struct simulation *simulation, uint64_t ts_ns)
+{
+	struct window *window = &simulation->window;
+
+	window->index = (ts_ns - simulation->origin_ns) / window->width_ns;
+	window->begin_ns = simulation->origin_ns + window->index * window->width_ns;
+}
+
+/* How many of the packets belong to the open window. */
+static unsigned int in_window(struct simulation *simulation, const struct packet *batch,
+			      unsigned int count)
+{
+	const struct window *window = &simulation->window;
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		if (batch[i].ts_ns < window->begin_ns)
+			simulation->late++;
+		else if (batch[i].ts_ns - window->begin_ns >= window->width_ns)
+			break;
+	}
+	return i;
+}
+
+static void process(struct simulation *simulation, const struct packet *batch, unsigned int count)
+{
+	struct window *window = &simulation->window;
+	double begin = cpu_s(), middle;
+	bool heavy[BATCH];
+
+	sketch_process(&window->sketch, batch, count, heavy);
+	middle = cpu_s();
+	truth_count(&window->truth, batch, count, heavy);
+	simulation->spent.sketch_s += middle - begin;
+	simulation->spent.truth_s += cpu_s() - middle;
+}
+
+static bool process_batch(struct simulation *simulation, const struct packet *batch,
+			  unsigned int count)
+{
+	if (count && !simulation->started) {
+		simulation->started = true;
+		simulation->origin_ns = batch[0].ts_ns;
+		begin_window(simulation, batch[0].ts_ns);
+	}
+	while (count) {
+		unsigned int now = in_window(simulation, batch, count);
+
+		if (now)
+			process(simulation, batch, now);
+		batch += now;
+		count -= now;
+		if (count) {
+			if (!end_window(simulation))
+				return false;
+			begin_window(simulation, batch[0].ts_ns);
+		}
+	}
+	return true;
+}
+
+static enum trace_status read_batch(struct simulation *simulation, struct packet *batch,
+				    unsigned int *count)
+{
+	struct trace *trace = &simulation->trace;
+	enum trace_status status = TRACE_PACKET;
+	double begin = cpu_s();
+
+	for (*count = 0; *count < BATCH; ++*count) {
+		status = trace->next(trace, &batch[*count]);
+		if (status != TRACE_PACKET)
+			break;
+	}
+	simulation->frames += *count;
+	simulation->spent.read_s += cpu_s() - begin;
+	return status;
+}
+
+static bool simulate(struct simulation *simulation, enum trace_status *status)
+{
+	static struct packet batch[BATCH];
+	unsigned int count;
+
+	do {
+		*status = read_batch(simulation, batch, &count);
+		if (!process_batch(simulation, batch, count))
+			return false;
+	} while (*status == TRACE_PACKET);
+	return !simulation->started || end_window(simulation);
+}
+
+int main(int argc, char **argv)
+{
+	const struct command command = {
+		.documentation = documentation,
+		.arguments = "TRACE",
+		.options = descriptions,
+		.check = check,
+	};
+	static struct simulation simulation;
+	enum trace_status status;
+
+	options_parse(argc, argv, &command);
+	if (!trace_open(&simulation.trace, trace_name, (struct path){ (uint32_t)spi, (uint8_t)si },
+			nsh_only))
+		return 1;
+	simulation.window.width_ns = (uint64_t)window_ns;
+	sketch_create(&simulation.window.sketch, &sizes,
+		      &(struct thresholds){ (uint32_t)eval, (uint32_t)share, (uint32_t)packets });
+	truth_create(&simulation.window.truth);
+	if (!simulate(&simulation, &status)) {
+		complain("the results cannot be written");
+		return 1;
+	}
+	printf("{\"event\": \"end\", \"frames\": %" PRIu64 ", \"late\": %" PRIu64
+	       ", \"truncated\": %s, \"read_s\": %.6f, \"sketch_s\": %.6f, \"truth_s\": %.6f}\n",
+	       simulation.frames, simulation.late, status == TRACE_TRUNCATED ? "true" : "false",
+	       simulation.spent.read_s, simulation.spent.sketch_s, simulation.spent.truth_s);
+	if (fflush(stdout)) {
+		complain("the results cannot be written");
+		return 1;
+	}
+	return status == TRACE_DAMAGED ? 1 : 0;
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdlib.h>
+#include <string.h>
+
+#include "lanes.h"
+#include "sketch.h"
+#include "../murmur.h"
+#include "../../common/report.h"
+
+enum { V4, V6, VERSIONS };
+
+#define BITS_PER_WORD 64
+#define CACHE_LINE 64
+#define STAGE_2_ROWS (SFCMON_BLOOM_HASHES + SFCMON_IBLT_HASHES)
+
+void *allocate(size_t count, size_t size)
+{
+	size_t bytes = 0;
+	void *memory = NULL;
+
+	if (!__builtin_mul_overflow(count, size, &bytes))
+		memory = aligned_alloc(CACHE_LINE, (bytes / CACHE_LINE + 1) * CACHE_LINE);
+	if (!memory) {
+		complain("not enough memory for %zu times %zu bytes", count, size);
+		exit(1);
+	}
+	return memset(memory, 0, bytes);
+}
+
+static size_t cms_cells(const struct sizes *sizes)
+{
+	return (size_t)(sizes->cms_rows * sizes->cms_columns);
+}
+
+static size_t bloom_words(const struct sizes *sizes)
+{
+	return (size_t)(sizes->bloom_bits + BITS_PER_WORD - 1) / BITS_PER_WORD;
+}
+
+void sketch_create(struct sketch *sketch, const struct sizes *sizes,
+		   const struct thresholds *thresholds)
+{
+	*sketch = (struct sketch){
+		.sizes = *sizes,
+		.thresholds = *thresholds,
+		.cms = allocate(cms_cells(sizes), sizeof(*sketch->cms)),
+		.bloom = allocate(bloom_words(sizes), sizeof(*sketch->bloom)),
+		.iblt = allocate((size_t)sizes->iblt_cells, sizeof(*sketch->iblt)),
+	};
+}
+
+void sketch_clear(struct sketch *sketch)
+{
+	const struct sizes *sizes = &sketch->sizes;
+
+	sketch->packets = 0;
+	memset(sketch->unparsed, 0, sizeof(sketch->unparsed));
+	memset(sketch->cms, 0, cms_cells(sizes) * sizeof(*sketch->cms));
+	memset(sketch->bloom, 0, bloom_words(sizes) * sizeof(*sketch->bloom));
+	memset(sketch->iblt, 0, (size_t)sizes->iblt_cells * sizeof(*sketch->iblt));
+}
+
+uint64_t sketch_inserted(const struct sketch *sketch)
+{
+	uint64_t sum = 0;
+
+	for (long i = 0; i < sketch->sizes.iblt_cells; i++)
+		sum += sketch->iblt[i].count;
+	return sum / (uint64_t)sketch->sizes.iblt_hashes;
+}
+
+static void count_up(uint32_t *counter, uint32_t most)
+{
+	*counter += *counter < most;
+}
+
+/* Columns of the chosen packets in each row of the CMS. */
+static uint32_t columns[SFCMON_CMS_ROWS][BATCH];
+
+/* Hash FlowID1 of the chosen packets, in a group for each IP version. */
+static void find_columns(const struct sizes *sizes, const struct packet *packets,
+			 const uint16_t *chosen, unsigned int count)
+{
+	static struct lanes groups[VERSIONS] = { { .words = 2 }, { .words = 5 } };
+	_Alignas(64) uint32_t found[BATCH];
+
+	groups[V4].count = groups[V6].count = 0;
+	for (unsigned int i = 0; i < count; i++) {
+		const struct packet *packet = &packets[chosen[i]];
+		struct lanes *lanes = &groups[packet->words == SFCMON_IPV6_WORDS ? V6 : V4];
+		unsigned int lane = lanes->count++;
+
+		lanes->packet[lane] = (uint16_t)i;
+		lanes->word[0][lane] = packet->key[0];
+		for (unsigned int word = 1; word < lanes->words; word++)
+			lanes->word[word][lane] = packet->key[SFCMON_SOURCE_WORD + word - 1];
+	}
+	for (unsigned int version = V4; version < VERSIONS; version++) {
+		struct lanes *lanes = &groups[version];
+
+		lanes_prepare(lanes);
+		for (unsigned int row = 0; row < sizes->cms_rows; row++) {
+			lanes_hash(lanes, SFCMON_CMS_SEED + row, (uint32_t)sizes->cms_columns,
+				   found);
+			for (unsigned int lane = 0; lane < lanes->count; lane++)
+				columns[row][lanes->packet[lane]] = found[lane];
+		}
+	}
+}
+
+/* Count the packets in the CMS, and estimate each when it is counted. Row by row: what happens in
+ * one does not depend on the others, and a row stays in the fastest cache. */
+static void update_cms(struct sketch *sketch, unsigned int count, uint32_t *estimates)
+{
+	uint32_t *cells = sketch->cms;
+
+	memset(estimates, 0xff, count * sizeof(*estimates));
+	for (unsigned int row = 0; row < sketch->sizes.cms_rows; row++) {
+		for (unsigned int i = 0; i < count; i++) {
+			uint32_t *cell = &cells[columns[row][i]];
+
+			count_up(cell, SFCMON_CMS_MAX);
+			estimates[i] = *cell < estimates[i] ? *cell : estimates[i];
+		}
+		cells += sketch->sizes.cms_columns;
+	}
+}
+
+static bool is_heavy(const struct sketch *sketch, uint32_t estimate)
+{
+	const struct thresholds *limits = &sketch->thresholds;
+
+	/* Without branches: nobody can predict whether a packet belongs to a heavy hitter. */
+	return (sketch->packets >= limits->eval) & (estimate >= limits->packets) &
+	       ((uint64_t)estimate << 32 >= (uint64_t)limits->share * sketch->packets);
+}
+
+/* Where a packet of a heavy hitter goes: bits of the Bloom filter, then cells of the IBLT. */
+static uint32_t places[STAGE_2_ROWS][BATCH];
+
+static bool is_taken(unsigned int first, unsigned int row, unsigned int i)
+{
+	bool taken = false;
+
+	for (unsigned int earlier = first; earlier < row; earlier++)
+		taken |= places[earlier][i] == places[row][i];
+	return taken;
+}
+
+/* A flow that has a cell already takes the next one. */
+static void make_cells_different(const struct sizes *sizes, unsigned int count)
+{
+	const unsigned int first = (unsigned int)sizes->bloom_hashes;
+
+	for (unsigned int i = 0; i < count; i++)
+		for (unsigned int row = first + 1; row < first + sizes->iblt_hashes; row++)
+			while (is_taken(first, row, i))
+				if (++places[row][i] == sizes->iblt_cells)
+					places[row][i] = 0;
+}
+
+static void find_places(const struct sizes *sizes, const struct packet *packets,
+			const uint16_t *chosen, unsigned int count)
+{
+	static struct lanes groups[VERSIONS] = { { .words = SFCMON_IPV4_WORDS },
+						 { .words = SFCMON_IPV6_WORDS } };
+	const unsigned int bloom = (unsigned int)sizes->bloom_hashes;
+	_Alignas(64) uint32_t found[BATCH];
+
+	groups[V4].count = groups[V6].count = 0;
+	for (unsigned int i = 0; i < count; i++) {
+		const struct packet *packet = &packets[chosen[i]];
+		struct lanes *lanes = &groups[packet->words == SFCMON_IPV6_WORDS ? V6 : V4];
+
+		for (unsigned int word = 0; word < lanes->words; word++)
+			lanes->word[word][lanes->count] = packet->key[word];
+		lanes->packet[lanes->count++] = (uint16_t)i;
+	}
+	for (unsigned int version = V4; version < VERSIONS; version++) {
+		struct lanes *lanes = &groups[version];
+
+		lanes_prepare(lanes);
+		for (unsigned int row = 0; row < bloom + sizes->iblt_hashes; row++) {
+			bool to_bloom = row < bloom;
+
+			lanes_hash(lanes,
+				   to_bloom ? SFCMON_BLOOM_SEED + row
+					    : SFCMON_IBLT_SEED + row - bloom,
+				   (uint32_t)(to_bloom ? sizes->bloom_bits : sizes->iblt_cells),
+				   found);
+			for (unsigned int lane = 0; lane < lanes->count; lane++)
+				places[row][lanes->packet[lane]] = found[lane];
+		}
+	}
+	make_cells_different(sizes, count);
+}
+
+/* Set the bits of a packet's flow. Returns whether they were all set. */
+static bool add_to_bloom(struct sketch *sketch, unsigned int i)
+{
+	uint64_t stored = 1;
+
+	for (unsigned int row = 0; row < sketch->sizes.bloom_hashes; row++) {
+		uint32_t bit = places[row][i];
+		uint64_t *word = &sketch->bloom[bit / BITS_PER_WORD];
+
+		stored &= *word >> bit % BITS_PER_WORD;
+		*word |= 1ULL << bit % BITS_PER_WORD;
+	}
+	return stored;
+}
+
+static uint32_t checksum(const struct packet *packet)
+{
+	uint32_t state = SFCMON_CHECKSUM_SEED;
+
+	for (unsigned int word = 0; word < packet->words; word++)
+		state = murmur_step(state, murmur_word(packet->key[word]));
+	return murmur_end(state, 4 * packet->words);
+}
+
+static void insert_flow(struct sketch *sketch, const struct packet *packet, unsigned int i)
+{
+	uint32_t hash = checksum(packet);
+
+	for (unsigned int row = 0; row < sketch->sizes.iblt_hashes; row++) {
+		struct cell *cell = &sketch->iblt[places[sketch->sizes.bloom_hashes + row][i]];
+
+		cell->count++;
+		cell->checksum ^= hash;
+		for (unsigned int word = 0; word < packet->words; word++)
+			cell->key_sum[word] ^= packet->key[word];
+	}
+}
+
+static void update_flow(struct sketch *sketch, const struct packet *packet, unsigned int i)
+{
+	for (unsigned int row = 0; row < sketch->sizes.iblt_hashes; row++) {
+		struct cell *cell = &sketch->iblt[places[sketch->sizes.bloom_hashes + row][i]];
+
+		cell->packets++;
+		cell->bytes += packet->size;
+	}
+}
+
+/* Stage 1: which of the chosen packets belong to heavy hitters. They are left in `chosen`. */
+static unsigned int find_heavy(struct sketch *sketch, const struct packet *packets,
+			       uint16_t *chosen, unsigned int count)
+{
+	uint32_t estimates[BATCH];
+	unsigned int heavy = 0;
+
+	find_columns(&sketch->sizes, packets, chosen, count);
+	update_cms(sketch, count, estimates);
+	for (unsigned int i = 0; i < count; i++) {
+		count_up(&sketch->packets, UINT32_MAX);
+		chosen[heavy] = chosen[i];
+		heavy += is_heavy(sketch, estimates[i]);
+	}
+	return heavy;
+}
+
+void sketch_process(struct sketch *sketch, const struct packet *packets, unsigned int count,
+		    bool *heavy)
+{
+	uint16_t chosen[BATCH];
+	unsigned int chosen_count = 0;
+
+	for (unsigned int i = 0; i < count; i++) {
+		heavy[i] = false;
+		if (packets[i].words == NOT_PARSED)
+			count_up(&sketch->unparsed[packets[i].size], UINT32_MAX);
+		else
+			chosen[chosen_count++] = (uint16_t)i;
+	}
+	chosen_count = find_heavy(sketch, packets, chosen, chosen_count);
+	find_places(&sketch->sizes, packets, chosen, chosen_count);
+	for (unsigned int i = 0; i < chosen_count; i++) {
+		const struct packet *packet = &packets[chosen[i]];
+
+		heavy[chosen[i]] = true;
+		if (!add_to_bloom(sketch, i))
+			insert_flow(sketch, packet, i);
+		update_flow(sketch, packet, i);
+	}
+}

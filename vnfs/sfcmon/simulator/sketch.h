@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The registers of SFCMon, and what packets do to them (docs/reference/sfcmon.md). */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "packet.h"
+
+#define BATCH 1024 /* packets */
+
+struct sizes {
+	long cms_rows, cms_columns;
+	long bloom_bits, bloom_hashes;
+	long iblt_cells, iblt_hashes;
+};
+
+struct thresholds {
+	uint32_t eval, share, packets;
+};
+
+struct cell {
+	uint32_t count, checksum, packets;
+	uint32_t key_sum[SFCMON_IPV6_WORDS];
+	uint64_t bytes;
+};
+
+struct sketch {
+	struct sizes sizes;
+	struct thresholds thresholds;
+	uint32_t packets;
+	uint32_t unparsed[SFCMON_REASONS];
+	uint32_t *cms;
+	uint64_t *bloom;
+	struct cell *iblt;
+};
+
+/* Never fails: without memory, the tool ends. */
+void sketch_create(struct sketch *sketch, const struct sizes *sizes,
+		   const struct thresholds *thresholds);
+void sketch_clear(struct sketch *sketch);
+
+/* Process at most BATCH packets. `heavy` gets whether each belongs to a heavy hitter. */
+void sketch_process(struct sketch *sketch, const struct packet *packets, unsigned int count,
+		    bool *heavy);
+
+/* Flows that were inserted into the IBLT. */
+uint64_t sketch_inserted(const struct sketch *sketch);
+
+/* Memory, zeroed. Never fails. */
+void *allocate(size_t count, size_t size);
