@@ -85,6 +85,8 @@ int maps_open(struct sff_bpf *skeleton)
 	hop_slots = open_array(skeleton->maps.hops);
 	rule_slots = open_array(skeleton->maps.rules);
 	rule_rests = open_array(skeleton->maps.rule_rests);
+	/* Slots that were never used are of generation 0, in which packets must not look. */
+	skeleton->bss->settings.generation = 1;
 	return hop_slots && rule_slots && rule_rests ? 0 : -1;
 }
 
@@ -209,7 +211,7 @@ static int put_ports(struct sff_bpf *skeleton, const struct tables *tables, cons
 	return 0;
 }
 
-/* By chance that is one in thousands of tables of the largest size. */
+/* Practically never: at most a quarter of the slots for paths is taken, half of those for rules. */
 static int no_slot(const char *what)
 {
 	complain("too many %s have similar hashes: leave one out or change one", what);
@@ -331,6 +333,16 @@ static void forget_generation(struct sff_bpf *skeleton, __u32 generation)
 	forget(skeleton->maps.routes, generation);
 }
 
+/* Of tables that were refused: the next ones get the same generation. */
+static void forget_rules(__u32 generation, __u32 slots)
+{
+	struct sff_rule_slot *half = &rule_slots[(generation & 1) * (size_t)slots];
+
+	for (__u32 i = 0; i < slots; i++)
+		if (half[i].generation == generation)
+			half[i].generation = 0;
+}
+
 int maps_apply(struct sff_bpf *skeleton, const struct tables *tables, const int *interfaces)
 {
 	struct sff_settings *settings = &skeleton->bss->settings;
@@ -346,6 +358,7 @@ int maps_apply(struct sff_bpf *skeleton, const struct tables *tables, const int 
 	    put_stations(skeleton, tables, generation) ||
 	    put_routes(skeleton, tables, generation) || put_rules(skeleton, tables, generation)) {
 		forget_generation(skeleton, generation);
+		forget_rules(generation, skeleton->rodata->rule_slots);
 		return -1;
 	}
 	settings->tap = tables->tapped;

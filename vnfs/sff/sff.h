@@ -127,7 +127,11 @@ static inline __attribute__((always_inline)) __u32 sff_has_rest(const struct sff
  * Number Generators", 2014). */
 static inline __attribute__((always_inline)) __u32 sff_hash_path(__u32 path)
 {
-	return (__u32)(path * 0xbf58476d1ce4e5b9ULL >> 32);
+	__u64 hash = path * 0xbf58476d1ce4e5b9ULL;
+
+	/* One product alone puts SPIs at regular distances next to each other. */
+	hash ^= hash >> 32;
+	return (__u32)(hash * 0x94d049bb133111ebULL >> 32);
 }
 
 static inline __attribute__((always_inline)) __u32 sff_hash_tuple(const struct sff_tuple *tuple)

@@ -247,3 +247,13 @@ def test_a_port_comes_and_goes(changing: SffBench) -> None:
 def _with_xdp(bench: SffBench) -> set[str]:
     links = json.loads(bench.node.run(["ip", "-j", "link", "show"], timeout_s=10).text)
     return {link["ifname"] for link in links if "xdp" in link}
+
+
+@pytest.mark.parametrize("stride", [1, 107, 1391])
+def test_as_many_paths_as_there_may_be(tmp_path: Path, stride: int) -> None:
+    """SPIs at regular distances too, which a weak hash function would put next to each other."""
+    with _rig(tmp_path, "xdp") as bench:
+        lines = [f"path {1 + stride * n} 255 to end port {PORT_CLIENT}" for n in range(2047)]
+        bench.sff.change(_tables("xdp", lines))
+        with pytest.raises(DeploymentError, match="2047"):
+            bench.sff.change(_tables("xdp", [*lines, f"path 5 1 to end port {PORT_CLIENT}"]))
