@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import InputError, SfcperfError, system_errors_as
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.sfcmon.report import Window
@@ -104,6 +105,7 @@ def _running(command: list[str], feed: Path | None) -> Iterator[IO[bytes]]:
             stdin=None if feed is None else subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            env=without_secrets(),
         )
     assert process.stdout is not None
     assert process.stderr is not None

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.environment.tools import find
+from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import EnvironmentLacks, InputError, SfcperfError
 from sfcperf.plugins import Requirement
 from sfcperf.vnfs.sfcmon.bmv2.programs import COMPILED, FOLDER, REMEDY, Program, note_sources
@@ -22,7 +23,12 @@ _TIMEOUT_S = 600
 def version() -> str:
     """Version of p4c. Raises EnvironmentLacks without it."""
     done = subprocess.run(
-        [_compiler(), "--version"], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True
+        [_compiler(), "--version"],
+        capture_output=True,
+        text=True,
+        timeout=_TIMEOUT_S,
+        check=True,
+        env=without_secrets(),
     )
     # Which stream it is, differs between versions.
     found = re.search(r"Version ([0-9.]+)", done.stdout + done.stderr)
@@ -42,7 +48,13 @@ def compile_program(program: Program, folder: Path) -> tuple[Path, Path]:
     p4info = folder / program.p4info.name
     argv = [compiler, program.source.name, "-o", str(compiled), "--p4runtime-files", str(p4info)]
     done = subprocess.run(
-        argv, cwd=FOLDER, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+        argv,
+        cwd=FOLDER,
+        capture_output=True,
+        text=True,
+        timeout=_TIMEOUT_S,
+        check=False,
+        env=without_secrets(),
     )
     if done.returncode != 0 or done.stderr:
         raise InputError(done.stderr.strip(), where=program.source.name)
