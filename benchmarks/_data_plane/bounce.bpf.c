@@ -11,6 +11,13 @@ struct {
 	long received;
 } what;
 
+struct {
+	__uint(type, BPF_MAP_TYPE_DEVMAP);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} exits SEC(".maps");
+
 SEC("xdp")
 int send(struct xdp_md *context)
 {
@@ -28,6 +35,13 @@ int reflect(struct xdp_md *context)
 {
 	(void)context;
 	return XDP_TX;
+}
+
+SEC("xdp")
+int hand_on(struct xdp_md *context)
+{
+	(void)context;
+	return (int)bpf_redirect_map(&exits, 0, 0);
 }
 
 SEC("xdp")

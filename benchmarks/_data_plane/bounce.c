@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* bounce OBJECT NEAR FRAMES HEX SINK [REFLECTOR]: sends so many frames from NEAR, prints how many
- * of them arrive at SINK per second. REFLECTOR sends back what arrives there. */
+/* bounce OBJECT NEAR FRAMES HEX SINK [REFLECTOR [EXIT]]: sends so many frames from NEAR, prints how
+ * many of them arrive at SINK per second. REFLECTOR sends back what arrives there, NEAR hands on
+ * to EXIT what arrives there. */
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,16 @@ static int attach(struct bpf_object *object, const char *program, const char *in
 	int index = (int)if_nametoindex(interface);
 
 	return found && index && bpf_program__attach_xdp(found, index) ? 0 : -1;
+}
+
+static int hand_on(struct bpf_object *object, const char *near, const char *name)
+{
+	struct bpf_map *exits = bpf_object__find_map_by_name(object, "exits");
+	__u32 only = 0, index = if_nametoindex(name);
+
+	return exits && !bpf_map_update_elem(bpf_map__fd(exits), &only, &index, 0)
+		       ? attach(object, "hand_on", near)
+		       : -1;
 }
 
 int main(int argc, char **argv)
@@ -62,7 +73,8 @@ int main(int argc, char **argv)
 	memcpy(what.header, frame, sizeof(what.header));
 	if (!send || !variables || !near ||
 	    bpf_map_update_elem(bpf_map__fd(variables), &zero, &what, 0) ||
-	    attach(object, "drop", argv[5]) || (argc > 6 && attach(object, "reflect", argv[6])))
+	    attach(object, "drop", argv[5]) || (argc > 6 && attach(object, "reflect", argv[6])) ||
+	    (argc > 7 && hand_on(object, argv[2], argv[7])))
 		return 1;
 	/* A call's own cost is no part of it. */
 	begin = now();

@@ -67,22 +67,18 @@ static int start(const struct interface *interface, const struct cpu_list *cpus)
 
 static void read_counters(struct snapshot *snapshot)
 {
-	int map = bpf_map__fd(skeleton->maps.paths);
-	fwd_path path, *previous = NULL;
 	__u32 only = 0;
 
 	memset(snapshot, 0, sizeof(*snapshot));
 	percpu_sum(bpf_map__fd(skeleton->maps.counters), &only, (__u64 *)&snapshot->totals,
 		   sizeof(snapshot->totals) / sizeof(__u64));
-	while (snapshot->path_count < FWD_MAX_PATHS &&
-	       bpf_map_get_next_key(map, previous, &path) == 0) {
+	for (__u32 place = 0; place < FWD_MAX_PATHS; place++) {
 		struct path_count *count = &snapshot->paths[snapshot->path_count];
 
-		previous = &path;
-		if (percpu_sum(map, &path, &count->packets, 1))
-			continue;
-		count->path = path;
-		snapshot->path_count++;
+		count->path = __atomic_load_n(&skeleton->bss->known_paths[place], __ATOMIC_RELAXED);
+		if (count->path && percpu_sum(bpf_map__fd(skeleton->maps.path_packets), &place,
+					      &count->packets, 1) == 0)
+			snapshot->path_count++;
 	}
 }
 

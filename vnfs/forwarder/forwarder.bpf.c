@@ -12,30 +12,50 @@ struct {
 	__type(value, struct fwd_counters);
 } counters SEC(".maps");
 
+/* By place of a path in known_paths. */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, FWD_MAX_PATHS);
-	__type(key, fwd_path);
+	__type(key, __u32);
 	__type(value, __u64);
-} paths SEC(".maps");
+} path_packets SEC(".maps");
+
+/* 0: free. A hash table with open addressing: the kernel's hash maps cost more per packet than all
+ * else that is done here. */
+fwd_path known_paths[FWD_MAX_PATHS];
 
 const volatile __u8 own_mac[ETH_ALEN];
 
+/* Where the path is, or -1 if all places are taken. */
+static __always_inline int place_of(fwd_path path)
+{
+	__u32 hash = path * 0x9e3779b1U >> 16;
+
+	for (__u32 i = 0; i < FWD_MAX_PATHS; i++) {
+		__u32 place = (hash + i) % FWD_MAX_PATHS;
+		fwd_path there = known_paths[place];
+
+		if (there == path)
+			return (int)place;
+		if (there)
+			continue;
+		/* Another CPU may take it first, even for the same path. */
+		there = __sync_val_compare_and_swap(&known_paths[place], 0, path);
+		if (there == 0 || there == path)
+			return (int)place;
+	}
+	return -1;
+}
+
 static __always_inline void count_path(fwd_path path, struct fwd_counters *totals)
 {
-	__u64 *packets = bpf_map_lookup_elem(&paths, &path);
-	__u64 first = 1;
+	int place = place_of(path);
+	__u64 *packets = bpf_map_lookup_elem(&path_packets, &place);
 
 	if (packets)
 		(*packets)++;
-	/* Another CPU may have just added it; then its slot of this CPU is there, at 0. */
-	else if (bpf_map_update_elem(&paths, &path, &first, BPF_NOEXIST)) {
-		packets = bpf_map_lookup_elem(&paths, &path);
-		if (packets)
-			(*packets)++;
-		else
-			totals->paths_untracked++;
-	}
+	else
+		totals->paths_untracked++;
 }
 
 SEC("xdp")

@@ -44,8 +44,8 @@ static __always_inline int read_ipv4(const void *start, const void *end, struct 
 		return -1;
 	tuple->version = 4;
 	tuple->protocol = ip->protocol;
-	tuple->source[0] = ip->saddr;
-	tuple->destination[0] = ip->daddr;
+	tuple->source = ip->saddr;
+	tuple->destination = ip->daddr;
 	/* Later fragments have no ports. */
 	if (!(ip->frag_off & bpf_htons(IP_OFFSET)))
 		read_ports(start + ip->ihl * 4, end, tuple);
@@ -85,8 +85,12 @@ static __always_inline int read_ipv6(const void *start, const void *end, struct 
 		return -1;
 	tuple->version = 6;
 	tuple->protocol = ip->nexthdr;
-	__builtin_memcpy(tuple->source, &ip->saddr, sizeof(tuple->source));
-	__builtin_memcpy(tuple->destination, &ip->daddr, sizeof(tuple->destination));
+	tuple->source = ip->saddr.in6_u.u6_addr32[0];
+	tuple->destination = ip->daddr.in6_u.u6_addr32[0];
+	for (int i = 0; i < 3; i++) {
+		tuple->source_rest[i] = ip->saddr.in6_u.u6_addr32[i + 1];
+		tuple->destination_rest[i] = ip->daddr.in6_u.u6_addr32[i + 1];
+	}
 	for (int i = 0; i < IPV6_EXTENSIONS; i++) {
 		const struct ipv6_fragment *option = start + at;
 		__u8 here = tuple->protocol;
@@ -108,8 +112,7 @@ static __always_inline int read_ipv6(const void *start, const void *end, struct 
 	return 0;
 }
 
-/* The 5-tuple of the packet in an Ethernet frame. -1: it is not IP. This function and classify()
- * are global, so that the verifier looks at them once, and not again for each way to call them. */
+/* The 5-tuple of the packet in an Ethernet frame. -1: it is not IP. */
 __noinline int read_tuple(struct xdp_md *ctx, struct sff_tuple *tuple)
 {
 	const void *end = (void *)(long)ctx->data_end;
@@ -138,8 +141,9 @@ __noinline __u32 classify(struct sff_tuple *tuple, __u32 generation)
 	for (__u32 i = 0; i < SFF_MASKS; i++) {
 		__u32 number = base + i;
 		const struct sff_mask *mask;
-		const struct sff_rule *rule;
+		const struct sff_rule_slot *slot;
 		struct sff_tuple key;
+		int place;
 
 		if (i >= count)
 			break;
@@ -147,15 +151,18 @@ __noinline __u32 classify(struct sff_tuple *tuple, __u32 generation)
 		/* They are in the order of their best rules. */
 		if (!mask || mask->rank > rank)
 			break;
-		for (__u32 word = 0; word < sizeof(key) / sizeof(__u32); word++)
-			((__u32 *)&key)[word] =
-				((const __u32 *)tuple)[word] & ((const __u32 *)&mask->bits)[word];
-		key.generation = generation;
+		if (!sff_mask_has(mask, tuple->port))
+			continue;
+		for (__u32 word = 0; word < SFF_TUPLE_SHORT + SFF_TUPLE_REST; word++)
+			key.words[word] = tuple->words[word] & mask->bits.words[word];
 		key.mask = (__u8)i;
-		rule = bpf_map_lookup_elem(&rules, &key);
-		if (rule && rule->rank < rank) {
-			rank = rule->rank;
-			path = rule->path;
+		place = find_rule(&key, generation);
+		if (place < 0)
+			continue;
+		slot = bpf_map_lookup_elem(&rules, &place);
+		if (slot && slot->rank < rank) {
+			rank = slot->rank;
+			path = slot->path;
 		}
 	}
 	return path;

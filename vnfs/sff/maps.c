@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -13,6 +14,9 @@
 
 #define LEAST_RULES 512
 
+static struct sff_hop_slot *hop_slots;
+static struct sff_rule_slot *rule_slots;
+static struct sff_rule_rest *rule_rests;
 static __u32 counted[SFF_HOPS]; /* by counter: path, SPI << 8 | SI; 0: free */
 
 static const char *const drop_names[SFF_VERDICTS] = {
@@ -34,11 +38,11 @@ static const char *const drop_names[SFF_VERDICTS] = {
 	[SFF_NO_ROOM] = "no_room",
 };
 
-static int put(struct bpf_map *map, const void *key, const void *value, __u64 flags)
+static int put(struct bpf_map *map, const void *key, const void *value)
 {
-	int error = bpf_map_update_elem(bpf_map__fd(map), key, value, flags);
+	int error = bpf_map_update_elem(bpf_map__fd(map), key, value, BPF_ANY);
 
-	if (error && !(flags == BPF_NOEXIST && error == -EEXIST)) {
+	if (error) {
 		complain("the kernel's table %s takes no more: %s", bpf_map__name(map),
 			 strerror(-error));
 		return -1;
@@ -48,12 +52,73 @@ static int put(struct bpf_map *map, const void *key, const void *value, __u64 fl
 
 unsigned int maps_size(struct sff_bpf *skeleton, const struct tables *tables, unsigned int rules)
 {
+	__u32 slots = 1;
+
 	if (rules < tables->rules.count)
 		rules = tables->rules.count;
 	if (rules < LEAST_RULES)
 		rules = LEAST_RULES;
+	while (slots < 2 * rules)
+		slots *= 2;
+	skeleton->rodata->rule_slots = slots;
 	/* For two generations. */
-	return bpf_map__set_max_entries(skeleton->maps.rules, 2 * rules) ? 0 : rules;
+	return bpf_map__set_max_entries(skeleton->maps.rules, 2 * slots) ||
+			       bpf_map__set_max_entries(skeleton->maps.rule_rests, 2 * slots)
+		       ? 0
+		       : rules;
+}
+
+static void *open_array(struct bpf_map *map)
+{
+	size_t bytes = (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
+	void *there = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+
+	if (there != MAP_FAILED)
+		return there;
+	complain("cannot map the kernel's table %s: %s", bpf_map__name(map), strerror(errno));
+	return NULL;
+}
+
+int maps_open(struct sff_bpf *skeleton)
+{
+	hop_slots = open_array(skeleton->maps.hops);
+	rule_slots = open_array(skeleton->maps.rules);
+	rule_rests = open_array(skeleton->maps.rule_rests);
+	return hop_slots && rule_slots && rule_rests ? 0 : -1;
+}
+
+/* The slot that holds the path, or where it belongs; NULL: there is no room for it. */
+static struct sff_hop_slot *hop_slot(__u32 path, __u32 generation)
+{
+	struct sff_hop_slot *half = &hop_slots[(generation & 1) * SFF_HOP_SLOTS];
+	__u32 hash = sff_hash_path(path);
+
+	for (__u32 i = 0; i < SFF_PROBES; i++) {
+		struct sff_hop_slot *slot = &half[(hash + i) & (SFF_HOP_SLOTS - 1)];
+
+		if (slot->generation != generation || slot->path == path)
+			return slot;
+	}
+	return NULL;
+}
+
+/* The same for a rule. */
+static struct sff_rule_slot *rule_slot(const struct sff_tuple *tuple, __u32 generation, __u32 slots)
+{
+	size_t half = (generation & 1) * (size_t)slots;
+	__u32 hash = sff_hash_tuple(tuple);
+
+	for (__u32 i = 0; i < SFF_PROBES; i++) {
+		size_t place = half + ((hash + i) & (slots - 1));
+		struct sff_rule_slot *slot = &rule_slots[place];
+
+		if (slot->generation != generation ||
+		    (memcmp(slot->tuple, tuple->words, sizeof(slot->tuple)) == 0 &&
+		     memcmp(&rule_rests[place], &tuple->words[SFF_TUPLE_SHORT],
+			    sizeof(rule_rests[place])) == 0))
+			return slot;
+	}
+	return NULL;
 }
 
 /* A path keeps its counter, also when it is gone, as long as there are enough of them. */
@@ -82,17 +147,16 @@ static bool has_hop(const struct tables *tables, __u32 path)
 /* If there are not enough counters for new tables: take those of paths that are gone. */
 static int reuse_counters(struct sff_bpf *skeleton, const struct tables *tables, __u32 generation)
 {
-	int map = bpf_map__fd(skeleton->maps.counters), hops = bpf_map__fd(skeleton->maps.hops);
+	int map = bpf_map__fd(skeleton->maps.counters);
 	__u32 vacant = 0;
 
 	for (__u32 i = 1; i < SFF_HOPS; i++)
 		vacant += !counted[i];
 	for (__u32 i = 1; vacant < tables->hops.count && i < SFF_HOPS; i++) {
-		struct sff_hop_key key = { generation - 1, counted[i] };
-		struct sff_hop hop;
+		const struct sff_hop_slot *slot = hop_slot(counted[i], generation - 1);
 
 		if (!counted[i] || has_hop(tables, counted[i]) ||
-		    bpf_map_lookup_elem(hops, &key, &hop) == 0)
+		    (slot && slot->generation == generation - 1))
 			continue;
 		if (percpu_clear(map, &i, sizeof(struct sff_counter) / sizeof(__u64)))
 			return -1;
@@ -111,17 +175,24 @@ static int put_ports(struct sff_bpf *skeleton, const struct tables *tables, cons
 		__u32 index = (__u32)interfaces[number];
 
 		port.ifindex = index;
-		if (put(skeleton->maps.ports, &place, &port, BPF_ANY))
+		if (put(skeleton->maps.ports, &place, &port))
 			return -1;
 		if (!index)
 			continue;
-		if (put(skeleton->maps.xdp_ports, &place, &index, BPF_ANY))
+		if (put(skeleton->maps.xdp_ports, &place, &index))
 			return -1;
 		place = (generation & 1) * SFF_IFINDEXES + index;
-		if (put(skeleton->maps.port_numbers, &place, &number, BPF_ANY))
+		if (put(skeleton->maps.port_numbers, &place, &number))
 			return -1;
 	}
 	return 0;
+}
+
+/* By chance that is one in thousands of tables of the largest size. */
+static int no_slot(const char *what)
+{
+	complain("too many %s have similar hashes: leave one out or change one", what);
+	return -1;
 }
 
 static int put_hops(struct sff_bpf *skeleton, const struct tables *tables, const int *interfaces,
@@ -131,17 +202,19 @@ static int put_hops(struct sff_bpf *skeleton, const struct tables *tables, const
 		return -1;
 	for (unsigned int i = 0; i < tables->hops.count; i++) {
 		const struct hop_line *line = &tables->hops.items[i];
-		struct sff_hop_key key = { generation, line->path };
-		struct sff_hop hop = line->hop;
-		struct sff_exit there = { 0 };
-		__u32 place;
+		struct sff_hop_slot *slot = hop_slot(line->path, generation);
+		struct sff_exit there = { .ifindex = (__u32)interfaces[line->hop.port] };
+		__u32 counter = counter_of(line->path);
+		__u32 place = (generation & 1) * SFF_HOPS + counter;
 
-		hop.counter = counter_of(line->path);
-		place = (generation & 1) * SFF_HOPS + hop.counter;
-		there.ifindex = (__u32)interfaces[hop.port];
-		memcpy(there.mac, hop.dst_mac, sizeof(there.mac));
-		if (put(skeleton->maps.hop_exits, &place, &there, BPF_ANY) ||
-		    put(skeleton->maps.hops, &key, &hop, BPF_ANY))
+		if (!slot)
+			return no_slot("paths");
+		slot->path = line->path;
+		slot->hop = line->hop;
+		slot->hop.counter = counter;
+		__atomic_store_n(&slot->generation, generation, __ATOMIC_RELEASE);
+		memcpy(there.mac, line->hop.dst_mac, sizeof(there.mac));
+		if (put(skeleton->maps.hop_exits, &place, &there))
 			return -1;
 	}
 	return 0;
@@ -154,7 +227,7 @@ static int put_stations(struct sff_bpf *skeleton, const struct tables *tables, _
 		struct sff_station_key key = { .generation = generation };
 
 		memcpy(key.mac, line->mac, sizeof(key.mac));
-		if (put(skeleton->maps.stations, &key, &line->station, BPF_ANY))
+		if (put(skeleton->maps.stations, &key, &line->station))
 			return -1;
 	}
 	return 0;
@@ -166,9 +239,28 @@ static int put_routes(struct sff_bpf *skeleton, const struct tables *tables, __u
 		const struct route_line *line = &tables->routes.items[i];
 		struct sff_route_key key = { generation, line->address };
 
-		if (put(skeleton->maps.routes, &key, &line->port, BPF_ANY))
+		if (put(skeleton->maps.routes, &key, &line->port))
 			return -1;
 	}
+	return 0;
+}
+
+/* Of two rules with the same condition the first one wins. -1: there is no slot. */
+static int put_rule(const struct rule_line *line, __u32 generation, __u32 slots)
+{
+	struct sff_rule_slot *slot = rule_slot(&line->tuple, generation, slots);
+
+	if (!slot)
+		return -1;
+	if (slot->generation == generation)
+		return 0;
+	memcpy(slot->tuple, line->tuple.words, sizeof(slot->tuple));
+	memcpy(&rule_rests[slot - rule_slots], &line->tuple.words[SFF_TUPLE_SHORT],
+	       sizeof(*rule_rests));
+	slot->has_rest = sff_has_rest(&line->tuple);
+	slot->rank = line->rank;
+	slot->path = line->path;
+	__atomic_store_n(&slot->generation, generation, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -177,17 +269,12 @@ static int put_rules(struct sff_bpf *skeleton, const struct tables *tables, __u3
 	for (__u32 i = 0; i < tables->mask_count; i++) {
 		__u32 place = (generation & 1) * SFF_MASKS + i;
 
-		if (put(skeleton->maps.masks, &place, &tables->masks[i], BPF_ANY))
+		if (put(skeleton->maps.masks, &place, &tables->masks[i]))
 			return -1;
 	}
-	for (unsigned int i = 0; i < tables->rules.count; i++) {
-		struct rule_line line = tables->rules.items[i];
-
-		line.tuple.generation = generation;
-		/* Of two rules with the same condition the first one wins. */
-		if (put(skeleton->maps.rules, &line.tuple, &line.rule, BPF_NOEXIST))
-			return -1;
-	}
+	for (unsigned int i = 0; i < tables->rules.count; i++)
+		if (put_rule(&tables->rules.items[i], generation, skeleton->rodata->rule_slots))
+			return no_slot("rules");
 	return 0;
 }
 
@@ -195,7 +282,7 @@ static int put_rules(struct sff_bpf *skeleton, const struct tables *tables, __u3
 static void forget(struct bpf_map *map, __u32 generation)
 {
 	size_t bytes = bpf_map__key_size(map);
-	char keys[2][sizeof(struct sff_tuple)];
+	char keys[2][sizeof(struct sff_station_key)];
 	int fd = bpf_map__fd(map), turn = 0;
 	int ended = bpf_map_get_next_key(fd, NULL, keys[turn]);
 
@@ -211,12 +298,16 @@ static void forget(struct bpf_map *map, __u32 generation)
 	}
 }
 
+/* Rules are looked up in the generation in use alone. */
 static void forget_generation(struct sff_bpf *skeleton, __u32 generation)
 {
-	forget(skeleton->maps.hops, generation);
+	struct sff_hop_slot *half = &hop_slots[(generation & 1) * SFF_HOP_SLOTS];
+
+	for (__u32 i = 0; i < SFF_HOP_SLOTS; i++)
+		if (half[i].generation == generation)
+			half[i].generation = 0;
 	forget(skeleton->maps.stations, generation);
 	forget(skeleton->maps.routes, generation);
-	forget(skeleton->maps.rules, generation);
 }
 
 int maps_apply(struct sff_bpf *skeleton, const struct tables *tables, const int *interfaces)

@@ -13,6 +13,10 @@
  * are loaded. Returns how many there may be; 0: an error. */
 unsigned int maps_size(struct sff_bpf *skeleton, const struct tables *tables, unsigned int rules);
 
+/* After the programs are loaded: map the arrays that are written directly. 0, or -1 after
+ * complain(). */
+int maps_open(struct sff_bpf *skeleton);
+
 /* Write the next generation, with the interfaces of the ports (by number), and use it. 0, or -1
  * after complain(): the one in use stays. */
 int maps_apply(struct sff_bpf *skeleton, const struct tables *tables, const int *interfaces);

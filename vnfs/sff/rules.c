@@ -143,15 +143,27 @@ static unsigned int split(const struct port_range *range, struct masked *parts)
 	return count;
 }
 
-static void put_prefix(const struct prefix *prefix, __be32 *value, __be32 *bits)
+/* The bits of an address's 32-bit word that a prefix of so many bits fixes. */
+static __be32 fixed_bits(long bits, int word)
 {
-	if (!prefix->given)
-		return;
-	for (int word = 0; word < 4; word++) {
-		long left = prefix->bits - 32 * word;
+	long left = bits - 32 * word;
 
-		bits[word] = left <= 0 ? 0 : htonl(left >= 32 ? ~0U : ~0U << (32 - left));
-		value[word] = prefix->address[word] & bits[word];
+	return left <= 0 ? 0 : htonl(left >= 32 ? ~0U : ~0U << (32 - left));
+}
+
+static void put_prefixes(const struct rule_text *rule, struct sff_tuple *value,
+			 struct sff_tuple *bits)
+{
+	bits->source = fixed_bits(rule->source.bits, 0);
+	bits->destination = fixed_bits(rule->destination.bits, 0);
+	value->source = rule->source.address[0] & bits->source;
+	value->destination = rule->destination.address[0] & bits->destination;
+	for (int i = 0; i < 3; i++) {
+		bits->source_rest[i] = fixed_bits(rule->source.bits, i + 1);
+		bits->destination_rest[i] = fixed_bits(rule->destination.bits, i + 1);
+		value->source_rest[i] = rule->source.address[i + 1] & bits->source_rest[i];
+		value->destination_rest[i] =
+			rule->destination.address[i + 1] & bits->destination_rest[i];
 	}
 }
 
@@ -185,8 +197,7 @@ static int add(struct words *words, const struct rule_text *rule, struct masked 
 		value.protocol = rule->protocol;
 		bits.protocol = 0xff;
 	}
-	put_prefix(&rule->source, value.source, bits.source);
-	put_prefix(&rule->destination, value.destination, bits.destination);
+	put_prefixes(rule, &value, &bits);
 	value.source_port = htons(source.value);
 	bits.source_port = htons(source.mask);
 	value.destination_port = htons(destination.value);
@@ -200,9 +211,11 @@ static int add(struct words *words, const struct rule_text *rule, struct masked 
 			      "several); start with more --rules",
 			      tables->most_rules);
 	value.mask = (__u8)mask;
+	tables->masks[mask].ports[rule->port / 32] |= 1U << rule->port % 32;
 	line = grow(&tables->rules);
 	line->tuple = value;
-	line->rule = (struct sff_rule){ .rank = rank, .path = rule->path };
+	line->rank = rank;
+	line->path = rule->path;
 	return 0;
 }
 

@@ -196,22 +196,27 @@ static __always_inline enum sff_verdict receive(struct xdp_md *ctx, struct arriv
 static __always_inline enum sff_verdict next_hop(struct arrival *arrival,
 						 struct sff_decision *decision)
 {
-	struct sff_hop_key key = { .path = arrival->path };
-	__u32 came_from = arrival->port;
+	__u32 generation = arrival->generation, came_from = arrival->port;
+	const struct sff_hop_slot *slot;
 	const struct sff_hop *hop;
+	int place;
 
 	arrival->ttl = (arrival->ttl - 1) & SFF_TTL;
 	if (arrival->ttl == 0)
 		return SFF_TTL_EXHAUSTED;
-	hop = find_in_generations(&hops, &key, &key.generation, arrival->generation);
-	if (!hop)
+	place = find_hop(arrival->path, generation);
+	if (place < 0) {
+		place = find_hop(arrival->path, --generation);
+		came_from = number_of(arrival->ifindex, generation);
+	}
+	slot = bpf_map_lookup_elem(&hops, &place);
+	if (!slot)
 		return SFF_NO_PATH;
-	if (key.generation != arrival->generation)
-		came_from = number_of(arrival->ifindex, key.generation);
+	hop = &slot->hop;
 	if (hop->from && hop->from != came_from)
 		return SFF_WRONG_PORT;
 	decision->hop = hop;
-	decision->generation = key.generation;
+	decision->generation = generation;
 	decision->port = hop->port;
 	decision->counter = hop->counter;
 	return SFF_FORWARDED;

@@ -168,7 +168,7 @@ static int load(const struct tables *tables)
 		libbpf_complain_of_load("the programs of the SFF", errno);
 		return -1;
 	}
-	return use(tables);
+	return maps_open(skeleton) || use(tables) ? -1 : 0;
 }
 
 static int probe(void)

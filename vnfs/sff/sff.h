@@ -8,6 +8,8 @@
 #define SFF_IFINDEXES 4096 /* of a network namespace, which numbers its interfaces from 1 on */
 #define SFF_HOPS 4096 /* counters of (SPI, SI) pairs; 0: none */
 #define SFF_PATH_LINES (SFF_HOPS / 2 - 1) /* of two generations all have a counter */
+#define SFF_HOP_SLOTS 8192 /* of a generation, a power of 2; at most a quarter is taken */
+#define SFF_PROBES 128 /* slots where an entry of a table may be */
 #define SFF_STATIONS 32
 #define SFF_ROUTES 255
 #define SFF_MASKS 64 /* different masks of classifier rules */
@@ -37,12 +39,6 @@ struct sff_port {
 	__u8 unused[3];
 };
 
-/* Tables have a generation, so that all of them change at once. */
-struct sff_hop_key {
-	__u32 generation;
-	__u32 path; /* SPI << 8 | SI */
-};
-
 enum sff_action {
 	SFF_TO_NSH, /* to an SF by NSH over Ethernet */
 	SFF_TO_PLAIN, /* through the SFC proxy to an SF */
@@ -63,29 +59,87 @@ struct sff_hop {
 	__be32 dst_ip; /* *_GPE */
 };
 
-/* A classifier rule without what it leaves open, which is zero. IPv4 addresses are in the first
- * word. */
-struct sff_tuple {
+/* Tables have a generation, so that all of them change at once. Those of hops and rules are hash
+ * tables with open addressing (Knuth, The Art of Computer Programming 3, 6.4) in arrays: an entry
+ * is in the slot of its hash or in one of the next. A slot of another generation is free. The
+ * kernel's hash maps touch more cache lines per lookup. */
+struct sff_hop_slot {
 	__u32 generation;
-	__u8 mask; /* number of the mask */
-	__u8 port; /* where the packet came in */
-	__u8 protocol;
-	__u8 version; /* of IP: 4 or 6; 0: either */
-	__be16 source_port;
-	__be16 destination_port;
-	__be32 source[4];
-	__be32 destination[4];
+	__u32 path; /* SPI << 8 | SI */
+	struct sff_hop hop;
+	__u32 unused;
 };
 
-struct sff_rule {
+/* A classifier rule without what it leaves open, which is zero. */
+struct sff_tuple {
+	union {
+		struct {
+			__u8 mask; /* number of the mask */
+			__u8 port; /* where the packet came in */
+			__u8 protocol;
+			__u8 version; /* of IP: 4 or 6; 0: either */
+			__be16 source_port;
+			__be16 destination_port;
+			__be32 source; /* IPv4, or the start of IPv6 */
+			__be32 destination;
+			__be32 source_rest[3]; /* of IPv6 */
+			__be32 destination_rest[3];
+		};
+		__u64 words[5];
+	};
+};
+
+#define SFF_TUPLE_SHORT 2 /* words of a tuple without rests of IPv6 addresses */
+#define SFF_TUPLE_REST 3
+
+/* Half a cache line. Rests of IPv6 addresses are in another table. */
+struct sff_rule_slot {
+	__u64 tuple[SFF_TUPLE_SHORT];
+	__u32 generation;
+	__u32 has_rest;
 	__u32 rank; /* the lowest wins */
 	__u32 path; /* SPI << 8 | SI */
+};
+
+struct sff_rule_rest {
+	__u64 tuple[SFF_TUPLE_REST];
 };
 
 struct sff_mask {
 	struct sff_tuple bits;
 	__u32 rank; /* lowest of its rules */
+	__u32 ports[SFF_PORTS / 32]; /* a bit for each port that has a rule with this mask */
 };
+
+static inline __attribute__((always_inline)) int sff_mask_has(const struct sff_mask *mask,
+							      __u8 port)
+{
+	return mask->ports[port / 32] >> port % 32 & 1;
+}
+
+static inline __attribute__((always_inline)) __u32 sff_has_rest(const struct sff_tuple *tuple)
+{
+	return (tuple->words[2] | tuple->words[3] | tuple->words[4]) != 0;
+}
+
+/* The multipliers are those of SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom
+ * Number Generators", 2014). */
+static inline __attribute__((always_inline)) __u32 sff_hash_path(__u32 path)
+{
+	return (__u32)(path * 0xbf58476d1ce4e5b9ULL >> 32);
+}
+
+static inline __attribute__((always_inline)) __u32 sff_hash_tuple(const struct sff_tuple *tuple)
+{
+	__u32 count = SFF_TUPLE_SHORT + (sff_has_rest(tuple) ? SFF_TUPLE_REST : 0);
+	__u64 hash = 0;
+
+	for (__u32 i = 0; i < SFF_TUPLE_SHORT + SFF_TUPLE_REST && i < count; i++) {
+		hash = (hash ^ tuple->words[i]) * 0xbf58476d1ce4e5b9ULL;
+		hash ^= hash >> 32;
+	}
+	return (__u32)(hash * 0x94d049bb133111ebULL >> 32);
+}
 
 /* Where a MAC address is, for packets that bypass the chain. */
 struct sff_station_key {

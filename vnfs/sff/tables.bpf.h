@@ -19,16 +19,17 @@
 		__type(value, to);                                                                 \
 	} name SEC(".maps")
 
-/* The user side makes `rules` larger before it loads them. */
+/* The user side makes `rules` and `rule_rests` larger before it loads them. */
 TABLE(ports, BPF_MAP_TYPE_ARRAY, 2 * SFF_PORTS, __u32, struct sff_port, 0);
 TABLE(port_numbers, BPF_MAP_TYPE_ARRAY, 2 * SFF_IFINDEXES, __u32, __u32, 0);
 TABLE(xdp_ports, BPF_MAP_TYPE_DEVMAP, 2 * SFF_PORTS, __u32, __u32, 0);
-TABLE(hops, BPF_MAP_TYPE_HASH, 2 * SFF_HOPS, struct sff_hop_key, struct sff_hop, 0);
+TABLE(hops, BPF_MAP_TYPE_ARRAY, 2 * SFF_HOP_SLOTS, __u32, struct sff_hop_slot, BPF_F_MMAPABLE);
 TABLE(stations, BPF_MAP_TYPE_HASH, 2 * SFF_STATIONS, struct sff_station_key, struct sff_station, 0);
 TABLE(routes, BPF_MAP_TYPE_HASH, 2 * SFF_ROUTES, struct sff_route_key, __u32, 0);
 TABLE(hop_exits, BPF_MAP_TYPE_ARRAY, 2 * SFF_HOPS, __u32, struct sff_exit, 0);
 TABLE(exits, BPF_MAP_TYPE_LRU_HASH, 16 * SFF_PORTS, struct sff_exit_key, struct sff_exit, 0);
-TABLE(rules, BPF_MAP_TYPE_HASH, 1024, struct sff_tuple, struct sff_rule, BPF_F_NO_PREALLOC);
+TABLE(rules, BPF_MAP_TYPE_ARRAY, 2, __u32, struct sff_rule_slot, BPF_F_MMAPABLE);
+TABLE(rule_rests, BPF_MAP_TYPE_ARRAY, 2, __u32, struct sff_rule_rest, BPF_F_MMAPABLE);
 TABLE(masks, BPF_MAP_TYPE_ARRAY, 2 * SFF_MASKS, __u32, struct sff_mask, 0);
 TABLE(proxy_flows, BPF_MAP_TYPE_LRU_HASH, SFF_PROXY_FLOWS, struct sff_tuple, __u32, 0);
 TABLE(totals_by_cpu, BPF_MAP_TYPE_PERCPU_ARRAY, 1, __u32, struct sff_totals, 0);
@@ -37,6 +38,7 @@ TABLE(counters, BPF_MAP_TYPE_PERCPU_ARRAY, SFF_HOPS, __u32, struct sff_counter, 
 struct sff_settings settings;
 
 const volatile __u32 tap_near, tap_far; /* ifindexes of the tap's veth */
+const volatile __u32 rule_slots = 1; /* of a generation, a power of 2 */
 
 static __always_inline __u32 frame_bytes(const struct xdp_md *ctx)
 {
@@ -88,6 +90,54 @@ static __always_inline void *find_in_generations(void *map, void *key, __u32 *pa
 		return found;
 	*part = generation - 1;
 	return bpf_map_lookup_elem(map, key);
+}
+
+/* The place of a path in the hops of a generation, or -1. This function and find_rule() are global,
+ * so that the verifier looks at them once, and not again for each way to call them. */
+__noinline int find_hop(__u32 path, __u32 generation)
+{
+	__u32 half = (generation & 1) * SFF_HOP_SLOTS, hash = sff_hash_path(path);
+
+	for (__u32 i = 0; i < SFF_PROBES; i++) {
+		__u32 place = half + ((hash + i) & (SFF_HOP_SLOTS - 1));
+		const struct sff_hop_slot *slot = bpf_map_lookup_elem(&hops, &place);
+
+		if (!slot || slot->generation != generation)
+			return -1;
+		if (slot->path == path)
+			return (int)place;
+	}
+	return -1;
+}
+
+static __always_inline bool same_rest(__u32 place, const struct sff_tuple *tuple)
+{
+	const struct sff_rule_rest *rest = bpf_map_lookup_elem(&rule_rests, &place);
+
+	return rest && rest->tuple[0] == tuple->words[2] && rest->tuple[1] == tuple->words[3] &&
+	       rest->tuple[2] == tuple->words[4];
+}
+
+/* The place of a rule, or -1. */
+__noinline int find_rule(struct sff_tuple *tuple, __u32 generation)
+{
+	__u32 half = (generation & 1) * rule_slots, hash, has_rest;
+
+	if (!tuple)
+		return -1;
+	hash = sff_hash_tuple(tuple);
+	has_rest = sff_has_rest(tuple);
+	for (__u32 i = 0; i < SFF_PROBES; i++) {
+		__u32 place = half + ((hash + i) & (rule_slots - 1));
+		const struct sff_rule_slot *slot = bpf_map_lookup_elem(&rules, &place);
+
+		if (!slot || slot->generation != generation)
+			return -1;
+		if (slot->tuple[0] == tuple->words[0] && slot->tuple[1] == tuple->words[1] &&
+		    slot->has_rest == has_rest && (!has_rest || same_rest(place, tuple)))
+			return (int)place;
+	}
+	return -1;
 }
 
 /* Is this one of the packets that are timed? At random: every n-th would meet the same hop again

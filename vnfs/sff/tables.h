@@ -28,8 +28,9 @@ struct route_line {
 };
 
 struct rule_line {
-	struct sff_tuple tuple; /* without generation */
-	struct sff_rule rule;
+	struct sff_tuple tuple;
+	__u32 rank; /* the lowest wins */
+	__u32 path;
 };
 
 /* A list that grows. */
