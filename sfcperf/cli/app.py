@@ -24,6 +24,7 @@ from sfcperf.cli.verbs import (
     resume,
     run,
     runs,
+    sfcmon,
     show,
     validate,
     verify,
@@ -54,6 +55,7 @@ app.command("runs")(runs.runs)
 app.command("export")(export.export)
 app.command("index")(index.index)
 app.add_typer(kibana.app, name="kibana")
+app.add_typer(sfcmon.app, name="sfcmon")
 app.command("pack")(pack.pack)
 app.command("verify")(verify.verify)
 app.command("replay")(replay.replay)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from sfcperf.sketches.hashing import hash32, reduced
 
@@ -18,25 +17,23 @@ class Shape:
     """Sizes and seeds of a table."""
 
     cells: int
-    rows: int
-    """Parts of the table; each has one cell of a key, so that the cells of a key are different
-    (section 2 of their paper)."""
+    hashes: int
+    """Cells of each key, all different."""
     key_bytes: int
     """Size of the key field; shorter keys are followed by zeros."""
     first_seed: int
-    """Row i hashes with `first_seed` + i."""
+    """Hash function i has the seed `first_seed` + i."""
     checksum_seed: int
 
-    @cached_property
-    def parts(self) -> list[tuple[int, int, int]]:
-        """Seed, first cell and number of cells of each row."""
-        starts = [row * self.cells // self.rows for row in range(self.rows + 1)]
-        sizes = [end - start for start, end in zip(starts, starts[1:], strict=False)]
-        return [(self.first_seed + row, starts[row], sizes[row]) for row in range(self.rows)]
-
     def places(self, key: bytes) -> list[int]:
-        """The cell of a key in each row."""
-        return [start + reduced(hash32(key, seed), size) for seed, start, size in self.parts]
+        """The cells of a key: the next one is taken instead of one that the key has already."""
+        places: list[int] = []
+        for seed in range(self.first_seed, self.first_seed + self.hashes):
+            place = reduced(hash32(key, seed), self.cells)
+            while place in places:
+                place = (place + 1) % self.cells
+            places.append(place)
+        return places
 
     def checksum(self, key: bytes) -> int:
         """What a key adds to the field of this name."""

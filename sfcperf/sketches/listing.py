@@ -70,12 +70,13 @@ def listing(shape: Shape, cells: Cells, unpadded: Unpadded) -> Listing:
         _listed(flow, certainty, cells)
         for flow, certainty in zip(peeled, _certainties(peeled, left), strict=True)
     )
-    missing = [_missing(left, start, start + size) for _, start, size in shape.parts]
+    occupied = [place for place, count in enumerate(left.count) if count]
+    # Each flow is in as many cells as there are hash functions.
     return Listing(
         flows,
-        missing_flows=max(count for count, _, _ in missing),
-        missing_packets=min(packets for _, packets, _ in missing),
-        missing_bytes=min(size_bytes for _, _, size_bytes in missing),
+        missing_flows=-(-sum(left.count) // shape.hashes),
+        missing_packets=sum(left.packets[place] for place in occupied) // shape.hashes,
+        missing_bytes=sum(left.bytes[place] for place in occupied) // shape.hashes,
         residual_cells=sum(_residual(left)),
     )
 
@@ -107,16 +108,6 @@ def _peel(shape: Shape, left: Cells, unpadded: Unpadded) -> list[_Peeled]:
                 waiting.append(place)
         peeled.append(flow)
     return peeled
-
-
-def _missing(left: Cells, start: int, end: int) -> tuple[int, int, int]:
-    """Flows, packets and bytes in the cells of a row that still have flows."""
-    places = [place for place in range(start, end) if left.count[place]]
-    return (
-        sum(left.count[place] for place in places),
-        sum(left.packets[place] for place in places),
-        sum(left.bytes[place] for place in places),
-    )
 
 
 def _residual(left: Cells) -> list[bool]:

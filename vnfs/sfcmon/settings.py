@@ -12,9 +12,21 @@ CMS_SEED, BLOOM_SEED, IBLT_SEED, CHECKSUM_SEED = 1, 9, 16, 22
 """First seed of each structure: with the largest ones, all 22 seeds of the paper are used once."""
 MOST_CMS_ROWS = BLOOM_SEED - CMS_SEED
 MOST_BLOOM_HASHES = IBLT_SEED - BLOOM_SEED
-MOST_IBLT_ROWS = CHECKSUM_SEED - IBLT_SEED
+MOST_IBLT_HASHES = CHECKSUM_SEED - IBLT_SEED
 COUNTER_BITS = 24
 """Of the CMS (section 3.2 of the paper: 3 bytes)."""
+
+
+_MOST_CELLS = 1 << 28
+LIMITS = {
+    "cms_rows": (1, MOST_CMS_ROWS),
+    "cms_columns": (1, _MOST_CELLS),
+    "bloom_bits": (1, _MOST_CELLS),
+    "bloom_hashes": (1, MOST_BLOOM_HASHES),
+    "iblt_cells": (MOST_IBLT_HASHES, _MOST_CELLS),
+    "iblt_hashes": (1, MOST_IBLT_HASHES),
+}
+"""Least and most of each size."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +38,12 @@ class Sizes:
     bloom_bits: int = 16384
     bloom_hashes: int = 4
     iblt_cells: int = 300
-    iblt_rows: int = 3
+    iblt_hashes: int = 3
 
     @property
     def iblt(self) -> Shape:
         """The IBLT's sizes and seeds."""
-        return Shape(self.iblt_cells, self.iblt_rows, KEY_BYTES, IBLT_SEED, CHECKSUM_SEED)
+        return Shape(self.iblt_cells, self.iblt_hashes, KEY_BYTES, IBLT_SEED, CHECKSUM_SEED)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@
 
 #define SFCMON_CMS_ROWS 8 /* at most */
 #define SFCMON_BLOOM_HASHES 7
-#define SFCMON_IBLT_ROWS 6
+#define SFCMON_IBLT_HASHES 6
 
 #define SFCMON_CMS_MAX 0xffffff /* where a counter of the CMS stays */
 

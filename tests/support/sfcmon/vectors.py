@@ -13,10 +13,17 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from scapy.layers.inet import ICMP, IP, TCP, UDP
+from scapy.layers.inet import ICMP, IP, UDP
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop
 from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.packet import Raw
+
+from sfcperf.sketches.hashing import hash32
+from sfcperf.vnfs.nsh import ContextHeader, Nsh
+from sfcperf.vnfs.nsh.header import NextProtocol
+from sfcperf.vnfs.sfcmon.frame import parse
+from sfcperf.vnfs.sfcmon.model import Bank
+from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
 from support.sfcmon.frames import (
     GPE_PORT,
     MACS,
@@ -27,13 +34,6 @@ from support.sfcmon.frames import (
     udp4,
 )
 
-from sfcperf.sketches.hashing import hash32
-from sfcperf.vnfs.nsh import ContextHeader, Nsh
-from sfcperf.vnfs.nsh.header import NextProtocol
-from sfcperf.vnfs.sfcmon.frame import parse
-from sfcperf.vnfs.sfcmon.model import Bank
-from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
-
 DESCRIPTION = (
     "Golden vectors of SFCMon for the reference configuration: docs/reference/sfcmon.md says what "
     "they mean."
@@ -43,7 +43,7 @@ ALL = Thresholds(eval=0, share=0, packets=0)
 MD1 = Nsh(42, 255)
 MD2 = Nsh(0xABCDEF, 7, metadata=(ContextHeader(0x0103, 1, b"\1\2\3\4\5"),))
 PLAIN = {"src": "10.0.0.1", "dst": "10.0.1.1"}
-V6 = {"src": "2001:db8::1", "dst": "2001:db8:1::2"}
+PLAIN6 = {"src": "2001:db8::1", "dst": "2001:db8:1::2"}
 OUTER6 = IPv6(src="2001:db8:f::1", dst="2001:db8:f::2")
 
 Case = tuple[str, Thresholds, list[bytes], dict[str, Any] | None]
@@ -51,7 +51,7 @@ Case = tuple[str, Thresholds, list[bytes], dict[str, Any] | None]
 
 def document() -> dict[str, Any]:
     """All vectors."""
-    keys = [parse(frame).flow for frame in (_V4, _V6)]
+    keys = [parse(frame).flow for frame in (TCP4, TCP6)]
     return {
         "description": DESCRIPTION,
         "sizes": asdict(Sizes()),
@@ -66,18 +66,18 @@ def document() -> dict[str, Any]:
 
 def cases() -> Iterator[Case]:
     """Name, thresholds, frames, registers before."""
-    yield "one packet of IPv4", ALL, [_V4], None
-    yield "one packet of IPv6", ALL, [_V6], None
+    yield "one packet of IPv4", ALL, [TCP4], None
+    yield "one packet of IPv6", ALL, [TCP6], None
     yield "a flow of three packets, of different sizes", ALL, _sizes(), None
     yield "encapsulations", ALL, _encapsulations(), None
     yield "protocols with and without ports", ALL, _protocols(), None
     yield "frames that cannot be parsed", ALL, _unparsable(), None
-    yield "Threshold_Eval", Thresholds(3, 0, 0), [_V4] * 4, None
+    yield "Threshold_Eval", Thresholds(3, 0, 0), [TCP4] * 4, None
     yield "a share of exactly a quarter", Thresholds(0, 1 << 30, 0), _quarter(), None
-    yield "a number of packets", Thresholds(0, 0, 3), [_V4] * 4, None
-    yield "counters at their maximum", ALL, [_V4, _V4, _V4[:20], _V4[:20]], _nearly_full()
-    yield "a Bloom filter false positive", ALL, [_V4, _V6], _bits_of(_V4)
-    yield "two paths, two IP versions, many flows", Thresholds(50, 1 << 26, 2), _many(), None
+    yield "a number of packets", Thresholds(0, 0, 3), [TCP4] * 4, None
+    yield "counters at their maximum", ALL, [TCP4, TCP4, TCP4[:20], TCP4[:20]], _nearly_full()
+    yield "a Bloom filter false positive", ALL, [TCP4, TCP6], _bits_of(TCP4)
+    yield "two paths, two IP versions, many flows", Thresholds(50, 1 << 26, 2), many(), None
 
 
 def _worked(
@@ -93,8 +93,8 @@ def _worked(
     return case | {"frames": [frame.hex() for frame in frames], "after": bank.registers()}
 
 
-_V4 = over_ethernet(tcp4(**PLAIN, size=10), MD1)
-_V6 = over_ethernet(tcp6(**V6, size=20), MD1)
+TCP4 = over_ethernet(tcp4(**PLAIN, size=10), MD1)
+TCP6 = over_ethernet(tcp6(**PLAIN6, size=20), MD1)
 
 
 def _sizes() -> list[bytes]:
@@ -104,7 +104,7 @@ def _sizes() -> list[bytes]:
 
 
 def _encapsulations() -> list[bytes]:
-    v4, v6 = udp4(**PLAIN), tcp6(**V6)
+    v4, v6 = udp4(**PLAIN), tcp6(**PLAIN6)
     bare = [
         (v4, replace(MD1, next_protocol=NextProtocol.IPV4)),
         (v6, replace(MD2, next_protocol=NextProtocol.IPV6)),
@@ -127,12 +127,12 @@ def _encapsulations() -> list[bytes]:
 
 def _protocols() -> list[bytes]:
     ports = bytes.fromhex("12345678")
-    ip, ip6 = IP(**PLAIN), IPv6(**V6)
+    ip, ip6 = IP(**PLAIN), IPv6(**PLAIN6)
     fragment = IP(**PLAIN, flags="MF") / UDP(sport=1, dport=2) / Raw(bytes(16))
     packets = [
         ip / ICMP(),
         *(IP(**PLAIN, proto=proto) / Raw(ports) for proto in (6, 17, 33, 132, 136, 50, 0, 255)),
-        *(IPv6(**V6, nh=proto) / Raw(ports) for proto in (6, 17, 33, 132, 136, 58, 255)),
+        *(IPv6(**PLAIN6, nh=proto) / Raw(ports) for proto in (6, 17, 33, 132, 136, 58, 255)),
         fragment,
         IP(**PLAIN, frag=3, proto=17) / Raw(bytes(16)),
         IP(**PLAIN, flags="DF") / UDP(sport=1, dport=2),
@@ -150,9 +150,9 @@ def _unparsable() -> list[bytes]:
     outer = {"src": "192.0.2.1", "dst": "192.0.2.2"}
     not_nsh = [
         bytes(Ether(**MACS) / ARP()),
-        bytes(Ether(**MACS) / Dot1Q(vlan=5, type=0x894F) / Raw(_V4[14:])),
+        bytes(Ether(**MACS) / Dot1Q(vlan=5, type=0x894F) / Raw(TCP4[14:])),
         bytes(Ether(**MACS) / tcp4(**PLAIN)),
-        bytes(Ether(**MACS) / tcp6(**V6)),
+        bytes(Ether(**MACS) / tcp6(**PLAIN6)),
         bytes(Ether(**MACS) / udp4(**PLAIN, size=20)),
         bytes(Ether(**MACS) / IP(**outer, flags="MF") / UDP(dport=GPE_PORT) / Raw(gpe[42:])),
         bytes(Ether(**MACS) / IP(**outer, frag=1) / UDP(dport=GPE_PORT) / Raw(gpe[42:])),
@@ -164,30 +164,30 @@ def _unparsable() -> list[bytes]:
         _changed(gpe, 45, 3),  # next protocol Ethernet
     ]
     nsh = [
-        _changed(_V4, 14, 0x4F),  # version 1
-        _changed(_V4, 16, 0),  # MD type 0
-        _changed(_V4, 16, 3),
-        _changed(_V4, 15, 0xC5),  # MD type 1 of 5 words
-        _changed(_changed(_V4, 16, 2), 15, 0xC1),  # MD type 2 of 1 word
+        _changed(TCP4, 14, 0x4F),  # version 1
+        _changed(TCP4, 16, 0),  # MD type 0
+        _changed(TCP4, 16, 3),
+        _changed(TCP4, 15, 0xC5),  # MD type 1 of 5 words
+        _changed(_changed(TCP4, 16, 2), 15, 0xC1),  # MD type 2 of 1 word
     ]
     not_ip = [
         over_ethernet(ARP(), MD1),
         over_ethernet(Dot1Q(vlan=5) / tcp4(**PLAIN), MD1),
-        *(_changed(_V4, 17, protocol) for protocol in (0, 4, 5, 255)),
+        *(_changed(TCP4, 17, protocol) for protocol in (0, 4, 5, 255)),
     ]
     at = 14 + 24 + 14  # the inner IP header
     ip = [
-        _changed(_V4, at, 0x65),
-        _changed(_V4, at, 0x44),
-        _changed(_changed(_V4, at + 2, 0), at + 3, 19),  # Total Length
-        _changed(_changed(_V4, at + 2, 0), at + 3, 23),  # no room for ports
-        _changed(_V6, at, 0x45),
-        _changed(_changed(_V6, at + 4, 0), at + 5, 3),
-        over_ethernet(tcp4(**PLAIN), replace(MD1, next_protocol=2))[:38] + _V4[at:] + bytes(40),
+        _changed(TCP4, at, 0x65),
+        _changed(TCP4, at, 0x44),
+        _changed(_changed(TCP4, at + 2, 0), at + 3, 19),  # Total Length
+        _changed(_changed(TCP4, at + 2, 0), at + 3, 23),  # no room for ports
+        _changed(TCP6, at, 0x45),
+        _changed(_changed(TCP6, at + 4, 0), at + 5, 3),
+        over_ethernet(tcp4(**PLAIN), replace(MD1, next_protocol=2))[:38] + TCP4[at:] + bytes(40),
     ]
     # An interface takes no frame of less than 14 bytes.
     ends = (14, 21, 22, 37, 38, 51, 52, 71, 72, 75)
-    truncated = [_V4[:end] for end in ends] + [_V6[:end] for end in (52, 91, 92, 95)]
+    truncated = [TCP4[:end] for end in ends] + [TCP6[:end] for end in (52, 91, 92, 95)]
     truncated += [gpe[:end] for end in (14, 33, 34, 41, 42, 49, 50)]
     return [*not_nsh, *nsh, *not_ip, *ip, *truncated]
 
@@ -198,14 +198,14 @@ def _changed(frame: bytes, at: int, value: int) -> bytes:
 
 def _quarter() -> list[bytes]:
     others = [over_ethernet(udp4(f"10.9.0.{n}", "10.0.1.1"), MD1) for n in range(1, 8)]
-    # Shares of _V4 when it comes: 1/4, then 2/9, then 3/10.
-    return [*others[:3], _V4, *others[3:], _V4, _V4]
+    # Shares of TCP4 when it comes: 1/4, then 2/9, then 3/10.
+    return [*others[:3], TCP4, *others[3:], TCP4, TCP4]
 
 
 def _nearly_full() -> dict[str, Any]:
     """What one more packet fills, and another one overfills."""
     bank = Bank(thresholds=ALL)
-    bank.receive(_V4)
+    bank.receive(TCP4)
     before = bank.registers()
     return {
         "packets": 2**32 - 2,
@@ -226,7 +226,7 @@ def _bits_of(frame: bytes) -> dict[str, Any]:
     return empty | {"bloom": bank.registers()["bloom"]}
 
 
-def _many() -> list[bytes]:
+def many() -> list[bytes]:
     rng = random.Random(15)
     frames = []
     for _ in range(300):

@@ -20,8 +20,7 @@ VECTORS void lanes_prepare(struct lanes *lanes)
 				lanes->word[word][i] = murmur_word(lanes->word[word][i]);
 }
 
-VECTORS void lanes_hash(const struct lanes *lanes, uint32_t seed, uint32_t start, uint32_t cells,
-			uint32_t *indices)
+VECTORS void lanes_hash(const struct lanes *lanes, uint32_t seed, uint32_t cells, uint32_t *indices)
 {
 	for (unsigned int block = 0; block < lanes->count; block += BLOCK) {
 		uint32_t state[BLOCK];
@@ -33,7 +32,6 @@ VECTORS void lanes_hash(const struct lanes *lanes, uint32_t seed, uint32_t start
 				state[i] = murmur_step(state[i], lanes->word[word][block + i]);
 		for (unsigned int i = 0; i < BLOCK; i++)
 			indices[block + i] =
-				start +
 				murmur_reduce(murmur_end(state[i], 4 * lanes->words), cells);
 	}
 }

@@ -14,6 +14,5 @@ struct lanes {
 /* After the words are filled in: what is done to them for all seeds. */
 void lanes_prepare(struct lanes *lanes);
 
-/* The keys' hashes with a seed, reduced to indices below `cells` from `start` on. */
-void lanes_hash(const struct lanes *lanes, uint32_t seed, uint32_t start, uint32_t cells,
-		uint32_t *indices);
+/* The keys' hashes with a seed, reduced to indices below `cells`. */
+void lanes_hash(const struct lanes *lanes, uint32_t seed, uint32_t cells, uint32_t *indices);

@@ -22,7 +22,7 @@ static struct sizes sizes = {
 	.bloom_bits = 16384,
 	.bloom_hashes = 4,
 	.iblt_cells = 300,
-	.iblt_rows = 3,
+	.iblt_hashes = 3,
 };
 static long window_ns, truth_share = -1, eval = 1000, share = 4294967, packets, adaptive;
 static long spi = 1, si = 255;
@@ -55,9 +55,9 @@ static struct tool_option descriptions[] = {
 	{ "bloom-hashes", 0, "N", "Its hash functions [4]", take_integer, &sizes.bloom_hashes,
 	  .least = 1, .most = SFCMON_BLOOM_HASHES },
 	{ "iblt-cells", 0, "N", "Cells of the IBLT [300]", take_integer, &sizes.iblt_cells,
-	  .least = SFCMON_IBLT_ROWS, .most = MOST_CELLS },
-	{ "iblt-rows", 0, "N", "Its rows [3]", take_integer, &sizes.iblt_rows, .least = 1,
-	  .most = SFCMON_IBLT_ROWS },
+	  .least = SFCMON_IBLT_HASHES, .most = MOST_CELLS },
+	{ "iblt-hashes", 0, "N", "Its hash functions [3]", take_integer, &sizes.iblt_hashes,
+	  .least = 1, .most = SFCMON_IBLT_HASHES },
 	{ .help = "Trace:" },
 	{ "spi", 0, "N", "Path of packets that come without an NSH [1]", take_integer, &spi,
 	  .most = 0xffffff },
@@ -104,10 +104,8 @@ struct simulation {
 static void adapt(struct sketch *sketch)
 {
 	struct thresholds *limits = &sketch->thresholds;
-	uint64_t inserted = 0, next;
+	uint64_t inserted = sketch_inserted(sketch), next;
 
-	for (uint32_t i = 0; i < sketch_iblt_start(&sketch->sizes, 1); i++)
-		inserted += sketch->iblt[i].count;
 	if (limits->share) {
 		next = (uint64_t)limits->share * sketch->packets >> 32;
 		limits->share = 0;

@@ -10,7 +10,7 @@
 enum { V4, V6, VERSIONS };
 
 #define BITS_PER_WORD 64
-#define STAGE_2_ROWS (SFCMON_BLOOM_HASHES + SFCMON_IBLT_ROWS)
+#define STAGE_2_ROWS (SFCMON_BLOOM_HASHES + SFCMON_IBLT_HASHES)
 
 void *allocate(size_t count, size_t size)
 {
@@ -56,9 +56,13 @@ void sketch_clear(struct sketch *sketch)
 	memset(sketch->iblt, 0, (size_t)sizes->iblt_cells * sizeof(*sketch->iblt));
 }
 
-uint32_t sketch_iblt_start(const struct sizes *sizes, unsigned int row)
+uint64_t sketch_inserted(const struct sketch *sketch)
 {
-	return (uint32_t)(row * (unsigned long)sizes->iblt_cells / (unsigned long)sizes->iblt_rows);
+	uint64_t sum = 0;
+
+	for (long i = 0; i < sketch->sizes.iblt_cells; i++)
+		sum += sketch->iblt[i].count;
+	return sum / (uint64_t)sketch->sizes.iblt_hashes;
 }
 
 static void count_up(uint32_t *counter, uint32_t most)
@@ -94,7 +98,7 @@ static void find_columns(const struct sizes *sizes, const struct packet *packets
 
 		lanes_prepare(lanes);
 		for (unsigned int row = 0; row < sizes->cms_rows; row++) {
-			lanes_hash(lanes, SFCMON_CMS_SEED + row, 0, (uint32_t)sizes->cms_columns,
+			lanes_hash(lanes, SFCMON_CMS_SEED + row, (uint32_t)sizes->cms_columns,
 				   found);
 			for (unsigned int lane = 0; lane < lanes->count; lane++)
 				columns[row][lanes->packet[lane]] = found[lane];
@@ -129,6 +133,27 @@ static bool is_heavy(const struct sketch *sketch, uint32_t estimate)
 /* Where a packet of a heavy hitter goes: bits of the Bloom filter, then cells of the IBLT. */
 static uint32_t places[STAGE_2_ROWS][BATCH];
 
+static bool is_taken(unsigned int first, unsigned int row, unsigned int i)
+{
+	bool taken = false;
+
+	for (unsigned int earlier = first; earlier < row; earlier++)
+		taken |= places[earlier][i] == places[row][i];
+	return taken;
+}
+
+/* A flow that has a cell already takes the next one. */
+static void make_cells_different(const struct sizes *sizes, unsigned int count)
+{
+	const unsigned int first = (unsigned int)sizes->bloom_hashes;
+
+	for (unsigned int i = 0; i < count; i++)
+		for (unsigned int row = first + 1; row < first + sizes->iblt_hashes; row++)
+			while (is_taken(first, row, i))
+				if (++places[row][i] == sizes->iblt_cells)
+					places[row][i] = 0;
+}
+
 static void find_places(const struct sizes *sizes, const struct packet *packets,
 			const uint16_t *chosen, unsigned int count)
 {
@@ -150,21 +175,19 @@ static void find_places(const struct sizes *sizes, const struct packet *packets,
 		struct lanes *lanes = &groups[version];
 
 		lanes_prepare(lanes);
-		for (unsigned int row = 0; row < bloom + sizes->iblt_rows; row++) {
-			unsigned int iblt_row = row - bloom;
-			uint32_t start = 0, end = (uint32_t)sizes->bloom_bits;
-			uint32_t seed = SFCMON_BLOOM_SEED + row;
+		for (unsigned int row = 0; row < bloom + sizes->iblt_hashes; row++) {
+			bool to_bloom = row < bloom;
 
-			if (row >= bloom) {
-				start = sketch_iblt_start(sizes, iblt_row);
-				end = sketch_iblt_start(sizes, iblt_row + 1);
-				seed = SFCMON_IBLT_SEED + iblt_row;
-			}
-			lanes_hash(lanes, seed, start, end - start, found);
+			lanes_hash(lanes,
+				   to_bloom ? SFCMON_BLOOM_SEED + row
+					    : SFCMON_IBLT_SEED + row - bloom,
+				   (uint32_t)(to_bloom ? sizes->bloom_bits : sizes->iblt_cells),
+				   found);
 			for (unsigned int lane = 0; lane < lanes->count; lane++)
 				places[row][lanes->packet[lane]] = found[lane];
 		}
 	}
+	make_cells_different(sizes, count);
 }
 
 /* Set the bits of a packet's flow. Returns whether they were all set. */
@@ -195,7 +218,7 @@ static void insert_flow(struct sketch *sketch, const struct packet *packet, unsi
 {
 	uint32_t hash = checksum(packet);
 
-	for (unsigned int row = 0; row < sketch->sizes.iblt_rows; row++) {
+	for (unsigned int row = 0; row < sketch->sizes.iblt_hashes; row++) {
 		struct cell *cell = &sketch->iblt[places[sketch->sizes.bloom_hashes + row][i]];
 
 		cell->count++;
@@ -207,7 +230,7 @@ static void insert_flow(struct sketch *sketch, const struct packet *packet, unsi
 
 static void update_flow(struct sketch *sketch, const struct packet *packet, unsigned int i)
 {
-	for (unsigned int row = 0; row < sketch->sizes.iblt_rows; row++) {
+	for (unsigned int row = 0; row < sketch->sizes.iblt_hashes; row++) {
 		struct cell *cell = &sketch->iblt[places[sketch->sizes.bloom_hashes + row][i]];
 
 		cell->packets++;

@@ -12,7 +12,7 @@
 struct sizes {
 	long cms_rows, cms_columns;
 	long bloom_bits, bloom_hashes;
-	long iblt_cells, iblt_rows;
+	long iblt_cells, iblt_hashes;
 };
 
 struct thresholds {
@@ -44,8 +44,8 @@ void sketch_clear(struct sketch *sketch);
 void sketch_process(struct sketch *sketch, const struct packet *packets, unsigned int count,
 		    bool *heavy);
 
-/* First cell of a row of the IBLT; of the row after the last one: the number of cells. */
-uint32_t sketch_iblt_start(const struct sizes *sizes, unsigned int row);
+/* Flows that were inserted into the IBLT. */
+uint64_t sketch_inserted(const struct sketch *sketch);
 
 /* Memory, zeroed. Never fails. */
 void *allocate(size_t count, size_t size);

@@ -1,0 +1,208 @@
+"""How `sfcperf sfcmon` prints its results."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from sfcperf.vnfs.sfcmon.packet import Flow
+from sfcperf.vnfs.sfcmon.report import METRICS, Window
+from sfcperf.vnfs.sfcmon.simulation import End, Simulation
+
+if TYPE_CHECKING:
+    from sfcperf.sketches.listing import Listing
+    from sfcperf.sketches.peeling import Success
+    from sfcperf.vnfs.sfcmon.planning import Plan
+
+_SHOWN_SOURCES = 20
+_NS_PER_S = 1_000_000_000
+
+Results = Iterable[Window | End]
+
+
+class _Means:
+    """Mean of each metric over the windows in which it is defined."""
+
+    def __init__(self) -> None:
+        self._sums = dict.fromkeys(METRICS, 0.0)
+        self._windows = dict.fromkeys(METRICS, 0)
+
+    def add(self, window: Window) -> None:
+        for name, value in window.score.metrics().items():
+            if value is not None:
+                self._sums[name] += value
+                self._windows[name] += 1
+
+    def means(self) -> dict[str, float | None]:
+        windows = self._windows
+        return {n: self._sums[n] / windows[n] if windows[n] else None for n in METRICS}
+
+
+def print_json(trace: str, simulation: Simulation, results: Results) -> None:
+    """One document, whose windows are written as they come: a trace may have any number."""
+    means = _Means()
+    addresses: dict[str, None] = {}
+    settings = {
+        "trace": trace,
+        "window_s": simulation.window_s,
+        "threshold": simulation.threshold,
+        "adaptive_target_flows": simulation.target_flows,
+        "sizes": asdict(simulation.sizes),
+    }
+    separator = f'{json.dumps(settings)[:-1]}, "windows": [\n'
+    for result in results:
+        if isinstance(result, End):
+            last = asdict(result) | {"metrics": means.means(), "heavy_hitters": list(addresses)}
+            head = "\n], " if not separator.startswith("{") else f"{separator}], "
+            print(f"{head}{json.dumps(last)[1:]}")
+            _warn(result)
+            return
+        means.add(result)
+        found = dict.fromkeys(source.address for source in result.heavy_hitters)
+        addresses |= found
+        print(f"{separator}{json.dumps(_document(result, list(found), simulation))}", end="")
+        separator = ",\n"
+
+
+def _document(window: Window, addresses: list[str], simulation: Simulation) -> dict[str, Any]:
+    listing = window.listing()
+    return {
+        "index": window.index,
+        "begin_ns": window.begin_ns,
+        "end_ns": window.begin_ns + round(simulation.window_s * _NS_PER_S),
+        "packets": window.packets,
+        "bytes": window.bytes,
+        "unparsed": window.unparsed,
+        "sources": window.sources,
+        "thresholds": asdict(window.thresholds),
+        "heavy_hitters": addresses,
+        "metrics": window.score.metrics(),
+        "score": asdict(window.score),
+        "listing": {
+            name: getattr(listing, name)
+            for name in (
+                "complete",
+                "missing_flows",
+                "missing_packets",
+                "missing_bytes",
+                "residual_cells",
+            )
+        },
+        "flows": list(_flows(listing)),
+    }
+
+
+def _flows(listing: Listing) -> Iterator[dict[str, Any]]:
+    for listed in sorted(listing.flows, key=lambda flow: (-flow.packets, flow.key)):
+        flow = Flow.of_key(listed.key)
+        yield {
+            "spi": flow.spi,
+            "si": flow.si,
+            "src_ip": str(flow.src),
+            "dst_ip": str(flow.dst),
+            "proto": flow.proto,
+            "src_port": flow.src_port,
+            "dst_port": flow.dst_port,
+            "packets": listed.packets,
+            "bytes": listed.bytes,
+            "certainty": listed.certainty.value,
+        }
+
+
+def print_text(trace: str, simulation: Simulation, results: Results) -> None:
+    """A line per window, the means, and the heavy hitters of the last window."""
+    heads = ("window", "packets", "sources", "reported", *METRICS, "flows listed")
+    print(_row(heads))
+    means = _Means()
+    last: Window | None = None
+    for result in results:
+        if isinstance(result, Window):
+            means.add(result)
+            last = result
+            print(_window_row(result))
+            continue
+        print(_row(("mean", "", "", "", *map(_percent, means.means().values()), "")))
+        print(f"\n{result.frames} frames; {simulation.window_s:g} s windows of {trace}")
+        _warn(result)
+    if last is not None:
+        _print_sources(last)
+
+
+def _window_row(window: Window) -> str:
+    listing = window.listing()
+    inserted = len(listing.flows) + listing.missing_flows
+    inexact = f", {listing.residual_cells} cells inexact" if listing.residual_cells else ""
+    cells = (window.index, window.packets, window.sources, len(window.heavy_hitters))
+    metrics = map(_percent, window.score.metrics().values())
+    return _row((*cells, *metrics, f"{len(listing.flows)} of {inserted}{inexact}"))
+
+
+def _row(cells: Iterable[object]) -> str:
+    first, *rest = map(str, cells)
+    *numbers, words = rest
+    return f"{first:>6}" + "".join(f"{cell:>11}" for cell in numbers) + f"   {words}".rstrip()
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.3f} %"
+
+
+def _print_sources(window: Window) -> None:
+    sources = window.heavy_hitters
+    print(f"\nheavy_hitters of window {window.index}: {len(sources)} source addresses reported")
+    for source in sources[:_SHOWN_SOURCES]:
+        mark = "" if source.is_heavy_hitter else "   (below the threshold)"
+        print(f"  {source.address:<39} {source.packets:>10} packets{mark}")
+    if len(sources) > _SHOWN_SOURCES:
+        print(f"  and {len(sources) - _SHOWN_SOURCES} more; --json prints all")
+
+
+def _warn(end: End) -> None:
+    if end.truncated:
+        print("warning: the trace ends within a packet", file=sys.stderr)
+    if end.late:
+        print(
+            f"warning: {end.late} packets are older than their window began; they count in the"
+            " window that was open",
+            file=sys.stderr,
+        )
+
+
+def plan_lines(plan: Plan) -> Iterator[str]:
+    """The sizes, with the equation that each follows."""
+    sizes = plan.sizes
+    yield (
+        f"count-min sketch  {sizes.cms_rows} rows of {sizes.cms_columns} columns:"
+        f" at most {plan.cms_error_packets:,.0f} packets too many"
+        f" ({plan.cms_epsilon:.3g} of {plan.packets:,})"
+    )
+    yield (
+        f"Bloom filter      {sizes.bloom_bits} bits, {sizes.bloom_hashes} hash functions:"
+        f" {plan.bloom_false_positive_rate:.2g} false positives with {plan.flows} flows"
+        " (equation 1)"
+    )
+    yield (
+        f"IBLT              {sizes.iblt_cells} cells, {sizes.iblt_hashes} hash functions:"
+        f" {_listings(plan.listing)}"
+    )
+    yield (
+        f"  {plan.paper_cells} cells, {plan.iblt_threshold:.3f} per flow (Theorem 1 alone):"
+        f" {_listings(plan.paper_listing)}"
+    )
+    yield f"memory            {plan.memory_bytes:,} bytes per bank"
+    if plan.cms_saturates:
+        yield (
+            "warning: the threshold is beyond the largest number of a 24-bit counter: shorten the"
+            " window"
+        )
+
+
+def _listings(success: Success) -> str:
+    return (
+        f"{success.complete} of {success.tables} simulated windows listed fully"
+        f" ({100 * success.share:.2f} %, 95 % interval {100 * success.low:.2f} to"
+        f" {100 * success.high:.2f} %), {100 * success.listed_share:.1f} % of the flows"
+    )

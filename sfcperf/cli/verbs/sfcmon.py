@@ -1,0 +1,236 @@
+"""`sfcperf sfcmon simulate|plan|generate-trace`: heavy hitters by sketches, without a network."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfcperf.errors import InputError
+
+if TYPE_CHECKING:
+    from sfcperf.vnfs.sfcmon.settings import Sizes
+
+app = typer.Typer(
+    help="Simulate SFCMon on traces, plan its sizes, generate traces.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+ThresholdOption = Annotated[
+    float,
+    typer.Option(
+        "--threshold",
+        metavar="F",
+        help="Share of the packets from which a source is a heavy hitter, such as 0.001.",
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command("simulate")
+def simulate(
+    trace: Annotated[
+        str,
+        typer.Argument(
+            metavar="TRACE",
+            help="pcap, pcapng, CSV or Parquet file; `-` reads all but Parquet from stdin.",
+            show_default=False,
+        ),
+    ],
+    window_s: Annotated[
+        float, typer.Option("--window-s", metavar="S", help="Width of a window, seconds.")
+    ],
+    threshold: ThresholdOption = 0.001,
+    adaptive: Annotated[
+        int | None,
+        typer.Option(
+            "--adaptive",
+            metavar="FLOWS",
+            min=1,
+            max=2**32 - 1,
+            help="Set the data plane's threshold of each window so that about so many flows are "
+            "reported; --threshold still says which sources are heavy hitters.",
+            show_default=False,
+        ),
+    ] = None,
+    threshold_eval: Annotated[
+        int,
+        typer.Option(
+            "--threshold-eval",
+            metavar="N",
+            min=0,
+            max=2**32 - 1,
+            help="Packets of a window before which nothing is reported.",
+        ),
+    ] = 1000,
+    size: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--size",
+            metavar="NAME=N",
+            help="Another size than in the reference configuration, such as iblt_cells=3000; "
+            "repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    spi: Annotated[
+        int,
+        typer.Option(
+            "--spi", min=0, max=0xFFFFFF, help="SPI of packets that have no NSH in the trace."
+        ),
+    ] = 1,
+    si: Annotated[int, typer.Option("--si", min=0, max=255, help="Their SI.")] = 255,
+    as_json: JsonOption = False,
+) -> None:
+    """Run SFCMon on a trace and compare what it reports with exact counts, window by window."""
+    from sfcperf.cli.simulated import print_json, print_text
+    from sfcperf.vnfs.sfcmon.settings import Thresholds, share_register
+    from sfcperf.vnfs.sfcmon.simulation import Simulation
+    from sfcperf.vnfs.sfcmon.simulation import simulate as windows_of
+
+    _check_share(threshold)
+    if not 1e-9 <= window_s <= 1e9:
+        raise InputError(f"{window_s} is no width", where="--window-s", allowed="1e-9 to 1e9")
+    simulation = Simulation(
+        window_s=window_s,
+        threshold=threshold,
+        thresholds=Thresholds(eval=threshold_eval, share=share_register(threshold)),
+        sizes=_sizes(size or []),
+        target_flows=adaptive,
+        spi=spi,
+        si=si,
+    )
+    (print_json if as_json else print_text)(trace, simulation, windows_of(trace, simulation))
+
+
+def _check_share(threshold: float) -> None:
+    if not 0 < threshold < 1:
+        raise InputError(
+            f"{threshold} is no share", where="--threshold", allowed="more than 0, less than 1"
+        )
+
+
+def _sizes(words: list[str]) -> Sizes:
+    from sfcperf.vnfs.sfcmon.settings import LIMITS, Sizes
+
+    sizes = Sizes()
+    for word in words:
+        name, _, text = word.partition("=")
+        if name not in LIMITS:
+            raise InputError(
+                f"there is no size {name!r}", where="--size", allowed=", ".join(LIMITS)
+            )
+        least, most = LIMITS[name]
+        if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
+            raise InputError(
+                f"{name} is {text!r}", where="--size", allowed=f"{name}={least} to {most}"
+            )
+        sizes = replace(sizes, **{name: int(text)})
+    return sizes
+
+
+@app.command("plan")
+def plan(
+    packets: Annotated[
+        int,
+        typer.Option("--packets", metavar="N", min=1, max=10**15, help="Packets of a window."),
+    ],
+    flows: Annotated[
+        int,
+        typer.Option("--flows", metavar="N", min=1, max=10**6, help="Flows reported in a window."),
+    ],
+    threshold: ThresholdOption = 0.001,
+    success: Annotated[
+        float,
+        typer.Option(
+            "--success",
+            metavar="P",
+            help="Probability that a window's flows are all listed, that none of them is a Bloom "
+            "filter false positive, and that a source's estimate is no more than half the "
+            "threshold too high: P for each of the three.",
+        ),
+    ] = 0.99,
+    iblt_hashes: Annotated[
+        int,
+        typer.Option(
+            "--iblt-hashes", metavar="K", min=3, max=6, help="Cells of a flow in the IBLT."
+        ),
+    ] = 3,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the simulated IBLTs.")] = 1,
+    as_json: JsonOption = False,
+) -> None:
+    """Compute the sizes of CMS, Bloom filter and IBLT, and check them by simulation."""
+    from sfcperf.cli.simulated import plan_lines
+    from sfcperf.vnfs.sfcmon.planning import planned
+
+    _check_share(threshold)
+    if not 0.5 <= success <= 0.9999:
+        raise InputError(f"{success} is out of range", where="--success", allowed="0.5 to 0.9999")
+    found = planned(packets, flows, threshold, success, iblt_hashes=iblt_hashes, seed=seed)
+    print(json.dumps(asdict(found), indent=2) if as_json else "\n".join(plan_lines(found)))
+
+
+@app.command("generate-trace")
+def generate_trace(
+    out: Annotated[
+        str,
+        typer.Argument(
+            metavar="OUT", help="pcap file to write; `-` is stdout.", show_default=False
+        ),
+    ],
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed: the same file.")] = 1,
+    duration_s: Annotated[
+        float, typer.Option("--duration-s", metavar="S", help="Length of the trace, seconds.")
+    ] = 60.0,
+    packets_per_minute: Annotated[
+        int, typer.Option("--packets-per-minute", metavar="N", min=60, help="Mean rate.")
+    ] = 10_000_000,
+    sources: Annotated[
+        int,
+        typer.Option(
+            "--sources", metavar="N", min=1, max=2**24, help="Source addresses in each minute."
+        ),
+    ] = 230_000,
+    exponent: Annotated[
+        float,
+        typer.Option(
+            "--zipf-exponent", metavar="S", help="How unequal sources are (0: all send as much)."
+        ),
+    ] = 0.9,
+) -> None:
+    """Write a trace with heavy-tailed traffic, like the backbone link of the SFCMon paper."""
+    from sfcperf.cli.streams import drop_stdout, strict_stdout
+    from sfcperf.errors import system_errors_as
+    from sfcperf.results.files import replacing
+    from sfcperf.vnfs.sfcmon.synthetic_trace import SyntheticTrace
+
+    if not 0 < duration_s <= 86400:
+        raise InputError(
+            f"{duration_s} is no length", where="--duration-s", allowed="more than 0, up to 86400"
+        )
+    if not 0 <= exponent <= 4:
+        raise InputError(f"{exponent} is out of range", where="--zipf-exponent", allowed="0 to 4")
+    trace = SyntheticTrace(seed, duration_s, packets_per_minute, sources, exponent)
+    if out == "-":
+        try:
+            for part in trace.pcap():
+                strict_stdout().buffer.write(part)
+            strict_stdout().flush()
+        except BrokenPipeError:
+            # A reader that has seen enough is no error.
+            drop_stdout()
+        return
+    target = Path(out)
+    with (
+        system_errors_as(InputError, "the trace cannot be written", where=target),
+        replacing(target) as beside,
+        beside.open("wb") as file,
+    ):
+        for part in trace.pcap():
+            file.write(part)
+    print(target)

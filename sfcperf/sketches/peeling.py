@@ -1,0 +1,112 @@
+"""When the listing of an IBLT finishes: its threshold, and simulated listings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.stats import binomtest
+
+_MOST_FLOWS = 400_000
+"""In all simulated tables: memory, and a second of time."""
+
+
+def threshold(hashes: int) -> float:
+    """C_K: tables with more than C_K times as many cells as flows are listed with a probability
+    that approaches 1 as they grow (Goodrich and Mitzenmacher 2011, Theorem 1: the inverse of the
+    largest load with 1 - exp(-K load x^(K-1)) < x for all x between 0 and 1). 3 hashes or more."""
+    found = minimize_scalar(
+        lambda x: -np.log1p(-x) / (hashes * x ** (hashes - 1)),
+        bounds=(0.1, 1 - 1e-9),
+        method="bounded",
+    )
+    return float(1 / found.fun)
+
+
+@dataclass(frozen=True)
+class Success:
+    """How often simulated tables were listed fully."""
+
+    tables: int
+    complete: int
+    low: float
+    """Exact 95 % interval of the probability (Clopper and Pearson 1934)."""
+    high: float
+    listed_share: float
+    """Mean share of the flows that were listed."""
+
+    @property
+    def share(self) -> float:
+        """Share of the tables that were listed fully."""
+        return self.complete / self.tables
+
+
+def simulated(flows: int, cells: int, hashes: int, tables: int, seed: int) -> Success:
+    """List tables of random flows. Hash functions are taken as ideal: the cells of a flow are
+    any different ones."""
+    rng = np.random.default_rng(seed)
+    complete, listed, left = 0, 0, tables
+    while left:
+        now = min(left, max(1, _MOST_FLOWS // flows))
+        missing = _missing(flows, cells, hashes, now, rng)
+        complete += int((missing == 0).sum())
+        listed += now * flows - int(missing.sum())
+        left -= now
+    interval = binomtest(complete, tables).proportion_ci(0.95, "exact")
+    return Success(
+        tables, complete, float(interval.low), float(interval.high), listed / (tables * flows)
+    )
+
+
+def _missing(
+    flows: int, cells: int, hashes: int, tables: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Flows of each table that are not listed. All tables are peeled at once, side by side in one
+    large table."""
+    table = np.repeat(np.arange(tables), flows)
+    places = rng.integers(0, cells, (hashes, tables * flows))
+    for number in range(1, hashes):
+        place = places[number]
+        while (again := (places[:number] == place).any(axis=0)).any():
+            place[again] = (place[again] + 1) % cells
+    places += table * cells
+    # Per cell: the number of flows left in it, and the sum of their numbers.
+    count = np.bincount(places.ravel(), minlength=tables * cells)
+    every = np.tile(np.arange(tables * flows, dtype=float), hashes)
+    numbers = np.bincount(places.ravel(), every, tables * cells).astype(np.int64)
+    left = np.ones(tables * flows, bool)
+    pure = np.flatnonzero(count == 1)
+    while pure.size:
+        found = np.unique(numbers[pure])
+        left[found] = False
+        touched = places[:, found]
+        for place in touched:
+            np.subtract.at(count, place, 1)
+            np.subtract.at(numbers, place, found)
+        touched = np.unique(touched)
+        pure = touched[count[touched] == 1]
+    return np.bincount(table[left], minlength=tables)
+
+
+def cells_for(flows: int, hashes: int, success: float, seed: int) -> tuple[int, Success]:
+    """Number of cells with which tables are listed fully with this probability, found by bisection,
+    and a check of it with other random flows.
+
+    A size is enough if no more than half of the failures happen that the probability allows, so
+    that chance in the simulation does not decide.
+    """
+    tables = max(20, min(round(20 / (1 - success)), 2 * _MOST_FLOWS // flows))
+
+    def enough(cells: int) -> bool:
+        found = simulated(flows, cells, hashes, tables, seed)
+        return 2 * (tables - found.complete) <= (1 - success) * tables
+
+    low = max(hashes, int(threshold(hashes) * flows)) - 1
+    step = max(1, low // 16)
+    while not enough(high := low + step):
+        low, step = high, 2 * step
+    while high - low > max(1, high // 200):
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high, simulated(flows, high, hashes, tables, seed + 1)

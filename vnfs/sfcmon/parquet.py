@@ -1,0 +1,92 @@
+"""Packets of a Parquet file, as the simulator reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+
+from sfcperf.errors import InputError
+
+COLUMNS = ("ts_ns", "src_ip", "dst_ip", "proto", "src_port", "dst_port", "size_bytes")
+"""Also those of CSV files; addresses are text, ports may be missing."""
+MAGIC = b"SFCMONR1"
+RECORD = np.dtype(
+    [
+        ("ts_ns", "=u8"),
+        ("size_bytes", "=u4"),
+        ("src_port", "=u2"),
+        ("dst_port", "=u2"),
+        ("version", "u1"),
+        ("proto", "u1"),
+        ("zero", "6u1"),
+        ("src_ip", "16u1"),
+        ("dst_ip", "16u1"),
+    ]
+)
+"""`struct record` in simulator/trace.c."""
+_ROWS = 65536
+
+
+def records(path: Path) -> Iterator[bytes]:
+    """The file in pieces, after the magic number. Raises InputError."""
+    try:
+        file = pyarrow.parquet.ParquetFile(path)
+        missing = [name for name in COLUMNS if name not in file.schema_arrow.names]
+        if missing:
+            raise InputError(
+                f"there is no column {missing[0]}", where=str(path), allowed=", ".join(COLUMNS)
+            )
+        yield MAGIC
+        for batch in file.iter_batches(_ROWS, columns=list(COLUMNS)):
+            yield _packed(batch, path)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"not readable as Parquet: {error}", where=str(path)) from error
+
+
+def _packed(batch: Any, path: Path) -> bytes:
+    packed = np.zeros(batch.num_rows, RECORD)
+    for name in ("ts_ns", "size_bytes", "proto", "src_port", "dst_port"):
+        column = batch.column(name)
+        if name.endswith("port"):
+            column = column.fill_null(0)
+        kind = pa.from_numpy_dtype(RECORD[name])
+        try:
+            packed[name] = _complete(column, name, path).cast(kind).to_numpy()
+        except pa.ArrowInvalid as error:
+            raise InputError(f"column {name}: {error}", where=str(path)) from error
+    for name in ("src_ip", "dst_ip"):
+        _addresses(_complete(batch.column(name), name, path), name, packed, path)
+    return packed.tobytes()
+
+
+def _complete(column: Any, name: str, path: Path) -> Any:
+    if column.null_count:
+        raise InputError(f"column {name} has rows without a value", where=str(path))
+    return column
+
+
+def _addresses(column: Any, name: str, packed: Any, path: Path) -> None:
+    """Few addresses are different: each is parsed once."""
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    texts = encoded.dictionary.to_pylist()
+    known = np.zeros((len(texts), 16), np.uint8)
+    versions = np.zeros(len(texts), np.uint8)
+    for number, text in enumerate(texts):
+        try:
+            address = ip_address(text)
+        except ValueError as error:
+            raise InputError(f"column {name}: {error}", where=str(path)) from error
+        known[number, : len(address.packed)] = np.frombuffer(address.packed, np.uint8)
+        versions[number] = address.version
+    index = encoded.indices.to_numpy()
+    packed[name] = known[index]
+    found = versions[index]
+    if name == "dst_ip" and (found != packed["version"]).any():
+        raise InputError("src_ip and dst_ip differ in their IP version", where=str(path))
+    packed["version"] = found

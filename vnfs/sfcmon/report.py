@@ -1,0 +1,115 @@
+"""What SFCMon reported of a window, and how right it was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sfcperf.sketches.iblt import Iblt
+from sfcperf.sketches.listing import Listing, listing
+from sfcperf.vnfs.sfcmon.frame import Reason
+from sfcperf.vnfs.sfcmon.packet import unpadded
+from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
+
+METRICS = ("accuracy", "precision", "recall", "fpr")
+"""In the order of Fig. 3 of the paper."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A source that was reported as a heavy hitter."""
+
+    address: str
+    spi: int
+    si: int
+    packets: int
+    """Of the whole window, counted exactly."""
+    is_heavy_hitter: bool
+    """Whether it is one by the whole window."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """Reported sources against exact counts; a flow is a source (section 3.2 of the paper)."""
+
+    true_positives: int
+    false_positives: int
+    false_negatives: int
+    true_negatives: int
+
+    @property
+    def accuracy(self) -> float | None:
+        """Share of sources that were judged rightly."""
+        right = self.true_positives + self.true_negatives
+        return _share(right, self.false_positives + self.false_negatives)
+
+    @property
+    def precision(self) -> float | None:
+        """Share of the reported sources that are heavy hitters; None if none was reported."""
+        return _share(self.true_positives, self.false_positives)
+
+    @property
+    def recall(self) -> float | None:
+        """Share of the heavy hitters that were reported; None if there are none."""
+        return _share(self.true_positives, self.false_negatives)
+
+    @property
+    def fpr(self) -> float | None:
+        """Share of the other sources that were reported; None if there are none."""
+        return _share(self.false_positives, self.true_negatives)
+
+    def metrics(self) -> dict[str, float | None]:
+        """The four above by name."""
+        return {name: getattr(self, name) for name in METRICS}
+
+
+def _share(part: int, rest: int) -> float | None:
+    return part / (part + rest) if part + rest else None
+
+
+@dataclass(frozen=True)
+class Window:
+    """A window of a trace that has packets."""
+
+    index: int
+    """From 0 at the first packet of the trace; windows without packets have a number too."""
+    begin_ns: int
+    packets: int
+    bytes: int
+    sources: int
+    unparsed: Mapping[str, int]
+    thresholds: Thresholds
+    heavy_hitters: tuple[Source, ...]
+    """Reported sources, those with most packets first."""
+    score: Score
+    registers: Mapping[str, Any]
+    """As in the golden vectors; `cms` and `bloom` only if they were requested."""
+    sizes: Sizes
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any], sizes: Sizes) -> Window:
+        """From what `sfcmon-simulate` prints."""
+        names = (reason.name.lower() for reason in Reason)
+        counts = ("true_positives", "false_positives", "false_negatives", "true_negatives")
+        registers = ("packets", "unparsed", "cms", "bloom", "iblt")
+        return cls(
+            index=document["index"],
+            begin_ns=document["begin_ns"],
+            packets=document["packets"],
+            bytes=document["bytes"],
+            sources=document["sources"],
+            unparsed=dict(zip(names, document["unparsed"], strict=True)),
+            thresholds=Thresholds(*document["thresholds"]),
+            heavy_hitters=tuple(Source(*fields) for fields in document["heavy_hitters"]),
+            score=Score(*(document[name] for name in counts)),
+            registers={name: document[name] for name in registers if name in document},
+            sizes=sizes,
+        )
+
+    def listing(self) -> Listing:
+        """The flows of the IBLT."""
+        iblt = Iblt(self.sizes.iblt)
+        for place, count, key_sum, *sums in self.registers["iblt"]:
+            iblt.cells.set(place, (count, int(key_sum, 16), *sums))
+        return listing(iblt.shape, iblt.cells, unpadded)

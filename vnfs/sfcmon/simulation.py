@@ -1,0 +1,151 @@
+"""Runs the simulator `sfcmon-simulate` on a trace."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from sfcperf.errors import InputError, SfcperfError, system_errors_as
+from sfcperf.vnfs import binaries
+from sfcperf.vnfs.sfcmon.report import Window
+from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds, share_register
+
+TOOL = "sfcmon-simulate"
+STDIN = "-"
+_NS_PER_S = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """How to simulate."""
+
+    window_s: float
+    threshold: float
+    """Heavy hitters are the sources with at least this share of a window's packets."""
+    thresholds: Thresholds
+    """What the data plane compares with."""
+    sizes: Sizes = Sizes()
+    target_flows: int | None = None
+    """Adapt the number of packets from which flows are reported, so that it is this many."""
+    spi: int = 1
+    """Path of packets that come without an NSH."""
+    si: int = 255
+    nsh_only: bool = False
+    """Only count frames without an NSH."""
+    registers: bool = False
+    """Report all registers."""
+
+    def command(self, trace: str) -> list[str]:
+        """The command line of the tool."""
+        sizes, limits = self.sizes, self.thresholds
+        options = {
+            "window": round(self.window_s * _NS_PER_S),
+            "truth": share_register(self.threshold),
+            "share": limits.share,
+            "eval": limits.eval,
+            "packets": limits.packets,
+            "cms-rows": sizes.cms_rows,
+            "cms-columns": sizes.cms_columns,
+            "bloom-bits": sizes.bloom_bits,
+            "bloom-hashes": sizes.bloom_hashes,
+            "iblt-cells": sizes.iblt_cells,
+            "iblt-hashes": sizes.iblt_hashes,
+            "spi": self.spi,
+            "si": self.si,
+        }
+        if self.target_flows is not None:
+            options["adaptive"] = self.target_flows
+        flags = [f"--{f.replace('_', '-')}" for f in ("nsh_only", "registers") if getattr(self, f)]
+        words = [f"--{name}={value}" for name, value in options.items()]
+        return [str(binaries.find(TOOL)), *words, *flags, "--", trace]
+
+
+@dataclass(frozen=True)
+class End:
+    """What is known after the last window."""
+
+    frames: int
+    late: int
+    """Frames with an earlier time than the window that was open; they count in that window."""
+    truncated: bool
+    """Whether the trace ends within a packet."""
+    read_s: float
+    """CPU time for reading and parsing, in the sketches, and for counting exactly."""
+    sketch_s: float
+    truth_s: float
+
+
+def simulate(trace: Path | str, simulation: Simulation) -> Iterator[Window | End]:
+    """Each window of a trace (`-` is standard input), then the end. Raises InputError if the trace
+    cannot be read, EnvironmentLacks if the simulator is not compiled."""
+    parquet = Path(trace).suffix == ".parquet"
+    command = simulation.command(STDIN if parquet else str(trace))
+    with _running(command, feed=Path(trace) if parquet else None) as output:
+        for line in output:
+            document = json.loads(line)
+            if document.pop("event") == "window":
+                yield Window.read(document, simulation.sizes)
+            else:
+                yield End(**document)
+
+
+@contextmanager
+def _running(command: list[str], feed: Path | None) -> Iterator[IO[bytes]]:
+    """The tool's output. Its complaints become an InputError at the end."""
+    with system_errors_as(SfcperfError, "the simulator cannot be started", where=TOOL):
+        process = subprocess.Popen(
+            command,
+            stdin=None if feed is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    feeder = None if feed is None else _Feeder(feed, process)
+    try:
+        yield process.stdout
+        complaint = process.stderr.read().decode(errors="replace").strip()
+        status = process.wait()
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
+        if feeder is not None:
+            feeder.join()
+    if feeder is not None and feeder.error is not None:
+        raise feeder.error
+    if status != 0:
+        raise InputError(complaint.removeprefix(f"{TOOL}: ") or f"{TOOL} ended with {status}")
+
+
+class _Feeder(threading.Thread):
+    """Writes the packets of a Parquet file to the simulator."""
+
+    def __init__(self, path: Path, process: subprocess.Popen[bytes]) -> None:
+        super().__init__(daemon=True)
+        self.error: SfcperfError | None = None
+        self._path = path
+        self._process = process
+        self.start()
+
+    def run(self) -> None:
+        """See Thread."""
+        from sfcperf.vnfs.sfcmon.parquet import records
+
+        assert self._process.stdin is not None
+        try:
+            with self._process.stdin as stdin:
+                for part in records(self._path):
+                    stdin.write(part)
+        except SfcperfError as error:
+            self.error = error
+        except OSError:
+            # The simulator has ended, and says why.
+            return
