@@ -30,7 +30,7 @@ int registers_size(struct sfcmon_bpf *opened, const struct sizes *sizes)
 	skeleton->rodata->bloom_bits = (__u32)sizes->bloom_bits;
 	skeleton->rodata->bloom_hashes = (__u32)sizes->bloom_hashes;
 	skeleton->rodata->iblt_cells = (__u32)sizes->iblt_cells;
-	skeleton->rodata->iblt_rows = (__u32)sizes->iblt_rows;
+	skeleton->rodata->iblt_hashes = (__u32)sizes->iblt_hashes;
 	cms_elements = (size_t)sizes->cms_rows * sfcmon_row_elements((__u32)sizes->cms_columns);
 	bloom_words = sfcmon_bloom_words((__u32)sizes->bloom_bits);
 	iblt_cells = (size_t)sizes->iblt_cells;

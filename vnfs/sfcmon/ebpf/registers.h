@@ -10,7 +10,7 @@
 struct sizes {
 	long cms_rows, cms_columns;
 	long bloom_bits, bloom_hashes;
-	long iblt_cells, iblt_rows;
+	long iblt_cells, iblt_hashes;
 };
 
 struct thresholds {

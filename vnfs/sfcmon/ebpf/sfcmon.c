@@ -52,7 +52,7 @@ static struct {
 		   .bloom_bits = 16384,
 		   .bloom_hashes = 4,
 		   .iblt_cells = 300,
-		   .iblt_rows = 3 },
+		   .iblt_hashes = 3 },
 	.eval = 1000,
 	.share = 4294967,
 };
@@ -80,9 +80,9 @@ static struct tool_option descriptions[] = {
 	{ "bloom-hashes", 0, "N", "its hash functions (4)", take_integer,
 	  &options.sizes.bloom_hashes, .least = 1, .most = SFCMON_BLOOM_HASHES },
 	{ "iblt-cells", 0, "N", "cells of the IBLT (300)", take_integer, &options.sizes.iblt_cells,
-	  .least = SFCMON_IBLT_ROWS, .most = MOST_CELLS },
-	{ "iblt-rows", 0, "N", "its rows (3)", take_integer, &options.sizes.iblt_rows, .least = 1,
-	  .most = SFCMON_IBLT_ROWS },
+	  .least = SFCMON_IBLT_HASHES, .most = MOST_CELLS },
+	{ "iblt-hashes", 0, "N", "its hash functions (3)", take_integer, &options.sizes.iblt_hashes,
+	  .least = 1, .most = SFCMON_IBLT_HASHES },
 	{ 0 },
 };
 

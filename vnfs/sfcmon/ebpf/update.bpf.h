@@ -31,7 +31,7 @@ ARRAY(locks, struct sfcmon_lock, 0);
 
 const volatile __u32 cms_rows = 1, cms_columns = 1;
 const volatile __u32 bloom_bits = 1, bloom_hashes = 1;
-const volatile __u32 iblt_cells = 1, iblt_rows = 1;
+const volatile __u32 iblt_cells = 1, iblt_hashes = 1;
 
 struct sfcmon_bank banks[SFCMON_BANKS];
 __u32 active; /* bank that packets update */
@@ -130,19 +130,32 @@ static __always_inline void insert(struct sfcmon_cell *cell, const struct sfcmon
 		__sync_fetch_and_xor(&cell->key_sum[i], packet->flow[i]);
 }
 
+static __always_inline bool is_among(__u32 cell, const __u32 *cells, __u32 count)
+{
+	bool among = false;
+
+	for (__u32 i = 0; i < SFCMON_IBLT_HASHES; i++)
+		among |= i < count && cells[i] == cell;
+	return among;
+}
+
 /* InsertIBLT, if the flow was not stored, and UpdateIBLT. */
 static __always_inline void update_iblt(__u32 bank, const struct sfcmon_packet *packet,
 					const __u32 *mixed, bool stored)
 {
 	__u32 checksum = stored ? 0 : hash_flow(mixed, packet->words, SFCMON_CHECKSUM_SEED);
+	__u32 cells[SFCMON_IBLT_HASHES] = {};
 
-	for (__u32 row = 0; row < SFCMON_IBLT_ROWS && row < iblt_rows; row++) {
-		__u32 start = row * iblt_cells / iblt_rows;
-		__u32 size = (row + 1) * iblt_cells / iblt_rows - start;
-		__u32 hash = hash_flow(mixed, packet->words, SFCMON_IBLT_SEED + row);
-		__u32 place = bank * iblt_cells + start + murmur_reduce(hash, size);
-		struct sfcmon_cell *cell = bpf_map_lookup_elem(&iblt, &place);
+	for (__u32 i = 0; i < SFCMON_IBLT_HASHES && i < iblt_hashes; i++) {
+		__u32 hash = hash_flow(mixed, packet->words, SFCMON_IBLT_SEED + i);
+		struct sfcmon_cell *cell;
+		__u32 place;
 
+		cells[i] = murmur_reduce(hash, iblt_cells);
+		for (__u32 next = 0; next < i && is_among(cells[i], cells, i); next++)
+			cells[i] = cells[i] + 1 == iblt_cells ? 0 : cells[i] + 1;
+		place = bank * iblt_cells + cells[i];
+		cell = bpf_map_lookup_elem(&iblt, &place);
 		if (!cell)
 			return;
 		if (!stored)
