@@ -138,6 +138,21 @@ int registers_switch(const struct thresholds *thresholds)
 	return wait_for_packets() ? -1 : ended;
 }
 
+__u64 registers_inserted(void)
+{
+	const struct sfcmon_cell *cells = &iblt[skeleton->bss->active * iblt_cells];
+	__u64 sum = 0;
+
+	for (size_t i = 0; i < iblt_cells; i++)
+		sum += cells[i].count;
+	return sum / skeleton->rodata->iblt_hashes;
+}
+
+__u32 registers_packets(void)
+{
+	return skeleton->bss->banks[skeleton->bss->active].packets;
+}
+
 static void print_cell(size_t place, const struct sfcmon_cell *cell, FILE *out)
 {
 	const unsigned char *bytes = (const unsigned char *)cell->key_sum;

@@ -23,6 +23,10 @@ int registers_size(struct sfcmon_bpf *skeleton, const struct sizes *sizes);
 /* After they are loaded. Bank 0 gets the thresholds, and is active. 0, or -1 after complain(). */
 int registers_open(struct sfcmon_bpf *skeleton, const struct thresholds *thresholds);
 
+/* Flows that were inserted in the window that goes on, and its packets. */
+__u64 registers_inserted(void);
+__u32 registers_packets(void);
+
 /* End the window: the idle bank is cleared, gets the thresholds, and becomes active. Returns the
  * bank of the window, to which nothing is written any more; -1 after complain(). */
 int registers_switch(const struct thresholds *thresholds);

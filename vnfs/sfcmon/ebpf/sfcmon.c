@@ -17,6 +17,7 @@
 #include "../../common/signals.h"
 #include "../../common/stats.h"
 #include "../../forwarder/drops.h"
+#include "../adapt.h"
 #include "registers.h"
 
 #define MOST_COLUMNS 16777216
@@ -29,22 +30,19 @@
 const char tool_name[] = "sfc-sfcmon";
 
 static const char documentation[] =
-	"NSH service function: counts the flows of heavy hitters in sketches, decrements the "
-	"service "
+	"NSH service function: counts the flows of heavy hitters in sketches, decrements the service "
 	"index, returns the packet (SFCMon; docs/reference/sfcmon.md).\v"
-	"Prints JSON Lines on stdout: `ready` when it forwards, `window` at the end of each "
-	"window, "
+	"Prints JSON Lines on stdout: `ready` when it forwards, `window` at the end of each window, "
 	"`counters` on SIGUSR1 and at the end (SIGTERM or SIGINT), where the last window ends too. "
-	"FILE has the thresholds of the windows that begin from now on, three numbers: "
-	"Threshold_Eval, the share of Threshold_HH in units of 2^-32, and its number of packets.";
+	"SIGUSR2 ends the window at once.";
 
 static struct {
 	const char *interface;
 	const char *stats; /* NULL: no stats file */
-	const char *thresholds; /* NULL: those of the options, always */
 	long window_ms;
 	struct sizes sizes;
 	long eval, share, packets;
+	long adaptive; /* flows; 0: thresholds stay */
 } options = {
 	.window_ms = 1000,
 	.sizes = { .cms_rows = 5,
@@ -63,12 +61,13 @@ static struct tool_option descriptions[] = {
 	{ "stats", 's', "FILE", "write the counters to FILE too", take_text, &options.stats },
 	{ "window-ms", 'w', "MS", "length of a window (default: 1000)", take_integer,
 	  &options.window_ms, .least = 1, .most = 3600 * MS_PER_S },
-	{ "thresholds", 't', "FILE", "read the thresholds there at the end of each window",
-	  take_text, &options.thresholds },
 	{ "threshold-eval", 0, "N", "packets before which there are no heavy hitters (1000)",
 	  take_integer, &options.eval, .least = 0, .most = UINT32_MAX },
 	{ "threshold-share", 0, "N", "share of a heavy hitter, in units of 2^-32 (4294967: 0.1 %)",
 	  take_integer, &options.share, .least = 0, .most = UINT32_MAX },
+	{ "adaptive", 'a', "FLOWS",
+	  "adapt --threshold-packets from window to window, so that so many flows are reported",
+	  take_integer, &options.adaptive, .least = 1, .most = UINT32_MAX },
 	{ "threshold-packets", 0, "N", "packets of a heavy hitter (0)", take_integer,
 	  &options.packets, .least = 0, .most = UINT32_MAX },
 	{ "cms-rows", 0, "N", "rows of the count-min sketch (5)", take_integer,
@@ -107,18 +106,17 @@ static long long now_ns(clockid_t clock)
 	return time.tv_sec * NS_PER_S + time.tv_nsec;
 }
 
-/* A file that is not there, or in the midst of a write, changes nothing. */
-static void read_thresholds(void)
+/* From the window that is about to end: that of the next one is needed before it has ended. */
+static void adapt(void)
 {
-	struct thresholds next;
-	FILE *file = options.thresholds ? fopen(options.thresholds, "re") : NULL;
-
-	if (!file)
-		return;
-	if (fscanf(file, "%" SCNu32 " %" SCNu32 " %" SCNu32 " end", &next.eval, &next.share,
-		   &next.packets) == 3)
-		thresholds = next;
-	fclose(file);
+	if (thresholds.share) {
+		thresholds.packets = (__u32)((__u64)thresholds.share * registers_packets() >> 32);
+		thresholds.packets += !thresholds.packets;
+		thresholds.share = 0;
+	} else {
+		thresholds.packets = sfcmon_adapt(thresholds.packets, registers_inserted(),
+						  (__u32)options.adaptive);
+	}
 }
 
 static int start(const struct interface *interface)
@@ -174,7 +172,8 @@ static int end_window(void)
 	long long ended_ns;
 	int bank;
 
-	read_thresholds();
+	if (options.adaptive)
+		adapt();
 	bank = registers_switch(&thresholds);
 	if (bank < 0)
 		return -1;
@@ -205,12 +204,14 @@ static int serve(const sigset_t *signals)
 			continue;
 		}
 		/* The last window has all packets, too. */
-		if (taken)
+		if (taken == SIGTERM || taken == SIGINT)
 			bpf_link_detach(link_fd);
 		if (end_window())
 			return 1;
-		if (taken)
+		if (taken == SIGTERM || taken == SIGINT)
 			return 0;
+		if (taken == SIGUSR2)
+			end_ns = now_ns(CLOCK_MONOTONIC) + window_ns;
 		/* Windows that passed while the machine was busy are one long window. */
 		while (end_ns <= now_ns(CLOCK_MONOTONIC))
 			end_ns += window_ns;
@@ -231,9 +232,10 @@ int main(int argc, char **argv)
 	options_parse(argc, argv, &command);
 	libbpf_log_keep();
 	signals_block(&signals);
+	sigaddset(&signals, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
 	thresholds = (struct thresholds){ (__u32)options.eval, (__u32)options.share,
 					  (__u32)options.packets };
-	read_thresholds();
 	if (stats_open(options.stats))
 		return 1;
 	if (find_interface(options.interface, &interface) || start(&interface)) {

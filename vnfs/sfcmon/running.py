@@ -1,0 +1,137 @@
+"""A running sfc-sfcmon: its counters, and the flows of its windows."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sfcperf import retry
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.base import Host, Process
+from sfcperf.management.deployment import FlowCount, FlowReporter, FlowWindow
+from sfcperf.sketches.iblt import Cells
+from sfcperf.sketches.listing import ListedFlow, listing
+from sfcperf.vnfs.sfcmon.frame import Reason
+from sfcperf.vnfs.sfcmon.packet import Flow, unpadded
+from sfcperf.vnfs.sfcmon.settings import Sizes
+from sfcperf.vnfs.stats_process import StatsProcess
+
+BINARY = "sfc-sfcmon"
+WINDOW_TIMEOUT_S = 10.0
+_POLL_S = 0.001
+_PROTOCOLS = {1: "icmp", 6: "tcp", 17: "udp", 33: "dccp", 58: "icmpv6", 132: "sctp", 136: "udplite"}
+
+
+class RunningSfcmon(StatsProcess):
+    """An sfc-sfcmon process, its stats file and the file of its windows."""
+
+    binary = BINARY
+    windows: Windows
+
+    def counters(self) -> Mapping[str, int]:
+        """NSH packets since the start, now: `received`, `forwarded`, `dropped`, `dropped_REASON`;
+        `passed` are frames left to the kernel. Raises MeasurementError."""
+        event = self.fresh()
+        counters = {name: event[name] for name in ("received", "forwarded", "dropped", "passed")}
+        return counters | {f"dropped_{reason}": n for reason, n in event["drops"].items()}
+
+    def flows(self) -> FlowReporter:
+        """See RunningFunction.flows."""
+        return self.windows
+
+    @classmethod
+    def launch(
+        cls, name: str, host: Host, options: list[str], sizes: Sizes, output: Path
+    ) -> RunningSfcmon:
+        """Start it; `wait_ready` says when it works. Raises EnvironmentLacks."""
+        running = cls.spawn(name, host, options, output)
+        running.windows = Windows(running._process, sizes, output)
+        return running
+
+
+class Windows:
+    """The windows that a process prints (FlowReporter)."""
+
+    def __init__(self, process: Process, sizes: Sizes, output: Path) -> None:
+        self._process = process
+        self._sizes = sizes
+        self._output = output
+        self._read_bytes = 0
+
+    def end_window(self) -> list[FlowWindow]:
+        """See FlowReporter.end_window."""
+        found = self._new()
+        self._process.send_signal(signal.SIGUSR2)
+        asked = len(found)
+
+        def ended() -> bool:
+            found.extend(self._new())
+            return len(found) > asked
+
+        if not retry.until(ended, timeout_s=WINDOW_TIMEOUT_S, period_s=_POLL_S):
+            raise MeasurementError(
+                f"{BINARY} did not end its window within {WINDOW_TIMEOUT_S:g} s",
+                where=str(self._output),
+            )
+        return [self._window(window) for window in found]
+
+    def _new(self) -> list[dict[str, Any]]:
+        """Windows of whole lines that were not read yet."""
+        try:
+            with self._output.open("rb") as file:
+                file.seek(self._read_bytes)
+                lines = file.read().splitlines(keepends=True)
+        except FileNotFoundError:
+            return []
+        whole = [line for line in lines if line.endswith(b"\n")]
+        self._read_bytes += sum(map(len, whole))
+        events = [json.loads(line) for line in whole]
+        return [event for event in events if event["event"] == "window"]
+
+    def _window(self, printed: Mapping[str, Any]) -> FlowWindow:
+        cells = Cells.empty(self._sizes.iblt_cells)
+        for place, count, key_sum, *sums in printed["iblt"]:
+            cells.set(place, (count, int(key_sum, 16), *sums))
+        found = listing(self._sizes.iblt, cells, unpadded)
+        packets, thresholds = int(printed["packets"]), printed["thresholds"]
+        return FlowWindow(
+            start_ns=printed["start_ns"],
+            end_ns=printed["end_ns"],
+            packets=packets,
+            unparsed={
+                reason.name.lower(): count
+                for reason, count in zip(Reason, printed["unparsed"], strict=True)
+            },
+            flows=tuple(map(_flow_count, found.flows)),
+            missing_flows=found.missing_flows,
+            missing_packets=found.missing_packets,
+            residual_cells=found.residual_cells,
+            # The least estimate whose share of the packets is enough.
+            threshold_packets=max(
+                thresholds["packets"], -(-thresholds["share"] * packets // (1 << 32))
+            ),
+        )
+
+
+def _flow_count(listed: ListedFlow) -> FlowCount:
+    flow = Flow.of_key(listed.key)
+    return FlowCount(
+        flow_name(flow), flow.spi, flow.si, listed.packets, listed.bytes, listed.certainty
+    )
+
+
+def flow_name(flow: Flow) -> str:
+    """`10.0.0.1:1000 > 10.0.1.1:80 tcp`, as tcpdump writes addresses; without ports where the
+    protocol has none."""
+    protocol = _PROTOCOLS.get(flow.proto, f"protocol {flow.proto}")
+    ends = [_end(flow.src, flow.src_port), _end(flow.dst, flow.dst_port)]
+    return f"{' > '.join(ends)} {protocol}"
+
+
+def _end(address: object, port: int) -> str:
+    if not port:
+        return str(address)
+    return f"[{address}]:{port}" if ":" in str(address) else f"{address}:{port}"
