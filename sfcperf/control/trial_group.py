@@ -122,7 +122,8 @@ class TrialGroupRunner:
         """Record the trial: from now on it is done, and no resumed run repeats it."""
         record = _record(trial, tries, done, self._gate)
         if done is not None and not trial.warmup:
-            self._store.write_trial_telemetry(record, done.observations)
+            self._store.write_trial_telemetry(record, done.observed.observations)
+            self._store.write_trial_flows(record, done.observed.flows)
         self._store.append_trial(record, warmup=trial.warmup)
         if done is not None and trial.warmup:
             shutil.rmtree(self._store.raw(trial.trial_id))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from sfcperf.hosts.base import Host
+from sfcperf.results.flows import FlowCount
 
 
 class Meter(Protocol):
@@ -91,22 +92,6 @@ class ReportingSff(Protocol):
 
     def trace(self, one_in: int) -> None:
         """Trace one packet in so many, a power of 2; 0: none. Raises DeploymentError."""
-
-
-@dataclass(frozen=True)
-class FlowCount:
-    """A flow that a function listed."""
-
-    name: str
-    """`10.0.0.1:1000 > 10.0.1.1:80 tcp`."""
-    spi: int
-    si: int
-    """As packets reached the function."""
-    packets: int
-    bytes: int
-    """Of IP packets."""
-    certainty: str
-    """`exact`, `unverified` or `at most` (docs/reference/sfcmon.md, Listing)."""
 
 
 @dataclass(frozen=True)

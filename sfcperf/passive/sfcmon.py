@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment, FlowReporter, FlowWindow
 from sfcperf.passive.base import Monitor
 from sfcperf.plugins import Requirement, object_schema
+from sfcperf.results import flows
+from sfcperf.results.flows import FlowRecord
 from sfcperf.results.values import Observation
 
 
 class SfcmonMonitor(Monitor):
     """Packets and flows of each window, as the functions of type `sfcmon` in the chain report them.
 
-    The windows of a trial begin and end with it. At the end of each window, the source is the
-    function, `mon-1`, for: `packets` (all that were monitored), `flows` (listed), `missing_flows`
-    (that could not be listed) with `missing_packets` (an upper bound for theirs), `threshold`
-    (least packets of a reported source), `residual_cells` (signs of Bloom filter false positives)
-    and `unparsed_REASON`. Each listed flow is a source of its own, `mon-1/spi1-si255/10.0.0.1:1000
-    > 10.0.1.1:80 tcp`, with `packets` and `bytes`; the metrics are `packets_unverified` and
-    `packets_at_most` (and so on) where they are not known to be exact.
+    The windows of a trial begin and end with it. Flows go to `flows.parquet`. At the end of each
+    window, telemetry has for the function, `mon-1`: `monitored_packets` (all, of listed flows or
+    not), `flows` (listed), `missing_flows` (not listed, because the window has too many) with
+    `missing_packets` (they have at most so many together), `threshold` (least packets of a heavy
+    hitter), `residual_cells` (signs of Bloom filter false positives) and `unparsed_REASON` (frames
+    that were not monitored).
     """
 
     name = "sfcmon"
@@ -53,32 +54,42 @@ class SfcmonMonitor(Monitor):
     def stop(self) -> Sequence[Observation]:
         """See Monitor.stop."""
         began_s = time.thread_time()
-        observations = [
-            observation
+        self._windows = [
+            (name, window)
             for name, reporter in self._reporters.items()
             for window in reporter.end_window()
-            for observation in _of_window(name, window)
+        ]
+        observations = [
+            observation for name, window in self._windows for observation in _totals(name, window)
         ]
         observations.sort(key=lambda observation: observation.time_ns)
         cpu_s = time.thread_time() - began_s
         own = Observation(time.time_ns(), self.name, "monitor_cpu_s", "s", cpu_s)
         return [*observations, own]
 
+    def flows(self) -> Sequence[FlowRecord]:
+        """See Monitor.flows."""
+        return [
+            FlowRecord(
+                function=name,
+                window_start_ns=window.start_ns,
+                window_end_ns=window.end_ns,
+                **vars(flow),
+            )
+            for name, window in self._windows
+            for flow in window.flows
+        ]
 
-def _of_window(function: str, window: FlowWindow) -> Iterator[Observation]:
-    counts = {
-        "packets": window.packets,
+
+def _totals(function: str, window: FlowWindow) -> Iterator[Observation]:
+    counts: Mapping[str, int] = {
+        flows.MONITORED_PACKETS: window.packets,
         "flows": len(window.flows),
-        "missing_flows": window.missing_flows,
-        "missing_packets": window.missing_packets,
-        "residual_cells": window.residual_cells,
+        flows.MISSING_FLOWS: window.missing_flows,
+        flows.MISSING_PACKETS: window.missing_packets,
+        flows.RESIDUAL_CELLS: window.residual_cells,
         "threshold": window.threshold_packets,
-        **{f"unparsed_{reason}": count for reason, count in window.unparsed.items()},
+        **{f"{flows.UNPARSED}{reason}": count for reason, count in window.unparsed.items()},
     }
     for metric, count in counts.items():
         yield Observation(window.end_ns, function, metric, "1", count)
-    for flow in window.flows:
-        source = f"{function}/spi{flow.spi}-si{flow.si}/{flow.name}"
-        kind = "" if flow.certainty == "exact" else f"_{flow.certainty.replace(' ', '_')}"
-        yield Observation(window.end_ns, source, f"packets{kind}", "1", flow.packets)
-        yield Observation(window.end_ns, source, f"bytes{kind}", "B", flow.bytes)

@@ -11,7 +11,8 @@ from typing import Any
 from sfcperf import retry
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host, Process
-from sfcperf.management.deployment import FlowCount, FlowReporter, FlowWindow
+from sfcperf.management.deployment import FlowReporter, FlowWindow
+from sfcperf.results.flows import FlowCount
 from sfcperf.sketches.iblt import Cells
 from sfcperf.sketches.listing import ListedFlow, listing
 from sfcperf.vnfs.sfcmon.frame import Reason
@@ -22,7 +23,6 @@ from sfcperf.vnfs.stats_process import StatsProcess
 BINARY = "sfc-sfcmon"
 WINDOW_TIMEOUT_S = 10.0
 _POLL_S = 0.001
-_PROTOCOLS = {1: "icmp", 6: "tcp", 17: "udp", 33: "dccp", 58: "icmpv6", 132: "sctp", 136: "udplite"}
 
 
 class RunningSfcmon(StatsProcess):
@@ -119,19 +119,14 @@ class Windows:
 def _flow_count(listed: ListedFlow) -> FlowCount:
     flow = Flow.of_key(listed.key)
     return FlowCount(
-        flow_name(flow), flow.spi, flow.si, listed.packets, listed.bytes, listed.certainty
+        spi=flow.spi,
+        si=flow.si,
+        source_address=str(flow.src),
+        destination_address=str(flow.dst),
+        protocol=flow.proto,
+        source_port=flow.src_port,
+        destination_port=flow.dst_port,
+        packets=listed.packets,
+        bytes=listed.bytes,
+        certainty=listed.certainty,
     )
-
-
-def flow_name(flow: Flow) -> str:
-    """`10.0.0.1:1000 > 10.0.1.1:80 tcp`, as tcpdump writes addresses; without ports where the
-    protocol has none."""
-    protocol = _PROTOCOLS.get(flow.proto, f"protocol {flow.proto}")
-    ends = [_end(flow.src, flow.src_port), _end(flow.dst, flow.dst_port)]
-    return f"{' > '.join(ends)} {protocol}"
-
-
-def _end(address: object, port: int) -> str:
-    if not port:
-        return str(address)
-    return f"[{address}]:{port}" if ":" in str(address) else f"{address}:{port}"

@@ -23,8 +23,8 @@ from sfcperf.elasticsearch.publication import send
 from sfcperf.elasticsearch.target import target
 from sfcperf.kibana import ndjson, saved_objects
 from sfcperf.kibana.data_views import data_view_id
-from sfcperf.results import telemetry
 from sfcperf.results.store import RunStore
+from sfcperf.results.telemetry import TELEMETRY
 from sfcperf.results.values import Observation
 
 pytestmark = pytest.mark.server
@@ -159,7 +159,7 @@ def test_counts_are_those_of_the_trials(client: Elasticsearch, run: RunStore):
 
 def test_lines_over_time_are_means_of_the_telemetry(client: Elasticsearch, run: RunStore):
     expected = defaultdict(list)
-    for row in telemetry.read(run.telemetry_path).to_pylist():
+    for row in TELEMETRY.read(run.telemetry_path).to_pylist():
         expected[row["metric"], row["source"]].append(row["value"])
     (board,) = (b for b in boards() if "telemetry" in b["attributes"]["title"])
     checked = 0

@@ -84,13 +84,14 @@ def _many_rows() -> bytes:
     import pyarrow
     import pyarrow.parquet
 
-    from sfcperf.results.telemetry import COLUMNS
+    from sfcperf.results.telemetry import TELEMETRY
 
     numbers = {"time_ns": pyarrow.scalar(1), "value": pyarrow.scalar(1.0)}
     columns = [
-        pyarrow.repeat(numbers.get(name, pyarrow.scalar("x")), 1_000_000) for name in COLUMNS
+        pyarrow.repeat(numbers.get(name, pyarrow.scalar("x")), 1_000_000)
+        for name in TELEMETRY.columns
     ]
-    table = pyarrow.table(columns, names=list(COLUMNS))
+    table = pyarrow.table(columns, names=list(TELEMETRY.columns))
     sink = pyarrow.BufferOutputStream()
     with pyarrow.parquet.ParquetWriter(sink, table.schema) as writer:
         for _ in range(10):

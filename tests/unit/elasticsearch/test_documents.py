@@ -21,9 +21,9 @@ from sfcperf.elasticsearch import mappings, telemetry_rows
 from sfcperf.elasticsearch.documents import Documents, document_id
 from sfcperf.elasticsearch.levels import field_name, label
 from sfcperf.errors import InputError
-from sfcperf.results import telemetry
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
+from sfcperf.results.telemetry import TELEMETRY
 from sfcperf.results.values import Observation
 
 STREAMS = list(mappings.STREAMS.values())
@@ -136,7 +136,7 @@ def test_the_hash_is_that_of_the_rest(store: RunStore) -> None:
 
 def test_telemetry_of_an_unknown_trial_is_damage(tmp_path: Path) -> None:
     path = tmp_path / "telemetry.parquet"
-    telemetry.write(path, trial(1), [Observation(1, "a", "b", "1", 1.0)])
+    TELEMETRY.write(path, trial(1), [Observation(1, "a", "b", "1", 1.0)])
     with pytest.raises(InputError, match=r"not in trials\.jsonl"):
         list(telemetry_rows.rows(path, {}, _nothing))
     path.write_bytes(b"PAR1 no")
@@ -154,7 +154,7 @@ def test_any_observation_becomes_json(
 ) -> None:
     path = tmp_path_factory.mktemp("rows") / "telemetry.parquet"
     record = trial(1)
-    telemetry.write(path, record, [Observation(at_ns, source, "m", "1", value)])
+    TELEMETRY.write(path, record, [Observation(at_ns, source, "m", "1", value)])
     rows = telemetry_rows.rows(path, {record.trial_id: record}, lambda _: {"run": {"id": "r"}})
     [(trial_id, number, body)] = rows
     found = json.loads(body, parse_constant=pytest.fail)

@@ -12,7 +12,7 @@ from support.records.runs import build_run
 from support.records.trials import run_folder, trial
 
 from sfcperf.errors import InputError
-from sfcperf.results.export import Format, export, telemetry_target
+from sfcperf.results.export import Format, export, target_of
 from sfcperf.results.store import RunFile, RunStore
 from sfcperf.results.values import Observation
 
@@ -82,7 +82,7 @@ def test_telemetry_goes_beside_with_the_factors(tmp_path: Path, format: Format) 
         store.write_trial_telemetry(record, [observation])
     store.merge_telemetry()
     target, beside = export(store, format, tmp_path / f"out.{format}")
-    assert beside == telemetry_target(target)
+    assert beside == target_of("telemetry", target)
     assert beside.name == f"out-telemetry.{format}"
     columns = "run_id, scenario_id, factor_chain_length, time_ns, value"
     assert duckdb.sql(f"SELECT {columns} FROM '{beside}'").fetchall() == [
