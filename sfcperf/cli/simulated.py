@@ -193,6 +193,11 @@ def plan_lines(plan: Plan) -> Iterator[str]:
         f" {_listings(plan.paper_listing)}"
     )
     yield f"memory            {plan.memory_bytes:,} bytes per bank"
+    if plan.listing.low < plan.success:
+        yield (
+            f"note: {plan.listing.tables} simulated windows are too few to show"
+            f" {100 * plan.success:g} %; they bound it by {100 * plan.listing.low:.2f} %"
+        )
     if plan.cms_saturates:
         yield (
             "warning: the threshold is beyond the largest number of a 24-bit counter: shorten the"

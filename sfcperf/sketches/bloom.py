@@ -18,7 +18,12 @@ def false_positive_rate(bits: int, hashes: int, keys: int) -> float:
 def false_positives(bits: int, hashes: int, keys: int) -> float:
     """Expected number of keys that are taken for stored ones while so many are added: the sum of
     equation 1 over the growing filter."""
-    return sum(false_positive_rate(bits, hashes, stored) for stored in range(keys))
+    import numpy as np
+
+    if bits == 1:
+        return max(0, keys - 1)
+    share_set = -np.expm1(hashes * np.arange(keys) * math.log1p(-1 / bits))
+    return float(np.sum(share_set**hashes))
 
 
 def bits_for(keys: int, hashes: int, most_false_positives: float) -> int:

@@ -1,4 +1,4 @@
-"""Invertible Bloom lookup table (Goodrich and Mitzenmacher 2011) with packets and bytes per flow."""
+"""Invertible Bloom lookup table (Goodrich and Mitzenmacher 2011), with packets and bytes."""
 
 from __future__ import annotations
 

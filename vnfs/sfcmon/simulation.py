@@ -7,7 +7,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -30,7 +30,7 @@ class Simulation:
     """Heavy hitters are the sources with at least this share of a window's packets."""
     thresholds: Thresholds
     """What the data plane compares with."""
-    sizes: Sizes = Sizes()
+    sizes: Sizes = field(default_factory=Sizes)
     target_flows: int | None = None
     """Adapt the number of packets from which flows are reported, so that it is this many."""
     spi: int = 1

@@ -15,7 +15,7 @@ from sfcperf.sketches.bloom import (
 from sfcperf.sketches.count_min import columns_for, rows_for
 from sfcperf.sketches.iblt import Iblt, Shape
 from sfcperf.sketches.listing import listing
-from sfcperf.sketches.peeling import cells_for, simulated, threshold
+from sfcperf.sketches.peeling import cells_for, same_cells, simulated, threshold
 
 
 def test_the_papers_count_min_sketch() -> None:
@@ -47,6 +47,12 @@ def test_false_positives_happen_as_often_as_expected() -> None:
     assert abs(wrong - expected) < 4 * expected**0.5
 
 
+def test_expected_false_positives_are_the_sum_of_equation_1() -> None:
+    for bits in (1, 7, 1500):
+        expected = sum(false_positive_rate(bits, 3, stored) for stored in range(200))
+        assert false_positives(bits, 3, 200) == pytest.approx(expected)
+
+
 def test_as_few_bits_as_possible() -> None:
     bits = bits_for(200, 4, 0.01)
     assert false_positives(bits, 4, 200) <= 0.01 < false_positives(bits - 64, 4, 200)
@@ -72,6 +78,14 @@ def test_the_papers_245_cells_are_too_few() -> None:
     assert 0.2 < paper.low < paper.high < 0.33
     assert 0.6 < paper.listed_share < 0.7
     assert larger.low > 0.98
+
+
+def test_failures_that_no_simulation_would_show() -> None:
+    """1,000 flows in 1,372 cells: 800 simulated tables were listed fully, but two flows have the
+    same cells in one of 860."""
+    assert 1 / same_cells(1000, 1372, 3) == pytest.approx(860, rel=0.01)
+    cells, _ = cells_for(60, 3, 0.99, seed=1)
+    assert same_cells(60, cells, 3) <= 0.005
 
 
 @pytest.mark.parametrize("flows", [1, 2, 5, 60])

@@ -2,36 +2,50 @@
 #include "lanes.h"
 #include "../murmur.h"
 
-#define BLOCK 16 /* lanes; the last block hashes a few too many */
-
 /* One program for all CPUs of an architecture, with the vectors of the one that it runs on. */
 #if defined(__x86_64__) && !defined(__clang__)
-#define VECTORS                                                                                    \
-	__attribute__((target_clones("avx512f", "avx2", "sse4.1", "default"), optimize("O3")))
+#define VECTORS __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define VECTORS
 #endif
 
+#define BLOCK 16 /* lanes; the last block hashes a few too many */
+
+/* Vectors of GCC and Clang, which make instructions of the CPU from them. */
+typedef uint32_t block_t __attribute__((vector_size(BLOCK * 4)));
+typedef uint64_t wide_t __attribute__((vector_size(BLOCK * 4)));
+
+/* murmur.h, for a vector: its functions take numbers. */
+#define ROTATE(value, by) ((value) << (by) | (value) >> (32 - (by)))
+
 VECTORS void lanes_prepare(struct lanes *lanes)
 {
 	for (unsigned int word = 0; word < lanes->words; word++)
-		for (unsigned int block = 0; block < lanes->count; block += BLOCK)
-			for (unsigned int i = block; i < block + BLOCK; i++)
-				lanes->word[word][i] = murmur_word(lanes->word[word][i]);
+		for (unsigned int first = 0; first < lanes->count; first += BLOCK) {
+			block_t *block = (block_t *)&lanes->word[word][first];
+			block_t mixed = *block * 0xcc9e2d51;
+
+			*block = ROTATE(mixed, 15) * 0x1b873593;
+		}
 }
 
 VECTORS void lanes_hash(const struct lanes *lanes, uint32_t seed, uint32_t cells, uint32_t *indices)
 {
-	for (unsigned int block = 0; block < lanes->count; block += BLOCK) {
-		uint32_t state[BLOCK];
+	for (unsigned int first = 0; first < lanes->count; first += BLOCK) {
+		block_t state = (block_t){ 0 } + seed;
+		wide_t even, odd;
 
-		for (unsigned int i = 0; i < BLOCK; i++)
-			state[i] = seed;
-		for (unsigned int word = 0; word < lanes->words; word++)
-			for (unsigned int i = 0; i < BLOCK; i++)
-				state[i] = murmur_step(state[i], lanes->word[word][block + i]);
-		for (unsigned int i = 0; i < BLOCK; i++)
-			indices[block + i] =
-				murmur_reduce(murmur_end(state[i], 4 * lanes->words), cells);
+		for (unsigned int word = 0; word < lanes->words; word++) {
+			state ^= *(const block_t *)&lanes->word[word][first];
+			state = ROTATE(state, 13) * 5 + 0xe6546b64;
+		}
+		state ^= 4 * lanes->words;
+		state = (state ^ state >> 16) * 0x85ebca6b;
+		state = (state ^ state >> 13) * 0xc2b2ae35;
+		state ^= state >> 16;
+		/* murmur_reduce() of every other lane: products of 64 bits need the room of two. */
+		even = ((wide_t)state & 0xffffffff) * cells >> 32;
+		odd = ((wide_t)state >> 32) * cells & 0xffffffff00000000;
+		*(block_t *)&indices[first] = (block_t)(even | odd);
 	}
 }

@@ -8,7 +8,7 @@ struct lanes {
 	unsigned int count;
 	unsigned int words; /* of each key */
 	uint16_t packet[BATCH]; /* whose key it is: place in the batch */
-	uint32_t word[SFCMON_IPV6_WORDS][BATCH];
+	_Alignas(64) uint32_t word[SFCMON_IPV6_WORDS][BATCH];
 };
 
 /* After the words are filled in: what is done to them for all seeds. */

@@ -10,17 +10,21 @@
 enum { V4, V6, VERSIONS };
 
 #define BITS_PER_WORD 64
+#define CACHE_LINE 64
 #define STAGE_2_ROWS (SFCMON_BLOOM_HASHES + SFCMON_IBLT_HASHES)
 
 void *allocate(size_t count, size_t size)
 {
-	void *memory = calloc(count, size);
+	size_t bytes = 0;
+	void *memory = NULL;
 
+	if (!__builtin_mul_overflow(count, size, &bytes))
+		memory = aligned_alloc(CACHE_LINE, (bytes / CACHE_LINE + 1) * CACHE_LINE);
 	if (!memory) {
 		complain("not enough memory for %zu times %zu bytes", count, size);
 		exit(1);
 	}
-	return memory;
+	return memset(memory, 0, bytes);
 }
 
 static size_t cms_cells(const struct sizes *sizes)
@@ -70,28 +74,26 @@ static void count_up(uint32_t *counter, uint32_t most)
 	*counter += *counter < most;
 }
 
-/* Columns of all packets in a row of the CMS. */
+/* Columns of the chosen packets in each row of the CMS. */
 static uint32_t columns[SFCMON_CMS_ROWS][BATCH];
 
-/* Hash FlowID1 of all packets, in a group for each IP version. */
+/* Hash FlowID1 of the chosen packets, in a group for each IP version. */
 static void find_columns(const struct sizes *sizes, const struct packet *packets,
-			 unsigned int count)
+			 const uint16_t *chosen, unsigned int count)
 {
 	static struct lanes groups[VERSIONS] = { { .words = 2 }, { .words = 5 } };
-	uint32_t found[BATCH];
+	_Alignas(64) uint32_t found[BATCH];
 
 	groups[V4].count = groups[V6].count = 0;
 	for (unsigned int i = 0; i < count; i++) {
-		struct lanes *lanes = &groups[packets[i].words == SFCMON_IPV6_WORDS ? V6 : V4];
-		unsigned int lane = lanes->count;
+		const struct packet *packet = &packets[chosen[i]];
+		struct lanes *lanes = &groups[packet->words == SFCMON_IPV6_WORDS ? V6 : V4];
+		unsigned int lane = lanes->count++;
 
-		if (packets[i].words == NOT_PARSED)
-			continue;
 		lanes->packet[lane] = (uint16_t)i;
-		lanes->word[0][lane] = packets[i].key[0];
+		lanes->word[0][lane] = packet->key[0];
 		for (unsigned int word = 1; word < lanes->words; word++)
-			lanes->word[word][lane] = packets[i].key[SFCMON_SOURCE_WORD + word - 1];
-		lanes->count++;
+			lanes->word[word][lane] = packet->key[SFCMON_SOURCE_WORD + word - 1];
 	}
 	for (unsigned int version = V4; version < VERSIONS; version++) {
 		struct lanes *lanes = &groups[version];
@@ -106,28 +108,31 @@ static void find_columns(const struct sizes *sizes, const struct packet *packets
 	}
 }
 
-/* Count a packet in the CMS. Returns the estimate. */
-static uint32_t update_cms(struct sketch *sketch, unsigned int i)
+/* Count the packets in the CMS, and estimate each when it is counted. Row by row: what happens in
+ * one does not depend on the others, and a row stays in the fastest cache. */
+static void update_cms(struct sketch *sketch, unsigned int count, uint32_t *estimates)
 {
-	uint32_t estimate = UINT32_MAX, *row_cells = sketch->cms;
+	uint32_t *cells = sketch->cms;
 
+	memset(estimates, 0xff, count * sizeof(*estimates));
 	for (unsigned int row = 0; row < sketch->sizes.cms_rows; row++) {
-		uint32_t *cell = &row_cells[columns[row][i]];
+		for (unsigned int i = 0; i < count; i++) {
+			uint32_t *cell = &cells[columns[row][i]];
 
-		count_up(cell, SFCMON_CMS_MAX);
-		if (*cell < estimate)
-			estimate = *cell;
-		row_cells += sketch->sizes.cms_columns;
+			count_up(cell, SFCMON_CMS_MAX);
+			estimates[i] = *cell < estimates[i] ? *cell : estimates[i];
+		}
+		cells += sketch->sizes.cms_columns;
 	}
-	return estimate;
 }
 
 static bool is_heavy(const struct sketch *sketch, uint32_t estimate)
 {
 	const struct thresholds *limits = &sketch->thresholds;
 
-	return sketch->packets >= limits->eval && estimate >= limits->packets &&
-	       (uint64_t)estimate << 32 >= (uint64_t)limits->share * sketch->packets;
+	/* Without branches: nobody can predict whether a packet belongs to a heavy hitter. */
+	return (sketch->packets >= limits->eval) & (estimate >= limits->packets) &
+	       ((uint64_t)estimate << 32 >= (uint64_t)limits->share * sketch->packets);
 }
 
 /* Where a packet of a heavy hitter goes: bits of the Bloom filter, then cells of the IBLT. */
@@ -160,7 +165,7 @@ static void find_places(const struct sizes *sizes, const struct packet *packets,
 	static struct lanes groups[VERSIONS] = { { .words = SFCMON_IPV4_WORDS },
 						 { .words = SFCMON_IPV6_WORDS } };
 	const unsigned int bloom = (unsigned int)sizes->bloom_hashes;
-	uint32_t found[BATCH];
+	_Alignas(64) uint32_t found[BATCH];
 
 	groups[V4].count = groups[V6].count = 0;
 	for (unsigned int i = 0; i < count; i++) {
@@ -238,28 +243,42 @@ static void update_flow(struct sketch *sketch, const struct packet *packet, unsi
 	}
 }
 
+/* Stage 1: which of the chosen packets belong to heavy hitters. They are left in `chosen`. */
+static unsigned int find_heavy(struct sketch *sketch, const struct packet *packets,
+			       uint16_t *chosen, unsigned int count)
+{
+	uint32_t estimates[BATCH];
+	unsigned int heavy = 0;
+
+	find_columns(&sketch->sizes, packets, chosen, count);
+	update_cms(sketch, count, estimates);
+	for (unsigned int i = 0; i < count; i++) {
+		count_up(&sketch->packets, UINT32_MAX);
+		chosen[heavy] = chosen[i];
+		heavy += is_heavy(sketch, estimates[i]);
+	}
+	return heavy;
+}
+
 void sketch_process(struct sketch *sketch, const struct packet *packets, unsigned int count,
 		    bool *heavy)
 {
 	uint16_t chosen[BATCH];
 	unsigned int chosen_count = 0;
 
-	find_columns(&sketch->sizes, packets, count);
 	for (unsigned int i = 0; i < count; i++) {
 		heavy[i] = false;
-		if (packets[i].words == NOT_PARSED) {
+		if (packets[i].words == NOT_PARSED)
 			count_up(&sketch->unparsed[packets[i].size], UINT32_MAX);
-			continue;
-		}
-		count_up(&sketch->packets, UINT32_MAX);
-		heavy[i] = is_heavy(sketch, update_cms(sketch, i));
-		chosen[chosen_count] = (uint16_t)i;
-		chosen_count += heavy[i];
+		else
+			chosen[chosen_count++] = (uint16_t)i;
 	}
+	chosen_count = find_heavy(sketch, packets, chosen, chosen_count);
 	find_places(&sketch->sizes, packets, chosen, chosen_count);
 	for (unsigned int i = 0; i < chosen_count; i++) {
 		const struct packet *packet = &packets[chosen[i]];
 
+		heavy[chosen[i]] = true;
 		if (!add_to_bloom(sketch, i))
 			insert_flow(sketch, packet, i);
 		update_flow(sketch, packet, i);

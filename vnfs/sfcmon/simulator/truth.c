@@ -59,7 +59,7 @@ static struct source *place(struct source *sources, size_t places, uint64_t hash
 	struct source *source = &sources[hash & (places - 1)];
 
 	while (source->packets &&
-	       !(source->words == words && memcmp(source->key, key, 4UL * words) == 0))
+	       !(source->words == words && memcmp(source->key, key, sizeof(source->key)) == 0))
 		if (++source == sources + places)
 			source = sources;
 	return source;

@@ -8,10 +8,10 @@
 #include "packet.h"
 
 struct source {
-	uint32_t packets; /* 0: the place is free */
+	_Alignas(32) uint32_t packets; /* 0: the place is free. In one line of the cache */
 	uint16_t words; /* of the key */
 	bool reported;
-	uint32_t key[SFCMON_ID1_WORDS]; /* FlowID1 */
+	uint32_t key[SFCMON_ID1_WORDS]; /* FlowID1, zeros behind it */
 };
 
 struct truth {

@@ -1,0 +1,107 @@
+"""`sfcperf sfcmon simulate` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.sfcmon import traces
+from support.sfcmon.traces import Row
+
+from sfcperf.vnfs import binaries
+from sfcperf.vnfs.sfcmon.simulation import TOOL
+
+pytestmark = pytest.mark.skipif(
+    not binaries.requirement(TOOL).met, reason=binaries.requirement(TOOL).detail
+)
+SFCPERF = [sys.executable, "-c", "from sfcperf.cli.main import main; main()", "sfcmon", "simulate"]
+ROWS = [
+    Row(n * 1000, "10.0.0.1" if n % 10 < 3 else f"10.0.1.{n % 200}", "10.9.9.9")
+    for n in range(4000)
+]
+
+
+def run(*words: object, stdin: bytes | None = None) -> subprocess.CompletedProcess[str]:
+    argv = [*SFCPERF, *map(str, words)]
+    done = subprocess.run(argv, input=stdin, capture_output=True, timeout=60)
+    return subprocess.CompletedProcess(
+        argv, done.returncode, done.stdout.decode(), done.stderr.decode()
+    )
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return traces.write_csv(tmp_path_factory.mktemp("t") / "trace.csv", ROWS)
+
+
+def test_json(trace: Path) -> None:
+    words = ("--window-s", 0.002, "--threshold", 0.2, "--json")
+    done = run(trace, *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    document = json.loads(done.stdout)
+    assert document["heavy_hitters"] == ["10.0.0.1"]
+    assert document["metrics"] == {"accuracy": 1, "precision": 1, "recall": 1, "fpr": 0}
+    assert document["frames"] == 4000
+    assert [window["packets"] for window in document["windows"]] == [2000, 2000]
+    for window in document["windows"]:
+        assert window["end_ns"] - window["begin_ns"] == 2_000_000
+        assert window["heavy_hitters"] == ["10.0.0.1"]
+        (flow,) = window["flows"]
+        # Packets before Threshold_Eval are not in the IBLT.
+        assert (flow["src_ip"], flow["packets"], flow["certainty"]) == ("10.0.0.1", 300, "exact")
+        assert window["listing"]["complete"]
+    piped = json.loads(run("-", *words, stdin=trace.read_bytes()).stdout)
+    assert piped["windows"] == document["windows"]
+
+
+def test_text(trace: Path) -> None:
+    done = run(trace, "--window-s", 0.002, "--threshold", 0.2)
+    assert done.returncode == 0
+    heads, *rows = done.stdout.splitlines()
+    assert heads.split()[:4] == ["window", "packets", "sources", "reported"]
+    assert rows[0].split()[:4] == ["0", "2000", "141", "1"]
+    assert "heavy_hitters of window 1: 1 source addresses reported" in done.stdout
+    assert "10.0.0.1" in rows[-1]
+
+
+@pytest.mark.parametrize("as_json", [(), ("--json",)])
+def test_a_trace_without_packets(tmp_path: Path, as_json: tuple[str, ...]) -> None:
+    done = run(traces.write_csv(tmp_path / "t.csv", []), "--window-s", 1, *as_json)
+    assert done.returncode == 0
+    if as_json:
+        document = json.loads(done.stdout)
+        assert (document["windows"], document["frames"]) == ([], 0)
+
+
+def test_a_truncated_trace_is_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "t.pcap"
+    path.write_bytes(traces.pcap([(0, bytes(60)), (1, bytes(60))])[:-10])
+    done = run(path, "--window-s", 1)
+    assert done.returncode == 0
+    assert "warning: the trace ends within a packet" in done.stderr
+
+
+def test_bad_input_is_one_message(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    for content, message in (
+        (None, "No such file or directory"),
+        ("ts_ns\n", "names no column src_ip"),
+    ):
+        if content:
+            path.write_text(content)
+        done = run(path, "--window-s", 1)
+        assert done.returncode == 2
+        assert message in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_without_the_compiled_simulator(
+    trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(binaries.OVERRIDE, str(tmp_path))
+    done = run(trace, "--window-s", 1)
+    assert done.returncode == 3
+    assert f"{TOOL} is missing" in done.stderr

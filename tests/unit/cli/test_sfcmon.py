@@ -1,0 +1,114 @@
+"""`sfcperf sfcmon`: options, plans, generated traces; tests/integration/sfcmon has `simulate`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from scapy.layers.inet import IP
+from scapy.utils import RawPcapReader, rdpcap
+
+from sfcperf.vnfs.sfcmon.synthetic_trace import SyntheticTrace
+
+Command = Callable[..., int]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("simulate", "t", "--window-s", "0"), "--window-s: 0.0 is no width"),
+        (("simulate", "t", "--window-s", "nan"), "--window-s: nan is no width"),
+        (("simulate", "t", "--window-s", "1", "--threshold", "1"), "--threshold: 1.0 is no share"),
+        (("simulate", "t", "--window-s", "1", "--size", "x=1"), "--size: there is no size 'x'"),
+        (
+            ("simulate", "t", "--window-s", "1", "--size", "cms_rows=9"),
+            "allowed: cms_rows=1 to 8",
+        ),
+        (("plan", "--packets", "9", "--flows", "9", "--success", "1"), "--success: 1.0 is out of"),
+        (("generate-trace", "t", "--duration-s", "-1"), "--duration-s: -1.0 is no length"),
+        (("generate-trace", "t", "--zipf-exponent", "5"), "--zipf-exponent: 5.0 is out of range"),
+        (("generate-trace", "no/where/t"), "the trace cannot be written"),
+    ],
+)
+def test_bad_options(
+    sfcperf: Command,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert sfcperf("sfcmon", *words) == 2
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_plan_says_the_same_as_text_and_as_json(
+    sfcperf: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("sfcmon", "plan", "--packets", 10_000_000, "--flows", 50, "--success", 0.9)
+    assert sfcperf(*words) == 0
+    text = capsys.readouterr().out
+    assert sfcperf(*words, "--json") == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["sizes"]["cms_columns"] == 5437
+    assert f"{plan['sizes']['iblt_cells']} cells" in text
+    assert f"{plan['sizes']['bloom_bits']} bits" in text
+    assert plan["listing"]["high"] >= 0.9
+    assert "24-bit" not in text
+
+
+def test_a_plan_warns_of_counters_that_are_too_small(
+    sfcperf: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--packets", 10**11, "--flows", 3, "--success", 0.9)
+    assert sfcperf("sfcmon", "plan", *words) == 0
+    assert "beyond the largest number of a 24-bit counter" in capsys.readouterr().out
+
+
+def test_a_generated_trace(sfcperf: Command, tmp_path: Path) -> None:
+    """scapy reads it; the same seed gives the same bytes, another one others."""
+    sums = []
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        words = ("--seed", seed, "--duration-s", 0.25, "--packets-per-minute", 120_000)
+        assert sfcperf("sfcmon", "generate-trace", tmp_path / name, *words) == 0
+        sums.append(hashlib.sha256((tmp_path / name).read_bytes()).digest())
+    assert sums[0] == sums[1] != sums[2]
+    packets = rdpcap(str(tmp_path / "a"))
+    assert 400 < len(packets) < 600
+    assert all(type(packet) is IP for packet in packets)
+    times = [packet.time for packet in packets]
+    assert times == sorted(times)
+    assert 0 <= times[0] < times[-1] < 0.25
+    assert {packet.proto for packet in packets} == {6, 17}
+    assert {packet.len for packet in packets} == {40, 576, 1500}
+    assert not any(int(packet.src.split(".")[0]) in (0, *range(224, 256)) for packet in packets)
+
+
+def test_a_generated_trace_is_as_heavy_tailed_as_the_papers(tmp_path: Path) -> None:
+    """2 % of its packets: 5 to 10 % of the sources send 60 to 80 % of the traffic."""
+    path = tmp_path / "trace"
+    with path.open("wb") as file:
+        file.writelines(SyntheticTrace(1, 0.6, 10_000_000, 5_000).pcap())
+    sources = Counter(data[12:16] for data, _ in RawPcapReader(str(path)))
+    ranked = sorted(sources.values(), reverse=True)
+    assert ranked[0] > 100 * ranked[-1]
+    share = sum(ranked[: len(ranked) // 10]) / sum(ranked)
+    assert 0.6 <= share <= 0.8
+
+
+def test_each_minute_has_other_sources() -> None:
+    trace = SyntheticTrace(1, 60.2, 60_000, 50)
+    pieces = list(trace.pcap())[1:]
+    first, last = (
+        {p[at + 28 : at + 32] for p in part for at in range(0, len(p), 44)}
+        for part in (pieces[:600], pieces[600:])
+    )
+    assert len(first) == 50
+    assert last
+    assert not first & last
