@@ -17,6 +17,9 @@ from sfcperf.vnfs.sfcmon.settings import LIMITS, Sizes, share_register
 _MS_PER_S = 1000
 _MOST = (1 << 32) - 1
 _starts = itertools.count()
+_LIMITS = {**LIMITS, "cms_columns": (1, 1 << 24), "bloom_bits": (1, 1 << 26)}
+_LIMITS["iblt_cells"] = (LIMITS["iblt_cells"][0], 1 << 20)
+"""What sfc-sfcmon allows: less than the simulator, since each bank is locked memory."""
 _SIZES = {
     "cms_rows": "Rows of the count-min sketch.",
     "cms_columns": "Its columns.",
@@ -58,7 +61,7 @@ class Sfcmon(NetworkFunction):
             ),
             "window_s": number("Length of a window, seconds.", (0.001, 3600), default=1.0),
             **{
-                size.name: integer(_SIZES[size.name], LIMITS[size.name], default=size.default)
+                size.name: integer(_SIZES[size.name], _LIMITS[size.name], default=size.default)
                 for size in fields(Sizes)
             },
         }

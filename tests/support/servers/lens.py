@@ -44,7 +44,8 @@ def _metric(column: Mapping[str, Any]) -> dict[str, Any]:
 def _bucket(column: Mapping[str, Any]) -> dict[str, Any]:
     operation, source = column["operationType"], column["sourceField"]
     if operation == "terms":
-        order = {"_key": column["params"]["orderDirection"]}
+        by = column["params"]["orderBy"]
+        order = {by.get("columnId", "_key"): column["params"]["orderDirection"]}
         return {"terms": {"field": source, "size": column["params"]["size"], "order": order}}
     if operation == "date_histogram":
         return {"date_histogram": {"field": source, "fixed_interval": "1s", "min_doc_count": 1}}
