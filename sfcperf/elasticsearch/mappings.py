@@ -31,7 +31,6 @@ FieldType = Literal[
     "keyword",
     "long",
     "text",
-    "unsigned_long",
 ]
 
 KEYWORD_LENGTH = 1024

@@ -11,13 +11,12 @@ from typing import Literal
 from sfcperf.elasticsearch.mappings import STREAMS, Field
 from sfcperf.errors import SfcperfError
 
-Use = Literal["average", "sum", "terms", "date", "show"]
-"""What a panel does with a field: calculates with it (two ways), makes groups of it, lays it on a time axis,
+Use = Literal["average", "terms", "date", "show"]
+"""What a panel does with a field: calculates with it, makes groups of it, lays it on a time axis,
 or only shows it."""
 
 _FIT: dict[Use, frozenset[str]] = {
     "average": frozenset({"double", "integer", "long"}),
-    "sum": frozenset({"double", "integer", "long", "unsigned_long"}),
     "terms": frozenset({"keyword", "boolean", "integer", "long"}),
     "date": frozenset({"date", "date_nanos"}),
     "show": frozenset({"keyword", "boolean", "integer", "long", "double", "date", "date_nanos"}),

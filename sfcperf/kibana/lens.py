@@ -136,7 +136,7 @@ def average(stream: str, name: str, label: str) -> Column:
 
 def total(stream: str, name: str, label: str) -> Column:
     """Sum of the values of a field."""
-    field(stream, name, "sum")
+    field(stream, name, "average")
     return Column(label, "sum", name, "number", False, {"emptyAsNull": True})
 
 

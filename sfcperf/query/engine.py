@@ -41,7 +41,7 @@ VIEWS: Mapping[str, str] = {
 """Name -> content."""
 
 BATCH_ROWS = 10_000
-_SQL = {"string": "varchar", "int64": "bigint", "uint64": "ubigint", "float64": "double"}
+_SQL = {"string": "varchar", "int64": "bigint", "float64": "double"}
 """Arrow type -> SQL type."""
 _QUERIES = ("SELECT", "EXPLAIN", "MULTI")
 """Types of statements that are queries; MULTI is DuckDB's type of PIVOT."""

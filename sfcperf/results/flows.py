@@ -44,8 +44,8 @@ FLOWS = TrialRows(
         "protocol_name": "string",
         "source_port": "int64",
         "destination_port": "int64",
-        "packets": "uint64",
-        "bytes": "uint64",
+        "packets": "int64",
+        "bytes": "int64",
         "certainty": "string",
     }
 )

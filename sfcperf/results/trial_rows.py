@@ -36,10 +36,10 @@ class TrialRows:
         """Column -> its type in Arrow."""
         self.columns = tuple(self.types)
 
-    def write(self, path: Path, record: TrialRecord, rows: Sequence[Any]) -> None:
-        """Write the rows of one trial: objects with an attribute for each column of their own."""
+    def table(self, record: TrialRecord, rows: Sequence[Any]) -> pyarrow.Table:
+        """The rows of one trial: objects with an attribute for each column of their own. Raises
+        ValueError, TypeError or OverflowError for values that do not fit."""
         import pyarrow
-        import pyarrow.parquet
 
         scenario = json.dumps(record.scenario, sort_keys=True)
         columns: list[list[Any]] = [
@@ -51,10 +51,16 @@ class TrialRows:
             for name, kind in self._own.items()
             for values in [[getattr(row, name) for row in rows]]
         ]
-        table = pyarrow.Table.from_arrays(
+        return pyarrow.Table.from_arrays(
             [pyarrow.array(c, f.type) for c, f in zip(columns, self._schema(), strict=True)],
             schema=self._schema(),
         )
+
+    def write(self, path: Path, record: TrialRecord, rows: Sequence[Any]) -> None:
+        """Write the rows of one trial. Raises as `table`."""
+        import pyarrow.parquet
+
+        table = self.table(record, rows)
         with replacing(path) as beside:
             pyarrow.parquet.write_table(table, beside)
 

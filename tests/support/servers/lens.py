@@ -24,6 +24,9 @@ def search(layer: Mapping[str, Any], kql: str) -> dict[str, Any]:
     aggregations = {name: found for name, found in inner.items() if found}
     for name, column in reversed([c for c in columns if c[1]["isBucketed"]]):
         bucket = _bucket(column)
+        # What orders groups is asked for in their own level too, as Kibana does.
+        by = column["params"].get("orderBy", {}).get("columnId")
+        aggregations |= {by: inner[by]} if by else {}
         if aggregations:
             bucket["aggs"] = aggregations
         aggregations = {name: bucket}

@@ -20,7 +20,7 @@ NUMERIC = {"double", "integer", "long"}
 DATES = {"date", "date_nanos"}
 FIT = {
     "average": NUMERIC,
-    "sum": NUMERIC | {"unsigned_long"},
+    "sum": NUMERIC,
     "range": NUMERIC,
     "terms": {"keyword", "boolean"} | NUMERIC,
     "control": {"keyword", "boolean"} | NUMERIC,

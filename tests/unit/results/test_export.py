@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 import pyarrow.parquet
 import pytest
-from support.records.runs import build_run
+from support.records.runs import RunOptions, build_run
 from support.records.trials import run_folder, trial
 
 from sfcperf.errors import InputError
@@ -89,6 +89,18 @@ def test_telemetry_goes_beside_with_the_factors(tmp_path: Path, format: Format) 
         ("run", "s001", 1, 0, 0.5),
         ("run", "s000", 0, 1, 0.5),
     ]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_flows_go_beside_with_the_factors(tmp_path: Path, format: Format) -> None:
+    store = build_run(tmp_path / "run", RunOptions(flows=True))
+    target, _, beside = export(store, format, tmp_path / f"out.{format}")
+    assert beside == target_of("flows", target)
+    columns = "factor_chain_length, factor_topology, source_address, sum(packets)"
+    found = duckdb.sql(f"SELECT {columns} FROM '{beside}' GROUP BY ALL").fetchall()
+    kept = duckdb.sql(f"SELECT sum(packets) FROM '{store.flows_path}'").fetchall()
+    assert {row[:2] for row in found} == {(n, t) for n in (1, 2) for t in ("T1", "T3")}
+    assert sum(row[3] for row in found) == kept[0][0]
 
 
 @pytest.mark.parametrize("format", FORMATS)
