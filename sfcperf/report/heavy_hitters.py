@@ -52,6 +52,8 @@ _LARGEST = f"""
     QUALIFY row_number() OVER (PARTITION BY {_KEY} ORDER BY sum(packets) DESC, {_FLOW}) <= ?
     ORDER BY {_KEY}, sum(packets) DESC, {_FLOW}
 """
+_PACKETS = 7
+"""Column with the packets, behind those of the flow."""
 _TOTALS = f"""
     SELECT trials.scenario_id, label, source, metric, sum(value), count(*) FILTER (value > 0),
            count(*), count(DISTINCT trial_id)
@@ -203,11 +205,12 @@ def _warnings(group: _Group) -> Iterator[str]:
     missing, residual = group.total(flows.MISSING_FLOWS), group.total(flows.RESIDUAL_CELLS)
     if missing.sum:
         most = group.total(flows.MISSING_PACKETS).sum
+        smallest = group.rows[-1][_PACKETS] if group.rows else 0
+        larger = ", and may be larger than those shown" if most > smallest else ""
         yield (
             f"In {_some_windows(missing)}, not all flows could be listed: "
             f"{count_text(missing.sum, 'flow')} with together at most {most:,} packets are missing "
-            "here, and may be larger than those shown. More iblt_cells, a higher threshold or "
-            "shorter windows leave fewer."
+            f"here{larger}. More iblt_cells, a higher threshold or shorter windows leave fewer."
         )
     if residual.sum:
         yield (
