@@ -3,33 +3,62 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from glob import glob
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile, gettempdir
+from typing import IO, TYPE_CHECKING, Any
 
-from sfcperf.errors import InputError, system_errors_as
+from sfcperf import waiting
+from sfcperf.errors import InputError, MeasurementError, system_errors_as
+
+if TYPE_CHECKING:
+    from sfcperf.vnfs.sfcmon.synthetic_trace import SyntheticTrace
 
 
 @dataclass(frozen=True)
 class Chunk:
     """A trace of its own."""
 
-    source: Path | Iterator[bytes]
-    """A file, or the parts of one."""
+    source: Path
     facts: Mapping[str, Any]
     """How to get the same again."""
 
 
 def synthetic_chunk(seed: int, duration_s: float, number: int) -> Chunk:
     """Chunk `number`, from 1: the trace of `sfcperf sfcmon generate-trace` with the seed
-    `seed + number - 1`. It is generated while it is read: no file has to be kept."""
+    `seed + number - 1`. Raises MeasurementError if there is no room for it."""
     from sfcperf.vnfs.sfcmon.synthetic_trace import SyntheticTrace
 
     trace = SyntheticTrace(seed + number - 1, duration_s)
-    return Chunk(trace.pcap(), {"synthetic_trace": asdict(trace)})
+    return Chunk(_generated(trace), {"synthetic_trace": asdict(trace)})
+
+
+_kept: dict[SyntheticTrace, IO[bytes]] = {}
+"""The latest trace, if any: trials of one round simulate the same one. Its file has no name, so
+that nothing is left behind, however this process ends."""
+
+
+def _generated(trace: SyntheticTrace) -> Path:
+    if trace not in _kept:
+        _kept.clear()
+        where = gettempdir()
+        with system_errors_as(
+            MeasurementError,
+            "the synthetic trace cannot be written",
+            where=where,
+            hint="choose a folder with more room by the environment variable TMPDIR",
+        ):
+            file = TemporaryFile(dir=where)  # noqa: SIM115, kept open
+            for part in trace.pcap():
+                waiting.check()
+                file.write(part)
+            file.flush()
+        _kept[trace] = file
+    return Path(f"/proc/{os.getpid()}/fd/{_kept[trace].fileno()}")
 
 
 def chunk_of_files(pattern: str, number: int) -> Chunk:

@@ -87,11 +87,10 @@ class End:
     truth_s: float
 
 
-def simulate(trace: Path | str | Iterator[bytes], simulation: Simulation) -> Iterator[Window | End]:
-    """Each window of a trace, then the end. A trace is a file, `-` (standard input), or the parts
-    of a file. Raises InputError if the trace cannot be read, EnvironmentLacks if the simulator is
-    not compiled."""
-    feed = _parts(Path(trace)) if isinstance(trace, Path | str) else trace
+def simulate(trace: Path | str, simulation: Simulation) -> Iterator[Window | End]:
+    """Each window of a trace (`-` is standard input), then the end. Raises InputError if the trace
+    cannot be read, EnvironmentLacks if the simulator is not compiled."""
+    feed = _parts(Path(trace))
     command = simulation.command(str(trace) if feed is None else STDIN)
     with _running(command, feed) as output:
         for line in _lines(output):

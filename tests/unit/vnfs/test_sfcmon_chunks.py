@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from sfcperf.errors import InputError
+from sfcperf.errors import InputError, MeasurementError
 from sfcperf.vnfs.sfcmon.chunks import chunk_of_files, synthetic_chunk
 from sfcperf.vnfs.sfcmon.synthetic_trace import SyntheticTrace
 
@@ -18,6 +19,10 @@ def folder(tmp_path: Path) -> Path:
         (tmp_path / name).write_text(f"content of {name}")
     (tmp_path / "aa.pcap").mkdir()
     return tmp_path
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 def test_files_in_the_order_of_their_names(folder: Path) -> None:
@@ -62,5 +67,25 @@ def test_no_file_for_a_round(folder: Path, pattern: str, number: int, message: s
 def test_a_synthetic_chunk_is_a_trace_of_generate_trace() -> None:
     chunk = synthetic_chunk(seed=5, duration_s=0.3, number=3)
     assert chunk.facts["synthetic_trace"]["seed"] == 7
-    assert isinstance(chunk.source, type(SyntheticTrace(7, 0.3).pcap()))
-    assert b"".join(chunk.source) == b"".join(SyntheticTrace(7, 0.3).pcap())
+    assert chunk.source.read_bytes() == b"".join(SyntheticTrace(7, 0.3).pcap())
+
+
+def test_one_synthetic_chunk_is_kept_and_has_no_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    kept = synthetic_chunk(1, 0.1, 1).source.stat()
+    opened = open_files()
+    assert synthetic_chunk(1, 0.1, 1).source.stat() == kept
+    synthetic_chunk(1, 0.1, 2)
+    assert open_files() == opened
+    assert not list(tmp_path.iterdir())
+
+
+def test_no_room_for_a_synthetic_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even root can make a file in /proc."""
+    monkeypatch.setattr(tempfile, "tempdir", "/proc")
+    with pytest.raises(MeasurementError) as caught:
+        synthetic_chunk(9, 0.1, 1)
+    assert "the synthetic trace cannot be written" in caught.value.message
+    assert caught.value.where == "/proc"
