@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from sfcperf.vnfs.sfcmon.packet import Flow
+from sfcperf.vnfs.sfcmon.packet import Flow, text
 from sfcperf.vnfs.sfcmon.report import METRICS, Window
 from sfcperf.vnfs.sfcmon.simulation import End, Simulation
 
@@ -101,8 +101,8 @@ def _flows(listing: Listing) -> Iterator[dict[str, Any]]:
         yield {
             "spi": flow.spi,
             "si": flow.si,
-            "src_ip": str(flow.src),
-            "dst_ip": str(flow.dst),
+            "src_ip": text(flow.src),
+            "dst_ip": text(flow.dst),
             "proto": flow.proto,
             "src_port": flow.src_port,
             "dst_port": flow.dst_port,

@@ -69,6 +69,7 @@ def attempt(run: RunContext, trial: PlannedTrial, deployment: Deployment, raw_di
         raise DeploymentError("not healthy: " + "; ".join(unhealthy))
     probe_class: type[Probe] = plugins.load("probe", trial.probe.probe)
     probe = probe_class(trial.probe.parameters)
+    probe.round = trial.round
     measurement = _Measurement(run, trial, probe, deployment, raw_dir)
     run.look_at_clock(None)
     started_s = time.monotonic()

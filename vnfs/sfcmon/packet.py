@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from socket import AF_INET, AF_INET6, inet_ntop
 
 KEY_BYTES = 44
 """Of the longest FlowID2, that of IPv6."""
@@ -63,6 +64,12 @@ class Packet:
     flow: Flow
     size_bytes: int
     """Length of the IP packet."""
+
+
+def text(address: IPv4Address | IPv6Address) -> str:
+    """An address as the simulator writes it: ::ffff:10.0.0.1 (RFC 5952 section 5), which Python's
+    str() writes in different ways, depending on its version."""
+    return inet_ntop(AF_INET if address.version == 4 else AF_INET6, address.packed)
 
 
 def unpadded(field: bytes) -> bytes | None:

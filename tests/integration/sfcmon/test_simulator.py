@@ -25,6 +25,7 @@ from support.tiers import examples
 from sfcperf.errors import InputError
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.sfcmon.model import Bank
+from sfcperf.vnfs.sfcmon.packet import text
 from sfcperf.vnfs.sfcmon.report import Window
 from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds, share_register
 from sfcperf.vnfs.sfcmon.simulation import TOOL, End, Simulation, simulate
@@ -151,7 +152,7 @@ def test_it_does_what_the_model_does(
     for window, (_, bank, packets, reported) in zip(windows, expected, strict=True):
         assert window.registers == bank.registers()
         assert {source.address for source in window.heavy_hitters} == {
-            str(row.packet().flow.src) for row in packets if row.src_ip in reported
+            text(row.packet().flow.src) for row in packets if row.src_ip in reported
         }
         assert window.score == traces.brute_force(packets, reported, 0.1)
         assert window.bytes == sum(row.size_bytes for row in packets)
