@@ -34,7 +34,7 @@ PYTEST = $(BIN)/python -m pytest $(if $(ALL),-m "" --hypothesis-profile exhausti
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup venv host dataplanes servers run test test-all lint format types typing imports bench docs
-.PHONY: clean distclean openstack openstack-up openstack-down openstack-enter test-openstack
+.PHONY: clean distclean p4 openstack openstack-up openstack-down openstack-enter test-openstack
 
 help: ## Print this text
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,6 +75,9 @@ format: venv ## Format Python and C, apply ruff's fixes
 	$(Q)$(BIN)/ruff format .
 	$(Q)$(BIN)/ruff check --fix .
 	$(Q)$(if $(SOURCES_C),$(BIN)/clang-format -i $(SOURCES_C))
+
+p4: venv ## Compile the P4 programs anew, after a change of vnfs/sfcmon/p4 (p4c)
+	$(Q)$(BIN)/python -m sfcperf.vnfs.sfcmon.bmv2.compile
 
 bench: setup servers ## Run the benchmarks; each prints its result and its budget
 	$(Q)status=0; for file in $$(ls benchmarks/[a-z]*.py benchmarks/[a-z]*.sh 2>/dev/null); do \

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
@@ -27,6 +27,7 @@ from sfcperf.active.load import Load
 from sfcperf.active.pktgen_load import PktgenLoad
 from sfcperf.drivers.base import DriverContext
 from sfcperf.drivers.journal import FileJournal
+from sfcperf.drivers.local.cpus import machine_cpus
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.management.deployment import Deployment
 from sfcperf.vnfs import binaries
@@ -46,7 +47,8 @@ HOP_ROUNDS = 5
 RULES = (1, 1_000, 100_000)
 FLOWS = 60_000
 PORT = 9
-TAG = "bench0"
+TAG = f"b{os.getpid() % 100_000:05}"
+"""Two of these at once do not meet."""
 
 
 def main() -> None:
@@ -171,6 +173,72 @@ def bounce(_: Path | None) -> None:
     )
 
 
+def forwarder(_: Path | None) -> None:
+    """What the forwarder's engine xdp adds to XDP_TX."""
+    with tempfile.TemporaryDirectory() as folder, hop_space() as space:
+        tool = compiled(Path(folder))
+        argv = [str(binaries.find("sfc-forwarder")), "--interface", "far"]
+        found: dict[str, list[float]] = {"bare": [], "forwarder": []}
+        for _round in range(ROUNDS):
+            found["bare"].append(1e9 / bounced(space, tool, ["near", "far"]))
+            with running(space, argv):
+                found["forwarder"].append(1e9 / bounced(space, tool, ["near"]))
+    ns = {name: median(values) for name, values in found.items()}
+    print(
+        f"forwarder (engine xdp) alone: {ns['forwarder']:.0f} ns per frame, there and back; XDP_TX "
+        f"at the same veth: {ns['bare']:.0f} ns: {ns['bare'] / ns['forwarder']:.0%} of its rate"
+    )
+
+
+def threads(_: Path | None) -> None:
+    """Whether the forwarder's engine userspace costs the same on each further CPU. Its rate shows
+    that only where generator and endpoints have other CPUs."""
+    counts = range(1, len(machine_cpus()) + 1)
+    found: dict[int, list[tuple[float, float, float]]] = {count: [] for count in counts}
+    for _round in range(ROUNDS):
+        for count, seen in found.items():
+            knobs = {"engine": "userspace"}
+            with chain("ebpf", 1, knobs=knobs, vcpus=count) as deployment:
+                seen.append(thread_cost(deployment))
+    ns = {count: median(cost for cost, _, _ in seen) for count, seen in found.items()}
+    even = {count: median(share for _, share, _ in seen) for count, seen in found.items()}
+    full = {count: median(lost for _, _, lost in seen) for count, seen in found.items()}
+    for count in counts:
+        print(
+            f"forwarder (engine userspace) on {count} CPUs: {ns[count]:.0f} ns of CPU time per "
+            f"packet, the busiest thread had {even[count]:.0%} of them: room for "
+            f"{ns[1] / ns[count] / even[count]:.2f} times the rate of one thread (overload: "
+            f"{full[count]:.0%} dropped; without, batches are small and cost more)"
+        )
+
+
+def thread_cost(deployment: Deployment) -> tuple[float, float, float]:
+    """CPU time per packet, ns, the busiest thread's share of packets, and the share that was
+    dropped because the threads were too slow."""
+    (function,) = deployment.functions
+    pids = deployment.meters[function.name].pids()
+    asked = with_defaults(PktgenLoad.parameters, {"frame_bytes": 64, "flows": 1000})
+    pktgen = PktgenLoad(asked)
+    with tempfile.TemporaryDirectory() as raw:
+        try:
+            pktgen.prepare(deployment, Path(raw))
+            before, began = function.counters(), cpu_ns(pids)
+            pktgen.offer(deployment, Path(raw), 1_000_000, 1.0)
+            after, ended = function.counters(), cpu_ns(pids)
+        finally:
+            pktgen.cleanup()
+    workers = [after[name] - before[name] for name in after if name.startswith("forwarded_worker")]
+    forwarded = sum(workers)
+    dropped = after["dropped_ring_full"] - before["dropped_ring_full"]
+    return (ended - began) / forwarded, max(workers) / forwarded, dropped / (forwarded + dropped)
+
+
+def cpu_ns(pids: Sequence[int]) -> int:
+    """CPU time of all threads of these processes."""
+    files = [file for pid in pids for file in Path(f"/proc/{pid}/task").glob("*/schedstat")]
+    return sum(int(file.read_text().split()[0]) for file in files)
+
+
 MACS = {"near": "02:00:00:00:00:01", "far": "02:00:00:00:00:02", "sink0": "02:00:00:00:00:03"}
 NSH = "0fc60103" + "00002aff" + 16 * "00"
 INNER = "020000000009" + "02000000000a" + "88b5" + 46 * "00"
@@ -202,18 +270,25 @@ def hop(space: str, folder: Path) -> Iterator[None]:
         "port 2 interface sink0 kind endpoint mtu 1500 xdp yes\n"
         "path 42 254 from 1 to end port 2\n"
     )
+    sff = [str(binaries.find("sfc-sff")), "--tables", str(tables)]
+    function = [str(binaries.find("sfc-forwarder")), "--interface", "far"]
+    with running(space, sff, function):
+        yield
+
+
+@contextmanager
+def running(space: str, *commands: list[str]) -> Iterator[None]:
+    """Tools that say when they are ready, in the namespace."""
     inside = ["ip", "netns", "exec", space]
-    sff = [*inside, str(binaries.find("sfc-sff")), "--tables", str(tables)]
-    forwarder = [*inside, str(binaries.find("sfc-forwarder")), "--interface", "far"]
-    running = [subprocess.Popen(argv, stdout=subprocess.PIPE) for argv in (sff, forwarder)]
+    processes = [subprocess.Popen([*inside, *argv], stdout=subprocess.PIPE) for argv in commands]
     try:
-        for process in running:
+        for process in processes:
             assert process.stdout is not None
             if b"ready" not in process.stdout.readline():
                 raise SystemExit("a tool does not start")
         yield
     finally:
-        for process in running:
+        for process in processes:
             process.terminate()
             process.communicate()
 
@@ -267,7 +342,7 @@ def round_trip_us(deployment: Deployment) -> float:
 def classifier(_: Path | None) -> None:
     """Time of the SFF's program per packet, with more and more rules of exact 5-tuples.
 
-    Every packet matches: the one rule takes all flows, of more rules each takes one.
+    Every packet matches: each rule takes one flow, as far as there are so many.
     """
     times: dict[int, list[float]] = {rules: [] for rules in RULES}
     for _round in range(ROUNDS):
@@ -287,25 +362,23 @@ def classified(deployment: Deployment, rules: int) -> float:
     (sff,) = deployment.sffs.values()
     process = sff._running  # type: ignore[attr-defined]
     told = sff._tables(shown=False)  # type: ignore[attr-defined]
-    flows = FLOWS if rules == 1 else min(rules, FLOWS)
-    asked = with_defaults(PktgenLoad.parameters, {"frame_bytes": 64, "flows": flows})
+    asked = with_defaults(PktgenLoad.parameters, {"frame_bytes": 64, "flows": min(rules, FLOWS)})
     pktgen = PktgenLoad(asked, PORT)
     with tempfile.TemporaryDirectory() as raw:
         try:
             pktgen.prepare(deployment, Path(raw))
-            if rules > 1:
-                known = [line for line in told.splitlines() if not line.startswith("rule 1 ")]
-                client, server = deployment.client.address, deployment.server.address
-                known += [
-                    f"rule 1 path 1 255 version 4 protocol udp source {client} destination "
-                    f"{server} source-port {1024 + n % FLOWS} "
-                    f"destination-port {PORT + n // FLOWS}"
-                    for n in range(rules)
-                ]
-                process.stop()
-                sff._process = SffProcess.launch(  # type: ignore[attr-defined]
-                    "sff@node1", process._host, "\n".join(known) + "\n"
-                )
+            known = [line for line in told.splitlines() if not line.startswith("rule 1 ")]
+            client, server = deployment.client.address, deployment.server.address
+            known += [
+                f"rule 1 path 1 255 version 4 protocol udp source {client} destination "
+                f"{server} source-port {1024 + n % FLOWS} "
+                f"destination-port {PORT + n // FLOWS}"
+                for n in range(rules)
+            ]
+            process.stop()
+            sff._process = SffProcess.launch(  # type: ignore[attr-defined]
+                "sff@node1", process._host, "\n".join(known) + "\n"
+            )
             before = sff.read().lookups[0]
             pktgen.offer(deployment, Path(raw), 300_000, 1.0)
             after = sff.read().lookups[0]
@@ -323,6 +396,7 @@ def chain(
     length: int,
     encapsulation: str = "nsh-eth",
     knobs: Mapping[str, Any] = MappingProxyType({}),
+    vcpus: int = 1,
 ) -> Iterator[Deployment]:
     """A deployed chain of forwarders."""
     document = {
@@ -330,7 +404,7 @@ def chain(
         "name": "data-plane",
         "infrastructure": {"driver": "local"},
         "topology": "T1",
-        "vnfs": {"fwd": {"type": "forwarder", "knobs": dict(knobs)}},
+        "vnfs": {"fwd": {"type": "forwarder", "knobs": dict(knobs), "resources": {"vcpus": vcpus}}},
         "chain": {
             "functions": [{"vnf": "fwd", "count": length}],
             "encapsulation": encapsulation,
@@ -343,7 +417,7 @@ def chain(
         state.mkdir()
         raw.mkdir()
         journal = FileJournal(Path(folder, "journal.jsonl"))
-        config = {"dataplane": plane, "mtu": 1400}
+        config = {"dataplane": plane, "mtu": 1400, "wire_mtu": 1500}
         context = DriverContext("bench", TAG, config, journal, state, raw, print)
         driver = LocalDriver(context)
         try:
@@ -361,6 +435,8 @@ ROWS: dict[str, Callable[[Path | None], None]] = {
     "rates": chain_rates,
     "hops": hops,
     "bounce": bounce,
+    "forwarder": forwarder,
+    "threads": threads,
     "round-trips": round_trips,
     "classifier": classifier,
 }

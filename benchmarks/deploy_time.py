@@ -10,6 +10,7 @@ share is what a chain of n takes beyond a chain of 1, divided by n - 1.
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from pathlib import Path
@@ -92,9 +93,15 @@ def _driver(folder: Path, plane: str) -> LocalDriver:
     (folder / "state").mkdir()
     (folder / "raw").mkdir()
     journal = FileJournal(folder / "journal.jsonl")
-    config = {"dataplane": plane, "mtu": 1400}
+    config = {"dataplane": plane, "mtu": 1400, "wire_mtu": 1500}
     context = DriverContext(
-        "bench", "bench0", config, journal, folder / "state", folder / "raw", print
+        "bench",
+        f"d{os.getpid() % 100_000:05}",
+        config,
+        journal,
+        folder / "state",
+        folder / "raw",
+        print,
     )
     return LocalDriver(context)
 

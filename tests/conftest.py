@@ -16,6 +16,8 @@ import pytest
 from support.records.runs import MADE_RUNS
 from support.tiers import mark_exhaustive, register_profiles
 
+from sfcperf.vnfs.sfcmon.bmv2 import switch
+
 MEMORY = "/dev/shm"
 ROOM_BYTES = 4 << 30
 
@@ -101,6 +103,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.skip("needs Linux network namespaces")
         if os.geteuid() != 0:
             pytest.skip("needs root: sudo make test")
+    if item.get_closest_marker("bmv2"):
+        found = switch.requirement()
+        if not found.met:
+            pytest.skip(f"{found.name}: {found.detail}; {found.remedy}")
 
 
 @pytest.fixture(autouse=True)

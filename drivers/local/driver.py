@@ -18,6 +18,7 @@ from sfcperf.drivers.local import (
 from sfcperf.drivers.local.cpus import CpuAssignment, machine_cpus
 from sfcperf.drivers.local.layout import (
     GPE_OVERHEAD,
+    LARGEST_WIRE_MTU,
     WIRE_MTU,
     EndpointPort,
     FunctionLayout,
@@ -51,12 +52,23 @@ class LocalDriver(Driver):
         "properties": {
             "dataplane": dataplane.PARAMETER,
             "mtu": {
-                "description": "MTU of the endpoints, bytes of IP packet. At the maximum, "
-                "packets with the largest encapsulation still fit into 1500 bytes.",
+                "description": "MTU of the endpoints, bytes of IP packet: at least "
+                f"{GPE_OVERHEAD} less than wire_mtu, so that packets with the largest "
+                "encapsulation still fit.",
                 "type": "integer",
                 "minimum": 576,
-                "maximum": WIRE_MTU - GPE_OVERHEAD,
+                "maximum": LARGEST_WIRE_MTU - GPE_OVERHEAD,
                 "default": 1400,
+            },
+            "wire_mtu": {
+                "description": "MTU of links between nodes and of the attachments of SFFs, bytes "
+                "of IP packet: what encapsulated packets fit into. More than Ethernet's 1500 is "
+                f"for large frames: from {1500 + GPE_OVERHEAD} on, mtu may be 1500, which makes "
+                "the frames of 1518 bytes of RFC 2544.",
+                "type": "integer",
+                "minimum": WIRE_MTU,
+                "maximum": LARGEST_WIRE_MTU,
+                "default": WIRE_MTU,
             },
         },
     }
@@ -81,6 +93,7 @@ class LocalDriver(Driver):
     @classmethod
     def validate(cls, config: Mapping[str, Any], scenarios: Sequence[Scenario]) -> None:
         """See Driver.validate."""
+        validation.check_mtu(config)
         for scenario in scenarios:
             # Whether a layout can be built does not depend on the tag.
             validation.validate(scenario, lay_out(scenario, "000000"))
@@ -93,7 +106,7 @@ class LocalDriver(Driver):
             openvswitch.create_database(LocalHost(self.context.state_dir), database)
         # What an earlier tear-down could not remove is in the way: the names are the same.
         self.close()
-        layout = lay_out(scenario, self.context.tag)
+        layout = lay_out(scenario, self.context.tag, self.context.config["wire_mtu"])
         where = cgroups.this_machine()
         built = ScenarioDeployment(self.context, scenario, layout, where, planes)
         cleanup.check_free(built.resources)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from sfcperf.drivers.local.flows import tunnelled_ports
-from sfcperf.drivers.local.layout import WIRE_MTU, Layout, LinkLayout, NodeLayout, Port
+from sfcperf.drivers.local.layout import Layout, LinkLayout, NodeLayout, Port
 from sfcperf.drivers.local.paths import Path, PathHop, paths
 from sfcperf.workflow.model import Match, Scenario
 
@@ -62,7 +62,7 @@ def _ports(layout: Layout, node: NodeLayout) -> Iterator[str]:
         # Endpoints have GRO on, other types say so: then their end of the veth polls (NAPI).
         polls = function is None or function.needs_xdp
         xdp = " xdp yes" if polls else ""
-        yield f"port {port.ofport} interface {port.outer} kind {kind} mtu {WIRE_MTU}{xdp}"
+        yield f"port {port.ofport} interface {port.outer} kind {kind} mtu {layout.wire_mtu}{xdp}"
 
 
 def _links(layout: Layout, node: NodeLayout, take_xdp: Collection[str]) -> Iterator[str]:
@@ -74,7 +74,7 @@ def _links(layout: Layout, node: NodeLayout, take_xdp: Collection[str]) -> Itera
             shaped = link.link.rate_bps is not None
             xdp = " xdp yes" if link.nodes[1 - here] in take_xdp and not shaped else ""
             number = _link_port(link, node.name)
-            yield f"port {number} interface {name} kind underlay mtu {WIRE_MTU}{xdp}"
+            yield f"port {number} interface {name} kind underlay mtu {layout.wire_mtu}{xdp}"
     for destination in node.next_hop:
         last = layout.nodes[destination]
         yield f"route {last.address} port {_towards(layout, node, last)}"

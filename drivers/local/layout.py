@@ -19,7 +19,10 @@ RUN_FOLDER = Path("/run")
 """Sockets of the SFFs: short, because a socket's path may not be longer than 107 bytes."""
 
 WIRE_MTU = 1500
-"""MTU of every link and attachment, bytes of IP packet: as on a wire."""
+"""Usual MTU of every link and attachment, bytes of IP packet: as on a wire."""
+LARGEST_WIRE_MTU = 3400
+"""A veth with an XDP program takes packets of up to 3506 bytes (a page of 4096 with the room that
+XDP and the kernel need), the SFF's own header among them."""
 
 GPE_OVERHEAD = 20 + 8 + 8 + 24 + 14
 """Bytes that VXLAN-GPE adds to an IP packet: IPv4, UDP, VXLAN-GPE, NSH MD 1, inner Ethernet."""
@@ -122,6 +125,8 @@ class Layout:
     """Instance -> namespace."""
     encapsulation: str
     """`none` without a chain, else `nsh-eth` or `nsh-vxlan-gpe`."""
+    wire_mtu: int
+    """MTU of every link and attachment, bytes of IP packet."""
 
     @property
     def needs_underlay(self) -> bool:
@@ -137,8 +142,13 @@ class Layout:
         if port in (self.client, self.server):
             return endpoints
         if any(port in function.ports and function.type.nsh_aware for function in self.functions):
-            return WIRE_MTU
-        return WIRE_MTU - (GPE_OVERHEAD if self.needs_underlay else NSH_OVERHEAD)
+            return self.wire_mtu
+        return self.largest_packet
+
+    @property
+    def largest_packet(self) -> int:
+        """Bytes of the largest IP packet that fits on the wire once it is encapsulated."""
+        return self.wire_mtu - (GPE_OVERHEAD if self.needs_underlay else NSH_OVERHEAD)
 
     def ports(self, node: str) -> list[Port]:
         """Attachments on a node's SFF."""
@@ -146,7 +156,7 @@ class Layout:
         return [port for port in everything if port.node == node]
 
 
-def lay_out(scenario: Scenario, tag: str) -> Layout:
+def lay_out(scenario: Scenario, tag: str, wire_mtu: int = WIRE_MTU) -> Layout:
     """The layout of a scenario in the run with this tag."""
     encapsulation = _encapsulation(scenario)
     nodes = _nodes(scenario, tag)
@@ -165,6 +175,7 @@ def lay_out(scenario: Scenario, tag: str) -> Layout:
         folder=RUN_FOLDER / f"sfcperf-{tag}",
         namespaces={name: namespace_name(tag, name) for name in names},
         encapsulation=encapsulation,
+        wire_mtu=wire_mtu,
     )
 
 

@@ -14,9 +14,9 @@ from sfcperf.drivers.local.cgroups import Cgroup, Hierarchies
 from sfcperf.drivers.local.cleanup import CGROUP, FOLDER, NAMESPACE
 from sfcperf.drivers.local.cpus import CpuAssignment
 from sfcperf.drivers.local.dataplane import EBPF, OVS
-from sfcperf.drivers.local.layout import WIRE_MTU, FunctionLayout, Layout, NodeLayout, Port
+from sfcperf.drivers.local.layout import FunctionLayout, Layout, NodeLayout, Port
 from sfcperf.drivers.local.sff import Sff
-from sfcperf.drivers.local.sff_ebpf import OUTER_MTU, EbpfSff
+from sfcperf.drivers.local.sff_ebpf import EbpfSff, outer_mtu
 from sfcperf.drivers.local.sff_openvswitch import OpenVSwitchSff
 from sfcperf.drivers.parallel import each
 from sfcperf.hosts.base import Host
@@ -173,7 +173,7 @@ class ScenarioDeployment:
                     self.layout.namespaces[port.instance],
                     port.inner,
                     peer_mac=port.mac,
-                    mtu=OUTER_MTU if ebpf else WIRE_MTU,
+                    mtu=self._outer_mtu(node.name),
                     peer_mtu=self.layout.mtu(port, mtu),
                 )
                 if ebpf:
@@ -192,16 +192,21 @@ class ScenarioDeployment:
         for link in self.layout.links:
             (first, second), (here, there) = link.nodes, link.interfaces
             namespaces = [self.layout.nodes[node].namespace for node in (first, second)]
-            mtus = [OUTER_MTU if self.dataplanes[n] == EBPF else WIRE_MTU for n in link.nodes]
+            mtus = [self._outer_mtu(node) for node in link.nodes]
             network.add_veth(
                 namespaces[0], here, namespaces[1], there, mtu=mtus[0], peer_mtu=mtus[1]
             )
+
+    def _outer_mtu(self, node: str) -> int:
+        """MTU of the SFF's ends of veths."""
+        wire_mtu = self.layout.wire_mtu
+        return outer_mtu(self.layout) if self.dataplanes[node] == EBPF else wire_mtu
 
     def _shape_links(self) -> None:
         for link in self.layout.links:
             rate = link.link.rate_bps
             if rate is not None:
-                burst = link.link.burst_bytes or default_burst(rate)
+                burst = link.link.burst_bytes or default_burst(rate, self.layout.wire_mtu)
                 for node, interface in zip(link.nodes, link.interfaces, strict=True):
                     network.shape(self.layout.nodes[node].namespace, interface, rate, burst)
 
@@ -253,6 +258,7 @@ class ScenarioDeployment:
         return {
             "dataplane": self.dataplanes,
             "mtu": self.context.config["mtu"],
+            "wire_mtu": self.layout.wire_mtu,
             "offloads": self.offloads,
             "cpus": {name: list(cpus) for name, cpus in self.cpus.assigned.items()},
             "cpus_shared": self.cpus.shared,
@@ -262,6 +268,6 @@ class ScenarioDeployment:
         }
 
 
-def default_burst(rate_bps: int) -> int:
+def default_burst(rate_bps: int, wire_mtu: int) -> int:
     """Bytes in a shaper's bucket when the workflow gives none."""
-    return max(int(rate_bps * DEFAULT_BURST_S / 8), 10 * (WIRE_MTU + 14))
+    return max(int(rate_bps * DEFAULT_BURST_S / 8), 10 * (wire_mtu + 14))

@@ -9,7 +9,7 @@ from typing import Any
 
 from sfcperf.drivers.local import network
 from sfcperf.drivers.local.ebpf_tables import TAP, sff_tables
-from sfcperf.drivers.local.layout import WIRE_MTU, Layout, NodeLayout
+from sfcperf.drivers.local.layout import Layout, NodeLayout
 from sfcperf.drivers.local.paths import paths
 from sfcperf.drivers.local.sff import Sff
 from sfcperf.errors import DeploymentError
@@ -18,9 +18,11 @@ from sfcperf.management.deployment import LookupCounts, SffCounts
 from sfcperf.vnfs.sff.process import TAP_HEADER_BYTES, SffProcess
 from sfcperf.workflow.model import Scenario
 
-OUTER_MTU = WIRE_MTU + TAP_HEADER_BYTES
-"""MTU of the SFF's interfaces: a packet of WIRE_MTU goes round by the tap with a header more. The
-SFF itself keeps to the MTU of each port."""
+
+def outer_mtu(layout: Layout) -> int:
+    """MTU of the SFF's interfaces, bytes: a packet as large as the wire takes goes round by the tap
+    with a header more. The SFF itself keeps to the MTU of each port."""
+    return layout.wire_mtu + TAP_HEADER_BYTES
 
 
 class EbpfSff(Sff):
@@ -47,9 +49,8 @@ class EbpfSff(Sff):
     def connect(self) -> None:
         """See Sff.connect."""
         near, far = TAP
-        network.add_veth(
-            self.node.namespace, near, self.node.namespace, far, mtu=OUTER_MTU, peer_mtu=OUTER_MTU
-        )
+        mtu = outer_mtu(self.layout)
+        network.add_veth(self.node.namespace, near, self.node.namespace, far, mtu=mtu, peer_mtu=mtu)
         self._process = SffProcess.launch(
             f"sff@{self.node.name}", self.host, self._tables(shown=False)
         )

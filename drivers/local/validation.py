@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from sfcperf.drivers.local.cpus import CpuAssignment, machine_cpus
-from sfcperf.drivers.local.layout import Layout
+from sfcperf.drivers.local.layout import GPE_OVERHEAD, LARGEST_WIRE_MTU, Layout
 from sfcperf.drivers.local.network import MAX_RATE_BPS
 from sfcperf.drivers.local.paths import paths
 from sfcperf.errors import WorkflowError
@@ -19,6 +22,19 @@ def validate(scenario: Scenario, layout: Layout) -> None:
     _check_topology(scenario, layout)
     _check_paths(scenario, layout)
     _check_cpus(scenario)
+
+
+def check_mtu(config: Mapping[str, Any]) -> None:
+    """Raises WorkflowError when encapsulated packets would not fit on the wire."""
+    mtu, wire_mtu = config["mtu"], config["wire_mtu"]
+    if mtu + GPE_OVERHEAD > wire_mtu:
+        raise WorkflowError(
+            f"packets of {mtu} bytes and {GPE_OVERHEAD} of encapsulation do not fit into wire_mtu, "
+            f"{wire_mtu} bytes",
+            where="/infrastructure/config/mtu",
+            allowed=f"at most {wire_mtu - GPE_OVERHEAD}, or a wire_mtu from {mtu + GPE_OVERHEAD} "
+            f"to {LARGEST_WIRE_MTU}",
+        )
 
 
 def _check_endpoints(scenario: Scenario, layout: Layout) -> None:

@@ -48,6 +48,9 @@ class Load:
     that is merely slower than asked for need not say so: `reached` tells."""
     latency: Latency | None = None
     """None where it cannot be measured."""
+    withheld: int = 0
+    """Packets that were due and that the chain kept the sender from sending, because its work takes
+    the sender's time. A device with flow control does the same to a generator (RFC 2285, 3.5)."""
 
     @property
     def sent_pps(self) -> float:

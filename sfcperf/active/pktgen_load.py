@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.active.load import Latency, Load, OffersLoad
-from sfcperf.active.pktgen_output import Received
+from sfcperf.active.pktgen_output import Received, Sent
 from sfcperf.active.pktgen_run import (
     MOST_PPS,
     PARAMETERS,
@@ -25,6 +25,11 @@ from sfcperf.plugins import object_schema
 QUANTILES = {"p50": Fraction(1, 2), "p99": Fraction(99, 100), "p999": Fraction(999, 1000)}
 _MS_PER_S = 1000
 _WARMUP_PPS = 1000
+_GENERATOR_SHARE = 0.9
+"""Of the highest rate without a chain: up to here, the generator by itself is fast enough."""
+_CALIBRATIONS = 3
+_WAITED_SHARE = 0.5
+"""Of the time that a sender was short of: if it waited longer for a CPU, others held it up."""
 
 
 class PktgenLoad(OffersLoad):
@@ -42,11 +47,19 @@ class PktgenLoad(OffersLoad):
         return ip_protocols(parameters)
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
-        """Warm the chain up."""
+        """Warm the chain up, and see what the generator can do without it."""
         server = deployment.server.host
         port = free_port(server, USUAL_PORT) if self.port is None else self.port
         self._run = PktgenRun(self.parameters, port)
         self._run.start(deployment, raw_dir, _WARMUP_PPS)
+        # Other work on the machine can only make it slower.
+        self._alone_pps = max(self._alone(deployment, raw_dir) for _ in range(_CALIBRATIONS))
+
+    def _alone(self, deployment: Deployment, raw_dir: Path) -> float:
+        """Packets per second of the generator without a chain."""
+        assert self._run is not None, "start comes first"
+        sent, _, duration_s = self._run.calibrate(deployment, raw_dir, rate_pps=0)
+        return sent.packets / duration_s
 
     def offer(
         self, deployment: Deployment, raw_dir: Path, rate_pps: float, duration_s: float
@@ -64,6 +77,7 @@ class PktgenLoad(OffersLoad):
             milliseconds(duration_s) / _MS_PER_S,
             "; ".join(endpoint_limits(outcome, deployment)),
             _latency(outcome.received) if self._run.shares_clock else None,
+            withheld(outcome.sent, whole_pps, self._alone_pps) if self._run.shares_cpu else 0,
         )
 
     def cleanup(self) -> None:
@@ -71,6 +85,16 @@ class PktgenLoad(OffersLoad):
         if self._run is not None:
             self._run.stop()
             self._run = None
+
+
+def withheld(sent: Sent, rate_pps: int, alone_pps: float) -> int:
+    """Packets that a chain on the sender's machine kept it from sending: the sender's CPU does the
+    chain's work before it comes to the next packet. None where the generator without a chain
+    (`alone_pps`) is hardly faster, or where other processes had the CPU."""
+    if rate_pps > _GENERATOR_SHARE * alone_pps or sent.waited_s is None:
+        return 0
+    short_s = sent.skipped / rate_pps
+    return sent.skipped if sent.waited_s <= _WAITED_SHARE * short_s else 0
 
 
 def _latency(received: Received) -> Latency | None:

@@ -13,6 +13,7 @@ from sfcperf.errors import MeasurementError
 
 _UNBELIEVABLE = 2**64
 _NS_PER_US = 1e3
+_NS_PER_S = 1e9
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Sent:
     """That the interface did not take (engine `packet`; the engine `xdp` does not learn it)."""
     complete: bool
     """Whether the sender saw the end of its time."""
+    waited_s: float | None = None
+    """How long the sender could run and had no CPU; None: its kernel does not tell."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,14 @@ def _sent(member: Any) -> Sent:
     made, refused = _count(member, "packets"), _count(member, "refused")
     if refused > made or not isinstance(member.get("complete"), bool):
         raise MeasurementError("sfc-pktgen's report of what it sent contradicts itself")
-    return Sent(made - refused, _count(member, "skipped"), refused, member["complete"])
+    waited_ns = None if member.get("waited_ns") is None else _count(member, "waited_ns")
+    return Sent(
+        made - refused,
+        _count(member, "skipped"),
+        refused,
+        member["complete"],
+        None if waited_ns is None else waited_ns / _NS_PER_S,
+    )
 
 
 def _received(member: Any) -> Received:

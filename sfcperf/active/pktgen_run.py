@@ -132,6 +132,9 @@ class PktgenRun:
     """Why that one."""
     shares_clock: bool
     """Whether both ends have one clock, so that latencies have a meaning."""
+    shares_cpu: bool
+    """Whether the chain begins on the sender's machine: by a veth, whose other end then receives on
+    the sender's CPU."""
 
     def __init__(self, parameters: Mapping[str, Any], port: int) -> None:
         """`parameters` has PARAMETERS, at least."""
@@ -144,7 +147,10 @@ class PktgenRun:
         """Warm the chain up, and find out by which engine packets get through. Raises
         MeasurementError when they do by none."""
         check_frame(deployment.client, max(size for size, _ in self._frames))
-        self.shares_clock = clock.shared((deployment.client.host, deployment.server.host))
+        client = deployment.client
+        self.shares_clock = clock.shared((client.host, deployment.server.host))
+        first = _hop(deployment, client.name)
+        self.shares_cpu = first is not None and clock.shared((client.host, first.host))
         asked = self._asked["engine"]
         engines = ("xdp", "packet") if asked == "auto" else (asked,)
         self.engine_reason = "requested" if asked != "auto" else "the default"

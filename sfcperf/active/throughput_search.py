@@ -149,7 +149,9 @@ class _Measurer:
         for _ in range(_TRIES):
             load = self._offer(rate_pps, duration_s)
             self._fastest_pps = max(self._fastest_pps, load.sent_pps)
-            if self._reached(load) or rate_pps > self._fastest_pps or self._is_late(duration_s):
+            if self._reached(load) or load.withheld or rate_pps > self._fastest_pps:
+                break
+            if self._is_late(duration_s):
                 break
         return load
 
@@ -169,7 +171,9 @@ def offered(
 ) -> Offered:
     """For the record, a load that was to last for so long."""
     limited = load.endpoint_limit
-    if not load.reached(_OF_THE_WIDTH * relative_width):
+    reached = load.reached(_OF_THE_WIDTH * relative_width)
+    withheld = 0 if reached else load.withheld
+    if not reached and not withheld:
         slow = f"the sender reached {load.sent_pps:.0f} of {load.rate_pps:.0f} packets/s"
         limited = f"{slow}; {limited}" if limited else slow
     return Offered(
@@ -177,10 +181,11 @@ def offered(
         duration_s,
         load.sent,
         load.received,
-        load.loss_ratio,
+        load.loss_ratio if not withheld else (load.lost + withheld) / (load.sent + withheld),
         purpose,
         limited,
         None if load.latency is None else load.latency.percentiles(),
+        withheld,
     )
 
 

@@ -15,8 +15,10 @@ def main() -> None:
         # So early that signals were not ours yet.
         print("interrupted", file=sys.stderr)
         code = 130
-    except MemoryError:
+    except (MemoryError, ImportError, OSError) as error:
         # Too little even to say more.
+        if not isinstance(error, MemoryError) and "allocate memory" not in str(error):
+            raise
         print("not enough memory", file=sys.stderr)
         code = 3
     sys.exit(code)

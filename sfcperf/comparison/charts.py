@@ -89,6 +89,7 @@ def _series(
 ) -> list[dict[str, Any]]:
     """The baseline, then each candidate."""
     names = [comparison.baseline.name, *(side.name for side in comparison.candidates)]
+    titles = wording.side_titles(comparison)
     found = []
     for index, name in enumerate(names):
         samples = {
@@ -100,7 +101,7 @@ def _series(
         drawing = _Drawing(index, scale, relative, 1 - comparison.options.alpha)
         found.append(
             {
-                "name": str(escape(name)),
+                "name": str(escape(titles[name])),
                 "style": palette.style(index).plotly(),
                 "points": [
                     drawing.point(places[key] + aside, row, sample)

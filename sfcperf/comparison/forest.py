@@ -17,6 +17,8 @@ _MARGINS_SHOWN = 3.0
 """The axis reaches at least so many margins ..."""
 _TYPICAL = 0.8
 """... and this share of the rows' ends; what is farther out ends in an arrow."""
+_LONG = 5.0
+"""From here on, ends are as long as +500 %, or longer."""
 _USED = 48.0
 """Per cent of the width on either side of 0."""
 
@@ -35,7 +37,8 @@ class Axis:
     @property
     def ticks(self) -> list[tuple[float, str]]:
         """(x, text)."""
-        shares = [-1.0, -0.5, 0.0, 0.5, 1.0]
+        # Long numbers have no room beside each other.
+        shares = [-1.0, -0.5, 0.0, 0.5, 1.0] if self.limit < _LONG else [-1.0, 0.0, 1.0]
         return [
             (self.x(s * self.limit), f"{100 * s * self.limit:+g} %" if s else "0") for s in shares
         ]

@@ -89,13 +89,14 @@ def comparison_page(comparison: Comparison, sides: Sequence[Side], target: Path)
     drawn = charts(comparison)
     axis = axis_of(comparison.rows)
     counts = comparison.counts()
-    candidates = ", ".join(side.name for side in comparison.candidates)
+    titles = wording.side_titles(comparison)
+    candidates = ", ".join(titles[side.name] for side in comparison.candidates)
     return render(
         "sfcperf.comparison",
         "comparison.html.j2",
         drawn,
         comparison=comparison,
-        title=f"{candidates} against {comparison.baseline.name}",
+        title=f"{candidates} against {titles[comparison.baseline.name]}",
         level=_level(comparison),
         headline=_headline(comparison),
         counts=[(name, counts[name], wording.MARKS[name]) for name in _ORDER],

@@ -30,13 +30,15 @@ _MOST_LISTED = 6
 
 def comparison_tables(comparison: Comparison) -> Iterator[Table]:
     """One table per candidate."""
+    titles = wording.side_titles(comparison)
     for side in comparison.candidates:
         rows = [row for row in comparison.rows if row.candidate == side.name]
         if rows:
-            yield _table(comparison, side.name, rows)
+            title = f"{titles[side.name]} against {titles[comparison.baseline.name]}"
+            yield _table(comparison, title, rows)
 
 
-def _table(comparison: Comparison, candidate: str, rows: list[Row]) -> Table:
+def _table(comparison: Comparison, title: str, rows: list[Row]) -> Table:
     from rich.text import Text
 
     number = {"justify": "right", "no_wrap": True}
@@ -59,7 +61,7 @@ def _table(comparison: Comparison, candidate: str, rows: list[Row]) -> Table:
         columns,
         lambda row: [cell for name, cell in _cells(row, comparison).items() if name in columns],
         # Names are the user's words: Text, so that `[red]` is shown, not obeyed.
-        title=Text(f"{candidate} against {comparison.baseline.name}"),
+        title=Text(title),
         title_justify="left",
     )
 

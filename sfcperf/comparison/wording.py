@@ -241,6 +241,22 @@ def caveat(comparison: Comparison) -> str | None:
     )
 
 
+def side_titles(comparison: Comparison) -> dict[str, str]:
+    """Name of each side -> how headings and charts call it: by its value of that which alone was
+    changed in the workflow (`dataplane ebpf`), otherwise by its name."""
+    base = comparison.baseline.name
+    names = [base, *(side.name for side in comparison.candidates)]
+    changed = [item for item in comparison.differences if item.kind == "workflow"]
+    keys = {item.name for item in changed}
+    if len(keys) != 1 or sorted(item.candidate for item in changed) != sorted(names[1:]):
+        return {name: name for name in names}
+    key = keys.pop().rpartition(".")[2].replace("_", " ")
+    values = {base: changed[0].baseline, **{item.candidate: item.value for item in changed}}
+    titles = {name: f"{key} {_value(values[name])}" for name in names}
+    distinct = len(set(titles.values())) == len(names)
+    return titles if distinct else {name: name for name in names}
+
+
 def grouped_differences(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
     """(candidate and kind, `name: baseline -> candidate`)."""
     groups: dict[str, list[str]] = {}

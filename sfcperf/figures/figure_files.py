@@ -18,6 +18,7 @@ from sfcperf.figures.notes import note
 from sfcperf.figures.plot import Plot
 from sfcperf.figures.run_data import RunData, resolve_figure, side_by_side
 from sfcperf.figures.selection import FigureRequest, chosen_figures
+from sfcperf.figures.throughput_figure import write_throughput
 from sfcperf.figures.trial_index import TrialIndex
 from sfcperf.results.files import replace_file
 from sfcperf.results.ownership import check_place
@@ -49,7 +50,8 @@ def write_figures(
     folder: Path,
 ) -> list[Path]:
     """Draw the chosen figures (see `chosen_figures`) into `folder`, each with its data as CSV and
-    its LaTeX; of one run also its attribution, when nothing is chosen. Gives the files.
+    its LaTeX; of one run also its attribution and its searches, when nothing is chosen. Gives the
+    files.
 
     Raises InputError; nothing is written when a figure cannot be chosen or named.
     """
@@ -72,6 +74,7 @@ def write_figures(
         files.append(snippet)
     if len(runs) == 1 and request == FigureRequest():
         files += write_attribution(runs[0].store, folder, layout)
+        files += write_throughput(runs[0].store, folder, layout)
     return files
 
 

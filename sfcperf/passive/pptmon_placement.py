@@ -170,7 +170,7 @@ def _attachment(function: ServiceFunction, host_side: bool) -> tuple[Host, tuple
     if not outer or len({id(hop.host) for hop in outer}) != 1:
         raise MeasurementError(
             f"pptmon cannot watch {function.name} from outside here",
-            hint='use side "vnf"; an SFF that reads its ports by packet sockets or XDP, as the '
-            "local driver's Open vSwitch does, takes packets before pptmon could restore them",
+            hint='use side "vnf"; an SFF that reads its ports by packet sockets or XDP, as those '
+            "of the local driver do, takes packets before pptmon could restore them",
         )
     return outer[0].host, tuple(hop.interface for hop in outer)

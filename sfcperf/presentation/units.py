@@ -22,6 +22,7 @@ _UNIT_SUFFIXES = ("_per_s", "_us", "_ms", "_ns", "_s", "_bps", "_bytes", "_ratio
 _DIGITS_WITHOUT_INTERVAL = 4
 _MOST_DIGITS = 6
 _LEAST_PLAIN, _MOST_PLAIN = -9, 15
+_NEAR_LARGEST = 1e307
 """Powers of ten beyond which a number is shown as 1.23e-200."""
 
 
@@ -146,7 +147,8 @@ def _exponent(value: float) -> int:
 
 
 def _fixed(value: float, decimals: int) -> str:
-    rounded = round(value, decimals)
+    # Near the largest number, round() would leave the range.
+    rounded = value if abs(value) > _NEAR_LARGEST else round(value, decimals)
     magnitude = _exponent(rounded)
     if not rounded and decimals > -_LEAST_PLAIN:
         return "0"

@@ -17,6 +17,7 @@ from sfcperf.figures.layout import FigureLayout
 from sfcperf.figures.plot import Plot, resolve
 from sfcperf.figures.run_data import RunData
 from sfcperf.figures.selection import automatic
+from sfcperf.figures.throughput_figure import write_throughput
 from sfcperf.figures.trial_index import TrialIndex
 from sfcperf.presentation.pages import Chart, render
 from sfcperf.report import chain_drawing, result_tables, run_facts, telemetry_analyses, trial_tables
@@ -66,6 +67,7 @@ def write_run_report(run: RunStore, formats: Sequence[str]) -> list[Path]:
     figures = resolve_figures([data], data.figures, index)
     drawn = [path for figure in figures for path in write_figure(*figure, run.figures, layout)]
     drawn += write_attribution(run, run.figures, layout)
+    drawn += write_throughput(run, run.figures, layout)
     replace_file(run.report, _page(data, figures, index))
     return [run.report, *drawn]
 

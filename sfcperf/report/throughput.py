@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from statistics import median
 from typing import Any
 
-from sfcperf.active.ndr import Ndr
-from sfcperf.errors import InputError
+from sfcperf.figures.throughput_figure import throughput_files
 from sfcperf.presentation import palette, units
 from sfcperf.presentation.levels import scenario_name
 from sfcperf.presentation.pages import Chart, trial_anchor
+from sfcperf.presentation.searches import (
+    PERCENTILES,
+    SearchGroup,
+    search_groups,
+    typical_lower_pps,
+)
 from sfcperf.results.records import TrialRecord
-from sfcperf.results.searches import GoalResult, Offered, Search, search_of
+from sfcperf.results.searches import GoalResult, Offered
 from sfcperf.results.store import RunStore
 
-_NEAR = 1.25
-"""Loads up to so many times the highest bound, and down to the lowest one by as much, are drawn."""
 _MOST_POINTS = 2000
 _LIMITS = {
     "chain": "losses in the chain",
@@ -26,9 +27,6 @@ _LIMITS = {
     "max_load": "max_load_pps",
     "": "–",
 }
-_PERCENTILES = {"p50": "median", "p99": "99th percentile", "p999": "99.9th percentile"}
-
-_Found = tuple[TrialRecord, Search]
 
 
 @dataclass(frozen=True)
@@ -61,6 +59,8 @@ class ThroughputSection:
     groups: tuple[Group, ...]
     unreadable: tuple[tuple[str, str], ...]
     """Trial, and what is wrong with its file."""
+    files: tuple[str, ...]
+    """Figures for papers and their tables, in the run folder."""
 
     @property
     def charts(self) -> list[Chart]:
@@ -70,59 +70,33 @@ class ThroughputSection:
 
 def throughput_section(store: RunStore, trials: Sequence[TrialRecord]) -> ThroughputSection | None:
     """None for a run without a search."""
-    found: list[_Found] = []
-    unreadable = []
-    for record in trials:
-        if record.probe == Ndr.name:
-            try:
-                search = search_of(record, store.folder)
-            except InputError as error:
-                unreadable.append((record.trial_id, error.message))
-                continue
-            if search is not None:
-                found.append((record, search))
-    if not found and not unreadable:
+    groups, unreadable = search_groups(store, trials)
+    if not groups and not unreadable:
         return None
+    shown = tuple(_group(index, group) for index, group in enumerate(groups))
+    files = [
+        file
+        for label in dict.fromkeys(group.label for group in groups)
+        for file in throughput_files(store, label)
+    ]
+    return ThroughputSection(shown, tuple(unreadable), tuple(files))
 
-    def key(one: _Found) -> tuple[str, str]:
-        return one[0].scenario_id, one[0].label
 
-    groups = [list(group) for _, group in groupby(sorted(found, key=key), key)]
-    return ThroughputSection(
-        tuple(_group(index, group) for index, group in enumerate(groups)), tuple(unreadable)
-    )
-
-
-def _group(index: int, found: Sequence[_Found]) -> Group:
-    first = found[0][0]
-    goals = [goal for _, search in found for goal in search.goals]
-    rates = [rate for goal in goals for rate in (goal.lower_pps, goal.upper_pps) if rate]
-    scale = units.scale_for(rates or [_highest(found)], "1/s")
-    loss = _loss_chart(f"throughput-loss-{index}", found, rates, scale)
-    latency = _latency_chart(f"throughput-latency-{index}", found, scale)
-    title = scenario_name(first.scenario)
+def _group(index: int, group: SearchGroup) -> Group:
+    scale = units.scale_for(group.bounds or [group.highest_pps], "1/s")
+    loss = _loss_chart(f"throughput-loss-{index}", group, scale)
+    latency = _latency_chart(f"throughput-latency-{index}", group, scale)
+    title = scenario_name(group.scenario)
     return Group(
-        f"{first.label}: {title}" if title else first.label,
+        f"{group.label}: {title}" if title else group.label,
         tuple(chart for chart in (loss, latency) if chart is not None),
         _packets(scale),
-        tuple(_row(record, goal, scale) for record, search in found for goal in search.goals),
+        tuple(_row(record, goal, scale) for record, search in group.found for goal in search.goals),
     )
 
 
-def _highest(found: Sequence[_Found]) -> float:
-    return max((o.rate_pps for _, search in found for o in search.offered), default=0.0)
-
-
-def _loss_chart(
-    identity: str, found: Sequence[_Found], rates: Sequence[float], scale: units.Scale
-) -> Chart | None:
-    offered = [
-        (record, one)
-        for record, search in found
-        for one in search.offered
-        if one.purpose == "search"
-    ]
-    near = [(r, o) for r, o in offered if not rates or _is_near(o.rate_pps, rates)][:_MOST_POINTS]
+def _loss_chart(identity: str, group: SearchGroup, scale: units.Scale) -> Chart | None:
+    near = group.loads_near()[:_MOST_POINTS]
     if not near:
         return None
     counted = [(r, o) for r, o in near if not o.limited]
@@ -131,60 +105,55 @@ def _loss_chart(
     series = [_points("loads", counted, scale, 0)] if counted else []
     if limited:
         series.append(_points("limited by the endpoints", limited, scale, 1))
-    for style, (name, goals) in enumerate(_by_goal(found), 2):
+    for style, (name, goals) in enumerate(group.goals(), 2):
         series += _marks(name, goals, highest, scale, style)
-    left_out = len(offered) - len(near)
+    left_out = len(group.loads("search")) - len(near)
     note = (
-        f"A point per load that was offered; searches: {len(found)}, loads: {len(near)}. "
+        f"A point per load that was offered; searches: {len(group.found)}, loads: {len(near)}. "
         "Vertical lines: medians of the lower bounds."
     )
+    if any(one.withheld for _, one in near):
+        note += " Packets that the chain kept the sender from sending count as lost."
     if left_out:
         note += f" Not drawn, since further from the bounds: {left_out}."
     return Chart(identity, "Loss against load", note, _data("Loss ratio [%]", series, scale))
-
-
-def _is_near(rate_pps: float, rates: Sequence[float]) -> bool:
-    return min(rates) / _NEAR <= rate_pps <= max(rates) * _NEAR
-
-
-def _by_goal(found: Sequence[_Found]) -> Iterator[tuple[str, list[GoalResult]]]:
-    goals = sorted((goal for _, search in found for goal in search.goals), key=lambda g: g.name)
-    for name, group in groupby(goals, key=lambda g: g.name):
-        yield name, list(group)
 
 
 def _marks(
     name: str, goals: Sequence[GoalResult], highest: float, scale: units.Scale, style: int
 ) -> list[dict[str, Any]]:
     """A vertical line at the median of the lower bounds, up to the highest loss ratio."""
-    lower = [goal.lower_pps for goal in goals if goal.lower_pps is not None]
-    if not lower:
+    lower_pps = typical_lower_pps(goals)
+    if lower_pps is None:
         return []
-    x = median(lower) * scale.factor
+    x = lower_pps * scale.factor
     ratio = goals[0].loss_ratio
     title = f"{name.upper()} (loss ratio {100 * ratio:g} %)"
-    return [_line(title, [x, x], [0.0, max(highest, 100 * ratio)], [None, None], style)]
-
-
-def _latency_chart(identity: str, found: Sequence[_Found], scale: units.Scale) -> Chart | None:
-    offered = [
-        (record, one)
-        for record, search in found
-        for one in search.offered
-        if one.latency_us is not None and one.purpose == "latency"
+    return [
+        _line(title, [x, x], [0.0, max(highest, 100 * ratio)], [None, None], style)
+        | {"dashed": True}
     ]
+
+
+def _latency_chart(identity: str, group: SearchGroup, scale: units.Scale) -> Chart | None:
+    offered = [(record, one) for record, one in group.loads("latency") if one.latency_us]
     if not offered:
         return None
     series = []
-    for style, (percentile, name) in enumerate(_PERCENTILES.items()):
+    for style, (percentile, name) in enumerate(PERCENTILES.items()):
         values = [(record, one, (one.latency_us or {})[percentile]) for record, one in offered]
         points = sorted(
             (o.rate_pps * scale.factor, v, trial_anchor(r.trial_id)) for r, o, v in values
         )
         x, y, anchors = (list(column) for column in zip(*points, strict=True))
         series.append(_line(name, x, y, anchors, style) | {"points": True})
-    note = f"One-way latency at shares of the NDR; searches: {len(found)}, loads: {len(offered)}."
-    return Chart(identity, "Latency against load", note, _data("Latency [µs]", series, scale))
+    note = (
+        f"One-way latency at shares of the NDR; searches: {len(group.found)}, loads: "
+        f"{len(offered)}."
+    )
+    return Chart(
+        identity, "Latency against load", note, _data("Latency [µs]", series, scale) | {"log": True}
+    )
 
 
 def _points(

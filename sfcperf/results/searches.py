@@ -31,12 +31,15 @@ class Offered:
     sent: int
     received: int
     loss_ratio: float
-    """Lost in the chain, of those sent."""
+    """Lost in the chain, of those sent; those withheld count as lost."""
     purpose: Literal["search", "latency"]
     limited: str = ""
     """Why the endpoints, not the chain, were the limit; empty if they were not."""
     latency_us: Mapping[str, float] | None = None
     """Percentiles `p50`, `p99` and `p999` of the one-way latency; None: not measured."""
+    withheld: int = 0
+    """Packets that the chain kept the sender from sending, because its work takes the sender's
+    time; 0 if the sender reached the load all the same."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 from sfcperf.drivers.base import DriverContext, Resource
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.hosts.namespace import NETNS_FOLDER
+from sfcperf.workflow.defaults import with_defaults
 
 DEPTH = ["-maxdepth", "6"]
 
@@ -34,14 +35,17 @@ class ListJournal:
         return self.resources[::-1]
 
 
-def new_driver(folder: Path, dataplane: str | dict[str, str] = "ebpf") -> LocalDriver:
-    """A driver of a run of its own. In a `dataplane` by node, the others have the default."""
+def new_driver(
+    folder: Path, dataplane: str | dict[str, str] = "ebpf", **config: int
+) -> LocalDriver:
+    """A driver of a run of its own. In a `dataplane` by node, the others have the default; `config`
+    is the rest of its configuration."""
     tag = "".join(random.choices(string.ascii_lowercase + string.digits, k=6))
     state, raw = folder / f"{tag}-state", folder / f"{tag}-raw"
     state.mkdir()
     raw.mkdir()
-    config = {"dataplane": dataplane, "mtu": 1400}
-    return LocalDriver(DriverContext("test", tag, config, ListJournal(), state, raw, print))
+    known = with_defaults(LocalDriver.parameters, {"dataplane": dataplane, **config})
+    return LocalDriver(DriverContext("test", tag, known, ListJournal(), state, raw, print))
 
 
 def traces(tag: str) -> list[str]:

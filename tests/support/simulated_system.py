@@ -34,6 +34,8 @@ class System:
     """Share of the trial's packets that a burst loses."""
     sender_pps: float = 1e12
     """The sender offers no more."""
+    holds_back: bool = False
+    """It takes the sender's time: what it cannot carry is not sent."""
 
     def exceed_probability(self, load_pps: float, goal_loss_ratio: float) -> float:
         calm = self._too_slow(load_pps, goal_loss_ratio)
@@ -90,10 +92,14 @@ class Simulation:
         self.now_s += duration_s
         sent = round(min(rate_pps, system.sender_pps) * duration_s)
         capacity = system.capacity_pps * (1 + system.noise * self.random.gauss(0, 1))
-        lost = max(0, sent - int(capacity * duration_s))
+        over = lost = max(0, sent - int(capacity * duration_s))
+        if system.holds_back:
+            sent, lost = sent - over, 0
         if self.random.random() < system.burst_probability:
             lost = min(sent, lost + max(1, round(system.burst_ratio * sent)))
-        load = Load(rate_pps, sent, sent - lost, duration_s, latency=Latency(10, 20, rate_pps))
+        withheld = over if system.holds_back else 0
+        latency = Latency(10, 20, rate_pps)
+        load = Load(rate_pps, sent, sent - lost, duration_s, latency=latency, withheld=withheld)
         self.loads.append(load)
         return load
 

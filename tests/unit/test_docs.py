@@ -138,5 +138,5 @@ def test_the_readme_shows_a_real_run() -> None:
     begin, end = "<!-- quickstart output: begin -->", "<!-- quickstart output: end -->"
     shown = text[text.index(begin) : text.index(end)]
     assert shown.count("✓") == 12
-    assert "36 trials: 36 valid" in shown
+    assert "72 trials: 72 valid" in shown
     assert (TREE / "docs" / "images" / "report.png").stat().st_size > 10_000

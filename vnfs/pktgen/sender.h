@@ -9,6 +9,7 @@ struct sent {
 	struct pktgen_state state;
 	__u64 skipped; /* packets that were due while the sender was held up, and not sent later */
 	__u64 refused; /* packets that the interface did not take */
+	long long waited_ns; /* time that the sender could run and had no CPU; -1: not known */
 };
 
 /* Send until the time is over or a signal ends it. 0, or -1 after complain(). */

@@ -17,6 +17,7 @@
 static struct sff_hop_slot *hop_slots;
 static struct sff_rule_slot *rule_slots;
 static struct sff_rule_rest *rule_rests;
+static __u32 known_interfaces[2][SFF_PORTS]; /* by half and port: ifindex; 0: none */
 static __u32 counted[SFF_HOPS]; /* by counter: path, SPI << 8 | SI; 0: free */
 
 static const char *const drop_names[SFF_VERDICTS] = {
@@ -166,23 +167,43 @@ static int reuse_counters(struct sff_bpf *skeleton, const struct tables *tables,
 	return 0;
 }
 
+/* Remove the interfaces of an old generation from its half, which another one gets. */
+static int clear_interfaces(struct sff_bpf *skeleton, __u32 generation)
+{
+	static const struct sff_port none;
+
+	for (__u32 number = 0; number < SFF_PORTS; number++) {
+		__u32 *index = &known_interfaces[generation & 1][number];
+		__u32 place = (generation & 1) * SFF_IFINDEXES + *index;
+
+		if (*index && put(skeleton->maps.interfaces, &place, &none))
+			return -1;
+		*index = 0;
+	}
+	return 0;
+}
+
 static int put_ports(struct sff_bpf *skeleton, const struct tables *tables, const int *interfaces,
 		     __u32 generation)
 {
+	if (clear_interfaces(skeleton, generation))
+		return -1;
 	for (__u32 number = 0; number < SFF_PORTS; number++) {
 		struct sff_port port = tables->ports[number].port;
 		__u32 place = (generation & 1) * SFF_PORTS + number;
 		__u32 index = (__u32)interfaces[number];
 
 		port.ifindex = index;
+		port.number = (__u8)number;
 		if (put(skeleton->maps.ports, &place, &port))
 			return -1;
 		if (!index)
 			continue;
 		if (put(skeleton->maps.xdp_ports, &place, &index))
 			return -1;
+		known_interfaces[generation & 1][number] = index;
 		place = (generation & 1) * SFF_IFINDEXES + index;
-		if (put(skeleton->maps.port_numbers, &place, &number))
+		if (put(skeleton->maps.interfaces, &place, &port))
 			return -1;
 	}
 	return 0;

@@ -199,17 +199,17 @@ static __always_inline enum sff_verdict next_hop(struct arrival *arrival,
 	__u32 generation = arrival->generation, came_from = arrival->port;
 	const struct sff_hop_slot *slot;
 	const struct sff_hop *hop;
-	int place;
 
 	arrival->ttl = (arrival->ttl - 1) & SFF_TTL;
 	if (arrival->ttl == 0)
 		return SFF_TTL_EXHAUSTED;
-	place = find_hop(arrival->path, generation);
-	if (place < 0) {
-		place = find_hop(arrival->path, --generation);
-		came_from = number_of(arrival->ifindex, generation);
+	slot = find_hop(arrival->path, generation);
+	if (!slot) {
+		const struct sff_port *before = port_of(arrival->ifindex, --generation);
+
+		slot = find_hop(arrival->path, generation);
+		came_from = before ? before->number : 0;
 	}
-	slot = bpf_map_lookup_elem(&hops, &place);
 	if (!slot)
 		return SFF_NO_PATH;
 	hop = &slot->hop;
@@ -418,10 +418,10 @@ int sff(struct xdp_md *ctx)
 	bytes = frame_bytes(ctx);
 	arrival.ifindex = ifindex;
 	arrival.generation = READ_ONCE(settings.generation);
-	arrival.port = number_of(ifindex, arrival.generation);
-	arrival.attached = find_port(arrival.port, arrival.generation);
+	arrival.attached = port_of(ifindex, arrival.generation);
 	if (!arrival.attached)
 		return XDP_ABORTED;
+	arrival.port = arrival.attached->number;
 	totals->seen++;
 	timed = drawn(totals);
 	if (timed || settings.trace)

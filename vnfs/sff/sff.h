@@ -36,7 +36,8 @@ struct sff_port {
 	__u32 ifindex;
 	__u32 spi; /* PLAIN and not SHARED: how packets continue that come back */
 	__u8 si;
-	__u8 unused[3];
+	__u8 number;
+	__u8 unused[2];
 };
 
 enum sff_action {

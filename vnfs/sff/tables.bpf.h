@@ -21,7 +21,7 @@
 
 /* The user side makes `rules` and `rule_rests` larger before it loads them. */
 TABLE(ports, BPF_MAP_TYPE_ARRAY, 2 * SFF_PORTS, __u32, struct sff_port, 0);
-TABLE(port_numbers, BPF_MAP_TYPE_ARRAY, 2 * SFF_IFINDEXES, __u32, __u32, 0);
+TABLE(interfaces, BPF_MAP_TYPE_ARRAY, 2 * SFF_IFINDEXES, __u32, struct sff_port, 0);
 TABLE(xdp_ports, BPF_MAP_TYPE_DEVMAP, 2 * SFF_PORTS, __u32, __u32, 0);
 TABLE(hops, BPF_MAP_TYPE_ARRAY, 2 * SFF_HOP_SLOTS, __u32, struct sff_hop_slot, BPF_F_MMAPABLE);
 TABLE(stations, BPF_MAP_TYPE_HASH, 2 * SFF_STATIONS, struct sff_station_key, struct sff_station, 0);
@@ -69,12 +69,13 @@ static __always_inline const struct sff_port *find_port(__u32 number, __u32 gene
 	return port && port->kind != SFF_PORT_NONE ? port : NULL;
 }
 
-static __always_inline __u32 number_of(__u32 ifindex, __u32 generation)
+/* The port that an interface is attached to. */
+static __always_inline const struct sff_port *port_of(__u32 ifindex, __u32 generation)
 {
 	__u32 place = (generation & 1) * SFF_IFINDEXES + (ifindex & (SFF_IFINDEXES - 1));
-	const __u32 *number = bpf_map_lookup_elem(&port_numbers, &place);
+	const struct sff_port *port = bpf_map_lookup_elem(&interfaces, &place);
 
-	return number ? *number : 0;
+	return port && port->kind != SFF_PORT_NONE ? port : NULL;
 }
 
 /* In the tables of this generation, else of the one before: packets that are on their way when
@@ -92,14 +93,19 @@ static __always_inline void *find_in_generations(void *map, void *key, __u32 *pa
 	return bpf_map_lookup_elem(map, key);
 }
 
+static __always_inline __u32 hop_slot_place(__u32 hash, __u32 generation)
+{
+	return (generation & 1) * SFF_HOP_SLOTS + (hash & (SFF_HOP_SLOTS - 1));
+}
+
 /* The place of a path in the hops of a generation, or -1. This function and find_rule() are global,
  * so that the verifier looks at them once, and not again for each way to call them. */
-__noinline int find_hop(__u32 path, __u32 generation)
+__noinline int search_hop(__u32 path, __u32 generation)
 {
-	__u32 half = (generation & 1) * SFF_HOP_SLOTS, hash = sff_hash_path(path);
+	__u32 hash = sff_hash_path(path);
 
 	for (__u32 i = 0; i < SFF_PROBES; i++) {
-		__u32 place = half + ((hash + i) & (SFF_HOP_SLOTS - 1));
+		__u32 place = hop_slot_place(hash + i, generation);
 		const struct sff_hop_slot *slot = bpf_map_lookup_elem(&hops, &place);
 
 		if (!slot || slot->generation != generation)
@@ -108,6 +114,18 @@ __noinline int find_hop(__u32 path, __u32 generation)
 			return (int)place;
 	}
 	return -1;
+}
+
+/* Most are in the first slot: the others are searched elsewhere. */
+static __always_inline const struct sff_hop_slot *find_hop(__u32 path, __u32 generation)
+{
+	__u32 place = hop_slot_place(sff_hash_path(path), generation);
+	const struct sff_hop_slot *slot = bpf_map_lookup_elem(&hops, &place);
+
+	if (slot && slot->generation == generation && slot->path == path)
+		return slot;
+	place = (__u32)search_hop(path, generation);
+	return bpf_map_lookup_elem(&hops, &place);
 }
 
 static __always_inline bool same_rest(__u32 place, const struct sff_tuple *tuple)

@@ -45,6 +45,8 @@ def doctor(
     from sfcperf.cli.console import console
     from sfcperf.environment.gather import infrastructures_elsewhere, requirements_for
     from sfcperf.environment.tools import versions
+    from sfcperf.vnfs.sfcmon.bmv2 import compile, switch
+    from sfcperf.vnfs.sfcmon.bmv2.programs import REMEDY
 
     config = None
     if profile is not None or set_:
@@ -60,6 +62,10 @@ def doctor(
     table = Table("", "needed", "found", box=None, pad_edge=False)
     for need in requirements:
         table.add_row("ok" if need.met else "MISSING", need.name, need.detail)
+    # Nothing that is shipped needs these in order to work.
+    optional = [switch.requirement(), compile.requirement()]
+    for need in optional:
+        table.add_row("ok" if need.met else "optional", need.name, need.detail)
     out = console()
     out.print(table)
     if driver is None:
@@ -69,5 +75,7 @@ def doctor(
     for need in missing:
         if need.remedy:
             out.print(f"{need.name}: {need.remedy}")
+    if absent := [need.name for need in optional if not need.met]:
+        out.print(f"{', '.join(absent)}: {REMEDY}")
     if missing:
         raise typer.Exit(ExitCode.ENVIRONMENT)

@@ -143,7 +143,8 @@
     type: "scatter", mode: series.points ? "markers" : "lines+markers", x: series.x, y: series.y, name: series.name,
     customdata: series.anchors, meta: "trial", connectgaps: false,
     hovertemplate: `%{y} at %{x} ${chart.xUnit ?? "s"}<extra>${series.name.replaceAll("%{", "% {")}</extra>`,
-    line: { color: series.style[dark() ? "dark" : "colour"], width: 1.2 }, marker: { size: series.points ? 6 : 3 },
+    line: { color: series.style[dark() ? "dark" : "colour"], width: 1.2, dash: series.dashed ? series.style.dash : "solid" },
+    marker: { size: series.points ? 6 : 3, symbol: series.points ? series.style.symbol : "circle" },
   });
 
   const traces = (chart) => {
@@ -187,7 +188,7 @@
       dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
       hoverlabel: { align: "left", bgcolor: colour("--panel"), bordercolor: colour("--soft"), font: { color: colour("--text") } },
       showlegend: named, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, bgcolor: "rgba(0,0,0,0)" },
-      xaxis: x, yaxis: { ...axis(ecdf ? "Share of samples [1]" : chart.yLabel), rangemode: chart.kind === "box" || chart.zero === false ? "normal" : "tozero" },
+      xaxis: x, yaxis: { ...axis(ecdf ? "Share of samples [1]" : chart.yLabel), ...(chart.log ? { type: "log", dtick: "D2" } : {}), rangemode: chart.kind === "box" || chart.zero === false ? "normal" : "tozero" },
     };
   };
 

@@ -9,12 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.local import traces
+from support.local import new_driver, traces
+from support.records.scenarios import scenario
+
+from sfcperf.active.pktgen_load import PktgenLoad
+from sfcperf.active.pktgen_output import parse_sent
+from sfcperf.workflow.defaults import with_defaults
 
 pytestmark = pytest.mark.root
 
 SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 DELAY_US = 3000
+TRIES = 10
+RATE_PPS, LOAD_S = 100_000, 0.5
 
 
 def run(folder: Path, chain: list[str], probe: dict[str, Any]) -> dict[str, Any]:
@@ -60,3 +67,29 @@ def test_a_known_delay_is_in_the_latency(tmp_path: Path, protocol: str) -> None:
     sent = trial["notes"]["packets_sent"]
     assert all(packets >= sent for packets in trial["packets"].values())
     assert set(trial["packets"]) == {"fwd-1", "late-1"}
+
+
+def test_a_chain_that_takes_the_senders_time_withholds_packets(tmp_path: Path) -> None:
+    """Rules of iptables are looked through one after the other, in the sender's time. Beside other
+    work a sender also waits for its CPU, and then nothing is said about the chain."""
+    driver = new_driver(tmp_path)
+    slow = scenario(["firewall"], knobs={"engine": "iptables-legacy", "rules": 20_000})
+    load = PktgenLoad(with_defaults(PktgenLoad.parameters, {}))
+    try:
+        deployment = driver.deploy(slow)
+        load.prepare(deployment, tmp_path)
+        for _ in range(TRIES):
+            found = load.offer(deployment, tmp_path, RATE_PPS, LOAD_S)
+            assert not found.reached(0.5)
+            if found.withheld:
+                break
+            sent = parse_sent((tmp_path / "pktgen-send.json").read_text())
+            assert sent.waited_s is not None and sent.waited_s > 0.4 * LOAD_S
+        else:
+            pytest.skip("other processes had the sender's CPU for most of the time, each time")
+    finally:
+        load.cleanup()
+        driver.close()
+    assert found.sent + found.withheld == pytest.approx(RATE_PPS * LOAD_S, abs=1)
+    assert found.lost == 0
+    assert traces(driver.context.tag) == []

@@ -222,8 +222,9 @@ def test_an_instance_that_is_killed_fails_the_trial_and_nothing_stays(
     assert running(deployment) == {}
 
 
-def test_one_vnf_alone_and_a_chain_that_cannot_be_seen(tmp_path: Path) -> None:
-    driver: LocalDriver = new_driver(tmp_path)
+@pytest.mark.parametrize("dataplane", ["ebpf", "ovs"])
+def test_one_vnf_alone_and_a_chain_that_cannot_be_seen(tmp_path: Path, dataplane: str) -> None:
+    driver: LocalDriver = new_driver(tmp_path, dataplane)
     try:
         blind = driver.deploy(scenario(["forwarder"]))
         with pytest.raises(MeasurementError, match="pptmon sees none of the chain's VNFs"):

@@ -78,6 +78,13 @@ class Wire:
             frames.append(self._socket.recv(65536))
         return frames
 
+    def waiting(self) -> list[bytes]:
+        """Frames that have come."""
+        frames = []
+        while select.select([self._socket], [], [], 0)[0]:
+            frames.append(self._socket.recv(65536))
+        return frames
+
     def drain_some(self) -> list[bytes]:
         """One frame, if one comes within a while."""
         ready = select.select([self._socket], [], [], QUIET_S)[0]

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfcperf.active.pktgen_output import parse_calibration, parse_received, parse_sent
+from sfcperf.active.pktgen_load import withheld
+from sfcperf.active.pktgen_output import Sent, parse_calibration, parse_received, parse_sent
 from sfcperf.active.pktgen_run import milliseconds
 from sfcperf.errors import MeasurementError
 
@@ -104,6 +105,23 @@ def test_refuses_what_contradicts_itself(change: dict[str, Any]) -> None:
 def test_refuses_what_is_no_report(text: str) -> None:
     with pytest.raises(MeasurementError, match="sfc-pktgen's report"):
         parse_sent(text)
+
+
+@pytest.mark.parametrize(("waited_ns", "waited_s"), [(5_000_000, 0.005), (0, 0.0), (None, None)])
+def test_the_time_that_the_sender_waited(waited_ns: int | None, waited_s: float | None) -> None:
+    content = document()["sent"] | {"waited_ns": waited_ns}
+    assert parse_sent(json.dumps({"sent": content})).waited_s == waited_s
+
+
+@pytest.mark.parametrize(
+    ("skipped", "waited_s", "expected"),
+    [(400, 0.1, 400), (400, 0.0, 400), (400, 0.3, 0), (400, None, 0), (0, 0.0, 0), (0, 0.1, 0)],
+)
+def test_what_a_chain_withheld(skipped: int, waited_s: float | None, expected: int) -> None:
+    """At 1,000 packets per second, 400 are 0.4 s."""
+    sent = Sent(600, skipped, 0, True, waited_s)
+    assert withheld(sent, 1000, alone_pps=100_000) == expected
+    assert withheld(sent, 1000, alone_pps=1050) == 0
 
 
 def test_refuses_more_refused_than_made() -> None:

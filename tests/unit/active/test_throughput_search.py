@@ -11,7 +11,7 @@ from support.simulated_system import Simulation, System
 from support.tiers import examples
 
 from sfcperf.active.load import Load
-from sfcperf.active.throughput_search import Found, Settings, search
+from sfcperf.active.throughput_search import Found, Settings, offered, search
 from sfcperf.results.searches import GoalResult
 
 NDR, PDR = ("ndr", 0.0), ("pdr", 0.005)
@@ -147,6 +147,26 @@ def test_a_slow_sender_leaves_the_upper_side_open() -> None:
         assert goal.upper_pps is None and goal.upper_limit == "endpoints"
         assert goal.lower_pps == pytest.approx(9_999, rel=USUAL.relative_width)
         assert "the sender reached 9999 of" in goal.irregular
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.002])
+def test_a_chain_that_holds_the_sender_back_is_the_limit(noise: float) -> None:
+    """Nothing is ever lost of what was sent."""
+    for goal in goals(System(50_000, noise, holds_back=True)):
+        assert (goal.irregular, goal.upper_limit) == ("", "chain")
+        assert goal.lower_pps is not None and goal.upper_pps is not None
+        # A sender may be slower than asked for by half of the width.
+        width = USUAL.relative_width
+        assert goal.lower_pps <= 50_000 * (1 + width / 2 + 3 * noise) * 1.005
+        assert goal.upper_pps >= 50_000 * (1 - 3 * noise)
+
+
+def test_what_was_withheld_counts_as_lost() -> None:
+    load = Load(1000, 600, 590, 1.0, withheld=400)
+    entry = offered(load, 1.0, 0.01)
+    assert (entry.withheld, entry.loss_ratio, entry.limited) == (400, 0.41, "")
+    nearly = Load(1000, 998, 998, 1.0, withheld=2)
+    assert (offered(nearly, 1.0, 0.01).withheld, offered(nearly, 1.0, 0.01).loss_ratio) == (0, 0)
 
 
 def test_a_sender_that_is_slower_than_the_pdr_only() -> None:

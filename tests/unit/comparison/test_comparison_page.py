@@ -93,6 +93,29 @@ def test_the_page_says_all_of_the_rows(tmp_path: Path) -> None:
     assert all(8 < point["y"] < 12 for point in rtt["series"][1]["points"])
 
 
+def on(plane: str, folder: Path, **config: str) -> Side:
+    """A run whose workflow names a data plane."""
+    run = ping_run(folder)
+    document = {"infrastructure": {"driver": "local", "config": {"dataplane": plane, **config}}}
+    run.write_workflow(document, folder)
+    return Side(run.run_id, run)
+
+
+def test_sides_are_called_by_what_alone_was_changed(tmp_path: Path) -> None:
+    sides = [on(plane, tmp_path / f"run-{plane}") for plane in ("ovs", "ebpf")]
+    found = compare_all(sides[0], sides[1:])
+    assert words.side_titles(found) == {"run-ovs": "dataplane ovs", "run-ebpf": "dataplane ebpf"}
+    page = comparison_page(found, sides, tmp_path / "page.html")
+    assert "<h1>dataplane ebpf against dataplane ovs</h1>" in page
+    assert "<code>run-ovs</code>" in page
+
+
+def test_sides_that_differ_in_more_keep_their_names(tmp_path: Path) -> None:
+    sides = [on("ovs", tmp_path / "a"), on("ebpf", tmp_path / "b", mtu="900")]
+    found = compare_all(sides[0], sides[1:])
+    assert words.side_titles(found) == {"a": "a", "b": "b"}
+
+
 def test_the_page_of_several_runs_says_what_runs_differ_by(tmp_path: Path) -> None:
     runs = {
         name: [ping_run(tmp_path / f"{name}{n}", ratio=ratio * (1 + n / 40), seed=n, rounds=4)

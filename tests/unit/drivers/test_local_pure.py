@@ -95,5 +95,5 @@ class TestMarkedPackets:
 
 
 def test_a_shapers_bucket_holds_some_packets_and_ten_milliseconds() -> None:
-    assert default_burst(1_000_000) == 10 * 1514
-    assert default_burst(1_000_000_000) == 1_250_000
+    assert default_burst(1_000_000, 1500) == 10 * 1514
+    assert default_burst(1_000_000_000, 1500) == 1_250_000

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from support.records.scenarios import scenario, topology
 
+from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.drivers.local.layout import lay_out
 from sfcperf.drivers.local.validation import validate
 from sfcperf.errors import EnvironmentLacks, SfcperfError, WorkflowError
+from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.model import EndpointSpec, Link, Node, Resources, Scenario, Topology
 
 
@@ -28,6 +30,20 @@ def test_what_can_be_built_is_accepted() -> None:
     for place in ("T1", "T2", "T3"):
         asked = scenario(["forwarder"] * 32, where=topology(place))
         validate(asked, lay_out(asked, "abc123"))
+
+
+@pytest.mark.parametrize(
+    ("config", "allowed"),
+    [
+        ({"mtu": 1500}, "at most 1426, or a wire_mtu from 1574 to 3400"),
+        ({"mtu": 1500, "wire_mtu": 1573}, "at most 1499, or a wire_mtu from 1574 to 3400"),
+    ],
+)
+def test_encapsulated_packets_fit_on_the_wire(config: dict[str, int], allowed: str) -> None:
+    LocalDriver.validate(with_defaults(LocalDriver.parameters, {"mtu": 1500, "wire_mtu": 1574}), [])
+    with pytest.raises(WorkflowError) as caught:
+        LocalDriver.validate(with_defaults(LocalDriver.parameters, config), [scenario()])
+    assert (caught.value.where, caught.value.allowed) == ("/infrastructure/config/mtu", allowed)
 
 
 def test_endpoints_need_different_addresses() -> None:

@@ -1,0 +1,204 @@
+"""Searches for the throughput as figures for a paper: loss and latency against load, and every load
+as CSV."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+from sfcperf.figures.frame import framed, save, settings, visible_label
+from sfcperf.figures.layout import FORMATS, PAPER, FigureLayout
+from sfcperf.presentation import palette, units
+from sfcperf.presentation.levels import level_text, varying
+from sfcperf.presentation.searches import SearchGroup, search_groups, typical_lower_pps
+from sfcperf.presentation.wording import printable, shortened
+from sfcperf.results.columns import csv_text, factor_names
+from sfcperf.results.files import replace_file
+from sfcperf.results.store import RunStore
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MOST_SERIES = 8
+"""More lines are not told apart."""
+_MOST_LETTERS = 28
+_LINEAR_UP_TO = 0.1
+"""Percent: the axis of the loss is linear up to here, since there is no logarithm of 0."""
+_LOAD_COLUMNS = (
+    "rate_pps", "duration_s", "purpose", "sent", "received", "withheld", "loss_ratio", "limited",
+)  # fmt: skip
+_LATENCIES = ("p50", "p99", "p999")
+
+_Draw = Callable[["Axes", Sequence[SearchGroup], units.Scale], None]
+
+
+def write_throughput(run: RunStore, folder: Path, layout: FigureLayout = PAPER) -> list[Path]:
+    """Figures `throughput-PROBE-loss` and, where it was measured, `throughput-PROBE-latency` of
+    each search probe, over all scenarios, and the table `throughput-PROBE.csv` of every load; none
+    for a run without searches. Gives the files."""
+    groups, _ = search_groups(run, run.trials())
+    files = []
+    for label, members in _by_label(groups):
+        folder.mkdir(parents=True, exist_ok=True)
+        stem = folder / _stem(label)
+        for name, draw, note in _kinds(members):
+            target = stem.with_name(f"{stem.name}-{name}")
+            files += _write(members[:_MOST_SERIES], draw, note + _left_out(members), target, layout)
+        replace_file(table := stem.with_name(f"{stem.name}.csv"), _csv(members))
+        files.append(table)
+    return files
+
+
+def throughput_files(run: RunStore, label: str) -> tuple[str, ...]:
+    """Those that are in the run folder, relative to it."""
+    stem = _stem(label)
+    names = [f"{stem}-{kind}.{ending}" for kind in ("loss", "latency") for ending in FORMATS]
+    return tuple(
+        f"figures/{name}" for name in (*names, f"{stem}.csv") if (run.figures / name).is_file()
+    )
+
+
+def _stem(label: str) -> str:
+    """File name of the figures and the table of a probe, without what comes after it."""
+    return f"throughput-{re.sub(r'[^A-Za-z0-9_.-]+', '-', label)}"
+
+
+def _by_label(groups: Sequence[SearchGroup]) -> Iterator[tuple[str, list[SearchGroup]]]:
+    def key(group: SearchGroup) -> str:
+        return group.label
+
+    for label, members in groupby(sorted(groups, key=key), key):
+        yield label, list(members)
+
+
+def _kinds(members: Sequence[SearchGroup]) -> Iterator[tuple[str, _Draw, str]]:
+    """Name, what draws it, and its note."""
+    note = (
+        "A point per load; open: the endpoints were the limit. Lines: medians of the lower bounds, "
+        "NDR solid, PDR dashed."
+    )
+    yield "loss", _loss, note
+    if any(one.latency_us for group in members for _, one in group.loads("latency")):
+        note = (
+            "One-way latency at shares of the NDR, medians of the searches. Solid: median of the "
+            "packets; dashed: 99th percentile."
+        )
+        yield "latency", _latency, note
+
+
+def _left_out(members: Sequence[SearchGroup]) -> str:
+    more = len(members) - _MOST_SERIES
+    return f" Not drawn: {more} more scenarios." if more > 0 else ""
+
+
+def _write(
+    members: Sequence[SearchGroup], draw: _Draw, note: str, target: Path, layout: FigureLayout
+) -> list[Path]:
+    rates = [rate for group in members for rate in group.bounds or [group.highest_pps]]
+    scale = units.scale_for(rates, "1/s")
+    names = [name for name in _names(members) if name]
+    with settings(layout):
+        figure, axes, columns = framed(layout, layout.style.axes_mm, note, names)
+        draw(axes, members, scale)
+        axes.set_xlabel(f"Load [{scale.unit.replace('/s', 'packets/s')}]")
+        if names:
+            figure.legend(
+                loc="outside upper left", ncols=columns, borderaxespad=0.0, columnspacing=1.2
+            )
+        return save(figure, target, layout)
+
+
+def _names(members: Sequence[SearchGroup]) -> list[str]:
+    """What tells the scenarios apart; empty for the only one."""
+    factors = varying([group.scenario for group in members])
+
+    def name(group: SearchGroup) -> str:
+        parts = [
+            f"{factor.replace('_', ' ')} {level_text(group.scenario[factor])}"
+            for factor in factors
+            if factor in group.scenario
+        ]
+        return shortened(printable(", ".join(parts)), _MOST_LETTERS)
+
+    return [visible_label(text) if (text := name(group)) else "" for group in members]
+
+
+def _loss(axes: Axes, members: Sequence[SearchGroup], scale: units.Scale) -> None:
+    for index, (group, name) in enumerate(zip(members, _names(members), strict=True)):
+        look = palette.style(index)
+        near = [one for _, one in group.loads_near()]
+        for limited, face in ((False, look.colour), (True, "white")):
+            loads = [one for one in near if bool(one.limited) == limited]
+            axes.plot(
+                [one.rate_pps * scale.factor for one in loads],
+                [100 * one.loss_ratio for one in loads],
+                look.marker, color=look.colour, markerfacecolor=face, markersize=3,
+                label=None if limited or not name else name, zorder=3,
+            )  # fmt: skip
+        for goal, goals in group.goals():
+            lower_pps = typical_lower_pps([one for one in goals if not one.irregular])
+            if lower_pps is not None:
+                line = "-" if goal == "ndr" else "--"
+                axes.axvline(lower_pps * scale.factor, color=look.colour, linestyle=line, lw=0.7)
+    axes.set_yscale("symlog", linthresh=_LINEAR_UP_TO)
+    axes.yaxis.set_major_formatter("{x:g}")
+    # Below zero, so that the points at zero are whole; above, to the next power of ten.
+    highest = max((100 * one.loss_ratio for g in members for _, one in g.loads_near()), default=0)
+    axes.set_ylim(-_LINEAR_UP_TO / 10, max(2 * highest, 10 * _LINEAR_UP_TO))
+    axes.set_ylabel("Loss ratio [%]")
+
+
+def _latency(axes: Axes, members: Sequence[SearchGroup], scale: units.Scale) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    for index, (group, name) in enumerate(zip(members, _names(members), strict=True)):
+        look = palette.style(index)
+        for percentile, line, face in (("p50", "-", look.colour), ("p99", "--", "white")):
+            points = [
+                (median(x) * scale.factor, median(y)) for x, y in _latencies(group, percentile)
+            ]
+            axes.plot(
+                [x for x, _ in points], [y for _, y in points], line, marker=look.marker,
+                color=look.colour, markerfacecolor=face,
+                label=name if name and percentile == "p50" else None,
+            )  # fmt: skip
+    axes.set_yscale("log")
+    # Within one decade, too, there are ticks with numbers.
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.set_xlim(left=0)
+    axes.set_ylabel("One-way latency [µs]")
+
+
+def _latencies(group: SearchGroup, percentile: str) -> Iterator[tuple[list[float], list[float]]]:
+    """Loads and latencies of all searches, at each share of the NDR."""
+    searches = [
+        [one for one in search.offered if one.purpose == "latency"] for _, search in group.found
+    ]
+    # Each search offers the same shares, in the same order.
+    for place in range(max(map(len, searches), default=0)):
+        seen = [loads[place] for loads in searches if place < len(loads)]
+        known = [(one.rate_pps, one.latency_us[percentile]) for one in seen if one.latency_us]
+        if known:
+            yield [rate for rate, _ in known], [latency for _, latency in known]
+
+
+def _csv(members: Sequence[SearchGroup]) -> str:
+    """A row per load."""
+    factors = factor_names(group.scenario for group in members)
+    latencies = [f"latency_{name}_us" for name in _LATENCIES]
+    rows: list[list[object]] = [[*factors, "trial_id", *_LOAD_COLUMNS, *latencies]]
+    for group in members:
+        levels = [group.scenario.get(factor, "") for factor in factors]
+        for record, search in group.found:
+            for one in search.offered:
+                known = one.latency_us or {}
+                cells = [getattr(one, name) for name in _LOAD_COLUMNS]
+                seen = [known.get(name) for name in _LATENCIES]
+                rows.append([*levels, record.trial_id, *cells, *seen])
+    return csv_text(rows)

@@ -1,0 +1,107 @@
+"""Searches for the throughput, as the report and figures show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import median
+from typing import Any
+
+from sfcperf.active.ndr import Ndr
+from sfcperf.errors import InputError
+from sfcperf.presentation.levels import Levels
+from sfcperf.results.records import TrialRecord
+from sfcperf.results.searches import GoalResult, Offered, Search, search_of
+from sfcperf.results.store import RunStore
+
+PERCENTILES: Mapping[str, str] = {
+    "p50": "median",
+    "p99": "99th percentile",
+    "p999": "99.9th percentile",
+}
+_NEAR = 1.25
+"""Loads up to so many times the highest bound, and down to the lowest one by as much, are drawn."""
+
+
+@dataclass(frozen=True)
+class SearchGroup:
+    """The searches of one scenario and probe."""
+
+    label: str
+    scenario: Levels
+    found: tuple[tuple[TrialRecord, Search], ...]
+    """In order of the trials."""
+
+    @property
+    def bounds(self) -> list[float]:
+        """Bounds of all goals, packets per second."""
+        goals = [goal for _, search in self.found for goal in search.goals]
+        return [rate for goal in goals for rate in (goal.lower_pps, goal.upper_pps) if rate]
+
+    @property
+    def highest_pps(self) -> float:
+        """The highest load that was offered."""
+        return max((o.rate_pps for _, o in self.loads("search")), default=0.0)
+
+    def loads(self, purpose: str) -> list[tuple[TrialRecord, Offered]]:
+        """Loads that were offered for `search` or for `latency`."""
+        return [
+            (record, one)
+            for record, search in self.found
+            for one in search.offered
+            if one.purpose == purpose
+        ]
+
+    def loads_near(self) -> list[tuple[TrialRecord, Offered]]:
+        """Those of the search that are near the bounds; all where there are none."""
+        bounds = self.bounds
+        offered = self.loads("search")
+        if not bounds:
+            return offered
+        low, high = min(bounds) / _NEAR, max(bounds) * _NEAR
+        return [(record, one) for record, one in offered if low <= one.rate_pps <= high]
+
+    def goals(self) -> Iterator[tuple[str, list[GoalResult]]]:
+        """Results of each goal, by its name."""
+        found = sorted((goal for _, search in self.found for goal in search.goals), key=_name)
+        for name, group in groupby(found, key=_name):
+            yield name, list(group)
+
+
+def _name(goal: GoalResult) -> str:
+    return goal.name
+
+
+def typical_lower_pps(goals: Sequence[GoalResult]) -> float | None:
+    """Median of the lower bounds; None without one."""
+    lower = [goal.lower_pps for goal in goals if goal.lower_pps is not None]
+    return median(lower) if lower else None
+
+
+def search_groups(
+    store: RunStore, trials: Sequence[TrialRecord]
+) -> tuple[list[SearchGroup], list[tuple[str, str]]]:
+    """Searches of a run by scenario and probe, and the trials whose search cannot be read, each
+    with the reason."""
+    found: dict[tuple[str, str], list[tuple[TrialRecord, Search]]] = {}
+    unreadable = []
+    for record in trials:
+        if record.probe != Ndr.name:
+            continue
+        try:
+            search = search_of(record, store.folder)
+        except InputError as error:
+            unreadable.append((record.trial_id, error.message))
+            continue
+        if search is not None:
+            found.setdefault((record.scenario_id, record.label), []).append((record, search))
+    groups = [
+        SearchGroup(label, members[0][0].scenario, tuple(members))
+        for (_, label), members in sorted(found.items(), key=_key)
+    ]
+    return groups, unreadable
+
+
+def _key(item: tuple[tuple[str, str], Any]) -> tuple[str, str]:
+    return item[0]

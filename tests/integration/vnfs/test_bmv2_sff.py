@@ -1,0 +1,378 @@
+"""The P4 switch on bmv2 as classifier and SFF: the model of sfc-sff, scapy and tshark judge it."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import finsy
+import pytest
+from finsy.p4entity import P4TableEntry
+from scapy.contrib.nsh import NSH, NSHTLV
+from scapy.layers.inet import ICMP, IP, TCP, UDP
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment
+from scapy.layers.l2 import ARP, Ether
+from scapy.packet import Packet, Raw
+from scapy.utils import checksum
+from support.network.frames_judge import judge
+from support.vnfs.bmv2_bench import NUMBERS, PORT_SERVICE, TO, Bmv2Bench
+from support.vnfs.sff_bench import (
+    CLIENT,
+    FAR_ADDRESS,
+    FAR_NODE,
+    FAR_SERVER,
+    MTU,
+    NODE,
+    NODE_ADDRESS,
+    NSH_SF,
+    PLAIN_SF,
+    PORT_BACK,
+    PORT_CLIENT,
+    PORT_LINK,
+    PORT_NSH,
+    PORT_PLAIN,
+    PORT_SERVER,
+    SERVER,
+    on_ethernet,
+    on_gpe,
+)
+from support.vnfs.sff_model import Dropped, expected, without_choice
+
+pytestmark = [pytest.mark.root, pytest.mark.bmv2]
+
+PATHS = {(0x010203 + place, 7): action for place, action in enumerate(TO)}
+CLASSIFIED = (0x0A0B0C, 200)
+RETURNED = (0x0D0E0F, 100)
+FRAMES = 300
+INNER = (
+    Ether(src=CLIENT, dst=SERVER)
+    / IP(src="198.18.0.1", dst="198.18.0.2")
+    / UDP(sport=1, dport=9)
+    / Raw(b"x" * 9)
+)
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bmv2Bench]:
+    with Bmv2Bench() as bench:
+        bench.paths(PATHS)
+        bench.paths({CLASSIFIED: "nsh", RETURNED: "end"})
+        bench.control.insert([_rule(1, version=4, protocol=17, destination_port=(5000, 5009))])
+        back = finsy.Action("encapsulate", spi=RETURNED[0], si=RETURNED[1])
+        match = finsy.Match(port=NUMBERS[PORT_BACK])
+        bench.control.insert([P4TableEntry("returns", match=match, action=back)])
+        yield bench
+
+
+def _rule(priority: int, **match: object) -> P4TableEntry:
+    fields = {
+        name: (value, 0xFF) if name in ("version", "protocol") else value
+        for name, value in match.items()
+    }
+    return P4TableEntry(
+        "rules",
+        match=finsy.Match(port=NUMBERS[PORT_CLIENT], **fields),
+        action=finsy.Action("encapsulate", spi=CLASSIFIED[0], si=CLASSIFIED[1]),
+        priority=priority,
+    )
+
+
+# --- what other nodes and SFs send ---
+
+
+def _originals(port: int) -> list[bytes]:
+    """Sound frames: each action, both MD types, with and without a packet in them."""
+    carry = on_ethernet if port == PORT_NSH else on_gpe
+    metadata = [
+        {"mdtype": 1, "context_header": bytes(range(16))},
+        {"mdtype": 2, "vlch": []},
+        {"mdtype": 2, "vlch": [NSHTLV(class_=1, type=2, metadata=[3, 4])]},
+    ]
+    headers = [
+        NSH(spi=spi, si=si, ttl=ttl, nextproto=3, **form)
+        for spi, si in PATHS
+        for form in metadata
+        for ttl in (2, 63)
+    ]
+    frames = [carry(header / inner) for header in headers for inner in (INNER, Raw(b""))]
+    if port == PORT_LINK:
+        frames.append(on_gpe(INNER, next_protocol=3))
+    return [bytes(frame) for frame in frames]
+
+
+def _damaged(frame: bytes, chance: random.Random) -> bytes:
+    """Some fields changed, or its end cut off, or both; addresses of Ethernet stay."""
+    data = bytearray(frame)
+    headers = 14 if frame[12:14] == b"\x89\x4f" else 50
+    for _ in range(chance.choice((0, 1, 1, 1, 2, 3))):
+        at = (
+            headers + chance.randrange(8)
+            if chance.random() < 0.8
+            else chance.randrange(12, headers + 16)
+        )
+        if at < len(data):
+            data[at] = chance.choice(
+                (0, 1, 0xFF, chance.randrange(256), data[at] ^ 1 << chance.randrange(8))
+            )
+    if headers == 50 and chance.random() < 0.8:
+        data[24:26] = bytes(2)
+        data[24:26] = checksum(bytes(data[14:34])).to_bytes(2, "big")
+    if chance.random() < 0.3:
+        del data[chance.randrange(14, len(data) + 1) :]
+    if chance.random() < 0.1:
+        data += bytes(chance.randrange(1, 40))
+    return bytes(data)
+
+
+def _judged(bench: Bmv2Bench, port: int, frames: Sequence[bytes]) -> Counter[str]:
+    """Compare what the switch does with what sfc-sff has to do; gives the drops."""
+    sent, dropped = [], Counter[str]()
+    for frame in frames:
+        try:
+            sent.append(expected(port, frame, PATHS))
+        except Dropped as drop:
+            dropped[drop.reason] += 1
+    before = bench.drops()
+    seen = bench.exchange(port, frames)
+    for leaves, answers in seen.items():
+        wanted = [each for each in sent if each.port == leaves]
+        assert [without_choice(leaves, answer) for answer in answers] == wanted
+    assert bench.drops() - before == dropped
+    return dropped
+
+
+@pytest.mark.parametrize("port", [PORT_NSH, PORT_LINK], ids=["nsh-eth", "nsh-vxlan-gpe"])
+def test_sound_frames_go_where_they_must(bench: Bmv2Bench, port: int) -> None:
+    dropped = _judged(bench, port, _originals(port))
+    # Those without a packet, where the NSH ends.
+    assert set(dropped) == {"truncated"}
+
+
+@pytest.mark.parametrize("port", [PORT_NSH, PORT_LINK], ids=["nsh-eth", "nsh-vxlan-gpe"])
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(1, 20))]
+)
+def test_malformed_frames_are_dropped_and_counted(bench: Bmv2Bench, port: int, seed: int) -> None:
+    chance = random.Random(seed)
+    originals = _originals(port)
+    frames = [_damaged(chance.choice(originals), chance) for _ in range(FRAMES)]
+    dropped = _judged(bench, port, frames)
+    assert len(dropped) >= 5
+    assert sum(dropped.values()) < FRAMES * 19 / 20
+
+
+@pytest.mark.parametrize("port", [PORT_NSH, PORT_LINK], ids=["nsh-eth", "nsh-vxlan-gpe"])
+def test_every_length(bench: Bmv2Bench, port: int) -> None:
+    """Frames cut at each byte, and each value of the length field with each MD type."""
+    frames = []
+    for frame in _originals(port)[:12:4]:
+        frames += [frame[:end] for end in range(14, len(frame) + 1)]
+    base = bytearray(_originals(port)[0])
+    at = 14 if port == PORT_NSH else 50
+    for md_type in (0, 1, 2, 3, 15):
+        for words in range(64):
+            base[at + 1] = base[at + 1] & 0xC0 | words
+            base[at + 2] = md_type
+            frames.append(bytes(base))
+    dropped = _judged(bench, port, frames)
+    assert {"truncated", "md_type", "length"} <= set(dropped)
+
+
+@pytest.mark.parametrize("ttl", [0, 1, 2, 63])
+def test_the_ttl(bench: Bmv2Bench, ttl: int) -> None:
+    """Decremented, from 0 to 63; 1 is the end (RFC 8300, section 2.2)."""
+    header = NSH(spi=0x010203, si=7, ttl=ttl, nextproto=3, context_header=bytes(16))
+    if ttl == 1:
+        before = bench.drops()
+        bench.exchange(PORT_NSH, [on_ethernet(header / INNER)])
+        assert bench.drops() - before == {"ttl": 1}
+        return
+    leaves, answer = bench.one(PORT_NSH, on_ethernet(header / INNER))
+    seen = Ether(answer)[NSH]
+    assert (leaves, seen.ttl, seen.si) == (PORT_NSH, ttl - 1 if ttl else 63, 7)
+
+
+@pytest.mark.parametrize("next_protocol", [1, 2])
+def test_a_packet_without_ethernet_gets_one_towards_a_plain_sf(
+    bench: Bmv2Bench, next_protocol: int
+) -> None:
+    packet = INNER[IP] if next_protocol == 1 else IPv6(src="2001:db8::1", dst="2001:db8::2") / UDP()
+    spi = 0x010203 + list(TO).index("plain")
+    header = NSH(spi=spi, si=7, ttl=9, nextproto=next_protocol, context_header=bytes(16))
+    frame = on_ethernet(header / packet)
+    wanted = expected(PORT_NSH, bytes(frame), PATHS)
+    assert bench.one(PORT_NSH, frame) == (PORT_PLAIN, wanted.frame)
+    ether = Ether(wanted.frame)
+    assert (ether.dst, ether.src) == (PLAIN_SF, NODE)
+
+
+def test_what_is_larger_than_the_mtu_is_dropped(bench: Bmv2Bench) -> None:
+    header = NSH(spi=0x010203, si=7, ttl=9, nextproto=3, context_header=bytes(16))
+    room = MTU - len(header)
+    fits, exceeds = (
+        on_ethernet(header / Raw(bytes(INNER).ljust(size, b"."))) for size in (room, room + 1)
+    )
+    before = bench.drops()
+    assert bench.one(PORT_NSH, fits)[0] == PORT_NSH
+    bench.exchange(PORT_NSH, [exceeds])
+    assert bench.drops() - before == {"oversize": 1}
+
+
+def test_a_path_that_must_come_from_elsewhere(bench: Bmv2Bench) -> None:
+    bench.paths({(77, 7): "nsh"}, came_from=NUMBERS[PORT_LINK])
+    header = NSH(spi=77, si=7, ttl=9, nextproto=3, context_header=bytes(16))
+    before = bench.drops()
+    bench.exchange(PORT_NSH, [on_ethernet(header / INNER)])
+    assert bench.drops() - before == {"wrong_port": 1}
+    assert bench.one(PORT_LINK, on_gpe(header / INNER))[0] == PORT_NSH
+
+
+def test_tshark_finds_nothing_wrong_with_what_leaves(bench: Bmv2Bench, tmp_path: Path) -> None:
+    frames = []
+    for (spi, si), action in PATHS.items():
+        header = NSH(spi=spi, si=si, ttl=9, nextproto=3, context_header=bytes(16))
+        leaves, answer = bench.one(PORT_NSH, on_ethernet(header / INNER))
+        assert leaves == expected(PORT_NSH, bytes(on_ethernet(header / INNER)), PATHS).port, action
+        frames.append(answer)
+    assert [verdict.wrong for verdict in judge(frames, tmp_path)] == [()] * len(frames)
+
+
+# --- the classifier ---
+
+
+def _udp(port: int, **ip: object) -> Packet:
+    addresses = {"src": "198.18.0.1", "dst": "198.18.0.2"} | ip
+    return Ether(src=CLIENT, dst=SERVER) / IP(**addresses) / UDP(sport=1, dport=port) / Raw(b"data")
+
+
+def test_what_a_rule_matches_gets_an_nsh(bench: Bmv2Bench) -> None:
+    frame = _udp(5005)
+    leaves, answer = bench.one(PORT_CLIENT, frame)
+    # The first SFF has decremented the TTL of 63.
+    header = NSH(spi=CLASSIFIED[0], si=CLASSIFIED[1], ttl=62, nextproto=3, context_header=bytes(16))
+    wanted = Ether(src=NODE, dst=NSH_SF, type=0x894F) / header / frame
+    assert (leaves, answer) == (PORT_NSH, bytes(wanted))
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        _udp(4999),
+        _udp(5010),
+        Ether(src=CLIENT, dst=SERVER) / IP() / TCP(dport=5005),
+        Ether(src=CLIENT, dst=SERVER) / IPv6() / UDP(dport=5005),
+        Ether(src=CLIENT, dst=SERVER) / IP() / ICMP(),
+        Ether(src=CLIENT, dst=SERVER) / ARP(),
+        _udp(5005, frag=1),
+        # Tunnels of endpoints are nothing to the switch.
+        Ether(src=CLIENT, dst=SERVER) / IP() / UDP(dport=4790) / Raw(b"\x0c\0\0\4" + bytes(30)),
+        Ether(src=CLIENT, dst=SERVER, type=0x894F) / Raw(bytes(10)),
+    ],
+    ids=lambda frame: frame.summary().replace(" ", ""),
+)
+def test_everything_else_bypasses_the_chain_unchanged(bench: Bmv2Bench, frame: Packet) -> None:
+    assert bench.one(PORT_CLIENT, frame) == (PORT_SERVER, bytes(frame))
+
+
+@pytest.mark.parametrize("end", [14, 20, 33, 34, 37])
+def test_packets_that_are_cut_before_their_ports_have_none(bench: Bmv2Bench, end: int) -> None:
+    frame = bytes(_udp(5005))[:end]
+    assert bench.one(PORT_CLIENT, frame) == (PORT_SERVER, frame)
+
+
+def test_a_packet_that_is_cut_behind_its_ports(bench: Bmv2Bench) -> None:
+    leaves, answer = bench.one(PORT_CLIENT, bytes(_udp(5005))[:38])
+    assert (leaves, answer[38:]) == (PORT_NSH, bytes(_udp(5005))[:38])
+
+
+def test_the_first_fragment_has_ports(bench: Bmv2Bench) -> None:
+    assert bench.one(PORT_CLIENT, _udp(5005, flags="MF"))[0] == PORT_NSH
+
+
+def test_rules_of_ipv6_behind_extension_headers(bench: Bmv2Bench) -> None:
+    rule = _rule(2, version=6, protocol=6, destination_port=(80, 80))
+    bench.control.insert([rule])
+    try:
+        ether = Ether(src=CLIENT, dst=SERVER) / IPv6(src="2001:db8::1", dst="2001:db8::2")
+        options = IPv6ExtHdrDestOpt() / IPv6ExtHdrFragment(offset=0, m=1)
+        matching = [ether / TCP(dport=80), ether / options / TCP(dport=80)]
+        matching.append(ether / IPv6ExtHdrDestOpt() / options / IPv6ExtHdrDestOpt() / TCP(dport=80))
+        for frame in matching:
+            leaves, answer = bench.one(PORT_CLIENT, frame)
+            assert leaves == PORT_NSH
+            assert answer.endswith(bytes(frame))
+        later = ether / IPv6ExtHdrFragment(offset=9) / TCP(dport=80)
+        many = ether
+        for _ in range(5):
+            many = many / IPv6ExtHdrDestOpt()
+        for frame in (later, many / TCP(dport=80), ether / TCP(dport=81)):
+            assert bench.one(PORT_CLIENT, frame) == (PORT_SERVER, bytes(frame))
+    finally:
+        bench.control.delete([rule])
+
+
+def test_the_rule_with_the_highest_priority_wins(bench: Bmv2Bench) -> None:
+    rule = P4TableEntry(
+        "rules",
+        match=finsy.Match(port=NUMBERS[PORT_CLIENT], destination_port=(5005, 5005)),
+        action=finsy.Action("bypass"),
+        priority=9,
+    )
+    bench.control.insert([rule])
+    try:
+        assert bench.one(PORT_CLIENT, _udp(5005))[0] == PORT_SERVER
+        assert bench.one(PORT_CLIENT, _udp(5006))[0] == PORT_NSH
+    finally:
+        bench.control.delete([rule])
+
+
+def test_to_and_from_the_endpoint_of_another_node(bench: Bmv2Bench) -> None:
+    frame = Ether(src=CLIENT, dst=FAR_SERVER) / IP() / ICMP()
+    leaves, answer = bench.one(PORT_CLIENT, frame)
+    outer = Ether(answer)
+    assert leaves == PORT_LINK
+    assert (outer[IP].src, outer[IP].dst, outer.dst) == (NODE_ADDRESS, FAR_ADDRESS, FAR_NODE)
+    assert answer.endswith(bytes(frame))
+    padded = bytes(on_gpe(INNER, next_protocol=3)) + bytes(7)
+    assert bench.one(PORT_LINK, padded) == (PORT_SERVER, bytes(INNER))
+
+
+def test_who_has_no_station(bench: Bmv2Bench) -> None:
+    before = bench.drops()
+    bench.exchange(PORT_CLIENT, [Ether(src=CLIENT, dst="ff:ff:ff:ff:ff:ff") / ARP()])
+    assert bench.drops() - before == {"no_station": 1}
+
+
+# --- SFs ---
+
+
+def test_what_a_plain_sf_returns_goes_on(bench: Bmv2Bench) -> None:
+    assert bench.one(PORT_BACK, INNER) == (PORT_SERVER, bytes(INNER))
+    before = bench.drops()
+    bench.exchange(PORT_BACK, [Ether(src=PLAIN_SF, dst=NODE) / ARP()])
+    bench.exchange(PORT_PLAIN, [INNER])
+    assert bench.drops() - before == {"not_ip": 1, "no_path": 1}
+
+
+@pytest.mark.parametrize("carry", [on_ethernet, on_gpe], ids=["nsh-eth", "nsh-vxlan-gpe"])
+def test_as_an_sf_it_returns_packets_with_one_si_less(bench: Bmv2Bench, carry: object) -> None:
+    header = NSH(spi=9, si=8, ttl=5, nextproto=3, context_header=bytes(range(16)))
+    frame = carry(header / INNER)  # type: ignore[operator]
+    leaves, answer = bench.one(PORT_SERVICE, frame)
+    wanted = bytearray(bytes(frame))
+    wanted[:12] = wanted[6:12] + wanted[:6]
+    if carry is on_gpe:
+        wanted[26:34] = wanted[30:34] + wanted[26:30]
+    at = 14 if carry is on_ethernet else 50
+    wanted[at + 7] = 7
+    assert (leaves, answer) == (PORT_SERVICE, bytes(wanted))
+
+
+@pytest.mark.parametrize(("si", "reason"), [(0, "si_zero"), (1, "si_exhausted")])
+def test_no_sf_emits_an_si_of_0(bench: Bmv2Bench, si: int, reason: str) -> None:
+    header = NSH(spi=9, si=si, ttl=5, nextproto=3, context_header=bytes(16))
+    before = bench.drops()
+    bench.exchange(PORT_SERVICE, [on_ethernet(header / INNER)])
+    assert bench.drops() - before == {reason: 1}

@@ -1,0 +1,1 @@
+"""SFCMon's P4 programs on bmv2's simple_switch_grpc."""

@@ -1,0 +1,99 @@
+"""Compile the P4 programs: `python -m sfcperf.vnfs.sfcmon.bmv2.compile` (or `make p4`)."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from sfcperf.environment.tools import find
+from sfcperf.errors import EnvironmentLacks, InputError, SfcperfError
+from sfcperf.plugins import Requirement
+from sfcperf.vnfs.sfcmon.bmv2.programs import COMPILED, FOLDER, REMEDY, Program, note_sources
+
+COMPILER = "p4c-bm2-ss"
+_TIMEOUT_S = 600
+
+
+def version() -> str:
+    """Version of p4c. Raises EnvironmentLacks without it."""
+    done = subprocess.run(
+        [_compiler(), "--version"], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True
+    )
+    # Which stream it is, differs between versions.
+    found = re.search(r"Version ([0-9.]+)", done.stdout + done.stderr)
+    if found is None:
+        raise EnvironmentLacks(f"{COMPILER} --version names no version", hint=REMEDY)
+    return found[1]
+
+
+def compile_program(program: Program, folder: Path) -> tuple[Path, Path]:
+    """Compile it into a folder; gives the JSON and the P4Info.
+
+    The JSON is without what depends on the machine: where in which file of the compiler's own
+    a statement is. Raises EnvironmentLacks without p4c, InputError with what it complains about.
+    """
+    compiler = _compiler()
+    compiled = folder / program.json.name
+    p4info = folder / program.p4info.name
+    argv = [compiler, program.source.name, "-o", str(compiled), "--p4runtime-files", str(p4info)]
+    done = subprocess.run(
+        argv, cwd=FOLDER, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+    )
+    if done.returncode != 0 or done.stderr:
+        raise InputError(done.stderr.strip(), where=program.source.name)
+    _without_places(compiled)
+    return compiled, p4info
+
+
+def requirement() -> Requirement:
+    """Whether p4c is there. Only whoever changes the P4 programs needs it."""
+    path = find(COMPILER)
+    if path is None:
+        return Requirement(COMPILER, False, "not found on this machine", REMEDY, command=True)
+    return Requirement(COMPILER, True, path, command=True)
+
+
+def _compiler() -> str:
+    found = requirement()
+    if not found.met:
+        raise EnvironmentLacks(f"{COMPILER}: {found.detail}", hint=found.remedy)
+    return found.detail
+
+
+def _without_places(path: Path) -> None:
+    document = _stripped(json.loads(path.read_text()))
+    document.pop("program", None)
+    document.pop("__meta__", None)
+    path.write_text(json.dumps(document, separators=(",", ":"), sort_keys=False) + "\n")
+
+
+def _stripped(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _stripped(part) for key, part in value.items() if key != "source_info"}
+    if isinstance(value, list):
+        return [_stripped(part) for part in value]
+    return value
+
+
+def main() -> int:
+    """Compile all programs in their place."""
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            made = [path for each in Program for path in compile_program(each, Path(folder))]
+            COMPILED.mkdir(exist_ok=True)
+            for path in made:
+                (COMPILED / path.name).write_bytes(path.read_bytes())
+        note_sources(version())
+    except SfcperfError as error:
+        print("\n".join(error.lines()), file=sys.stderr)
+        return int(error.exit_code)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+"""Registers of a bmv2 switch, by its Thrift interface.
+
+P4Runtime has messages for registers, but bmv2 answers them with UNIMPLEMENTED. Its Thrift
+interface, which listens in the same process, reads and writes them. It listens at every address of
+its network namespace and asks for no password: the switch belongs in a namespace that has no
+address but loopback's, where this client goes for its connection.
+
+A number of Thrift is a signed one of 64 bits: registers of 63 bits at most are read as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.process import inside
+
+THRIFT_PORT = 9090
+TIMEOUT_S = 10.0
+_INTERFACE = Path(__file__).with_name("registers.thrift")
+_CONTEXT = 0
+_REASONS = {1: "the switch has no such register", 2: "no such cell"}
+
+
+class Registers:
+    """A connection to a switch."""
+
+    def __init__(self, namespace: Path | None, port: int = THRIFT_PORT) -> None:
+        """`namespace`: file of the network namespace in which the switch runs; None: this one.
+        Raises MeasurementError."""
+        import thriftpy2
+
+        interface = thriftpy2.load(str(_INTERFACE), module_name="sfcperf_bmv2_thrift")
+        self._refusal: type[Exception] = interface.InvalidRegisterOperation
+        self._standard = _connect(interface.Standard, "standard", namespace, port)
+        self._switch = _connect(interface.SimpleSwitch, "simple_switch", namespace, port)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the connection."""
+        self._standard.close()
+        self._switch.close()
+
+    def read(self, name: str, cell: int) -> int:
+        """One cell. Raises MeasurementError, as all methods do."""
+        with self._errors(name):
+            return int(self._standard.bm_register_read(_CONTEXT, name, cell))
+
+    def read_all(self, name: str) -> Sequence[int]:
+        """All cells. No packet changes the register meanwhile."""
+        with self._errors(name):
+            cells: Sequence[int] = self._standard.bm_register_read_all(_CONTEXT, name)
+        return cells
+
+    def write(self, name: str, cell: int, value: int) -> None:
+        """Set one cell."""
+        with self._errors(name):
+            self._standard.bm_register_write(_CONTEXT, name, cell, value)
+
+    def fill(self, name: str, start: int, end: int, value: int) -> None:
+        """Set the cells from `start` to before `end`."""
+        with self._errors(name):
+            self._standard.bm_register_write_range(_CONTEXT, name, start, end, value)
+
+    def reset(self, name: str) -> None:
+        """Set all cells to 0."""
+        with self._errors(name):
+            self._standard.bm_register_reset(_CONTEXT, name)
+
+    def set_queue_depth(self, packets: int) -> None:
+        """Room in the output queue of each port; the switch starts with 64, which bursts exceed."""
+        with self._errors("queues"):
+            self._switch.set_all_egress_queue_depths(packets)
+
+    @contextmanager
+    def _errors(self, name: str) -> Iterator[None]:
+        from thriftpy2.thrift import TException
+
+        try:
+            yield
+        except self._refusal as refusal:
+            reason = _REASONS.get(getattr(refusal, "code", 0), "the switch refuses it")
+            raise MeasurementError(f"register {name}: {reason}") from refusal
+        except (TException, OSError) as error:
+            raise MeasurementError(f"register {name}: bmv2 does not answer: {error}") from error
+
+
+def _connect(service: Any, name: str, namespace: Path | None, port: int) -> Any:
+    from thriftpy2.protocol import TCyBinaryProtocolFactory, TMultiplexedProtocolFactory
+    from thriftpy2.rpc import make_client
+    from thriftpy2.transport import TCyBufferedTransportFactory, TTransportException
+
+    try:
+        with inside(namespace):
+            return make_client(
+                service,
+                "127.0.0.1",
+                port,
+                proto_factory=TMultiplexedProtocolFactory(TCyBinaryProtocolFactory(), name),
+                trans_factory=TCyBufferedTransportFactory(),
+                timeout=round(TIMEOUT_S * 1000),
+            )
+    except (TTransportException, OSError) as error:
+        raise MeasurementError(
+            f"bmv2's Thrift interface, port {port}, cannot be reached: {error}"
+        ) from error

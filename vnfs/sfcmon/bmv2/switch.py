@@ -1,0 +1,118 @@
+"""A running simple_switch_grpc."""
+
+from __future__ import annotations
+
+import itertools
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
+
+from sfcperf.environment.tools import find
+from sfcperf.errors import DeploymentError, EnvironmentLacks, MeasurementError
+from sfcperf.hosts.base import Process
+from sfcperf.hosts.namespace import NamespaceHost
+from sfcperf.plugins import Requirement
+from sfcperf.vnfs.sfcmon.bmv2.programs import REMEDY
+from sfcperf.vnfs.sfcmon.bmv2.registers import THRIFT_PORT, Registers
+
+BINARY = "simple_switch_grpc"
+QUEUE_DEPTH = 16384
+"""Packets, for each port."""
+START_TIMEOUT_S = 60.0
+_NO_OFFLOADS = ("gro", "off", "gso", "off", "tso", "off")
+"""With them libpcap makes room in its buffer for frames of 256 KiB, which is then room for 8
+frames: it loses bursts. And the switch would be given frames that are larger than any MTU."""
+_TOOL_TIMEOUT_S = 10.0
+_POLL_S = 0.05
+_starts = itertools.count()
+
+
+def requirement() -> Requirement:
+    """Whether bmv2 is there."""
+    path = find(BINARY)
+    if path is None:
+        return Requirement(BINARY, False, "not found on this machine", REMEDY, command=True)
+    return Requirement(BINARY, True, path, command=True)
+
+
+class Bmv2Switch:
+    """A switch in a network namespace that has no address but loopback's.
+
+    P4Runtime listens at a socket in the host's folder, `address`; Thrift in the namespace.
+    """
+
+    def __init__(self, host: NamespaceHost, process: Process, address: str, log: Path) -> None:
+        self.host = host
+        self.address = address
+        """Of P4Runtime, for gRPC."""
+        self.process = process
+        self._log = log
+
+    @classmethod
+    def launch(cls, host: NamespaceHost, interfaces: Mapping[int, str], device: int = 1) -> Self:
+        """Start a switch, and wait until it answers. It forwards nothing until a program has been
+        loaded by P4Runtime.
+
+        `interfaces`: by the number of the port, which says of what kind it is
+        (vnfs/sfcmon/p4/README.md). `device`: P4Runtime's device_id. Raises EnvironmentLacks,
+        DeploymentError.
+        """
+        found = requirement()
+        if not found.met:
+            raise EnvironmentLacks(f"{BINARY}: {found.detail}", hint=found.remedy)
+        for interface in interfaces.values():
+            host.run(["ethtool", "-K", interface, *_NO_OFFLOADS], timeout_s=_TOOL_TIMEOUT_S)
+        name = f"bmv2-{next(_starts)}"
+        socket, log = host.workdir / f"{name}.sock", host.workdir / f"{name}.log"
+        # It looks into /sys for the state of its interfaces: `ip` mounts that of the namespace.
+        inside = ["ip", "netns", "exec", host.namespace.name] if host.namespace else []
+        argv = [*inside, found.detail, "--no-p4", "--device-id", str(device)]
+        argv += ["--thrift-port", str(THRIFT_PORT)]
+        # Otherwise it formats messages for each packet and writes none: three times slower.
+        argv += ["--log-console", "--log-level", "error"]
+        for port, interface in interfaces.items():
+            argv += ["-i", f"{port}@{interface}"]
+        argv += ["--", "--grpc-server-addr", f"unix:{socket}"]
+        running = cls(host, host.spawn(argv, stdout=log, stderr=log), f"unix:{socket}", log)
+        try:
+            running._wait_ready(socket)
+            with running.registers() as registers:
+                registers.set_queue_depth(QUEUE_DEPTH)
+        except BaseException:
+            running.stop()
+            raise
+        return running
+
+    def registers(self) -> Registers:
+        """A new connection to its registers. Raises MeasurementError."""
+        return Registers(self.host.namespace)
+
+    def stop(self) -> None:
+        """End it."""
+        self.process.stop()
+
+    def _wait_ready(self, socket: Path) -> None:
+        def ready() -> bool:
+            if not socket.exists():
+                return False
+            try:
+                self.registers().close()
+            except MeasurementError:
+                return False
+            return True
+
+        if self.process.becomes(ready, timeout_s=START_TIMEOUT_S, period_s=_POLL_S):
+            return
+        status = self.process.poll()
+        said = self._log.read_text(errors="replace").strip().splitlines()[-3:]
+        problem = (
+            f"not ready after {START_TIMEOUT_S:g} s"
+            if status is None
+            else f"it has ended with status {status}: {'; '.join(said) or 'it said nothing'}"
+        )
+        raise DeploymentError(
+            f"{BINARY}: {problem}",
+            where=self.host.name,
+            hint=f"run it there by hand to see more: {shlex.join(self.process.argv)}",
+        )
