@@ -99,9 +99,9 @@ def test_telemetry_is_joined_with_trials(ask: Ask, run: Path) -> None:
 def test_flows_have_trials_and_levels(ask: Ask, tmp_path: Path) -> None:
     store = build_run(tmp_path / "r", RunOptions(flows=True, telemetry=False))
     sql = (
-        "select f.factor_chain_length, source_port, sum(f.packets), count(*), min(time) is not null "
-        "from flows f join trials using (run_id, trial_id) where protocol_name = 'tcp' group by all"
-        " order by 1"
+        "select f.factor_chain_length, source_port, sum(f.packets), count(*), "
+        "min(time) is not null from flows f join trials using (run_id, trial_id) "
+        "where protocol_name = 'tcp' group by all order by 1"
     )
     table = pyarrow.parquet.read_table(store.flows_path).to_pylist()
     of_tcp = [row["packets"] for row in table if row["protocol_name"] == "tcp"]
