@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sfcperf.hosts.base import Host
+from sfcperf.management.deployment import FlowReporter
 from sfcperf.plugins import Plugin, Requirement, commands
 
 
@@ -65,6 +66,10 @@ class RunningFunction(ABC):
         """What a reader of the results cannot see from the knobs, such as the `engine` that `auto`
         has become; values as JSON has them."""
         return {}
+
+    def flows(self) -> FlowReporter | None:
+        """What lists the flows that cross it; None for a function that lists none."""
+        return None
 
     def pids(self) -> tuple[int, ...]:
         """The function's processes, by the ids that its host gives them; none where the kernel does

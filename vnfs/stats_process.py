@@ -40,12 +40,16 @@ class StatsProcess(RunningFunction):
         self._process = process
 
     @classmethod
-    def spawn(cls, name: str, host: Host, options: Sequence[str]) -> Self:
-        """Start the tool; `wait_ready` says when it works. Raises EnvironmentLacks."""
+    def spawn(
+        cls, name: str, host: Host, options: Sequence[str], stdout: Path | None = None
+    ) -> Self:
+        """Start the tool; `wait_ready` says when it works. What it prints goes to the file
+        `stdout`. Raises EnvironmentLacks."""
         # A new file each time: an old one would say that the function is ready.
         stats = host.workdir / f"{name}-{next(_starts)}.stats"
         program = host.program(binaries.find(cls.binary))
-        return cls(name, host, stats, host.spawn([program, *options, "--stats", str(stats)]))
+        argv = [program, *options, "--stats", str(stats)]
+        return cls(name, host, stats, host.spawn(argv, stdout=stdout))
 
     def wait_ready(self) -> None:
         """Return when packets are forwarded. Raises DeploymentError when they never will be."""

@@ -247,6 +247,7 @@ def _function(built: ScenarioDeployment, function: FunctionLayout) -> ServiceFun
         vcpus=built.cpus.assigned[spec.name],
         counters=running.counters,
         alive=running.problem,
+        flows=running.flows(),
     )
 
 

@@ -51,6 +51,7 @@ def _function(deployed: ScenarioDeployment, spec: FunctionSpec) -> ServiceFuncti
         vcpus=tuple(range(min(spec.resources.vcpus, guest.vcpus))),
         counters=running.counters,
         alive=running.problem,
+        flows=running.flows(),
     )
 
 

@@ -70,6 +70,10 @@ class Probe(Instrument):
     """What offers loads with the tools of this probe, for a search of the throughput; None: it
     cannot."""
 
+    round: int = 1
+    """Of the trial, from 1, for probes that do not measure the same in each round. It is set before
+    `prepare`. Warm-up rounds have numbers of their own; that of a sentinel may be 0."""
+
     @classmethod
     def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
         """What `measure` reports with these parameters. A trial may lack a sample of one."""

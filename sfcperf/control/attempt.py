@@ -17,6 +17,7 @@ from sfcperf.drivers.base import Driver
 from sfcperf.errors import DeploymentError, MeasurementError, SfcperfError
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.base import Monitor
+from sfcperf.results.flows import FlowRecord
 from sfcperf.results.values import Observation
 from sfcperf.workflow.plan import PlannedTrial
 
@@ -29,12 +30,20 @@ Counters = Mapping[str, Mapping[str, int]]
 """SF -> counter -> packets."""
 
 
+@dataclass
+class Observed:
+    """What the monitors of an attempt found."""
+
+    observations: list[Observation] = field(default_factory=list)
+    flows: list[FlowRecord] = field(default_factory=list)
+
+
 @dataclass(frozen=True)
 class Attempt:
     """What an attempt that did not fail brought back."""
 
     result: ProbeResult
-    observations: tuple[Observation, ...]
+    observed: Observed
     packets: Mapping[str, int]
     """By SF: packets that it forwarded meanwhile."""
     drops: Mapping[str, int]
@@ -60,6 +69,7 @@ def attempt(run: RunContext, trial: PlannedTrial, deployment: Deployment, raw_di
         raise DeploymentError("not healthy: " + "; ".join(unhealthy))
     probe_class: type[Probe] = plugins.load("probe", trial.probe.probe)
     probe = probe_class(trial.probe.parameters)
+    probe.round = trial.round
     measurement = _Measurement(run, trial, probe, deployment, raw_dir)
     run.look_at_clock(None)
     started_s = time.monotonic()
@@ -112,19 +122,19 @@ class _Measurement:
                     self.probe.prepare(deployment, self.raw_dir)
                 before = _counters(deployment)
                 watch.begin()
-                result, observations = self._observe()
+                result, observed = self._observe()
                 watch.end()
                 forwarded, dropped = _differences(before, _counters(deployment))
             finally:
                 self._stop(self.trial.probe.label, self.probe.cleanup)
             with run.interrupts.allowed:
                 noise = watch.finish()
-        return Attempt(result, observations, forwarded, dropped, noise)
+        return Attempt(result, observed, forwarded, dropped, noise)
 
-    def _observe(self) -> tuple[ProbeResult, tuple[Observation, ...]]:
+    def _observe(self) -> tuple[ProbeResult, Observed]:
         """The probe measures between the monitors."""
         monitors: list[Monitor] = []
-        observations: list[Observation] = []
+        observed = Observed()
         try:
             with self.run.interrupts.allowed:
                 for spec in self.trial.scenario.monitors:
@@ -135,8 +145,11 @@ class _Measurement:
                     result = self.probe.measure(self.deployment, self.raw_dir)
         finally:
             for monitor in reversed(monitors):
-                observations += self._stop(f"monitor {monitor.name}", monitor.stop) or ()
-        return result, tuple(observations)
+                found = self._stop(f"monitor {monitor.name}", monitor.stop)
+                if found is not None:
+                    observed.observations += found
+                    observed.flows += self._stop(f"monitor {monitor.name}", monitor.flows) or ()
+        return result, observed
 
     def _stop(self, name: str, action: Callable[[], T]) -> T | None:
         try:

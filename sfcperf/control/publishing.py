@@ -22,11 +22,13 @@ ERROR_LOG = "errors.log"
 
 
 def analyse(store: RunStore) -> list[str]:
-    """Merge telemetry, summarise, and run the analyses that the workflow asks for; returns what
-    failed. No sample is lost, and an analysis that fails does not stop the others."""
+    """Merge telemetry and flows, summarise, and run the analyses that the workflow asks for;
+    returns what failed. No sample is lost, and an analysis that fails does not stop the others."""
     problems: list[str] = []
     with _noting(problems, store, "merging telemetry"):
         store.merge_telemetry()
+    with _noting(problems, store, "merging flows"):
+        store.merge_flows()
     with _noting(problems, store, f"analysis {ALWAYS}"):
         plugins.load("analysis", ALWAYS)({}).analyse(store)
     if store.telemetry_path.is_file():

@@ -14,8 +14,10 @@ from sfcperf.control.chain_deployment import ChainDeployment, ProvenChain
 from sfcperf.control.context import RunContext
 from sfcperf.control.faults import describe, keep_traceback
 from sfcperf.results.documents import trial_document
+from sfcperf.results.flows import FLOWS
 from sfcperf.results.noise_gate import outside
 from sfcperf.results.records import TrialRecord, utc_now
+from sfcperf.results.telemetry import TELEMETRY
 from sfcperf.workflow.model import NoiseGate
 from sfcperf.workflow.plan import PlannedTrial, TrialGroup
 
@@ -90,7 +92,10 @@ class TrialGroupRunner:
             done = attempt(self._run, trial, chain.deployment, folder)
             # What cannot be written (a sample that is not a number, notes that are not JSON) is not
             # a result: the attempt fails here, before its record would be refused.
-            trial_document(_record(trial, tries, done, self._gate))
+            record = _record(trial, tries, done, self._gate)
+            trial_document(record)
+            TELEMETRY.table(record, done.observed.observations)
+            FLOWS.table(record, done.observed.flows)
             return done
         except Exception as error:
             # Without its folder, no attempt can succeed, and none is to be blamed.
@@ -122,7 +127,8 @@ class TrialGroupRunner:
         """Record the trial: from now on it is done, and no resumed run repeats it."""
         record = _record(trial, tries, done, self._gate)
         if done is not None and not trial.warmup:
-            self._store.write_trial_telemetry(record, done.observations)
+            self._store.write_trial_telemetry(record, done.observed.observations)
+            self._store.write_trial_flows(record, done.observed.flows)
         self._store.append_trial(record, warmup=trial.warmup)
         if done is not None and trial.warmup:
             shutil.rmtree(self._store.raw(trial.trial_id))

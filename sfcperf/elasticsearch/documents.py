@@ -6,9 +6,10 @@ import hashlib
 import json
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from sfcperf.elasticsearch import mappings, telemetry_rows
+from sfcperf.elasticsearch import mappings, trial_rows
 from sfcperf.elasticsearch.levels import Scenarios
 from sfcperf.presentation.wording import run_s, trial_s
 from sfcperf.results.documents import at_path
@@ -41,17 +42,21 @@ class Documents:
         self._trials = store.trials()
         self._scenarios = Scenarios(store, self.manifest)
         self._run = {"id": self.run_id, "name": self.manifest["name"]}
+        self._files = {
+            mappings.TELEMETRY.name: (trial_rows.TELEMETRY, store.telemetry_path),
+            mappings.FLOWS.name: (trial_rows.FLOWS, store.flows_path),
+        }
 
     def count(self, stream: mappings.Stream) -> int:
         """How many `of` gives."""
-        if stream is mappings.TELEMETRY:
-            return telemetry_rows.count(self.store.telemetry_path)
+        if stream.name in self._files:
+            return trial_rows.count(self._files[stream.name][1])
         return sum(1 for _ in self.of(stream))
 
     def of(self, stream: mappings.Stream) -> Iterator[Document]:
-        """The documents of a stream; telemetry is read in batches, never as a whole."""
-        if stream is mappings.TELEMETRY:
-            return self._telemetry()
+        """The documents of a stream; telemetry and flows are read in batches, never as a whole."""
+        if stream.name in self._files:
+            return self._rows(stream, *self._files[stream.name])
         makers = {"runs": self._runs, "trials": self._of_trials, "summaries": self._summaries}
         return (self._document(stream, key, content) for key, content in makers[stream.name]())
 
@@ -104,16 +109,15 @@ class Documents:
                 },
             )
 
-    def _telemetry(self) -> Iterator[Document]:
-        rows = telemetry_rows.rows(
-            self.store.telemetry_path, {r.trial_id: r for r in self._trials}, self._common
-        )
-        for trial_id, number, body in rows:
-            key = (trial_id, str(number))
-            yield Document(document_id(self.run_id, mappings.TELEMETRY, key), body, "")
+    def _rows(
+        self, stream: mappings.Stream, kind: trial_rows.RowDocuments, path: Path
+    ) -> Iterator[Document]:
+        trials = {record.trial_id: record for record in self._trials}
+        for trial_id, number, body in trial_rows.rows(kind, path, trials, self._common):
+            yield Document(document_id(self.run_id, stream, (trial_id, str(number))), body, "")
 
     def _common(self, record: TrialRecord) -> dict[str, Any]:
-        """What all telemetry of a trial has."""
+        """What all rows of a trial have."""
         return {
             "document": {"version": mappings.VERSION},
             "run": self._run,

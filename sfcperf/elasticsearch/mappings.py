@@ -21,7 +21,16 @@ from importlib.resources import files
 from typing import Any, Literal
 
 FieldType = Literal[
-    "boolean", "date", "date_nanos", "double", "flattened", "integer", "keyword", "long", "text"
+    "boolean",
+    "date",
+    "date_nanos",
+    "double",
+    "flattened",
+    "integer",
+    "ip",
+    "keyword",
+    "long",
+    "text",
 ]
 
 KEYWORD_LENGTH = 1024
@@ -85,7 +94,7 @@ def _field(name: str, type: FieldType, about: str, unit: str = "", source: str =
 
 STREAMS: Mapping[str, Stream] = _streams()
 """Name -> data stream, in the order in which they are sent."""
-RUNS, TRIALS, SUMMARIES, TELEMETRY = STREAMS.values()
+RUNS, TRIALS, SUMMARIES, TELEMETRY, FLOWS = STREAMS.values()
 
 PREFIX = "sfcperf"
 """Before a stream's name, unless the user has another."""
@@ -125,8 +134,9 @@ def _mapping(field: Field) -> dict[str, Any]:
     mapping: dict[str, Any] = {"type": field.type}
     if field.type in ("keyword", "flattened"):
         mapping["ignore_above"] = KEYWORD_LENGTH
-    if field.is_pattern and field.type != "keyword":
-        # A level that is no number in some run is no reason to refuse the document.
+    if field.type == "ip" or (field.is_pattern and field.type != "keyword"):
+        # A level that is no number in some run is no reason to refuse the document, nor is an
+        # address of a network that has others than IP.
         mapping["ignore_malformed"] = True
     if field.unit:
         mapping["meta"] = {"unit": field.unit}

@@ -14,7 +14,9 @@ class ElasticsearchPublisher(Publisher):
     """Sends the run. While the server is down, the run waits in the spool; it does not fail."""
 
     name: ClassVar[str] = "elasticsearch"
-    title: ClassVar[str] = "Runs, trials, summaries and telemetry as data streams in Elasticsearch"
+    title: ClassVar[str] = (
+        "Runs, trials, summaries, telemetry and flows as data streams in Elasticsearch"
+    )
     parameters: ClassVar[Mapping[str, Any]] = {
         "type": "object",
         "properties": {

@@ -147,9 +147,9 @@ def _observed(run: RunStore, lines: Iterable[FigureLine]) -> _Observed:
     import pyarrow
     import pyarrow.compute as compute
 
-    from sfcperf.results.telemetry import read
+    from sfcperf.results.telemetry import TELEMETRY
 
-    table = read(run.telemetry_path)
+    table = TELEMETRY.read(run.telemetry_path)
     metrics = pyarrow.array(sorted({metric for _, metric in wanted}))
     table = table.filter(
         compute.and_(compute.is_in(table["metric"], metrics), compute.is_finite(table["value"]))

@@ -58,6 +58,8 @@ def _panels(
                 title = f"{metric} against the length of the chain"
                 drawn = vega.intervals(index, metric, unit, by=entry["by"], title=title)
                 yield Panel(title, drawn, *entry["size"])
+        case "flows":
+            yield Panel(entry["title"], _flows(), *entry["size"])
         case kind:
             yield Panel(entry["title"], _lines(entry, overlaid=kind == "overlaid"), *entry["size"])
 
@@ -78,6 +80,32 @@ def _table(
     shown = [lens.group(stream, name, label) for name, label in rows.items()]
     shown += [lens.last_value(stream, name, label) for name, label in columns.items()]
     return lens.table(stream, shown, lens.kql(stream, *where))
+
+
+def _flows() -> lens.Lens:
+    """The flows with the most packets, of valid trials; one of the columns after the groups orders
+    them."""
+    stream = "flows"
+    rows = {
+        "flow.name": "flow",
+        "flow.function": "function",
+        "flow.spi": "SPI",
+        "run.id": "run",
+        "scenario.label": "scenario",
+        "flow.certainty": "counts",
+    }
+    packets = f"column-{len(rows)}"
+    names = enumerate(rows.items())
+    columns = [
+        lens.group(stream, name, label, size=100, largest=None if number else packets)
+        for number, (name, label) in names
+    ]
+    columns += [
+        lens.total(stream, "flow.packets", "packets"),
+        lens.total(stream, "flow.bytes", "bytes"),
+        lens.count("windows"),
+    ]
+    return lens.table(stream, columns, lens.kql(stream, ("trial.status", "valid")))
 
 
 def _lines(entry: Mapping[str, Any], *, overlaid: bool) -> lens.Lens:

@@ -92,13 +92,16 @@ class Lens:
         }
 
 
-def group(stream: str, name: str, label: str, *, size: int = ROWS) -> Column:
-    """Groups by the values of a field, in their own order."""
+def group(
+    stream: str, name: str, label: str, *, size: int = ROWS, largest: str | None = None
+) -> Column:
+    """Groups by the values of a field: in their own order, or those with the largest numbers in
+    the column with the id `largest` first."""
     found = field(stream, name, "terms")
     parameters = {
         "size": size,
-        "orderBy": {"type": "alphabetical"},
-        "orderDirection": "asc",
+        "orderBy": {"type": "column", "columnId": largest} if largest else {"type": "alphabetical"},
+        "orderDirection": "desc" if largest else "asc",
         "otherBucket": False,
         "missingBucket": False,
         "parentFormat": {"id": "terms"},
@@ -129,6 +132,12 @@ def average(stream: str, name: str, label: str) -> Column:
     """Mean of the values of a field."""
     field(stream, name, "average")
     return Column(label, "average", name, "number", False, {"emptyAsNull": True})
+
+
+def total(stream: str, name: str, label: str) -> Column:
+    """Sum of the values of a field."""
+    field(stream, name, "average")
+    return Column(label, "sum", name, "number", False, {"emptyAsNull": True})
 
 
 def last_value(stream: str, name: str, label: str) -> Column:

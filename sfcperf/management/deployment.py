@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from sfcperf.hosts.base import Host
+from sfcperf.results.flows import FlowCount
 
 
 class Meter(Protocol):
@@ -94,6 +95,36 @@ class ReportingSff(Protocol):
 
 
 @dataclass(frozen=True)
+class FlowWindow:
+    """What a function listed of a window of time."""
+
+    start_ns: int
+    """Unix time, nanoseconds."""
+    end_ns: int
+    packets: int
+    """All that were monitored, of listed flows or not."""
+    unparsed: Mapping[str, int]
+    """Frames that were not monitored, by reason."""
+    flows: tuple[FlowCount, ...]
+    missing_flows: int
+    """Flows that could not be listed."""
+    missing_packets: int
+    """Upper bound for what these have together."""
+    residual_cells: int
+    """Cells that show packets of a flow that was never inserted."""
+    threshold_packets: int
+    """Least packets of a listed flow's source, when the window ended."""
+
+
+class FlowReporter(Protocol):
+    """A function that lists flows of the paths that cross it."""
+
+    def end_window(self) -> list[FlowWindow]:
+        """End the window that goes on; gives all that have ended since the last call, in order.
+        Raises MeasurementError."""
+
+
+@dataclass(frozen=True)
 class Hop:
     """An interface that packets of the chain cross, in forward order, for counters and captures."""
 
@@ -136,6 +167,8 @@ class ServiceFunction:
     """Outer ends (veth, tap) of `interfaces`, in the same order, where tc sees packets before the
     SFF takes them and after it sent them, so that nothing need be installed in the function to
     observe it. Empty where the SFF bypasses tc, by packet sockets or XDP."""
+    flows: FlowReporter | None = None
+    """What lists its flows, for a function that does."""
 
 
 @dataclass(frozen=True)

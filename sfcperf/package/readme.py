@@ -36,7 +36,8 @@ reproduced, by an equivalence test with a stated margin.
 
 ## What is where
 
-- `runs/`: a folder per run: workflow, plan, trials, raw output, telemetry, summaries, figures
+- `runs/`: a folder per run: workflow, plan, trials, raw output, telemetry, flows, summaries,
+  figures
 - `modules/`: plug-ins that the runs used and that are no part of SFCPerf
 - `workflow-files/`: files that the workflows refer to
 - `environment/`: what was installed where the package was made

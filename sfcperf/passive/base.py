@@ -9,13 +9,15 @@ from typing import ClassVar
 
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Instrument
+from sfcperf.results.flows import FlowRecord
 from sfcperf.results.values import Observation
 
 
 class Monitor(Instrument):
     """Passive sensing beside a probe. One object observes one trial.
 
-    The order of calls is `start`, then the probe's `measure`, then `stop`, all on one thread. What
+    The order of calls is `start`, then the probe's `measure`, then `stop` and `flows`, all on one
+    thread. What
     a monitor does in between runs on threads or processes of its own. `stop` is called also when
     `start` or the probe raised.
 
@@ -38,3 +40,7 @@ class Monitor(Instrument):
     @abstractmethod
     def stop(self) -> Sequence[Observation]:
         """End, and return what was observed, in time order."""
+
+    def flows(self) -> Sequence[FlowRecord]:
+        """The flows that functions listed meanwhile; called once, when `stop` did not raise."""
+        return ()

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from sfcperf.errors import InputError
 from sfcperf.query.tables import read_run, tables
-from sfcperf.results import telemetry
-from sfcperf.results.store import RunStore
+from sfcperf.results.flows import FLOWS
+from sfcperf.results.store import RunFile, RunStore
+from sfcperf.results.telemetry import TELEMETRY
+from sfcperf.results.trial_rows import check
 
 if TYPE_CHECKING:
     import duckdb
@@ -29,6 +31,7 @@ VIEWS: Mapping[str, str] = {
     "samples": "one row per sample: a number that a probe reported",
     "summaries": "one row per scenario, probe and metric, as in summary.json",
     "telemetry": "what the monitors observed, as time series",
+    "flows": "one row per flow and window in which a function listed it",
     "joined": "metrics of trials with telemetry (analysis `merge`)",
     "correlations": "of metrics with telemetry (analysis `correlate`)",
     "tags": "of trials and sources (analysis `enrich`)",
@@ -38,7 +41,8 @@ VIEWS: Mapping[str, str] = {
 """Name -> content."""
 
 BATCH_ROWS = 10_000
-_TELEMETRY = (*(name for name in telemetry.COLUMNS if name != "scenario"),)
+_SQL = {"string": "varchar", "int64": "bigint", "float64": "double"}
+"""Arrow type -> SQL type."""
 _QUERIES = ("SELECT", "EXPLAIN", "MULTI")
 """Types of statements that are queries; MULTI is DuckDB's type of PIVOT."""
 
@@ -102,7 +106,8 @@ class RunDatabase:
 
 @contextmanager
 def opened(stores: Sequence[RunStore]) -> Iterator[RunDatabase]:
-    """The runs as a database in memory; telemetry stays in its files, and is read on demand.
+    """The runs as a database in memory; telemetry and flows stay in their files, and are read on
+    demand.
     Raises InputError if a run is damaged or given twice."""
     import duckdb
 
@@ -136,26 +141,22 @@ def opened(stores: Sequence[RunStore]) -> Iterator[RunDatabase]:
 
 
 def _parquet_views(connection: Any, stores: Sequence[RunStore]) -> None:
-    """Views `telemetry` and `joined`."""
-    from sfcperf.analysis.telemetry import JOINED_COLUMNS as JOINED
+    """Views `telemetry`, `flows` and `joined`."""
+    from sfcperf.analysis.telemetry import JOINED_COLUMNS
 
-    observed = [(s.run_id, s.telemetry_path) for s in stores if s.telemetry_path.is_file()]
-    merged = [(s.run_id, s.joined_path) for s in stores if s.joined_path.is_file()]
-    for _, path in observed:
-        telemetry.check(path, telemetry.COLUMNS)
-    for _, path in merged:
-        telemetry.check(path, tuple(JOINED))
-    types = {"time_ns": "bigint", "value": "double"}
-    _create_view(
-        connection,
-        "telemetry",
-        {name: types.get(name, "varchar") for name in _TELEMETRY},
-        observed,
-        extra=", make_timestamp(time_ns // 1000) as time",
-    )
-    sql_types = {"string": "varchar", "int64": "bigint", "float64": "double"}
-    columns = {name: sql_types[kind] for name, kind in JOINED.items() if name != "scenario"}
-    _create_view(connection, "joined", columns, merged)
+    kinds = {
+        RunFile.TELEMETRY: (TELEMETRY.types, "time_ns"),
+        RunFile.FLOWS: (FLOWS.types, "window_end_ns"),
+        RunFile.JOINED: (JOINED_COLUMNS, ""),
+    }
+    for file, (types, time) in kinds.items():
+        files = [(store.run_id, store.folder / file) for store in stores]
+        files = [(run_id, path) for run_id, path in files if path.is_file()]
+        for _, path in files:
+            check(path, tuple(types))
+        columns = {column: _SQL[kind] for column, kind in types.items() if column != "scenario"}
+        extra = f", make_timestamp({time} // 1000) as time" if time else ""
+        _create_view(connection, file.removesuffix(".parquet"), columns, files, extra)
 
 
 def _create_view(

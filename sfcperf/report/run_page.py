@@ -23,6 +23,7 @@ from sfcperf.presentation.pages import Chart, render
 from sfcperf.report import chain_drawing, result_tables, run_facts, telemetry_analyses, trial_tables
 from sfcperf.report.attribution import attribution_section
 from sfcperf.report.charts import MetricChart, chart
+from sfcperf.report.heavy_hitters import heavy_hitters
 from sfcperf.report.noise import noise_section
 from sfcperf.report.telemetry_charts import telemetry_charts
 from sfcperf.report.throughput import throughput_section
@@ -42,6 +43,7 @@ _RUN_FILES = (
     ("summary.json", "results as JSON"),
     ("summary.csv", "results as CSV"),
     ("telemetry.parquet", "time series of the monitors"),
+    ("flows.parquet", "flows of each window, as functions of type sfcmon listed them"),
     ("joined.parquet", "metrics of trials joined with telemetry"),
     ("correlations.json", "correlations of metrics with telemetry"),
     ("steady.json", "whether telemetry is steady within the trials"),
@@ -111,6 +113,7 @@ def _page(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) ->
         trials=[trial_tables.trial_row(record, store.folder) for record in trials],
         probes=sorted({record.label for record in trials}),
         proofs=trial_tables.proofs(trials, store.folder),
+        heavy_hitters=heavy_hitters(store, trials),
         telemetry=telemetry,
         noise=noise,
         throughput=throughput,

@@ -1,4 +1,5 @@
-"""Flat tables of a run for other tools: one with a row per sample, one with the telemetry."""
+"""Flat tables of a run for other tools: one with a row per sample, others with telemetry and
+flows."""
 
 from __future__ import annotations
 
@@ -8,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from sfcperf.errors import InputError
-from sfcperf.results import telemetry
 from sfcperf.results.columns import PREFIX, cell, csv_cell, factor_names, level_array
 from sfcperf.results.files import replacing
+from sfcperf.results.flows import FLOWS
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunFile, RunStore
+from sfcperf.results.telemetry import TELEMETRY
 
 if TYPE_CHECKING:
     import pyarrow
@@ -34,7 +36,7 @@ def export(store: RunStore, format: Format, target: Path) -> list[Path]:
     `sample` (from 0 within the trial), `metric`, `unit`, `value`. Trials of every status are
     included: filter on `status`. A trial without samples has one row with empty sample columns, so
     that failures are visible. Telemetry goes, with the same factor columns and the tags of its
-    sources, to `telemetry_target(target)`.
+    sources, to `target_of("telemetry", target)`, flows to `target_of("flows", target)`.
 
     Raises InputError for an unknown format, a damaged run, or a target that cannot be written or
     that is part of the run's own record.
@@ -46,7 +48,12 @@ def export(store: RunStore, format: Format, target: Path) -> list[Path]:
     trials = store.trials()
     tables = {target: _samples_table(store.run_id, trials, _tags(store, "trial"))}
     if store.telemetry_path.is_file():
-        tables[telemetry_target(target)] = _telemetry_table(store, trials)
+        table = TELEMETRY.read(store.telemetry_path)
+        beside = target_of("telemetry", target)
+        tables[beside] = _with_tags(_with_factors(table, store, trials), _tags(store, "source"))
+    if store.flows_path.is_file():
+        table = FLOWS.read(store.flows_path)
+        tables[target_of("flows", target)] = _with_factors(table, store, trials)
     for path in tables:
         check_target(store, path)
     for path, table in tables.items():
@@ -54,9 +61,9 @@ def export(store: RunStore, format: Format, target: Path) -> list[Path]:
     return list(tables)
 
 
-def telemetry_target(target: Path) -> Path:
-    """Target of an export's telemetry: `run.csv` -> `run-telemetry.csv`."""
-    return target.with_name(f"{target.stem}-telemetry{target.suffix}")
+def target_of(kind: str, target: Path) -> Path:
+    """Target of an export's `telemetry` or `flows`: `run.csv` -> `run-telemetry.csv`."""
+    return target.with_name(f"{target.stem}-{kind}{target.suffix}")
 
 
 def _tags(store: RunStore, subject: str) -> dict[str, dict[str, Any]]:
@@ -99,11 +106,12 @@ def _type(name: str) -> pyarrow.DataType:
     return pyarrow.float64() if name in ("value", "duration_s") else pyarrow.string()
 
 
-def _telemetry_table(store: RunStore, trials: Sequence[TrialRecord]) -> pyarrow.Table:
-    """The telemetry with `run_id` and columns for factors instead of the scenario's JSON."""
+def _with_factors(
+    table: pyarrow.Table, store: RunStore, trials: Sequence[TrialRecord]
+) -> pyarrow.Table:
+    """Rows of trials with `run_id` and columns for factors instead of the scenario's JSON."""
     import pyarrow
 
-    table = telemetry.read(store.telemetry_path)
     levels = {record.scenario_id: record.scenario for record in trials}
     scenarios = table["scenario_id"].combine_chunks().dictionary_encode()
     known = [levels.get(name, {}) for name in scenarios.dictionary.to_pylist()]
@@ -111,11 +119,16 @@ def _telemetry_table(store: RunStore, trials: Sequence[TrialRecord]) -> pyarrow.
     for factor in factor_names(levels.values()):
         column = level_array([scenario.get(factor) for scenario in known]).take(scenarios.indices)
         table = table.append_column(PREFIX + factor, column)
-    sources = table["source"].combine_chunks().dictionary_encode()
-    for tag, by_source in _tags(store, "source").items():
-        known_tags = [by_source.get(name) for name in sources.dictionary.to_pylist()]
-        table = table.append_column(TAG_PREFIX + tag, level_array(known_tags).take(sources.indices))
     return table.add_column(0, "run_id", pyarrow.repeat(store.run_id, table.num_rows))
+
+
+def _with_tags(table: pyarrow.Table, tags: Mapping[str, Mapping[str, Any]]) -> pyarrow.Table:
+    """Telemetry with columns for the tags of its sources."""
+    sources = table["source"].combine_chunks().dictionary_encode()
+    for tag, by_source in tags.items():
+        known = [by_source.get(name) for name in sources.dictionary.to_pylist()]
+        table = table.append_column(TAG_PREFIX + tag, level_array(known).take(sources.indices))
+    return table
 
 
 def check_target(store: RunStore, target: Path) -> None:

@@ -14,12 +14,15 @@ from typing import Any
 
 from sfcperf.errors import EnvironmentLacks, InputError
 from sfcperf.input_file import read_input
-from sfcperf.results import documents, jsonl, noise_gate, telemetry
+from sfcperf.results import documents, jsonl, noise_gate
 from sfcperf.results.columns import summary_csv
 from sfcperf.results.files import remove_unfinished, replace_file
+from sfcperf.results.flows import FLOWS, FlowRecord
 from sfcperf.results.ownership import check_place, check_run_folder
 from sfcperf.results.planned_trials import PlannedTrials
 from sfcperf.results.records import SCHEMA_VERSION, Summary, TrialRecord
+from sfcperf.results.telemetry import TELEMETRY
+from sfcperf.results.trial_rows import TrialRows
 from sfcperf.results.values import Observation
 
 
@@ -35,6 +38,7 @@ class RunFile(StrEnum):
     WARMUP = "warmup.jsonl"
     GATE = "gate.jsonl"
     TELEMETRY = "telemetry.parquet"
+    FLOWS = "flows.parquet"
     SUMMARY = "summary.json"
     SUMMARY_CSV = "summary.csv"
     FIGURES = "figures"
@@ -278,26 +282,42 @@ class RunStore:
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    # Telemetry
+    # What monitors found
 
     def write_trial_telemetry(
         self, record: TrialRecord, observations: Sequence[Observation]
     ) -> None:
         """Keep the monitors' observations of a trial with its raw output."""
         if observations:
-            telemetry.write(self.raw(record.trial_id) / RunFile.TELEMETRY, record, observations)
+            TELEMETRY.write(self.raw(record.trial_id) / RunFile.TELEMETRY, record, observations)
+
+    def write_trial_flows(self, record: TrialRecord, flows: Sequence[FlowRecord]) -> None:
+        """Keep the flows that monitors listed in a trial with its raw output."""
+        if flows:
+            FLOWS.write(self.raw(record.trial_id) / RunFile.FLOWS, record, flows)
 
     def merge_telemetry(self) -> Path | None:
         """telemetry.parquet from the trials' parts; None without parts."""
-        trials = [record.trial_id for record in self.trials()]
-        parts = [self.folder / RunFile.RAW / trial / RunFile.TELEMETRY for trial in trials]
+        return self._merge(TELEMETRY, RunFile.TELEMETRY)
+
+    def merge_flows(self) -> Path | None:
+        """flows.parquet from the trials' parts; None without parts."""
+        return self._merge(FLOWS, RunFile.FLOWS)
+
+    def _merge(self, kind: TrialRows, name: RunFile) -> Path | None:
+        parts = [self.folder / RunFile.RAW / record.trial_id / name for record in self.trials()]
         self.check_writable()
-        return telemetry.merge([p for p in parts if p.is_file()], self.telemetry_path)
+        return kind.merge([part for part in parts if part.is_file()], self.folder / name)
 
     @property
     def telemetry_path(self) -> Path:
         """telemetry.parquet; it may not exist."""
         return self.folder / RunFile.TELEMETRY
+
+    @property
+    def flows_path(self) -> Path:
+        """flows.parquet; it may not exist."""
+        return self.folder / RunFile.FLOWS
 
     # Derived results
 

@@ -33,9 +33,12 @@ FIGURES = {
     "pptmon-fig8": {"fig8", "fig8-http"},
     "pptmon-fig9": {"fig9"},
     "quickstart": {"rtt", "tcp-rate", "udp-loss", "http-rate"},
+    "sfcmon-chain": {"flows", "tcp-rate"},
+    "sfcmon-fig3": {"fig3"},
     "sfcperf-fig8": {"fig8a", "fig8b", "fig8c"},
     "sfcperf-fig8d": {"fig8d"},
 }
+FIXED_LENGTHS = {"firewall-chain": 2, "sfcmon-chain": 3, "sfcmon-fig3": 0}
 CHAINS = {"SFC1": 2, "SFC2": 3}
 """Of pptmon-fig9: chain -> its VNFs."""
 
@@ -125,7 +128,7 @@ def test_short_variant(workflow: str, tmp_path: Path) -> None:
     for trial in trials:
         assert trial["deployment"]["traversal"]["proven"] is True
         levels = trial["scenario"]
-        fixed = 2 if workflow == "firewall-chain" else 1
+        fixed = FIXED_LENGTHS.get(workflow, 1)
         length = levels.get("chain_length", CHAINS.get(levels.get("chain"), fixed))
         asked = levels["variant"] if workflow == "compare-encapsulation" else "nsh-eth"
         assert trial["deployment"]["encapsulation"] == (asked if length else "none")

@@ -23,6 +23,7 @@ from sfcperf.hosts.base import Completed, Host, Process
 from sfcperf.management.deployment import Deployment, Endpoint, ServiceFunction, TraversalProof
 from sfcperf.passive.base import Monitor
 from sfcperf.plugins import Requirement
+from sfcperf.results.flows import FlowRecord
 from sfcperf.results.publisher import Publisher
 from sfcperf.results.store import RunStore
 from sfcperf.results.values import Metric, Observation, Sample
@@ -393,7 +394,7 @@ class FakeMonitor(Monitor):
     parameters: ClassVar[Mapping[str, Any]] = {
         "type": "object",
         "additionalProperties": False,
-        "properties": {"broken": {"enum": ["", "start", "stop"], "default": ""}},
+        "properties": {"broken": {"enum": ["", "start", "stop", "flows", "values"], "default": ""}},
     }
 
     @classmethod
@@ -414,6 +415,26 @@ class FakeMonitor(Monitor):
             Observation(time.time_ns(), "node1", "load", "1", 0.5),
             Observation(time.time_ns(), "fake", "monitor_cpu_s", "s", 0.25),
         ]
+
+    def flows(self) -> Sequence[FlowRecord]:
+        if self.parameters["broken"] == "flows":
+            raise RuntimeError("lost the flows")
+        flow = FlowRecord(
+            function="vnf-1",
+            window_start_ns=1,
+            window_end_ns=2,
+            spi=1,
+            si=255,
+            source_address="10.0.0.1",
+            destination_address="10.0.0.2",
+            protocol=6,
+            source_port=1,
+            destination_port=2,
+            packets=1 << 70 if self.parameters["broken"] == "values" else 3,
+            bytes=300,
+            certainty="exact",
+        )
+        return [flow]
 
 
 class FakePublisher(Publisher):

@@ -36,9 +36,10 @@ def violations(folder: Path) -> list[str]:
     if (folder / "gate.jsonl").exists():
         for number, line in enumerate((folder / "gate.jsonl").read_text().splitlines(), start=1):
             found += _errors("gate", f"gate.jsonl:{number}", json.loads(line))
-    if (folder / "telemetry.parquet").exists():
-        for row in pyarrow.parquet.read_table(folder / "telemetry.parquet").to_pylist():
-            found += _errors("telemetry", "telemetry.parquet", row)
+    for name in ("telemetry", "flows"):
+        if (folder / f"{name}.parquet").exists():
+            for row in pyarrow.parquet.read_table(folder / f"{name}.parquet").to_pylist():
+                found += _errors(name, f"{name}.parquet", row)
     return found
 
 

@@ -13,14 +13,17 @@ void signals_block(sigset_t *signals)
 	sigprocmask(SIG_BLOCK, signals, NULL);
 }
 
-int signals_next(const sigset_t *signals, unsigned int timeout_s)
+int signals_next(const sigset_t *signals, unsigned int timeout_ms)
 {
-	const struct timespec timeout = { .tv_sec = timeout_s };
+	const struct timespec timeout = {
+		.tv_sec = timeout_ms / 1000,
+		.tv_nsec = timeout_ms % 1000 * 1000000L,
+	};
 	int taken;
 
 	/* EINTR: the process was stopped and continued (signal(7)). */
 	do {
-		taken = sigtimedwait(signals, NULL, timeout_s ? &timeout : NULL);
+		taken = sigtimedwait(signals, NULL, timeout_ms ? &timeout : NULL);
 	} while (taken < 0 && errno == EINTR);
 	return taken < 0 ? 0 : taken;
 }

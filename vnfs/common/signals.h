@@ -8,8 +8,8 @@
 /* Block them, so that they can be waited for. Before any thread starts: threads inherit it. */
 void signals_block(sigset_t *signals);
 
-/* Wait for one, and return it; 0 when timeout_s is over (0: wait for ever). */
-int signals_next(const sigset_t *signals, unsigned int timeout_s);
+/* Wait for one, and return it; 0 when timeout_ms is over (0: wait for ever). */
+int signals_next(const sigset_t *signals, unsigned int timeout_ms);
 
 /* Wait for one. True: counters are asked for; false: the tool is to end. */
 bool signals_ask_for_counters(const sigset_t *signals);

@@ -9,6 +9,7 @@
 #include "../common/report.h"
 #include "../common/signals.h"
 #include "../common/stats.h"
+#include "drops.h"
 #include "engine.h"
 
 struct options {
@@ -98,15 +99,6 @@ static const struct options *parse_options(int argc, char **argv)
 	return &options;
 }
 
-static const char *const drop_names[FWD_VERDICTS] = {
-	[FWD_TRUNCATED] = "truncated", [FWD_ENCAPSULATION] = "encapsulation",
-	[FWD_VERSION] = "version",     [FWD_MD_TYPE] = "md_type",
-	[FWD_LENGTH] = "length",       [FWD_OAM] = "oam",
-	[FWD_SI_ZERO] = "si_zero",     [FWD_SI_EXHAUSTED] = "si_exhausted",
-	[FWD_OVERSIZE] = "oversize",   [FWD_RING_FULL] = "ring_full",
-	[FWD_TX_FAILED] = "tx_failed",
-};
-
 /* Counters in the stats file, and on stdout as well if `print`. */
 static void report_counters(const struct engine *engine, bool print)
 {
@@ -124,7 +116,7 @@ static void report_counters(const struct engine *engine, bool print)
 		verdicts[FWD_FORWARDED] + dropped, verdicts[FWD_FORWARDED], dropped);
 	fprintf(out, ", \"passed\": %llu, \"drops\": {", verdicts[FWD_PASSED]);
 	for (int i = FWD_DROP_FIRST; i < FWD_VERDICTS; i++)
-		fprintf(out, "%s\"%s\": %llu", i == FWD_DROP_FIRST ? "" : ", ", drop_names[i],
+		fprintf(out, "%s\"%s\": %llu", i == FWD_DROP_FIRST ? "" : ", ", fwd_drop_names[i],
 			verdicts[i]);
 	fprintf(out, "}, \"paths\": [");
 	for (unsigned int i = 0; i < now.path_count; i++)

@@ -75,6 +75,8 @@ class Window:
     index: int
     """From 0 at the first packet of the trace; windows without packets have a number too."""
     begin_ns: int
+    last_ns: int
+    """Time of the latest packet."""
     packets: int
     bytes: int
     sources: int
@@ -96,6 +98,7 @@ class Window:
         return cls(
             index=document["index"],
             begin_ns=document["begin_ns"],
+            last_ns=document["last_ns"],
             packets=document["packets"],
             bytes=document["bytes"],
             sources=document["sources"],

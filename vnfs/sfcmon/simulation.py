@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
+import select
 import subprocess
 import threading
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from sfcperf import waiting
 from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import InputError, SfcperfError, system_errors_as
 from sfcperf.vnfs import binaries
@@ -20,6 +25,7 @@ from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds, share_register
 TOOL = "sfcmon-simulate"
 STDIN = "-"
 _NS_PER_S = 1_000_000_000
+_PART_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -85,10 +91,10 @@ class End:
 def simulate(trace: Path | str, simulation: Simulation) -> Iterator[Window | End]:
     """Each window of a trace (`-` is standard input), then the end. Raises InputError if the trace
     cannot be read, EnvironmentLacks if the simulator is not compiled."""
-    parquet = Path(trace).suffix == ".parquet"
-    command = simulation.command(STDIN if parquet else str(trace))
-    with _running(command, feed=Path(trace) if parquet else None) as output:
-        for line in output:
+    feed = _parts(Path(trace))
+    command = simulation.command(str(trace) if feed is None else STDIN)
+    with _running(command, feed) as output:
+        for line in _lines(output):
             document = json.loads(line)
             if document.pop("event") == "window":
                 yield Window.read(document, simulation.sizes)
@@ -96,8 +102,36 @@ def simulate(trace: Path | str, simulation: Simulation) -> Iterator[Window | End
                 yield End(**document)
 
 
+def _parts(path: Path) -> Iterator[bytes] | None:
+    """What the tool is to read instead of a file that it cannot read itself; None: it can."""
+    if path.suffix == ".parquet":
+        from sfcperf.vnfs.sfcmon.parquet import records
+
+        return records(path)
+    return _decompressed(path) if path.suffix == ".gz" else None
+
+
+def _decompressed(path: Path) -> Iterator[bytes]:
+    try:
+        with gzip.open(path) as file:
+            while part := file.read(_PART_BYTES):
+                yield part
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"the trace cannot be decompressed: {error}", where=str(path)) from error
+
+
+def _lines(output: IO[bytes]) -> Iterator[bytes]:
+    """Waits for lines so that Ctrl-C ends the wait."""
+    rest = b""
+    while waiting.poll({output.fileno(): select.POLLIN}) and (
+        part := os.read(output.fileno(), _PART_BYTES)
+    ):
+        *lines, rest = (rest + part).split(b"\n")
+        yield from lines
+
+
 @contextmanager
-def _running(command: list[str], feed: Path | None) -> Iterator[IO[bytes]]:
+def _running(command: list[str], feed: Iterator[bytes] | None) -> Iterator[IO[bytes]]:
     """The tool's output. Its complaints become an InputError at the end."""
     with system_errors_as(SfcperfError, "the simulator cannot be started", where=TOOL):
         process = subprocess.Popen(
@@ -106,6 +140,8 @@ def _running(command: list[str], feed: Path | None) -> Iterator[IO[bytes]]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=without_secrets(),
+            # Ctrl-C is for this process, which ends that one. It reads a terminal, if asked to.
+            process_group=None if command[-1] == STDIN and feed is None else 0,
         )
     assert process.stdout is not None
     assert process.stderr is not None
@@ -128,23 +164,21 @@ def _running(command: list[str], feed: Path | None) -> Iterator[IO[bytes]]:
 
 
 class _Feeder(threading.Thread):
-    """Writes the packets of a Parquet file to the simulator."""
+    """Writes a trace to the simulator."""
 
-    def __init__(self, path: Path, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, parts: Iterator[bytes], process: subprocess.Popen[bytes]) -> None:
         super().__init__(daemon=True)
         self.error: SfcperfError | None = None
-        self._path = path
+        self._parts = parts
         self._process = process
         self.start()
 
     def run(self) -> None:
         """See Thread."""
-        from sfcperf.vnfs.sfcmon.parquet import records
-
         assert self._process.stdin is not None
         try:
             with self._process.stdin as stdin:
-                for part in records(self._path):
+                for part in self._parts:
                     stdin.write(part)
         except SfcperfError as error:
             self.error = error

@@ -14,8 +14,12 @@ _LINKTYPE_RAW = 101
 _CAPTURED = 28
 """Bytes kept of each packet: an IPv4 header, ports, and what UDP has besides."""
 _CHUNK_S = 0.1
+_CHUNKS_PER_MINUTE = 600
 _NS_PER_S = 1_000_000_000
-_EPOCH_S = 60
+_MINUTE_S = 60
+_ON_SHAPE = 1.2
+_MOST_SHARE = 0.1
+"""A source that would send more than this share of all packets while it is on is on for longer."""
 FLOWS_PER_SOURCE = 8
 """5-tuples of a source, at most; each gets half as many packets as the one before."""
 _SIZES = (40, 576, 1500)
@@ -47,11 +51,31 @@ assert _RECORD.itemsize == 16 + _CAPTURED
 
 
 @dataclass(frozen=True)
+class _Sources:
+    """Of a minute, in arrays."""
+
+    begin_s: Any
+    """When each one's period begins, from the begin of the minute."""
+    on_s: Any
+    rate: Any
+    """While it is on, of the mean rate of all."""
+
+    def rates(self, at_s: float) -> Any:
+        """Of each source at some time of the minute."""
+        return self.rate * ((at_s - self.begin_s) % _MINUTE_S < self.on_s)
+
+
+@dataclass(frozen=True)
 class SyntheticTrace:
     """A trace of IPv4 packets, made in pieces of 0.1 s. The same values give the same bytes.
 
     Source i (from 1) gets a share of the packets that is proportional to i ** -`zipf_exponent`.
     Each minute has other sources: 30 minutes of the paper's trace have 7 million.
+
+    Sources are on-off sources (Willinger et al. 1997): each is on for one period of its minute, in
+    which it sends evenly, and which may go on at the minute's begin. Periods begin at any time, and
+    last a minute at most; their lengths have a Pareto distribution with the shape 1.2, as
+    transmission times of the Web do (Crovella and Bestavros 1997: 1.21).
     """
 
     seed: int
@@ -61,21 +85,34 @@ class SyntheticTrace:
     """Of each minute, at most: rare ones may not send."""
     zipf_exponent: float = 0.9
     """With 230,000 sources, 0.9 gives 64 % of the packets to 5 % of them, 72 % to 10 %."""
+    on_s: float = 10.0
+    """Least time that a source is on, seconds. 60: all of them send evenly all the time."""
 
     def pcap(self) -> Iterator[bytes]:
         """The file in pieces: raw IP, time stamps in nanoseconds from 0 on, the first 28 bytes of
         each packet."""
         yield pack("<IHHIIII", _MAGIC_NS, 2, 4, 0, 0, 65535, _LINKTYPE_RAW)
-        shares = np.cumsum(np.arange(1, self.sources + 1, dtype=float) ** -self.zipf_exponent)
-        shares /= shares[-1]
         chunks = int(np.ceil(self.duration_s / _CHUNK_S - 1e-9))
         for chunk in range(chunks):
             begin_s = chunk * _CHUNK_S
             length_s = min(_CHUNK_S, self.duration_s - begin_s)
+            if chunk % _CHUNKS_PER_MINUTE == 0:
+                sources = self._sources(chunk // _CHUNKS_PER_MINUTE)
+            shares = np.cumsum(sources.rates((begin_s + length_s / 2) % _MINUTE_S))
             rng = np.random.default_rng([self.seed, chunk])
-            count = int(rng.poisson(self.packets_per_minute / 60 * length_s))
+            count = int(rng.poisson(self.packets_per_minute / 60 * length_s * shares[-1]))
             if count:
-                yield self._packets(rng, count, shares, begin_s, length_s).tobytes()
+                yield self._packets(rng, count, shares / shares[-1], begin_s, length_s).tobytes()
+
+    def _sources(self, minute: int) -> _Sources:
+        shares = np.arange(1, self.sources + 1, dtype=float) ** -self.zipf_exponent
+        shares /= shares.sum()
+        # Three numbers: no chunk has the same random numbers.
+        rng = np.random.default_rng([self.seed, minute, 1])
+        begin_s = rng.random(self.sources) * _MINUTE_S
+        on_s = self.on_s * (1 - rng.random(self.sources)) ** (-1 / _ON_SHAPE)
+        on_s = np.minimum(np.maximum(on_s, shares / _MOST_SHARE * _MINUTE_S), _MINUTE_S)
+        return _Sources(begin_s, on_s, shares * _MINUTE_S / on_s)
 
     def _packets(
         self, rng: np.random.Generator, count: int, shares: Any, begin_s: float, length_s: float
@@ -87,7 +124,7 @@ class SyntheticTrace:
         packets["captured"] = _CAPTURED
         rank = np.searchsorted(shares, rng.random(count))
         flow = np.minimum(rng.geometric(0.5, count), FLOWS_PER_SOURCE) - 1
-        source = _mixed(rank + (int(begin_s // _EPOCH_S) << 24), self.seed)
+        source = _mixed(rank + (int(begin_s // _MINUTE_S) << 24), self.seed)
         tuples = _mixed(source.astype(np.uint64) * FLOWS_PER_SOURCE + flow, self.seed + 1)
         size = rng.choice(_SIZES, count, p=_SIZE_SHARES)
         packets["length"] = packets["total"] = size

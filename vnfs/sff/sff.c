@@ -15,7 +15,7 @@
 #include "attach.h"
 #include "maps.h"
 
-#define ON_THE_WAY_S 1 /* packets that old tables sent on their way have arrived by then */
+#define ON_THE_WAY_MS 1000 /* packets that old tables sent on their way have arrived by then */
 
 const char tool_name[] = "sfc-sff";
 
@@ -213,7 +213,7 @@ static void serve(const sigset_t *signals)
 	fflush(stdout);
 	report_counters(false);
 	for (;;) {
-		int taken = signals_next(signals, changed ? ON_THE_WAY_S : 0);
+		int taken = signals_next(signals, changed ? ON_THE_WAY_MS : 0);
 
 		changed = taken == SIGHUP || (changed && taken != 0);
 		if (taken == 0)

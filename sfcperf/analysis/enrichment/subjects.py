@@ -11,11 +11,11 @@ from typing import Any
 
 from sfcperf.analysis.enrichment.tags import Subjects
 from sfcperf.errors import InputError
-from sfcperf.results import telemetry
 from sfcperf.results.columns import PREFIX
 from sfcperf.results.documents import at_path
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
+from sfcperf.results.telemetry import TELEMETRY
 
 SOURCE = "source"
 ENDPOINTS = ("client", "server")
@@ -69,7 +69,7 @@ def subjects(run: RunStore, trials: Sequence[TrialRecord], columns: Sequence[str
 def _sources(run: RunStore) -> list[str]:
     if not run.telemetry_path.is_file():
         return []
-    return sorted(telemetry.read(run.telemetry_path)["source"].unique().to_pylist())
+    return sorted(TELEMETRY.read(run.telemetry_path)["source"].unique().to_pylist())
 
 
 def _addresses(run: RunStore) -> dict[tuple[str, str], str | None]:

@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from sfcperf.analysis.base import NO_PARAMETERS, Analysis
 from sfcperf.errors import InputError
-from sfcperf.results import telemetry
 from sfcperf.results.documents import damaged
 from sfcperf.results.files import replacing
 from sfcperf.results.records import SCHEMA_VERSION, TrialRecord
 from sfcperf.results.store import RunStore
+from sfcperf.results.telemetry import MONITOR_COST, TELEMETRY
+from sfcperf.results.trial_rows import check
 from sfcperf.results.trial_values import trial_means
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ SeriesKind = Literal["gauge", "delta", "total"]
 `delta`: increase of a counter since the previous observation; its sum is meaningful.
 `total`: reported once, at the end, for the whole trial; its value is meaningful."""
 
-_TOTALS = frozenset({telemetry.MONITOR_COST, "monitor_errors"})
+_TOTALS = frozenset({MONITOR_COST, "monitor_errors"})
 _REPORTED_ONCE = re.compile(r"pptmon_\w+|(reverse_)?captured_processing_time_(?!us$)\w+")
 _COUNTERS = re.compile(r"(rx|tx)_(packets|bytes|errors|drops)")
 
@@ -196,9 +197,9 @@ def _register_telemetry(connection: Any, store: RunStore) -> None:
     import pyarrow
 
     if not store.telemetry_path.is_file():
-        connection.register("telemetry", pyarrow.table({n: [] for n in telemetry.COLUMNS}))
+        connection.register("telemetry", pyarrow.table({n: [] for n in TELEMETRY.columns}))
         return
-    telemetry.check(store.telemetry_path)
+    check(store.telemetry_path, TELEMETRY.columns)
     quoted = str(store.telemetry_path).replace("'", "''")
     connection.execute(f"create view telemetry as select * from read_parquet('{quoted}')")
 

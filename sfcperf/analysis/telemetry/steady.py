@@ -17,7 +17,7 @@ from sfcperf.analysis.statistics import steadiness
 from sfcperf.analysis.telemetry.joined import kind_of
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunFile, RunStore
-from sfcperf.results.telemetry import read
+from sfcperf.results.telemetry import TELEMETRY
 
 _NS_PER_S = 1e9
 
@@ -101,7 +101,7 @@ def _series(
     """Series of the valid trials; by default all but totals, which are single values."""
     if not run.telemetry_path.is_file():
         return
-    table = read(run.telemetry_path).group_by(["trial_id", "source", "metric", "unit"])
+    table = TELEMETRY.read(run.telemetry_path).group_by(["trial_id", "source", "metric", "unit"])
     for row in table.aggregate([("time_ns", "list"), ("value", "list")]).to_pylist():
         record, metric = records.get(row["trial_id"]), row["metric"]
         included = kind_of(metric) != "total" if selected is None else metric in selected

@@ -203,6 +203,14 @@ def generate_trace(
             "--zipf-exponent", metavar="S", help="How unequal sources are (0: all send as much)."
         ),
     ] = 0.9,
+    on_s: Annotated[
+        float,
+        typer.Option(
+            "--on-s",
+            metavar="S",
+            help="Least time that a source sends in its minute, seconds (60: all send evenly).",
+        ),
+    ] = 10.0,
 ) -> None:
     """Write a trace with heavy-tailed traffic, like the backbone link of the SFCMon paper."""
     from sfcperf.cli.streams import drop_stdout, strict_stdout
@@ -216,7 +224,9 @@ def generate_trace(
         )
     if not 0 <= exponent <= 4:
         raise InputError(f"{exponent} is out of range", where="--zipf-exponent", allowed="0 to 4")
-    trace = SyntheticTrace(seed, duration_s, packets_per_minute, sources, exponent)
+    if not 0.1 <= on_s <= 60:
+        raise InputError(f"{on_s} is out of range", where="--on-s", allowed="0.1 to 60")
+    trace = SyntheticTrace(seed, duration_s, packets_per_minute, sources, exponent, on_s)
     if out == "-":
         try:
             for part in trace.pcap():

@@ -11,9 +11,12 @@ from sfcperf.errors import InputError
 from sfcperf.package.checks import Check, judged
 from sfcperf.package.opened import Package, problem_of
 from sfcperf.package.read_json import read_json
-from sfcperf.results import jsonl, telemetry
+from sfcperf.results import jsonl
 from sfcperf.results.documents import MAX_DOCUMENT_BYTES
+from sfcperf.results.flows import FLOWS
 from sfcperf.results.store import SCHEMAS, RunFile, RunStore
+from sfcperf.results.telemetry import TELEMETRY
+from sfcperf.results.trial_rows import TrialRows
 from sfcperf.workflow.document import MAX_BYTES as MAX_WORKFLOW_BYTES
 
 NAME = "documents"
@@ -55,7 +58,8 @@ def run_findings(store: RunStore) -> list[str]:
         store.workflow()
         if manifest["run_id"] != name:
             found.append(f"{name}/{RunFile.MANIFEST}: it is of the run {manifest['run_id']}")
-        found += _telemetry_findings(store.folder / RunFile.TELEMETRY)
+        found += _row_findings(TELEMETRY, store.telemetry_path)
+        found += _row_findings(FLOWS, store.flows_path)
     except InputError as error:
         found.append(f"{name}: {error.message}")
     return found
@@ -93,11 +97,11 @@ def _ends_a_line(path: Path) -> bool:
         return file.read() == b"\n"
 
 
-def _telemetry_findings(path: Path) -> list[str]:
+def _row_findings(kind: TrialRows, path: Path) -> list[str]:
     where = "/".join(path.parts[-2:])
     try:
         if path.is_file():
-            telemetry.check_rows(path)
+            kind.check_rows(path)
     except InputError as error:
         return [f"{where}: {error.message}"]
     return []

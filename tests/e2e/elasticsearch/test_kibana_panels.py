@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from elasticsearch import Elasticsearch
-from support.records.runs import build_run
+from support.records.runs import RunOptions, build_run
 from support.servers import lens
 from support.servers.elasticsearch import Server
 from support.servers.kibana import parse, used_fields
@@ -23,8 +23,9 @@ from sfcperf.elasticsearch.publication import send
 from sfcperf.elasticsearch.target import target
 from sfcperf.kibana import ndjson, saved_objects
 from sfcperf.kibana.data_views import data_view_id
-from sfcperf.results import telemetry
+from sfcperf.results.flows import FLOWS
 from sfcperf.results.store import RunStore
+from sfcperf.results.telemetry import TELEMETRY
 from sfcperf.results.values import Observation
 
 pytestmark = pytest.mark.server
@@ -35,7 +36,7 @@ PREFIX = "kibana-panels"
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> RunStore:
     """A run; its first trial has what monitors of interfaces observe as well."""
-    store = build_run(tmp_path_factory.mktemp("kibana") / "run")
+    store = build_run(tmp_path_factory.mktemp("kibana") / "run", RunOptions(flows=True))
     first = store.trials()[0]
     begin_ns = int(datetime.fromisoformat(first.started_at).timestamp()) * 1_000_000_000
     store.write_trial_telemetry(
@@ -157,9 +158,31 @@ def test_counts_are_those_of_the_trials(client: Elasticsearch, run: RunStore):
     }
 
 
+def test_the_table_of_flows_is_that_of_valid_trials(client: Elasticsearch, run: RunStore):
+    (board,) = (b for b in boards() if "heavy hitters" in b["attributes"]["title"])
+    (panel,) = (p for p in panels(board, "lens") if p["title"] == "Largest flows")
+    layer, answer = ask(client, board, panel)
+    valid = {record.trial_id for record in run.trials() if record.status == "valid"}
+    expected: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for row in FLOWS.read(run.flows_path).to_pylist():
+        if row["trial_id"] in valid and row["source_port"] == 40000:
+            expected[row["scenario"], row["certainty"]].append(row["packets"])
+    labels = {c["label"]: name for name, c in layer["columns"].items()}
+    found = list(lens.leaves(answer["aggregations"], layer))
+    sums = [
+        (bucket[labels["packets"]]["value"], bucket["doc_count"])
+        for keys, bucket in found
+        if keys[0] == "[fd00::1]:40000 > [fd00::2]:80 tcp"
+    ]
+    assert sorted(sums) == sorted((sum(parts), len(parts)) for parts in expected.values())
+    flows = [keys[0] for keys, _ in found]
+    # The one with the most packets over all trials comes first.
+    assert flows[0] == "[fd00::1]:40000 > [fd00::2]:80 tcp"
+
+
 def test_lines_over_time_are_means_of_the_telemetry(client: Elasticsearch, run: RunStore):
     expected = defaultdict(list)
-    for row in telemetry.read(run.telemetry_path).to_pylist():
+    for row in TELEMETRY.read(run.telemetry_path).to_pylist():
         expected[row["metric"], row["source"]].append(row["value"])
     (board,) = (b for b in boards() if "telemetry" in b["attributes"]["title"])
     checked = 0

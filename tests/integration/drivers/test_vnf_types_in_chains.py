@@ -98,6 +98,48 @@ def test_nat(driver: LocalDriver, encapsulation: str) -> None:
         assert counters["untracked"] == {"ovs": 6, "ebpf": 12}[plane]
 
 
+@pytest.mark.gate_runs("each value")
+@pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
+def test_sfcmon(driver: LocalDriver, encapsulation: str) -> None:
+    """It counts what ping counts, each way, wherever it is in the chain."""
+    knobs = {"threshold": 0, "threshold_eval": 0, "window_s": 3600}
+    chain = scenario(
+        ["sfcmon", "router", "sfcmon"],
+        where=topology("T2"),
+        encapsulation=encapsulation,  # type: ignore[arg-type]
+        knobs=knobs,
+    )
+    deployment = driver.deploy(chain)
+    carries_traffic(driver, deployment, chain)
+    client, server = deployment.client.address, deployment.server.address
+    for position in (0, 2):
+        reporter = deployment.functions[position].flows
+        assert reporter is not None
+        reporter.end_window()
+    assert ping(deployment, PINGS) == PINGS
+    for position in (0, 2):
+        reporter = deployment.functions[position].flows
+        assert reporter is not None
+        (window,) = reporter.end_window()
+        assert (window.packets, window.missing_flows, set(window.unparsed.values())) == (
+            2 * PINGS,
+            0,
+            {0},
+        )
+        # The way back crosses the last function first.
+        found = {
+            (flow.source_address, flow.spi, flow.si, flow.protocol_name, flow.packets, flow.bytes)
+            for flow in window.flows
+        }
+        size = PINGS * (20 + 8 + 56)
+        assert found == {
+            (client, 42, 255 - position, "icmp", PINGS, size),
+            (server, 42 | 1 << 23, 253 + position, "icmp", PINGS, size),
+        }
+        assert {flow.certainty for flow in window.flows} == {"exact"}
+        assert deployment.functions[position].counters()["dropped"] == 0
+
+
 @pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 def test_load_balancer(driver: LocalDriver, encapsulation: str) -> None:

@@ -12,6 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from sfcperf.results.flows import FLOWS
+from sfcperf.results.telemetry import TELEMETRY
+from sfcperf.results.trial_rows import TrialRows
 from support.attacks import Attack
 from support.records.packages import contents, forged, packed, write_zip
 
@@ -79,18 +82,17 @@ def _resolved(chain: Any) -> Callable[[Path], list[str]]:
     return _edited(f"{RUN}/plan.json", lambda d: d["resolved"]["s000"].update(chain=chain))
 
 
-def _many_rows() -> bytes:
-    """Telemetry of 10,000,000 rows that say the same."""
+def _many_rows(kind: TrialRows) -> bytes:
+    """10,000,000 rows that say the same."""
     import pyarrow
     import pyarrow.parquet
 
-    from sfcperf.results.telemetry import COLUMNS
-
-    numbers = {"time_ns": pyarrow.scalar(1), "value": pyarrow.scalar(1.0)}
+    numbers = {"int64": pyarrow.scalar(1), "float64": pyarrow.scalar(1.0)}
     columns = [
-        pyarrow.repeat(numbers.get(name, pyarrow.scalar("x")), 1_000_000) for name in COLUMNS
+        pyarrow.repeat(numbers.get(kind.types[name], pyarrow.scalar("x")), 1_000_000)
+        for name in kind.columns
     ]
-    table = pyarrow.table(columns, names=list(COLUMNS))
+    table = pyarrow.table(columns, names=list(kind.columns))
     sink = pyarrow.BufferOutputStream()
     with pyarrow.parquet.ParquetWriter(sink, table.schema) as writer:
         for _ in range(10):
@@ -219,7 +221,12 @@ ATTACKS = [
         _edited(f"{RUN}/run.json", lambda d: d["design"].update(rounds=10**18)),
         "rounds",
     ),
-    _fails("telemetry-of-many-rows", _with(f"{RUN}/telemetry.parquet", _many_rows), "rows"),
+    _fails(
+        "telemetry-of-many-rows",
+        _with(f"{RUN}/telemetry.parquet", lambda: _many_rows(TELEMETRY)),
+        "rows",
+    ),
+    _fails("flows-of-many-rows", _with(f"{RUN}/flows.parquet", lambda: _many_rows(FLOWS)), "rows"),
     _fails("two-trials-less", _two_trials_less, "run.json/trials says"),
     _fails(
         "999-trials-claimed",

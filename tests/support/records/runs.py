@@ -23,6 +23,7 @@ from typing import Any
 
 from sfcperf.analysis.summary import SummaryAnalysis
 from sfcperf.management.deployment import HopObservation, TraversalProof
+from sfcperf.results.flows import FlowRecord
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.results.values import Observation
@@ -64,6 +65,8 @@ class RunOptions:
     failed: frozenset[str] = frozenset({"r003-s004-httperf"})
     """Trial ids."""
     telemetry: bool = True
+    flows: bool = False
+    """Make up what the monitor sfcmon finds, as though `fwd-1` were an sfcmon."""
     summaries: bool = True
     trials: int | None = None
     """Stop after so many, as an interrupted run does; None: all."""
@@ -153,10 +156,15 @@ def _build(folder: Path, options: RunOptions) -> RunStore:
         (store.raw(record.trial_id) / "stdout.txt").write_text("64 bytes from 10.0.0.2\n")
         store.append_trial(record)
         _write_proof(store, record)
-        if options.telemetry:
-            store.write_trial_telemetry(record, _observations(record, number, rng))
-    if options.telemetry:
+        observed = _observations(record, number, rng) if options.telemetry else []
+        if options.flows and record.samples and record.scenario["chain_length"]:
+            observed += _window_totals(number)
+            store.write_trial_flows(record, _flow_records(number))
+        store.write_trial_telemetry(record, observed)
+    if options.telemetry or options.flows:
         store.merge_telemetry()
+    if options.flows:
+        store.merge_flows()
     if options.summaries:
         SummaryAnalysis({}).analyse(store)
     return store
@@ -310,6 +318,62 @@ def _observations(record: TrialRecord, number: int, rng: random.Random) -> list[
     rows.append(Observation(end, "cpu", "monitor_cpu_s", "s", 0.004))
     rows.append(Observation(end, "memory", "monitor_cpu_s", "s", 0.002))
     return rows
+
+
+def _windows(number: int) -> list[tuple[int, int]]:
+    """Begin and end of the windows of a trial, Unix nanoseconds."""
+    start_ns = (START_S + number * TRIAL_S) * 10**9
+    return [(start_ns + at * 10**9, start_ns + (at + 1) * 10**9) for at in range(2)]
+
+
+def _window_totals(number: int) -> list[Observation]:
+    """In every fifth trial not all flows were listed, and some frames were not monitored."""
+    bad = number % 5 == 0
+    totals = {
+        "monitored_packets": 2000,
+        "flows": 3,
+        "missing_flows": 4 * bad,
+        "missing_packets": 90 * bad,
+        "residual_cells": int(bad),
+        "threshold": 20,
+        **{f"unparsed_{reason}": 0 for reason in ("not_nsh", "nsh", "ip", "truncated")},
+        "unparsed_not_ip": 7 * bad,
+    }
+    return [
+        Observation(end_ns, "fwd-1", metric, "1", value)
+        for _, end_ns in _windows(number)
+        for metric, value in totals.items()
+    ]
+
+
+def _flow_records(number: int) -> list[FlowRecord]:
+    """Three flows per window: of a client with another port in each trial, of a client with
+    IPv6, and without ports."""
+    bad = number % 5 == 0
+    flows = (
+        ("10.0.0.1", "10.0.0.2", 17, (40000 + number, 5201), 1500, "exact"),
+        ("fd00::1", "fd00::2", 6, (40000, 80), 300, "at most" if bad else "exact"),
+        ("10.0.0.1", "10.0.0.2", 1, (0, 0), 100, "unverified" if bad else "exact"),
+    )
+    return [
+        FlowRecord(
+            function="fwd-1",
+            window_start_ns=start_ns,
+            window_end_ns=end_ns,
+            spi=10,
+            si=255,
+            source_address=source,
+            destination_address=destination,
+            protocol=protocol,
+            source_port=ports[0],
+            destination_port=ports[1],
+            packets=packets,
+            bytes=packets * 100,
+            certainty=certainty,
+        )
+        for start_ns, end_ns in _windows(number)
+        for source, destination, protocol, ports, packets, certainty in flows
+    ]
 
 
 def _manifest(run_id: str, options: RunOptions) -> dict[str, Any]:

@@ -24,6 +24,9 @@ def search(layer: Mapping[str, Any], kql: str) -> dict[str, Any]:
     aggregations = {name: found for name, found in inner.items() if found}
     for name, column in reversed([c for c in columns if c[1]["isBucketed"]]):
         bucket = _bucket(column)
+        # What orders groups is asked for in their own level too, as Kibana does.
+        by = column["params"].get("orderBy", {}).get("columnId")
+        aggregations |= {by: inner[by]} if by else {}
         if aggregations:
             bucket["aggs"] = aggregations
         aggregations = {name: bucket}
@@ -44,7 +47,8 @@ def _metric(column: Mapping[str, Any]) -> dict[str, Any]:
 def _bucket(column: Mapping[str, Any]) -> dict[str, Any]:
     operation, source = column["operationType"], column["sourceField"]
     if operation == "terms":
-        order = {"_key": column["params"]["orderDirection"]}
+        by = column["params"]["orderBy"]
+        order = {by.get("columnId", "_key"): column["params"]["orderDirection"]}
         return {"terms": {"field": source, "size": column["params"]["size"], "order": order}}
     if operation == "date_histogram":
         return {"date_histogram": {"field": source, "fixed_interval": "1s", "min_doc_count": 1}}

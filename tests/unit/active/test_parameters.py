@@ -12,8 +12,9 @@ from sfcperf.active.iperf3 import Iperf3
 from sfcperf.active.ndr import Ndr
 from sfcperf.active.ping import Ping
 from sfcperf.active.pktgen import Pktgen
+from sfcperf.active.sfcmon_simulation import SfcmonSimulation
 
-PROBES: list[type[Probe]] = [Ping, Iperf3, Httperf, Ab, Ndr, Pktgen]
+PROBES: list[type[Probe]] = [Ping, Iperf3, Httperf, Ab, Ndr, Pktgen, SfcmonSimulation]
 
 
 def filled(probe: type[Probe], **given: Any) -> dict[str, Any]:

@@ -36,12 +36,13 @@ def test_an_export_replaces_no_device(
     assert (tmp_path / "pipe").is_fifo()
 
 
-def test_export_prints_both_files(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
+def test_export_prints_its_files(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
     bench.start(**SMALL, monitors=[{"monitor": "fake"}])
     assert sfcperf("export", bench.folder()) == 0
     assert capsys.readouterr().out.splitlines() == [
         str(bench.folder() / "samples.csv"),
         str(bench.folder() / "samples-telemetry.csv"),
+        str(bench.folder() / "samples-flows.csv"),
     ]
 
 

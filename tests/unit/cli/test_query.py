@@ -96,6 +96,24 @@ def test_telemetry_is_joined_with_trials(ask: Ask, run: Path) -> None:
     assert row == [str(table.num_rows), str(len(table["trial_id"].unique())), "true"]
 
 
+def test_flows_have_trials_and_levels(ask: Ask, tmp_path: Path) -> None:
+    store = build_run(tmp_path / "r", RunOptions(flows=True, telemetry=False))
+    sql = (
+        "select f.factor_chain_length, source_port, sum(f.packets), count(*), "
+        "min(time) is not null from flows f join trials using (run_id, trial_id) "
+        "where protocol_name = 'tcp' group by all order by 1"
+    )
+    table = pyarrow.parquet.read_table(store.flows_path).to_pylist()
+    of_tcp = [row["packets"] for row in table if row["protocol_name"] == "tcp"]
+    found = rows(ask(store.folder, sql, "--format", "csv"))
+    assert [(row[0], row[1], row[4]) for row in found] == [
+        ("1", "40000", "true"),
+        ("2", "40000", "true"),
+    ]
+    assert sum(int(row[2]) for row in found) == sum(of_tcp)
+    assert sum(int(row[3]) for row in found) == len(of_tcp)
+
+
 def test_several_runs_are_one_table(ask: Ask, run: Path, tmp_path: Path) -> None:
     other = run_folder(
         tmp_path / "results" / "other",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from scapy.layers.inet import IP
-from scapy.utils import RawPcapReader, rdpcap
+from scapy.utils import rdpcap
 
 from sfcperf.vnfs.sfcmon.synthetic_trace import SyntheticTrace
 
@@ -31,6 +32,7 @@ Command = Callable[..., int]
         (("plan", "--packets", "9", "--flows", "9", "--success", "1"), "--success: 1.0 is out of"),
         (("generate-trace", "t", "--duration-s", "-1"), "--duration-s: -1.0 is no length"),
         (("generate-trace", "t", "--zipf-exponent", "5"), "--zipf-exponent: 5.0 is out of range"),
+        (("generate-trace", "t", "--on-s", "61"), "--on-s: 61.0 is out of range"),
         (("generate-trace", "no/where/t"), "the trace cannot be written"),
     ],
 )
@@ -90,16 +92,36 @@ def test_a_generated_trace(sfcperf: Command, tmp_path: Path) -> None:
     assert not any(int(packet.src.split(".")[0]) in (0, *range(224, 256)) for packet in packets)
 
 
-def test_a_generated_trace_is_as_heavy_tailed_as_the_papers(tmp_path: Path) -> None:
-    """2 % of its packets: 5 to 10 % of the sources send 60 to 80 % of the traffic."""
-    path = tmp_path / "trace"
-    with path.open("wb") as file:
-        file.writelines(SyntheticTrace(1, 0.6, 10_000_000, 5_000).pcap())
-    sources = Counter(data[12:16] for data, _ in RawPcapReader(str(path)))
-    ranked = sorted(sources.values(), reverse=True)
+def packets_of(parts: Iterable[bytes]) -> tuple[Any, Any]:
+    """Times (seconds) and sources of packets of 28 bytes."""
+    words = np.frombuffer(b"".join(parts), "<u4", offset=24).reshape(-1, 11)
+    return words[:, 0] + words[:, 1] / 1e9, words[:, 7]
+
+
+def test_a_generated_trace_is_as_heavy_tailed_as_the_papers() -> None:
+    """A minute of 2 % of its packets and sources: 5 to 10 % of the sources send 60 to 80 %."""
+    _, sources = packets_of(SyntheticTrace(1, 60, 200_000, 4_600).pcap())
+    assert len(sources) == pytest.approx(200_000, rel=0.03)
+    ranked = np.sort(np.unique(sources, return_counts=True)[1])[::-1]
+    assert len(ranked) == pytest.approx(4_600, rel=0.01)
     assert ranked[0] > 100 * ranked[-1]
-    share = sum(ranked[: len(ranked) // 10]) / sum(ranked)
-    assert 0.6 <= share <= 0.8
+    assert 0.6 <= ranked[: len(ranked) // 10].sum() / ranked.sum() <= 0.8
+
+
+@pytest.mark.parametrize(("on_s", "least"), [(2, 1.5), (60, 56)])
+def test_sources_send_in_one_period_of_their_minute(on_s: float, least: float) -> None:
+    """Its length is as asked, and heavy-tailed; on a circle, the period is what is left beside the
+    longest pause. Those that send 300 packets evenly pause for 4 s with a probability of 6e-4."""
+    times, sources = packets_of(SyntheticTrace(1, 60, 300_000, 1_000, 0, on_s).pcap())
+    lengths = []
+    for source in np.unique(sources):
+        sent = times[sources == source]
+        pauses = np.diff(sent, append=sent[0] + 60)
+        lengths.append(60 - pauses.max())
+    assert min(lengths) > least
+    if on_s < 60:
+        # Pareto: half of them last at most 2^(1/1.2) times the least, a tenth 10^(1/1.2) times.
+        assert np.quantile(lengths, [0.5, 0.9]) == pytest.approx([3.56, 13.6], rel=0.15)
 
 
 def test_each_minute_has_other_sources() -> None:

@@ -191,8 +191,23 @@ def test_telemetry_and_the_monitors_cost_are_kept(bench: Bench) -> None:
     assert bench.manifest()["monitors"][0]["cpu_s"] == pytest.approx(4 * 0.25)
 
 
+def test_flows_of_each_trial_are_kept_once(bench: Bench) -> None:
+    bench.start(monitors=[{"monitor": "fake"}], design=DESIGN)
+    import pyarrow.parquet
+
+    rows = pyarrow.parquet.read_table(bench.folder() / "flows.parquet").to_pylist()
+    assert sorted(row["trial_id"] for row in rows) == sorted(bench.planned(design=DESIGN))
+    assert {row["packets"] for row in rows} == {3}
+
+
 @pytest.mark.parametrize(
-    ("broken", "reason"), [("start", "cannot observe"), ("stop", "lost what was observed")]
+    ("broken", "reason"),
+    [
+        ("start", "cannot observe"),
+        ("stop", "lost what was observed"),
+        ("flows", "lost the flows"),
+        ("values", "OverflowError"),
+    ],
 )
 def test_a_monitor_that_fails_fails_the_trial(bench: Bench, broken: str, reason: str) -> None:
     bench.start(monitors=[{"monitor": "fake", "broken": broken}], design=DESIGN)

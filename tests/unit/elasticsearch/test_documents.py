@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from support.records.runs import RunOptions, build_run
 from support.records.trials import trial
 
-from sfcperf.elasticsearch import mappings, telemetry_rows
+from sfcperf.elasticsearch import mappings, trial_rows
 from sfcperf.elasticsearch.documents import Documents, document_id
 from sfcperf.elasticsearch.levels import field_name, label
 from sfcperf.errors import InputError
-from sfcperf.results import telemetry
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
+from sfcperf.results.telemetry import TELEMETRY
 from sfcperf.results.values import Observation
 
 STREAMS = list(mappings.STREAMS.values())
@@ -32,7 +32,7 @@ STREAMS = list(mappings.STREAMS.values())
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> RunStore:
     folder = tmp_path_factory.mktemp("results") / "20260131-120000-fig8-short-abc123"
-    return build_run(folder)
+    return build_run(folder, RunOptions(flows=True))
 
 
 @pytest.mark.parametrize("stream", STREAMS, ids=lambda stream: stream.name)
@@ -134,14 +134,38 @@ def test_the_hash_is_that_of_the_rest(store: RunStore) -> None:
         assert hashlib.sha256(text.encode()).hexdigest() == document.hash
 
 
+def test_flows_are_what_the_parquet_file_has(store: RunStore) -> None:
+    rows = [json.loads(d.body) for d in Documents(store).of(mappings.FLOWS)]
+    table = pyarrow.parquet.read_table(store.flows_path).to_pylist()
+    assert len(rows) == len(table) == 47 * 2 * 3
+    for row, kept in zip(rows, table, strict=True):
+        flow = row["flow"]
+        assert row["trial"]["id"] == kept["trial_id"]
+        assert datetime.fromisoformat(row["@timestamp"][:26] + "+00:00").timestamp() == (
+            pytest.approx(kept["window_end_ns"] / 1e9)
+        )
+        assert flow["window_s"] == (kept["window_end_ns"] - kept["window_start_ns"]) / 1e9
+        for name in ("function", "spi", "si", "packets", "bytes", "certainty"):
+            assert flow[name] == kept[name]
+        assert row["source"] == {"ip": kept["source_address"], "port": kept["source_port"]}
+        assert row["destination"]["ip"] == kept["destination_address"]
+        assert row["destination"]["port"] == kept["destination_port"]
+        assert row["network"]["iana_number"] == kept["protocol"]
+    assert {row["flow"]["name"] for row in rows} > {
+        "10.0.0.1:40004 > 10.0.0.2:5201 udp",
+        "[fd00::1]:40000 > [fd00::2]:80 tcp",
+        "10.0.0.1 > 10.0.0.2 icmp",
+    }
+
+
 def test_telemetry_of_an_unknown_trial_is_damage(tmp_path: Path) -> None:
     path = tmp_path / "telemetry.parquet"
-    telemetry.write(path, trial(1), [Observation(1, "a", "b", "1", 1.0)])
+    TELEMETRY.write(path, trial(1), [Observation(1, "a", "b", "1", 1.0)])
     with pytest.raises(InputError, match=r"not in trials\.jsonl"):
-        list(telemetry_rows.rows(path, {}, _nothing))
+        list(trial_rows.rows(trial_rows.TELEMETRY, path, {}, _nothing))
     path.write_bytes(b"PAR1 no")
     with pytest.raises(InputError, match="damaged"):
-        list(telemetry_rows.rows(path, {}, _nothing))
+        list(trial_rows.rows(trial_rows.TELEMETRY, path, {}, _nothing))
 
 
 @given(
@@ -154,8 +178,10 @@ def test_any_observation_becomes_json(
 ) -> None:
     path = tmp_path_factory.mktemp("rows") / "telemetry.parquet"
     record = trial(1)
-    telemetry.write(path, record, [Observation(at_ns, source, "m", "1", value)])
-    rows = telemetry_rows.rows(path, {record.trial_id: record}, lambda _: {"run": {"id": "r"}})
+    TELEMETRY.write(path, record, [Observation(at_ns, source, "m", "1", value)])
+    rows = trial_rows.rows(
+        trial_rows.TELEMETRY, path, {record.trial_id: record}, lambda _: {"run": {"id": "r"}}
+    )
     [(trial_id, number, body)] = rows
     found = json.loads(body, parse_constant=pytest.fail)
     assert (trial_id, number) == (record.trial_id, 0)

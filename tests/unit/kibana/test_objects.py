@@ -20,6 +20,7 @@ NUMERIC = {"double", "integer", "long"}
 DATES = {"date", "date_nanos"}
 FIT = {
     "average": NUMERIC,
+    "sum": NUMERIC,
     "range": NUMERIC,
     "terms": {"keyword", "boolean"} | NUMERIC,
     "control": {"keyword", "boolean"} | NUMERIC,
@@ -96,7 +97,7 @@ def test_the_file_is_the_same_every_time_and_counts_itself():
     first, again = ndjson(dashboards.saved_objects()), ndjson(dashboards.saved_objects())
     assert first == again
     lines, details = parse(first)
-    assert details["exportedCount"] == len(lines) == len(STREAMS) + 3
+    assert details["exportedCount"] == len(lines) == len(STREAMS) + 4
     assert len({(one["type"], one["id"]) for one in lines}) == len(lines)
 
 

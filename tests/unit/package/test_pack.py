@@ -22,6 +22,7 @@ from sfcperf.package.pack import pack
 from sfcperf.package.run_files import run_files
 from sfcperf.package.scan import scan
 from sfcperf.package.unpack import unpack
+from sfcperf.package.verify import verify
 from sfcperf.results.store import RunStore
 from sfcperf.results.vnfds import keep_descriptors
 from sfcperf.workflow.load import load_document
@@ -276,3 +277,12 @@ def test_several_runs_go_into_one_package(package: Path, tmp_path: Path) -> None
         pack([first, first], tmp_path / "p.zip")
     files = contents(pack([first, RunStore.open(second.folder)], tmp_path / "p.zip").path)
     assert {"runs/run-1/run.json", "runs/run-2/run.json"} <= files.keys()
+
+
+def test_flows_are_packed_and_checked(tmp_path: Path) -> None:
+    run = build_run(tmp_path / "run", RunOptions(flows=True, figures=()))
+    options = replace(OPTIONS, allow_incomplete=True)
+    path = pack([run], tmp_path / "p.zip", options).path
+    assert f"runs/{run.run_id}/flows.parquet" in contents(path)
+    (check,) = (check for check in verify(path).checks if check.name == "documents")
+    assert check.state == "ok"

@@ -168,10 +168,11 @@ def test_one_wrong_sample_among_many_is_found(package: Path, tmp_path: Path, wro
     assert "trials.jsonl:1" in findings(verify(path), "documents")
 
 
-def test_telemetry_that_is_none_is_found(package: Path, tmp_path: Path) -> None:
-    name = f"{RUN}/telemetry.parquet"
+@pytest.mark.parametrize("file", ["telemetry.parquet", "flows.parquet"])
+def test_a_parquet_file_that_is_none_is_found(package: Path, tmp_path: Path, file: str) -> None:
+    name = f"{RUN}/{file}"
     path = sealed(package, tmp_path / "p.zip", name, b"PAR1" + b"x" * 100 + b"PAR1")
-    assert "telemetry.parquet" in findings(verify(path), "documents")
+    assert file in findings(verify(path), "documents")
 
 
 def test_a_newer_package_is_refused(package: Path, tmp_path: Path) -> None:

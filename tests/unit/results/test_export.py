@@ -8,11 +8,11 @@ from typing import Any
 import duckdb
 import pyarrow.parquet
 import pytest
-from support.records.runs import build_run
+from support.records.runs import RunOptions, build_run
 from support.records.trials import run_folder, trial
 
 from sfcperf.errors import InputError
-from sfcperf.results.export import Format, export, telemetry_target
+from sfcperf.results.export import Format, export, target_of
 from sfcperf.results.store import RunFile, RunStore
 from sfcperf.results.values import Observation
 
@@ -82,13 +82,25 @@ def test_telemetry_goes_beside_with_the_factors(tmp_path: Path, format: Format) 
         store.write_trial_telemetry(record, [observation])
     store.merge_telemetry()
     target, beside = export(store, format, tmp_path / f"out.{format}")
-    assert beside == telemetry_target(target)
+    assert beside == target_of("telemetry", target)
     assert beside.name == f"out-telemetry.{format}"
     columns = "run_id, scenario_id, factor_chain_length, time_ns, value"
     assert duckdb.sql(f"SELECT {columns} FROM '{beside}'").fetchall() == [
         ("run", "s001", 1, 0, 0.5),
         ("run", "s000", 0, 1, 0.5),
     ]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_flows_go_beside_with_the_factors(tmp_path: Path, format: Format) -> None:
+    store = build_run(tmp_path / "run", RunOptions(flows=True))
+    target, _, beside = export(store, format, tmp_path / f"out.{format}")
+    assert beside == target_of("flows", target)
+    columns = "factor_chain_length, factor_topology, source_address, sum(packets)"
+    found = duckdb.sql(f"SELECT {columns} FROM '{beside}' GROUP BY ALL").fetchall()
+    kept = duckdb.sql(f"SELECT sum(packets) FROM '{store.flows_path}'").fetchall()
+    assert {row[:2] for row in found} == {(n, t) for n in (1, 2) for t in ("T1", "T3")}
+    assert sum(row[3] for row in found) == kept[0][0]
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -22,6 +22,7 @@ NAMES = (
     "summary",
     "run",
     "telemetry",
+    "flows",
     "comparison",
     "steady",
     "gate",

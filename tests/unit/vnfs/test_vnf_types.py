@@ -19,7 +19,17 @@ from sfcperf.vnfs.forwarder.function import Forwarder, RunningForwarder
 from sfcperf.vnfs.router.function import Router
 from sfcperf.workflow.defaults import with_defaults
 
-SHIPPED = ("delay", "dpi", "firewall", "forwarder", "ips", "load_balancer", "nat", "router")
+SHIPPED = (
+    "delay",
+    "dpi",
+    "firewall",
+    "forwarder",
+    "ips",
+    "load_balancer",
+    "nat",
+    "router",
+    "sfcmon",
+)
 TYPES: list[type[NetworkFunction]] = [
     plugins.load("vnf", name) for name in plugins.names("vnf") if name in SHIPPED
 ]

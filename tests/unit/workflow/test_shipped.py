@@ -126,6 +126,26 @@ def test_fig8d_varies_vcpus_of_the_userspace_engine() -> None:
     assert {f.knobs["engine"] for (f,) in functions} == {"userspace"}
 
 
+def test_sfcmon_fig3_is_that_of_the_paper() -> None:
+    """Section 3.2: 30 chunks of 60 s, 0.1 % of the packets, 5 rows of 5436 columns."""
+    workflow = load_workflow(WORKFLOWS / "sfcmon-fig3.json")
+    assert [s.levels["window_s"] for s in workflow.scenarios] == [6, 7, 10, 15, 30, 60]
+    assert (workflow.design.rounds, workflow.design.centre) == (30, "mean")
+    for scenario in workflow.scenarios:
+        assert scenario.chain.functions == ()
+        (probe,) = scenario.probes
+        asked = dict(probe.parameters)
+        assert asked["window_s"] == scenario.levels["window_s"]
+        assert (asked["duration_s"], asked["threshold"], asked["threshold_eval"]) == (
+            60,
+            0.001,
+            1000,
+        )
+        assert (asked["cms_rows"], asked["cms_columns"]) == (5, 5436)
+    (figure,) = workflow.figures
+    assert [line.metric for line in figure.lines] == ["accuracy", "precision", "recall", "fpr"]
+
+
 def test_pptmon_fig6_is_that_of_the_paper() -> None:
     """Section IV-B: a firewall, TCP and UDP at 500 kbit/s for 20 s, 0 to 1000 rules."""
     workflow = load_workflow(WORKFLOWS / "pptmon-fig6.json")

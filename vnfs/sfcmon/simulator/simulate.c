@@ -137,13 +137,14 @@ static void begin_window(struct simulation *simulation, uint64_t ts_ns)
 
 	window->index = (ts_ns - simulation->origin_ns) / window->width_ns;
 	window->begin_ns = simulation->origin_ns + window->index * window->width_ns;
+	window->last_ns = ts_ns;
 }
 
 /* How many of the packets belong to the open window. */
 static unsigned int in_window(struct simulation *simulation, const struct packet *batch,
 			      unsigned int count)
 {
-	const struct window *window = &simulation->window;
+	struct window *window = &simulation->window;
 	unsigned int i;
 
 	for (i = 0; i < count; i++) {
@@ -151,6 +152,8 @@ static unsigned int in_window(struct simulation *simulation, const struct packet
 			simulation->late++;
 		else if (batch[i].ts_ns - window->begin_ns >= window->width_ns)
 			break;
+		if (batch[i].ts_ns > window->last_ns)
+			window->last_ns = batch[i].ts_ns;
 	}
 	return i;
 }

@@ -116,8 +116,10 @@ bool window_print(const struct window *window, uint32_t share, bool registers)
 	struct score score = { 0 };
 
 	printf("{\"event\": \"window\", \"index\": %" PRIu64 ", \"begin_ns\": %" PRIu64
-	       ", \"packets\": %u, \"bytes\": %" PRIu64 ", \"sources\": %zu, \"unparsed\": [",
-	       window->index, window->begin_ns, sketch->packets, truth->bytes, truth->used);
+	       ", \"last_ns\": %" PRIu64 ", \"packets\": %u, \"bytes\": %" PRIu64
+	       ", \"sources\": %zu, \"unparsed\": [",
+	       window->index, window->begin_ns, window->last_ns, sketch->packets, truth->bytes,
+	       truth->used);
 	for (int reason = 0; reason < SFCMON_REASONS; reason++)
 		printf("%s%u", reason ? ", " : "", sketch->unparsed[reason]);
 	printf("], \"thresholds\": [%u, %u, %u], ", sketch->thresholds.eval,

@@ -9,6 +9,7 @@ struct window {
 	uint64_t index;
 	uint64_t begin_ns;
 	uint64_t width_ns;
+	uint64_t last_ns; /* the latest packet */
 	struct sketch sketch;
 	struct truth truth;
 };

@@ -1,0 +1,213 @@
+"""sfcmon_simulation: how well SFCMon finds the heavy hitters of a trace, by simulation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from sfcperf.active.base import Probe, ProbeResult, samples
+from sfcperf.errors import InputError, MeasurementError
+from sfcperf.management.deployment import Deployment
+from sfcperf.plugins import Requirement, integer, number, object_schema
+from sfcperf.results.values import Metric
+from sfcperf.vnfs import binaries
+from sfcperf.vnfs.sfcmon.chunks import Chunk, chunk_of_files, synthetic_chunk
+from sfcperf.vnfs.sfcmon.report import METRICS, Window
+from sfcperf.vnfs.sfcmon.settings import LIMITS, Sizes, Thresholds, share_register
+from sfcperf.vnfs.sfcmon.simulation import TOOL, End, Simulation, simulate
+
+_NS_PER_S = 1_000_000_000
+_WHOLE = 0.99
+"""Share of its width that the packets of a chunk's last window must span for it to count."""
+_SECOND_TAKES_S = 0.04
+"""Simulating a second of a synthetic trace, and a sixth of generating it; for plans only."""
+_FILE_TAKES_S = 5.0
+"""The same of a file whose length is not known yet."""
+
+_REPORTED = (
+    Metric("accuracy", "1", "share of sources that were judged rightly", better="higher"),
+    Metric(
+        "precision",
+        "1",
+        "share of the reported sources that are heavy hitters",
+        better="higher",
+        primary=True,
+    ),
+    Metric("recall", "1", "share of the heavy hitters that were reported", better="higher"),
+    Metric("fpr", "1", "share of the other sources that were reported", better="lower"),
+)
+assert tuple(metric.name for metric in _REPORTED) == METRICS
+
+
+class SfcmonSimulation(Probe):
+    """Simulates SFCMon on a chunk of traffic: round N on chunk N. Nothing is sent, and the chain
+    makes no difference: use one of length 0. It runs on the machine that runs sfcperf."""
+
+    name = "sfcmon_simulation"
+    reported = _REPORTED
+    title = "Accuracy, precision, recall and false positive rate of SFCMon, simulated on a trace"
+    parameters = object_schema(
+        {
+            "trace": {
+                "type": "string",
+                "minLength": 1,
+                "description": "Absolute path of a trace (pcap, pcapng, CSV, Parquet; .gz of "
+                "all but Parquet), or a pattern such as /data/caida/*.pcap.gz: round N simulates "
+                "file N in the order of names. Default: synthetic traces.",
+            },
+            "seed": integer(
+                "Of the synthetic trace of the first round; the next round has the next seed.",
+                (0, 2**32),
+                default=1,
+            ),
+            "duration_s": number(
+                "Length of each synthetic trace, seconds.", (0.01, 3600), default=60
+            ),
+            "window_s": number("Width of a window, seconds.", (1e-6, 86_400), default=20),
+            "threshold": {
+                "type": "number",
+                "minimum": 2**-32,
+                "exclusiveMaximum": 1,
+                "default": 0.001,
+                "description": "Share of the packets from which a source is a heavy hitter.",
+            },
+            "threshold_eval": integer(
+                "Packets of a window before which nothing is reported.",
+                (0, 2**32 - 1),
+                default=1000,
+            ),
+            "cms_rows": integer(
+                "Rows of the count-min sketch.", LIMITS["cms_rows"], default=Sizes.cms_rows
+            ),
+            "cms_columns": integer(
+                "Its columns.", LIMITS["cms_columns"], default=Sizes.cms_columns
+            ),
+        }
+    )
+
+    @classmethod
+    def check(cls, parameters: Mapping[str, Any]) -> None:
+        """Looks at no file: a run can be read where its trace is not."""
+        trace = parameters.get("trace")
+        if trace is not None and not Path(trace).is_absolute():
+            raise InputError(
+                f"{trace!r} is a relative path",
+                where="trace",
+                allowed="an absolute path: a run may be resumed in another folder",
+            )
+        if trace is None and parameters["duration_s"] < parameters["window_s"]:
+            raise InputError(
+                f"no window of {parameters['window_s']:g} s fits into a trace of "
+                f"{parameters['duration_s']:g} s",
+                where="duration_s",
+                allowed="at least window_s",
+            )
+
+    @classmethod
+    def requirements(cls) -> list[Requirement]:
+        """See Instrument.requirements."""
+        return [binaries.requirement(TOOL)]
+
+    @classmethod
+    def duration_s(cls, parameters: Mapping[str, Any]) -> float:
+        """Of a file, a guess."""
+        if "trace" in parameters:
+            return _FILE_TAKES_S
+        return float(parameters["duration_s"] * _SECOND_TAKES_S)
+
+    @classmethod
+    def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
+        """None is sent."""
+        return 0
+
+    def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
+        """Find the trace, or generate it, unless the trial before had the same."""
+        self._chunk = self._found()
+
+    def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
+        """Simulate. Raises MeasurementError if the chunk has no whole window, InputError if it
+        cannot be read."""
+        chunk = self._chunk
+        windows, end = self._simulated(chunk, raw_dir)
+        whole = [window for window in windows if window is not windows[-1] or self._ended(window)]
+        if not any(window.sources for window in whole):
+            raise MeasurementError(self._nothing(windows), where=chunk.facts.get("trace"))
+        scores = [window.score.metrics() for window in whole]
+        series = {
+            name: [value for score in scores if (value := score[name]) is not None]
+            for name in METRICS
+        }
+        means = {name: fmean(values) if values else None for name, values in series.items()}
+        notes = {
+            **chunk.facts,
+            "windows": len(whole),
+            "windows_left_out": len(windows) - len(whole),
+            "packets": sum(window.packets for window in whole),
+            "mean_sources": fmean(window.sources for window in whole),
+            "mean_reported": fmean(len(window.heavy_hitters) for window in whole),
+            "mean_heavy_hitters": fmean(
+                window.score.true_positives + window.score.false_negatives for window in whole
+            ),
+            "late_packets": end.late,
+        }
+        given = {name: values for name, values in series.items() if values}
+        return ProbeResult(samples(_REPORTED, means), _doubts(windows, end), notes, given)
+
+    def _found(self) -> Chunk:
+        asked, place = self.parameters, max(1, self.round)
+        if "trace" in asked:
+            return chunk_of_files(asked["trace"], place)
+        return synthetic_chunk(asked["seed"], asked["duration_s"], place)
+
+    def _simulated(self, chunk: Chunk, raw_dir: Path) -> tuple[list[Window], End]:
+        asked = self.parameters
+        simulation = Simulation(
+            window_s=asked["window_s"],
+            threshold=asked["threshold"],
+            thresholds=Thresholds(asked["threshold_eval"], share_register(asked["threshold"])),
+            sizes=Sizes(cms_rows=asked["cms_rows"], cms_columns=asked["cms_columns"]),
+        )
+        windows: list[Window] = []
+        with (raw_dir / "windows.jsonl").open("w") as file:
+            for result in simulate(chunk.source, simulation):
+                if isinstance(result, End):
+                    return windows, result
+                windows.append(result)
+                file.write(json.dumps(_row(result)) + "\n")
+        raise MeasurementError(f"{TOOL} has not said how the trace ended")
+
+    def _ended(self, window: Window) -> bool:
+        """Whether the packets go on until about the end of the window."""
+        width_ns = self.parameters["window_s"] * _NS_PER_S
+        return bool(window.last_ns - window.begin_ns >= _WHOLE * width_ns)
+
+    def _nothing(self, windows: list[Window]) -> str:
+        if not windows:
+            return "the trace has no packets"
+        if not any(window.sources for window in windows):
+            return "no packet of the trace can be parsed"
+        span_s = (windows[-1].last_ns - windows[-1].begin_ns) / _NS_PER_S
+        return f"the trace is {span_s:g} s long, its windows are {self.parameters['window_s']:g} s"
+
+
+def _row(window: Window) -> dict[str, Any]:
+    """Without addresses: run folders are shared."""
+    names = ("index", "begin_ns", "last_ns", "packets", "bytes", "sources", "unparsed")
+    return {
+        **{name: getattr(window, name) for name in names},
+        **window.score.metrics(),
+        "score": asdict(window.score),
+    }
+
+
+def _doubts(windows: list[Window], end: End) -> tuple[str, ...]:
+    doubts = []
+    if end.truncated:
+        doubts.append("the trace ends within a packet: the rest of it is missing")
+    if missing := windows[-1].index + 1 - len(windows):
+        doubts.append(f"{missing} of {windows[-1].index + 1} windows have no packets")
+    return tuple(doubts)

@@ -1,0 +1,172 @@
+"""Telemetry and flows as JSON, a batch of the Parquet file at a time: most documents of a run are
+these.
+
+What all rows of a trial have in common is written once; a row adds its own few values. That is
+several times as fast as making an object of every row.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfcperf.results.documents import damaged
+from sfcperf.results.flows import flow_name
+from sfcperf.results.records import TrialRecord
+from sfcperf.results.trial_rows import reading
+
+if TYPE_CHECKING:
+    import pyarrow
+
+BATCH = 10_000
+"""Rows in memory at a time."""
+
+
+@dataclass(frozen=True)
+class RowDocuments:
+    """How the rows of a kind of file become documents."""
+
+    time: str
+    """Column with the time of the document, Unix nanoseconds."""
+    others: tuple[str, ...]
+    """Further columns that `members` wants."""
+    members: Callable[..., str]
+    """JSON members of a row that its trial does not have. Gets its time, when its trial began (both
+    Unix nanoseconds) and the other columns."""
+
+
+def count(path: Path) -> int:
+    """Rows of the file; 0 when there is none. Raises InputError when it is damaged."""
+    if not path.is_file():
+        return 0
+    import pyarrow.parquet
+
+    with reading(path):
+        return int(pyarrow.parquet.ParquetFile(path).metadata.num_rows)
+
+
+def rows(
+    kind: RowDocuments,
+    path: Path,
+    trials: Mapping[str, TrialRecord],
+    common: Callable[[TrialRecord], Mapping[str, Any]],
+) -> Iterator[tuple[str, int, str]]:
+    """Trial, number of the row within the trial, JSON. Nothing when there is no file.
+
+    The number stays when other trials are added: a resumed run keeps the ids of what was sent.
+    Raises InputError when the file is damaged, or has a trial that the run does not.
+    """
+    if not path.is_file():
+        return
+    numbers: dict[str, int] = defaultdict(int)
+    heads: dict[str, tuple[str, int]] = {}
+    names = ("trial_id", kind.time, *kind.others)
+    for batch in _batches(path, names):
+        columns = [batch.column(name).to_pylist() for name in names]
+        times = _times(batch.column(kind.time))
+        for (trial_id, at_ns, *others), at in zip(zip(*columns, strict=True), times, strict=True):
+            if trial_id not in heads:
+                heads[trial_id] = _head(path, trials.get(trial_id), common)
+            head, begin_ns = heads[trial_id]
+            number = numbers[trial_id]
+            numbers[trial_id] = number + 1
+            members = kind.members(at_ns, begin_ns, *others)
+            yield trial_id, number, f'{{"@timestamp":"{at}Z",{members},{head}'
+
+
+def _head(
+    path: Path,
+    record: TrialRecord | None,
+    common: Callable[[TrialRecord], Mapping[str, Any]],
+) -> tuple[str, int]:
+    """The rest of every row's JSON, and when the trial began, nanoseconds."""
+    if record is None:
+        raise damaged("it has a row of a trial that is not in trials.jsonl", str(path))
+    begin = datetime.fromisoformat(record.started_at)
+    text = json.dumps(common(record), separators=(",", ":"), allow_nan=False)
+    return text[1:], round(begin.timestamp() * 1e6) * 1000
+
+
+def _batches(path: Path, columns: tuple[str, ...]) -> Iterator[pyarrow.RecordBatch]:
+    import pyarrow.parquet
+
+    with reading(path):
+        file = pyarrow.parquet.ParquetFile(path)
+        yield from file.iter_batches(batch_size=BATCH, columns=list(columns))
+
+
+def _times(column: Any) -> list[str]:
+    """Unix nanoseconds as ISO 8601 with nine decimals."""
+    import numpy
+
+    stamps = column.to_numpy(zero_copy_only=False).astype("datetime64[ns]")
+    texts: list[str] = numpy.datetime_as_string(stamps).tolist()
+    return texts
+
+
+_quoted = cache(json.dumps)
+"""JSON text; sources, metrics and units are few and come often."""
+
+
+def _number(value: float) -> str:
+    """NaN and infinities, which JSON has no word for, are null: the source gave no number."""
+    return repr(value) if value is not None and abs(value) <= 1e308 else "null"
+
+
+def _observation(
+    at_ns: int, begin_ns: int, source: str, metric: str, unit: str, value: float
+) -> str:
+    return (
+        f'"telemetry":{{"source":{_quoted(source)},"elapsed_s":{(at_ns - begin_ns) / 1e9!r}}},'
+        f'"metric":{{"name":{_quoted(metric)},"unit":{_quoted(unit)},"value":{_number(value)}}}'
+    )
+
+
+def _flow(end_ns: int, begin_ns: int, *values: Any) -> str:
+    row = dict(zip(FLOWS.others, values, strict=True))
+    source, source_port = row["source_address"], row["source_port"]
+    destination, destination_port = row["destination_address"], row["destination_port"]
+    protocol = row["protocol_name"]
+    members = {
+        "flow": {
+            "name": flow_name(source, source_port, destination, destination_port, protocol),
+            "elapsed_s": (end_ns - begin_ns) / 1e9,
+            "window_s": (end_ns - row["window_start_ns"]) / 1e9,
+            **{
+                name: row[name]
+                for name in ("function", "spi", "si", "packets", "bytes", "certainty")
+            },
+        },
+        "source": {"ip": source, "port": source_port},
+        "destination": {"ip": destination, "port": destination_port},
+        "network": {"transport": protocol, "iana_number": row["protocol"]},
+    }
+    return json.dumps(members, separators=(",", ":"))[1:-1]
+
+
+TELEMETRY = RowDocuments("time_ns", ("source", "metric", "unit", "value"), _observation)
+FLOWS = RowDocuments(
+    "window_end_ns",
+    (
+        "window_start_ns",
+        "function",
+        "spi",
+        "si",
+        "source_address",
+        "destination_address",
+        "protocol",
+        "protocol_name",
+        "source_port",
+        "destination_port",
+        "packets",
+        "bytes",
+        "certainty",
+    ),
+    _flow,
+)

@@ -1,0 +1,103 @@
+"""Flows as Parquet: one row per flow and window in which a function listed it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sfcperf.results.trial_rows import TrialRows
+
+_PROTOCOLS = {
+    1: "icmp",
+    2: "igmp",
+    6: "tcp",
+    17: "udp",
+    33: "dccp",
+    47: "gre",
+    50: "esp",
+    51: "ah",
+    58: "icmpv6",
+    89: "ospf",
+    112: "vrrp",
+    132: "sctp",
+    136: "udplite",
+}
+
+MONITORED_PACKETS = "monitored_packets"
+MISSING_FLOWS = "missing_flows"
+MISSING_PACKETS = "missing_packets"
+RESIDUAL_CELLS = "residual_cells"
+UNPARSED = "unparsed_"
+"""Metrics of telemetry, one observation per window of a function that lists flows: all packets,
+flows that were not listed, the most packets that these can have, signs of Bloom filter false
+positives, and (a prefix) frames that were not monitored, by reason."""
+
+FLOWS = TrialRows(
+    {
+        "function": "string",
+        "window_start_ns": "int64",
+        "window_end_ns": "int64",
+        "spi": "int64",
+        "si": "int64",
+        "source_address": "string",
+        "destination_address": "string",
+        "protocol": "int64",
+        "protocol_name": "string",
+        "source_port": "int64",
+        "destination_port": "int64",
+        "packets": "int64",
+        "bytes": "int64",
+        "certainty": "string",
+    }
+)
+"""flows.parquet (schemas/flows.schema.json): rows are FlowRecords."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowCount:
+    """A flow with what was counted of it."""
+
+    spi: int
+    si: int
+    """As packets reached the function."""
+    source_address: str
+    destination_address: str
+    protocol: int
+    """Its number (RFC 5237)."""
+    source_port: int
+    """0 where the protocol has no ports."""
+    destination_port: int
+    packets: int
+    bytes: int
+    """Of IP packets."""
+    certainty: str
+    """`exact`, `unverified` or `at most` (docs/reference/sfcmon.md, Listing)."""
+
+    @property
+    def protocol_name(self) -> str:
+        """`tcp`; `protocol 200` for those that are rare."""
+        return _PROTOCOLS.get(self.protocol, f"protocol {self.protocol}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowRecord(FlowCount):
+    """A row of flows.parquet (trial and scenario are added)."""
+
+    function: str
+    """Instance that listed it: `mon-1`."""
+    window_start_ns: int
+    """Unix time, nanoseconds."""
+    window_end_ns: int
+
+
+def flow_name(
+    source: str, source_port: int, destination: str, destination_port: int, protocol: str
+) -> str:
+    """`10.0.0.1:1000 > 10.0.1.1:80 tcp`, `[fd00::1]:1000 > ...`; without ports where the protocol
+    has none."""
+    return f"{_end(source, source_port)} > {_end(destination, destination_port)} {protocol}"
+
+
+def _end(address: str, port: int) -> str:
+    if not port:
+        return address
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

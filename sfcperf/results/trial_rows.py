@@ -1,0 +1,138 @@
+"""Parquet files with rows of trials: a part per trial, and one file of the run made from them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfcperf.results.documents import damaged
+from sfcperf.results.files import replacing
+from sfcperf.results.records import SCHEMA_VERSION, TrialRecord
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_OF_TRIAL = ("trial_id", "scenario_id", "scenario")
+_ROWS_PER_GROUP = 100_000
+"""Rows of a merged file that readers take at a time. A group per trial would double the size of
+the file and make queries of thousands of trials several times slower."""
+_ROWS_PER_BATCH = 1 << 15
+_ROWS_OF_ANY_FILE = 1_000_000
+_LEAST_BYTES_PER_ROW = 2
+"""A row has at least a time and a value of its own, 5 to 15 bytes when compressed; a file that says
+the same in each row can unpack to a thousand times its size."""
+
+
+class TrialRows:
+    """A kind of such files. The columns of its own follow those of the trial: `trial_id`,
+    `scenario_id` and `scenario`, the levels of the factors as JSON text."""
+
+    def __init__(self, own: Mapping[str, str]) -> None:
+        self._own = own
+        self.types = {**dict.fromkeys(_OF_TRIAL, "string"), **own}
+        """Column -> its type in Arrow."""
+        self.columns = tuple(self.types)
+
+    def table(self, record: TrialRecord, rows: Sequence[Any]) -> pyarrow.Table:
+        """The rows of one trial: objects with an attribute for each column of their own. Raises
+        ValueError, TypeError or OverflowError for values that do not fit."""
+        import pyarrow
+
+        scenario = json.dumps(record.scenario, sort_keys=True)
+        columns: list[list[Any]] = [
+            [value] * len(rows) for value in (record.trial_id, record.scenario_id, scenario)
+        ]
+        # Arrow refuses integers that a float does not hold exactly.
+        columns += [
+            [float(value) for value in values] if kind == "float64" else values
+            for name, kind in self._own.items()
+            for values in [[getattr(row, name) for row in rows]]
+        ]
+        return pyarrow.Table.from_arrays(
+            [pyarrow.array(c, f.type) for c, f in zip(columns, self._schema(), strict=True)],
+            schema=self._schema(),
+        )
+
+    def write(self, path: Path, record: TrialRecord, rows: Sequence[Any]) -> None:
+        """Write the rows of one trial. Raises as `table`."""
+        import pyarrow.parquet
+
+        table = self.table(record, rows)
+        with replacing(path) as beside:
+            pyarrow.parquet.write_table(table, beside)
+
+    def merge(self, parts: Sequence[Path], target: Path) -> Path | None:
+        """One file from many, some parts at a time; None without parts."""
+        import pyarrow
+        import pyarrow.parquet
+
+        if not parts:
+            return None
+        with (
+            replacing(target) as beside,
+            pyarrow.parquet.ParquetWriter(beside, self._schema()) as writer,
+        ):
+            waiting: list[pyarrow.Table] = []
+            for number, part in enumerate(parts, 1):
+                waiting.append(self.read(part))
+                if number == len(parts) or sum(map(len, waiting)) >= _ROWS_PER_GROUP:
+                    table = pyarrow.concat_tables(waiting)
+                    writer.write_table(table, row_group_size=_ROWS_PER_GROUP)
+                    waiting = []
+        return target
+
+    def read(self, path: Path, filters: Any = None) -> pyarrow.Table:
+        """All rows of a file, or those that pyarrow's `filters` select. Raises InputError if it is
+        damaged."""
+        import pyarrow.parquet
+
+        with reading(path):
+            return pyarrow.parquet.read_table(path, schema=self._schema(), filters=filters)
+
+    def check_rows(self, path: Path) -> None:
+        """Decode all rows, some at a time. Raises InputError if the file is damaged, or has more
+        rows than a file of its size can have of a measurement."""
+        import pyarrow.parquet
+
+        texts = [name for name, kind in self.types.items() if kind == "string"]
+        with reading(path), pyarrow.parquet.ParquetFile(path, read_dictionary=texts) as file:
+            rows, size = file.metadata.num_rows, path.stat().st_size
+            if rows > _ROWS_OF_ANY_FILE + size // _LEAST_BYTES_PER_ROW:
+                raise damaged(f"{rows} rows in {size} bytes", str(path))
+            missing = [name for name in self.columns if name not in file.schema_arrow.names]
+            if missing:
+                raise damaged(f"no column {missing[0]!r}", str(path))
+            for batch in file.iter_batches(batch_size=_ROWS_PER_BATCH, columns=self.columns):
+                for field in self._schema():
+                    batch[field.name].cast(field.type)
+
+    def _schema(self) -> pyarrow.Schema:
+        import pyarrow
+
+        fields = [(name, getattr(pyarrow, kind)()) for name, kind in self.types.items()]
+        return pyarrow.schema(fields, metadata={"schema_version": str(SCHEMA_VERSION)})
+
+
+def check(path: Path, columns: Sequence[str]) -> None:
+    """Raises InputError if a Parquet file is not readable or lacks a column; its rows are not
+    read."""
+    import pyarrow.parquet
+
+    with reading(path):
+        missing = [n for n in columns if n not in pyarrow.parquet.read_schema(path).names]
+    if missing:
+        raise damaged(f"no column {missing[0]!r}", str(path))
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Raises InputError if reading a Parquet file fails."""
+    import pyarrow
+
+    try:
+        yield
+    except (OSError, KeyError, pyarrow.ArrowException) as error:
+        raise damaged(f"not readable as Parquet: {error}", str(path)) from error

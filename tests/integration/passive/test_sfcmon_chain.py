@@ -1,0 +1,110 @@
+"""The shipped workflow of SFCMon: its flows against those of a capture, which tshark reads."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+from support.local import traces
+from support.schemas import violations
+from support.vnfs.sff_bench import require_tshark
+
+pytestmark = pytest.mark.root
+
+SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
+SFCMON = {"monitor": "sfcmon"}
+CAPTURE = {"monitor": "tcpdump", "hops": ["mon-1"], "max_bytes": 50_000_000}
+UDP = {"probe": "iperf3", "protocol": "udp", "rate_bps": 8_000_000, "duration_s": 2}
+SI = 254
+"""With which packets reach the second function from either end of three."""
+FIELDS = (
+    "ip.src",
+    "ip.dst",
+    "ip.proto",
+    "udp.srcport",
+    "udp.dstport",
+    "tcp.srcport",
+    "tcp.dstport",
+)
+
+
+def run(results: Path, **changes: Any) -> Path:
+    """Run the workflow with these changes; gives the run folder."""
+    command = [SFCPERF, "run", "sfcmon-chain", "--results", str(results), "--quiet"]
+    for pointer, value in changes.items():
+        command += ["--set", f"{pointer.replace('__', '.')}={json.dumps(value)}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    # A busy machine may make a trial untrusted, but none may fail.
+    assert done.returncode in (0, 1), done.stderr
+    return Path(done.stdout.strip())
+
+
+def captured(pcap: Path) -> Counter[tuple[str, ...]]:
+    """(SPI, SI, addresses, protocol, ports) -> packets that the SFF sent to the function."""
+    fields = [word for name in ("nsh.spi", "nsh.si", *FIELDS) for word in ("-e", name)]
+    command = ["tshark", "-r", str(pcap), "-Y", f"nsh.si == {SI}", "-T", "fields", *fields]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found: Counter[tuple[str, ...]] = Counter()
+    for line in done.stdout.splitlines():
+        spi, si, source, destination, protocol, *ports = line.split("\t")
+        spoken = [port for port in ports if port]
+        found[str(int(spi, 0)), str(int(si, 0)), source, destination, protocol, *spoken] += 1
+    return found
+
+
+def test_flows_of_a_run_are_those_of_a_capture(tmp_path: Path) -> None:
+    require_tshark()
+    folder = run(
+        tmp_path,
+        factors={"threshold": [0]},
+        vnfs__mon__knobs__threshold_eval=0,
+        design__rounds=1,
+        design__warmup_rounds=0,
+        probes=[UDP, {"probe": "ping", "count": 20, "interval_s": 0.01}],
+        monitors=[SFCMON, CAPTURE],
+        figures=[],
+    )
+    assert violations(folder) == []
+    rows = pyarrow.parquet.read_table(folder / "flows.parquet").to_pylist()
+    totals = pyarrow.parquet.read_table(folder / "telemetry.parquet").to_pylist()
+    trials = [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
+    assert len(trials) == 2
+    for trial in trials:
+        (pcap,) = (folder / trial["raw"]).glob("**/tcpdump-mon-1.pcap")
+        listed: Counter[tuple[str, ...]] = Counter()
+        for row in (row for row in rows if row["trial_id"] == trial["trial_id"]):
+            assert (row["function"], row["certainty"]) == ("mon-1", "exact")
+            ports = (row["source_port"], row["destination_port"])
+            flow = ("spi", "si", "source_address", "destination_address", "protocol")
+            key = *(str(row[name]) for name in flow), *(str(port) for port in ports if port)
+            listed[key] += row["packets"]
+        assert listed == captured(pcap)
+        of_windows = {
+            metric: sum(
+                row["value"]
+                for row in totals
+                if (row["trial_id"], row["source"], row["metric"])
+                == (trial["trial_id"], "mon-1", metric)
+            )
+            for metric in ("monitored_packets", "missing_flows", "residual_cells")
+        }
+        assert of_windows == {
+            "monitored_packets": sum(listed.values()),
+            "missing_flows": 0,
+            "residual_cells": 0,
+        }
+    # By iperf3's own count, and the datagram with which it opens the stream.
+    (client,) = folder.glob("raw/*iperf3*/**/iperf3-client.json")
+    sent = json.loads(client.read_text())["end"]["sum"]["packets"]
+    counted = sum(row["packets"] for row in rows if (row["protocol"], row["spi"]) == (17, 1))
+    assert counted == sent + 1
+    report = (folder / "report.html").read_text()
+    assert "Heavy hitters" in report
+    assert f"{counted:,}" in report
+    assert traces(folder.name.rpartition("-")[2]) == []

@@ -1,0 +1,69 @@
+"""Flows: their names, and the file of a run from those of its trials."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+from support.records.trials import run_folder, trial
+from support.schemas import validator
+
+from sfcperf.results.flows import FlowRecord, flow_name
+
+FLOW = FlowRecord(
+    function="mon-1",
+    window_start_ns=10**18,
+    window_end_ns=10**18 + 1,
+    spi=1,
+    si=254,
+    source_address="10.0.0.1",
+    destination_address="10.0.0.2",
+    protocol=17,
+    source_port=1000,
+    destination_port=80,
+    packets=3,
+    bytes=300,
+    certainty="exact",
+)
+
+
+@pytest.mark.parametrize(
+    ("ends", "name"),
+    [
+        (("10.0.0.1", 1000, "10.0.1.1", 80, "tcp"), "10.0.0.1:1000 > 10.0.1.1:80 tcp"),
+        (("fd00::1", 1000, "fd00::2", 0, "udp"), "[fd00::1]:1000 > fd00::2 udp"),
+        (("10.0.0.1", 0, "10.0.1.1", 0, "icmp"), "10.0.0.1 > 10.0.1.1 icmp"),
+    ],
+)
+def test_names_are_those_of_tcpdump(ends: Any, name: str) -> None:
+    assert flow_name(*ends) == name
+
+
+@pytest.mark.parametrize(("number", "name"), [(6, "tcp"), (132, "sctp"), (200, "protocol 200")])
+def test_protocols_have_names(number: int, name: str) -> None:
+    assert replace(FLOW, protocol=number).protocol_name == name
+
+
+def test_flows_of_finished_trials_are_merged_and_as_the_schema_says(tmp_path: Path) -> None:
+    store = run_folder(tmp_path / "run", [trial(2), trial(1)])
+    for record in (trial(1), trial(2), trial(3)):
+        store.write_trial_flows(record, [replace(FLOW, packets=record.round)] * 2)
+    assert store.merge_flows() == store.flows_path
+    table = pyarrow.parquet.read_table(store.flows_path)
+    assert table.schema.metadata[b"schema_version"] == b"1"
+    rows = table.to_pylist()
+    # Round 3 is not in trials.jsonl: its trial was not finished.
+    assert [row["packets"] for row in rows] == [2, 2, 1, 1]
+    for row in rows:
+        validator("flows").validate(row)
+        assert row.keys() == validator("flows").schema["properties"].keys()
+
+
+def test_no_flows_are_no_file(tmp_path: Path) -> None:
+    store = run_folder(tmp_path / "run", [trial(1)])
+    store.write_trial_flows(trial(1), [])
+    assert store.merge_flows() is None
+    assert not store.flows_path.exists()

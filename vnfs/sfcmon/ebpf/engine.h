@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernel side and the user side of sfc-sfcmon share: registers of docs/reference/sfcmon.md. */
+#pragma once
+
+#include <linux/types.h>
+
+#include "../sfcmon.h"
+
+#define SFCMON_BANKS 2
+#define SFCMON_BLOOM_WORD 64 /* bits */
+
+/* Registers of a bank that are single numbers. */
+struct sfcmon_bank {
+	__u32 packets;
+	__u32 unparsed[SFCMON_REASONS];
+	__u32 threshold_eval;
+	__u32 threshold_share;
+	__u32 threshold_packets;
+};
+
+/* Two counters of the CMS: an array of the kernel has no smaller elements than 8 bytes. They count
+ * past their maximum by the number of CPUs at most; readers see the maximum. */
+struct sfcmon_counters {
+	__u32 value[2];
+};
+
+/* A cell of the IBLT, and a cache line. */
+struct sfcmon_cell {
+	__u32 count;
+	__u32 checksum;
+	__u32 key_sum[SFCMON_IPV6_WORDS];
+	__u32 packets;
+	__u64 bytes;
+};
+
+/* Two counters of the CMS share an element, which no row does with the next. */
+static inline __attribute__((always_inline)) __u32 sfcmon_row_elements(__u32 columns)
+{
+	return (columns + 1) / 2;
+}
+
+static inline __attribute__((always_inline)) __u32 sfcmon_bloom_words(__u32 bits)
+{
+	return (bits + SFCMON_BLOOM_WORD - 1) / SFCMON_BLOOM_WORD;
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "../../common/report.h"
+#include "registers.h"
+
+#define VISIBLE_NS 50000 /* in this time a CPU's stores reach the others, whatever it does */
+#define KEY_DIGITS (2 * SFCMON_IPV6_WORDS * sizeof(__u32))
+
+static struct sfcmon_bpf *skeleton;
+static struct sfcmon_counters *cms;
+static __u64 *bloom;
+static struct sfcmon_cell *iblt;
+static size_t cms_elements, bloom_words, iblt_cells; /* of a bank */
+static __u64 *before, *now; /* turns of the CPUs */
+
+int registers_size(struct sfcmon_bpf *opened, const struct sizes *sizes)
+{
+	skeleton = opened;
+	skeleton->rodata->cms_rows = (__u32)sizes->cms_rows;
+	skeleton->rodata->cms_columns = (__u32)sizes->cms_columns;
+	skeleton->rodata->bloom_bits = (__u32)sizes->bloom_bits;
+	skeleton->rodata->bloom_hashes = (__u32)sizes->bloom_hashes;
+	skeleton->rodata->iblt_cells = (__u32)sizes->iblt_cells;
+	skeleton->rodata->iblt_hashes = (__u32)sizes->iblt_hashes;
+	cms_elements = (size_t)sizes->cms_rows * sfcmon_row_elements((__u32)sizes->cms_columns);
+	bloom_words = sfcmon_bloom_words((__u32)sizes->bloom_bits);
+	iblt_cells = (size_t)sizes->iblt_cells;
+	if (bpf_map__set_max_entries(skeleton->maps.cms, (__u32)(SFCMON_BANKS * cms_elements)) ||
+	    bpf_map__set_max_entries(skeleton->maps.bloom, (__u32)(SFCMON_BANKS * bloom_words)) ||
+	    bpf_map__set_max_entries(skeleton->maps.iblt, (__u32)(SFCMON_BANKS * iblt_cells))) {
+		complain("cannot set the sizes of the registers: %s", strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+static void *open_map(struct bpf_map *map)
+{
+	size_t bytes = (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
+	void *there = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+
+	if (there != MAP_FAILED)
+		return there;
+	complain("cannot map the registers %s: %s", bpf_map__name(map), strerror(errno));
+	return NULL;
+}
+
+static void set_thresholds(int bank, const struct thresholds *thresholds)
+{
+	struct sfcmon_bank *registers = &skeleton->bss->banks[bank];
+
+	registers->threshold_eval = thresholds->eval;
+	registers->threshold_share = thresholds->share;
+	registers->threshold_packets = thresholds->packets;
+}
+
+int registers_open(struct sfcmon_bpf *loaded, const struct thresholds *thresholds)
+{
+	int cpus = libbpf_num_possible_cpus();
+
+	skeleton = loaded;
+	cms = open_map(skeleton->maps.cms);
+	bloom = open_map(skeleton->maps.bloom);
+	iblt = open_map(skeleton->maps.iblt);
+	if (cpus > 0) {
+		before = calloc((size_t)cpus, sizeof(*before));
+		now = calloc((size_t)cpus, sizeof(*now));
+	}
+	if (!cms || !bloom || !iblt || !before || !now)
+		return -1;
+	set_thresholds(0, thresholds);
+	return 0;
+}
+
+static void clear(int bank)
+{
+	memset(&cms[(size_t)bank * cms_elements], 0, cms_elements * sizeof(*cms));
+	memset(&bloom[(size_t)bank * bloom_words], 0, bloom_words * sizeof(*bloom));
+	memset(&iblt[(size_t)bank * iblt_cells], 0, iblt_cells * sizeof(*iblt));
+	memset(&skeleton->bss->banks[bank], 0, sizeof(skeleton->bss->banks[bank]));
+}
+
+static void pause_ns(long nanoseconds)
+{
+	const struct timespec time = { .tv_nsec = nanoseconds };
+
+	nanosleep(&time, NULL);
+}
+
+static int read_turns(__u64 *turns)
+{
+	__u32 only = 0;
+	int error = bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.turns), &only, turns);
+
+	if (error)
+		complain("cannot read which CPUs are at a packet: %s", strerror(-error));
+	return error;
+}
+
+/* Return when no CPU is any more at a packet at which it was when this was called. */
+static int wait_for_packets(void)
+{
+	int cpus = libbpf_num_possible_cpus();
+	bool waiting = true;
+
+	/* Before, a CPU may have read the old bank, but its turn is not visible yet. */
+	pause_ns(VISIBLE_NS);
+	if (read_turns(before))
+		return -1;
+	for (;;) {
+		if (read_turns(now))
+			return -1;
+		waiting = false;
+		for (int cpu = 0; cpu < cpus; cpu++)
+			waiting |= before[cpu] % 2 && now[cpu] == before[cpu];
+		if (!waiting)
+			return 0;
+		pause_ns(VISIBLE_NS);
+	}
+}
+
+int registers_switch(const struct thresholds *thresholds)
+{
+	int ended = (int)skeleton->bss->active, next = !ended;
+
+	clear(next);
+	set_thresholds(next, thresholds);
+	__atomic_store_n(&skeleton->bss->active, (__u32)next, __ATOMIC_SEQ_CST);
+	return wait_for_packets() ? -1 : ended;
+}
+
+__u64 registers_inserted(void)
+{
+	const struct sfcmon_cell *cells = &iblt[skeleton->bss->active * iblt_cells];
+	__u64 sum = 0;
+
+	for (size_t i = 0; i < iblt_cells; i++)
+		sum += cells[i].count;
+	return sum / skeleton->rodata->iblt_hashes;
+}
+
+__u32 registers_packets(void)
+{
+	return skeleton->bss->banks[skeleton->bss->active].packets;
+}
+
+static void print_cell(size_t place, const struct sfcmon_cell *cell, FILE *out)
+{
+	const unsigned char *bytes = (const unsigned char *)cell->key_sum;
+	char key[KEY_DIGITS + 1];
+
+	for (size_t i = 0; i < sizeof(cell->key_sum); i++)
+		snprintf(&key[2 * i], 3, "%02x", bytes[i]);
+	fprintf(out, "[%zu, %u, \"%s\", %u, %u, %llu]", place, cell->count, key, cell->checksum,
+		cell->packets, cell->bytes);
+}
+
+void registers_print(int bank, FILE *out)
+{
+	const struct sfcmon_bank *registers = &skeleton->bss->banks[bank];
+	const struct sfcmon_cell *cells = &iblt[(size_t)bank * iblt_cells];
+	static const struct sfcmon_cell empty;
+	const char *separator = "";
+
+	fprintf(out, "\"packets\": %u, \"unparsed\": [", registers->packets);
+	for (int i = 0; i < SFCMON_REASONS; i++)
+		fprintf(out, "%s%u", i ? ", " : "", registers->unparsed[i]);
+	fprintf(out, "], \"thresholds\": {\"eval\": %u, \"share\": %u, \"packets\": %u}",
+		registers->threshold_eval, registers->threshold_share,
+		registers->threshold_packets);
+	fputs(", \"iblt\": [", out);
+	for (size_t i = 0; i < iblt_cells; i++) {
+		if (memcmp(&cells[i], &empty, sizeof(empty)) == 0)
+			continue;
+		fputs(separator, out);
+		print_cell(i, &cells[i], out);
+		separator = ", ";
+	}
+	fputs("]", out);
+}

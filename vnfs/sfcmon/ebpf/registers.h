@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The registers of both banks, in the kernel's memory, and what is done to them at a window's end. */
+#pragma once
+
+#include <stdio.h>
+
+#include "engine.h"
+#include "ebpf/sfcmon.skel.h"
+
+struct sizes {
+	long cms_rows, cms_columns;
+	long bloom_bits, bloom_hashes;
+	long iblt_cells, iblt_hashes;
+};
+
+struct thresholds {
+	__u32 eval, share, packets;
+};
+
+/* Before the programs are loaded: the sizes of the maps. 0, or -1 after complain(). */
+int registers_size(struct sfcmon_bpf *skeleton, const struct sizes *sizes);
+
+/* After they are loaded. Bank 0 gets the thresholds, and is active. 0, or -1 after complain(). */
+int registers_open(struct sfcmon_bpf *skeleton, const struct thresholds *thresholds);
+
+/* Flows that were inserted in the window that goes on, and its packets. */
+__u64 registers_inserted(void);
+__u32 registers_packets(void);
+
+/* End the window: the idle bank is cleared, gets the thresholds, and becomes active. Returns the
+ * bank of the window, to which nothing is written any more; -1 after complain(). */
+int registers_switch(const struct thresholds *thresholds);
+
+/* Its packets, thresholds and cells as members of a JSON object, without braces. */
+void registers_print(int bank, FILE *out);

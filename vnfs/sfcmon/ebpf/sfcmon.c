@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+/* sfc-sfcmon: an NSH service function that finds the heavy hitters of its paths (SFCMon). */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <bpf/bpf.h>
+#include <linux/if_link.h>
+
+#include "../../common/interface.h"
+#include "../../common/libbpf_log.h"
+#include "../../common/options.h"
+#include "../../common/percpu.h"
+#include "../../common/report.h"
+#include "../../common/signals.h"
+#include "../../common/stats.h"
+#include "../../forwarder/drops.h"
+#include "../adapt.h"
+#include "registers.h"
+
+#define MOST_COLUMNS 16777216
+#define MOST_BITS 67108864
+#define MOST_CELLS 1048576
+#define MS_PER_S 1000
+#define NS_PER_MS 1000000
+#define NS_PER_S 1000000000LL
+
+const char tool_name[] = "sfc-sfcmon";
+
+static const char documentation[] =
+	"NSH service function: counts the flows of heavy hitters in sketches, decrements the "
+	"service "
+	"index, returns the packet (SFCMon; docs/reference/sfcmon.md).\v"
+	"Prints JSON Lines on stdout: `ready` when it forwards, `window` at the end of each "
+	"window, "
+	"`counters` on SIGUSR1 and at the end (SIGTERM or SIGINT), where the last window ends too. "
+	"SIGUSR2 ends the window at once.";
+
+static struct {
+	const char *interface;
+	const char *stats; /* NULL: no stats file */
+	long window_ms;
+	struct sizes sizes;
+	long eval, share, packets;
+	long adaptive; /* flows; 0: thresholds stay */
+} options = {
+	.window_ms = 1000,
+	.sizes = { .cms_rows = 5,
+		   .cms_columns = 5437,
+		   .bloom_bits = 16384,
+		   .bloom_hashes = 4,
+		   .iblt_cells = 300,
+		   .iblt_hashes = 3 },
+	.eval = 1000,
+	.share = 4294967,
+};
+
+static struct tool_option descriptions[] = {
+	{ "interface", 'i', "NAME", "interface whose frames are served", take_text,
+	  &options.interface, .required = true },
+	{ "stats", 's', "FILE", "write the counters to FILE too", take_text, &options.stats },
+	{ "window-ms", 'w', "MS", "length of a window (default: 1000)", take_integer,
+	  &options.window_ms, .least = 1, .most = 3600 * MS_PER_S },
+	{ "threshold-eval", 0, "N", "packets before which there are no heavy hitters (1000)",
+	  take_integer, &options.eval, .least = 0, .most = UINT32_MAX },
+	{ "threshold-share", 0, "N", "share of a heavy hitter, in units of 2^-32 (4294967: 0.1 %)",
+	  take_integer, &options.share, .least = 0, .most = UINT32_MAX },
+	{ "adaptive", 'a', "FLOWS",
+	  "adapt --threshold-packets from window to window, so that so many flows are reported",
+	  take_integer, &options.adaptive, .least = 1, .most = UINT32_MAX },
+	{ "threshold-packets", 0, "N", "packets of a heavy hitter (0)", take_integer,
+	  &options.packets, .least = 0, .most = UINT32_MAX },
+	{ "cms-rows", 0, "N", "rows of the count-min sketch (5)", take_integer,
+	  &options.sizes.cms_rows, .least = 1, .most = SFCMON_CMS_ROWS },
+	{ "cms-columns", 0, "N", "its columns (5437)", take_integer, &options.sizes.cms_columns,
+	  .least = 1, .most = MOST_COLUMNS },
+	{ "bloom-bits", 0, "N", "bits of the Bloom filter (16384)", take_integer,
+	  &options.sizes.bloom_bits, .least = 1, .most = MOST_BITS },
+	{ "bloom-hashes", 0, "N", "its hash functions (4)", take_integer,
+	  &options.sizes.bloom_hashes, .least = 1, .most = SFCMON_BLOOM_HASHES },
+	{ "iblt-cells", 0, "N", "cells of the IBLT (300)", take_integer, &options.sizes.iblt_cells,
+	  .least = SFCMON_IBLT_HASHES, .most = MOST_CELLS },
+	{ "iblt-hashes", 0, "N", "its hash functions (3)", take_integer, &options.sizes.iblt_hashes,
+	  .least = 1, .most = SFCMON_IBLT_HASHES },
+	{ 0 },
+};
+
+static struct sfcmon_bpf *skeleton;
+static int link_fd = -1;
+static struct thresholds thresholds;
+static unsigned long windows;
+static long long began_ns; /* the window that goes on, CLOCK_REALTIME */
+
+static void check_options(char **words, unsigned int count)
+{
+	require_options(descriptions);
+	if (count > 0)
+		refuse("'%s' is not an option", words[0]);
+}
+
+static long long now_ns(clockid_t clock)
+{
+	struct timespec time;
+
+	clock_gettime(clock, &time);
+	return time.tv_sec * NS_PER_S + time.tv_nsec;
+}
+
+/* From the window that is about to end: that of the next one is needed before it has ended. */
+static void adapt(void)
+{
+	if (thresholds.share) {
+		thresholds.packets = (__u32)((__u64)thresholds.share * registers_packets() >> 32);
+		thresholds.packets += !thresholds.packets;
+		thresholds.share = 0;
+	} else {
+		thresholds.packets = sfcmon_adapt(thresholds.packets, registers_inserted(),
+						  (__u32)options.adaptive);
+	}
+}
+
+static int start(const struct interface *interface)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, how, .flags = XDP_FLAGS_DRV_MODE);
+
+	skeleton = sfcmon_bpf__open();
+	if (!skeleton) {
+		complain("cannot open the XDP program: %s", strerror(errno));
+		return -1;
+	}
+	memcpy((void *)skeleton->rodata->own_mac, interface->mac, sizeof(interface->mac));
+	if (registers_size(skeleton, &options.sizes))
+		return -1;
+	if (sfcmon_bpf__load(skeleton)) {
+		libbpf_complain_of_load("the XDP program", errno);
+		return -1;
+	}
+	if (registers_open(skeleton, &thresholds))
+		return -1;
+	/* The link goes with the process. */
+	link_fd = bpf_link_create(bpf_program__fd(skeleton->progs.serve), interface->index, BPF_XDP,
+				  &how);
+	if (link_fd < 0)
+		complain("cannot attach to %s: %s", interface->name, strerror(-link_fd));
+	return link_fd < 0 ? -1 : 0;
+}
+
+static void report_counters(bool print)
+{
+	static unsigned long sequence;
+	__u64 verdicts[FWD_VERDICTS] = { 0 }, dropped = 0;
+	FILE *out = stats_begin();
+	__u32 only = 0;
+
+	percpu_sum(bpf_map__fd(skeleton->maps.verdicts), &only, verdicts, FWD_VERDICTS);
+	for (int i = FWD_DROP_FIRST; i < FWD_VERDICTS; i++)
+		dropped += verdicts[i];
+	fprintf(out, "{\"event\": \"counters\", \"sequence\": %lu", ++sequence);
+	fprintf(out, ", \"received\": %llu, \"forwarded\": %llu, \"dropped\": %llu",
+		verdicts[FWD_FORWARDED] + dropped, verdicts[FWD_FORWARDED], dropped);
+	fprintf(out, ", \"passed\": %llu, \"drops\": {", verdicts[FWD_PASSED]);
+	for (int i = FWD_DROP_FIRST; i < FWD_VERDICTS; i++)
+		fprintf(out, "%s\"%s\": %llu", i == FWD_DROP_FIRST ? "" : ", ", fwd_drop_names[i],
+			verdicts[i]);
+	fprintf(out, "}, \"windows\": %lu, \"sequence_end\": %lu}\n", windows, sequence);
+	stats_end(print);
+}
+
+/* 0, or -1 after complain(). */
+static int end_window(void)
+{
+	long long ended_ns;
+	int bank;
+
+	if (options.adaptive)
+		adapt();
+	bank = registers_switch(&thresholds);
+	if (bank < 0)
+		return -1;
+	ended_ns = now_ns(CLOCK_REALTIME);
+	printf("{\"event\": \"window\", \"number\": %lu, \"start_ns\": %lld, \"end_ns\": %lld, ",
+	       windows++, began_ns, ended_ns);
+	registers_print(bank, stdout);
+	puts("}");
+	fflush(stdout);
+	began_ns = ended_ns;
+	return 0;
+}
+
+static int serve(const sigset_t *signals)
+{
+	long long window_ns = options.window_ms * NS_PER_MS;
+	long long end_ns = now_ns(CLOCK_MONOTONIC) + window_ns;
+
+	began_ns = now_ns(CLOCK_REALTIME);
+	for (;;) {
+		long long left_ns = end_ns - now_ns(CLOCK_MONOTONIC);
+		int taken = 0;
+
+		if (left_ns > 0)
+			taken = signals_next(signals, (unsigned int)(left_ns / NS_PER_MS) + 1);
+		if (taken == SIGUSR1) {
+			report_counters(true);
+			continue;
+		}
+		/* The last window has all packets, too. */
+		if (taken == SIGTERM || taken == SIGINT)
+			bpf_link_detach(link_fd);
+		if (end_window())
+			return 1;
+		if (taken == SIGTERM || taken == SIGINT)
+			return 0;
+		if (taken == SIGUSR2)
+			end_ns = now_ns(CLOCK_MONOTONIC) + window_ns;
+		/* Windows that passed while the machine was busy are one long window. */
+		while (end_ns <= now_ns(CLOCK_MONOTONIC))
+			end_ns += window_ns;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct command command = {
+		.documentation = documentation,
+		.options = descriptions,
+		.check = check_options,
+	};
+	struct interface interface;
+	sigset_t signals;
+	int status;
+
+	options_parse(argc, argv, &command);
+	libbpf_log_keep();
+	signals_block(&signals);
+	sigaddset(&signals, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	thresholds = (struct thresholds){ (__u32)options.eval, (__u32)options.share,
+					  (__u32)options.packets };
+	if (stats_open(options.stats))
+		return 1;
+	if (find_interface(options.interface, &interface) || start(&interface)) {
+		json_failed(stats_begin());
+		stats_end(true);
+		return 1;
+	}
+	puts("{\"event\": \"ready\"}");
+	fflush(stdout);
+	report_counters(false);
+	status = serve(&signals);
+	report_counters(true);
+	return status;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Algorithms 1 to 3 of the paper on the registers, as docs/reference/sfcmon.md orders their steps. */
+#pragma once
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <bpf/bpf_helpers.h>
+
+#include "../murmur.h"
+#include "engine.h"
+#include "parse.bpf.h"
+
+#define ARRAY(name, cell, flags)                                                                   \
+	struct {                                                                                   \
+		__uint(type, BPF_MAP_TYPE_ARRAY);                                                  \
+		__uint(max_entries, SFCMON_BANKS);                                                 \
+		__uint(map_flags, flags);                                                          \
+		__type(key, __u32);                                                                \
+		__type(value, cell);                                                               \
+	} name SEC(".maps")
+
+struct sfcmon_lock {
+	struct bpf_spin_lock lock;
+};
+
+/* The user side makes all but `locks` larger before it loads them; bank 1 follows bank 0. */
+ARRAY(cms, struct sfcmon_counters, BPF_F_MMAPABLE);
+ARRAY(bloom, __u64, BPF_F_MMAPABLE);
+ARRAY(iblt, struct sfcmon_cell, BPF_F_MMAPABLE);
+ARRAY(locks, struct sfcmon_lock, 0);
+
+const volatile __u32 cms_rows = 1, cms_columns = 1;
+const volatile __u32 bloom_bits = 1, bloom_hashes = 1;
+const volatile __u32 iblt_cells = 1, iblt_hashes = 1;
+
+struct sfcmon_bank banks[SFCMON_BANKS];
+__u32 active; /* bank that packets update */
+
+/* Up to their maximum, where they stay. */
+static __always_inline __u32 count(__u32 *counter, __u32 most)
+{
+	__u32 value = *(volatile __u32 *)counter;
+
+	return value < most ? __sync_fetch_and_add(counter, 1) + 1 : most;
+}
+
+/* The hash of a key whose words went through murmur_word(). */
+static __always_inline __u32 hash_flow(const __u32 *mixed, __u32 words, __u32 seed)
+{
+	__u32 state = seed;
+
+	for (__u32 i = 0; i < SFCMON_IPV6_WORDS && i < words; i++)
+		state = murmur_step(state, mixed[i]);
+	return murmur_end(state, words * sizeof(__u32));
+}
+
+static __always_inline __u32 *cms_counter(__u32 bank, __u32 row, __u32 column)
+{
+	__u32 place = (bank * cms_rows + row) * sfcmon_row_elements(cms_columns) + column / 2;
+	struct sfcmon_counters *counters = bpf_map_lookup_elem(&cms, &place);
+
+	return counters ? &counters->value[column & 1] : NULL;
+}
+
+/* UpdateCMS and EstimateCMS in one: counts FlowID1, the least of its counters is returned. */
+static __always_inline __u32 update_cms(__u32 bank, const __u32 *mixed, __u32 words)
+{
+	__u32 source_words = words == SFCMON_IPV4_WORDS ? 1 : 4, estimate = SFCMON_CMS_MAX;
+
+	for (__u32 row = 0; row < SFCMON_CMS_ROWS && row < cms_rows; row++) {
+		__u32 state = murmur_step(SFCMON_CMS_SEED + row, mixed[0]);
+		__u32 *counter, counted;
+
+		for (__u32 i = 0; i < 4 && i < source_words; i++)
+			state = murmur_step(state, mixed[SFCMON_SOURCE_WORD + i]);
+		state = murmur_end(state, (1 + source_words) * sizeof(__u32));
+		counter = cms_counter(bank, row, murmur_reduce(state, cms_columns));
+		if (!counter)
+			return 0;
+		counted = count(counter, SFCMON_CMS_MAX);
+		if (counted < estimate)
+			estimate = counted;
+	}
+	return estimate;
+}
+
+/* MembershipQueryBF and InsertBF in one: whether the flow was stored. Of packets of one flow on
+ * several CPUs, one alone stores it. */
+static __always_inline bool store(__u32 bank, const __u32 *mixed, __u32 words)
+{
+	__u64 *word[SFCMON_BLOOM_HASHES] = {}, bit[SFCMON_BLOOM_HASHES] = {};
+	struct sfcmon_lock *lock = bpf_map_lookup_elem(&locks, &bank);
+	bool stored = true;
+
+#pragma unroll
+	for (__u32 i = 0; i < SFCMON_BLOOM_HASHES; i++) {
+		__u32 index, place;
+
+		if (i >= bloom_hashes)
+			break;
+		index = murmur_reduce(hash_flow(mixed, words, SFCMON_BLOOM_SEED + i), bloom_bits);
+		place = bank * sfcmon_bloom_words(bloom_bits) + index / SFCMON_BLOOM_WORD;
+		bit[i] = 1ULL << index % SFCMON_BLOOM_WORD;
+		word[i] = bpf_map_lookup_elem(&bloom, &place);
+		if (!word[i])
+			return true;
+		stored &= (*(volatile __u64 *)word[i] & bit[i]) != 0;
+	}
+	if (stored || !lock)
+		return true;
+	stored = true;
+	bpf_spin_lock(&lock->lock);
+#pragma unroll
+	for (__u32 i = 0; i < SFCMON_BLOOM_HASHES; i++) {
+		if (i >= bloom_hashes || !word[i])
+			break;
+		stored &= (*word[i] & bit[i]) != 0;
+		*word[i] |= bit[i];
+	}
+	bpf_spin_unlock(&lock->lock);
+	return stored;
+}
+
+static __always_inline void insert(struct sfcmon_cell *cell, const struct sfcmon_packet *packet,
+				   __u32 checksum)
+{
+	__sync_fetch_and_add(&cell->count, 1);
+	__sync_fetch_and_xor(&cell->checksum, checksum);
+	for (__u32 i = 0; i < SFCMON_IPV6_WORDS && i < packet->words; i++)
+		__sync_fetch_and_xor(&cell->key_sum[i], packet->flow[i]);
+}
+
+static __always_inline bool is_among(__u32 cell, const __u32 *cells, __u32 count)
+{
+	bool among = false;
+
+	for (__u32 i = 0; i < SFCMON_IBLT_HASHES; i++)
+		among |= i < count && cells[i] == cell;
+	return among;
+}
+
+/* InsertIBLT, if the flow was not stored, and UpdateIBLT. */
+static __always_inline void update_iblt(__u32 bank, const struct sfcmon_packet *packet,
+					const __u32 *mixed, bool stored)
+{
+	__u32 checksum = stored ? 0 : hash_flow(mixed, packet->words, SFCMON_CHECKSUM_SEED);
+	__u32 cells[SFCMON_IBLT_HASHES] = {};
+
+	for (__u32 i = 0; i < SFCMON_IBLT_HASHES && i < iblt_hashes; i++) {
+		__u32 hash = hash_flow(mixed, packet->words, SFCMON_IBLT_SEED + i);
+		struct sfcmon_cell *cell;
+		__u32 place;
+
+		cells[i] = murmur_reduce(hash, iblt_cells);
+		for (__u32 next = 0; next < i && is_among(cells[i], cells, i); next++)
+			cells[i] = cells[i] + 1 == iblt_cells ? 0 : cells[i] + 1;
+		place = bank * iblt_cells + cells[i];
+		cell = bpf_map_lookup_elem(&iblt, &place);
+		if (!cell)
+			return;
+		if (!stored)
+			insert(cell, packet, checksum);
+		__sync_fetch_and_add(&cell->packets, 1);
+		__sync_fetch_and_add(&cell->bytes, packet->bytes);
+	}
+}
+
+/* A packet of a heavy hitter. Global, as it is large and rare. */
+__noinline int sfcmon_report(struct sfcmon_packet *packet, __u32 bank)
+{
+	__u32 mixed[SFCMON_IPV6_WORDS] = {};
+
+	if (!packet)
+		return 0;
+	for (__u32 i = 0; i < SFCMON_IPV6_WORDS; i++)
+		mixed[i] = murmur_word(packet->flow[i]);
+	update_iblt(bank, packet, mixed, store(bank, mixed, packet->words));
+	return 0;
+}
+
+static __always_inline void monitor(struct xdp_md *ctx)
+{
+	__u32 bank = *(volatile __u32 *)&active & (SFCMON_BANKS - 1), packets, estimate;
+	struct sfcmon_bank *registers = &banks[bank];
+	__u32 mixed[SFCMON_SOURCE_WORD + 4];
+	struct sfcmon_packet packet;
+	int reason = sfcmon_parse(ctx, &packet);
+
+	if (reason != SFCMON_PARSED) {
+		if (reason >= 0 && reason < SFCMON_REASONS)
+			count(&registers->unparsed[reason], ~0U);
+		return;
+	}
+	mixed[0] = murmur_word(packet.flow[0]);
+	for (__u32 i = SFCMON_SOURCE_WORD; i < SFCMON_SOURCE_WORD + 4; i++)
+		mixed[i] = murmur_word(packet.flow[i]);
+	packets = count(&registers->packets, ~0U);
+	estimate = update_cms(bank, mixed, packet.words);
+	if (packets < registers->threshold_eval || estimate < registers->threshold_packets ||
+	    (__u64)estimate << 32 < (__u64)registers->threshold_share * packets)
+		return;
+	sfcmon_report(&packet, bank);
+}

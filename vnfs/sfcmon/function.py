@@ -1,0 +1,96 @@
+"""SFCMon as a VNF type: finds the heavy hitters of its paths and returns each packet."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from sfcperf.hosts.base import Host
+from sfcperf.plugins import Requirement, integer, number, object_schema
+from sfcperf.vnfs import binaries, kernel_forwarding
+from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
+from sfcperf.vnfs.sfcmon.running import BINARY, RunningSfcmon
+from sfcperf.vnfs.sfcmon.settings import LIMITS, Sizes, share_register
+
+_MS_PER_S = 1000
+_MOST = (1 << 32) - 1
+_starts = itertools.count()
+_LIMITS = {**LIMITS, "cms_columns": (1, 1 << 24), "bloom_bits": (1, 1 << 26)}
+_LIMITS["iblt_cells"] = (LIMITS["iblt_cells"][0], 1 << 20)
+"""What sfc-sfcmon allows: less than the simulator, since each bank is locked memory."""
+_SIZES = {
+    "cms_rows": "Rows of the count-min sketch.",
+    "cms_columns": "Its columns.",
+    "bloom_bits": "Bits of the Bloom filter.",
+    "bloom_hashes": "Its hash functions.",
+    "iblt_cells": "Cells of the invertible Bloom lookup table.",
+    "iblt_hashes": "Its hash functions.",
+}
+
+
+class Sfcmon(NetworkFunction):
+    """Counts the flows of the sources that send the largest shares of the packets, in an amount of
+    memory that does not depend on the number of flows, decrements the service index and returns
+    the packet to its SFF."""
+
+    name = "sfcmon"
+    title = "SFCMon: finds the heavy hitters of its paths and counts their flows"
+    nsh_aware = True
+    interfaces = 1
+    # Frames are taken before tc.
+    kernel_path = False
+    parameters = object_schema(
+        {
+            "threshold": number(
+                "Least share of a heavy hitter in the packets of the window so far.",
+                (0, 0.999999),
+                default=0.001,
+            ),
+            "threshold_eval": integer(
+                "Packets of a window before which there are no heavy hitters.",
+                (0, _MOST),
+                default=1000,
+            ),
+            "adaptive_flows": integer(
+                "Adapt the threshold from window to window so that this many flows are reported; "
+                "0: it stays. `threshold` is that of the first window.",
+                (0, 1_000_000),
+                default=0,
+            ),
+            "window_s": number("Length of a window, seconds.", (0.001, 3600), default=1.0),
+            **{
+                size.name: integer(_SIZES[size.name], _LIMITS[size.name], default=size.default)
+                for size in fields(Sizes)
+            },
+        }
+    )
+
+    @classmethod
+    def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
+        """The compiled tool."""
+        return [binaries.requirement(BINARY)]
+
+    @classmethod
+    def peer_needs_xdp(cls, knobs: Mapping[str, Any]) -> bool:
+        """Frames return by XDP_TX."""
+        return True
+
+    @classmethod
+    def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
+        """Start sfc-sfcmon on the interface and wait until it forwards."""
+        sizes = Sizes(**{size.name: int(knobs[size.name]) for size in fields(Sizes)})
+        options = ["--interface", attachment.interfaces[0]]
+        options += ["--window-ms", str(round(float(knobs["window_s"]) * _MS_PER_S))]
+        options += ["--threshold-share", str(share_register(float(knobs["threshold"])))]
+        options += ["--threshold-eval", str(int(knobs["threshold_eval"]))]
+        if knobs["adaptive_flows"]:
+            options += ["--adaptive", str(int(knobs["adaptive_flows"]))]
+        for name in _SIZES:
+            options += [f"--{name.replace('_', '-')}", str(getattr(sizes, name))]
+        output = attachment.outputs / f"{attachment.name}-{next(_starts)}.windows.jsonl"
+        running = RunningSfcmon.launch(attachment.name, host, options, sizes, output)
+        with kernel_forwarding.all_or_nothing(running):
+            running.wait_ready()
+        return running

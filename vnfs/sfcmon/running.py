@@ -1,0 +1,137 @@
+"""A running sfc-sfcmon: its counters, and the flows of its windows."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sfcperf import retry
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.base import Host, Process
+from sfcperf.management.deployment import FlowReporter, FlowWindow
+from sfcperf.results.flows import FlowCount
+from sfcperf.sketches.iblt import Cells, Shape
+from sfcperf.sketches.listing import Certainty, ListedFlow, listing
+from sfcperf.vnfs.sfcmon.frame import Reason
+from sfcperf.vnfs.sfcmon.packet import Flow, unpadded
+from sfcperf.vnfs.sfcmon.settings import Sizes
+from sfcperf.vnfs.stats_process import StatsProcess
+
+BINARY = "sfc-sfcmon"
+WINDOW_TIMEOUT_S = 10.0
+_POLL_S = 0.001
+
+
+class RunningSfcmon(StatsProcess):
+    """An sfc-sfcmon process, its stats file and the file of its windows."""
+
+    binary = BINARY
+    windows: Windows
+
+    def counters(self) -> Mapping[str, int]:
+        """NSH packets since the start, now: `received`, `forwarded`, `dropped`, `dropped_REASON`;
+        `passed` are frames left to the kernel. Raises MeasurementError."""
+        event = self.fresh()
+        counters = {name: event[name] for name in ("received", "forwarded", "dropped", "passed")}
+        return counters | {f"dropped_{reason}": n for reason, n in event["drops"].items()}
+
+    def flows(self) -> FlowReporter:
+        """See RunningFunction.flows."""
+        return self.windows
+
+    @classmethod
+    def launch(
+        cls, name: str, host: Host, options: list[str], sizes: Sizes, output: Path
+    ) -> RunningSfcmon:
+        """Start it; `wait_ready` says when it works. Raises EnvironmentLacks."""
+        running = cls.spawn(name, host, options, output)
+        running.windows = Windows(running._process, sizes, output)
+        return running
+
+
+class Windows:
+    """The windows that a process prints (FlowReporter)."""
+
+    def __init__(self, process: Process, sizes: Sizes, output: Path) -> None:
+        self._process = process
+        self._sizes = sizes
+        self._output = output
+        self._read_bytes = 0
+
+    def end_window(self) -> list[FlowWindow]:
+        """See FlowReporter.end_window."""
+        found = self._new()
+        self._process.send_signal(signal.SIGUSR2)
+        asked = len(found)
+
+        def ended() -> bool:
+            found.extend(self._new())
+            return len(found) > asked
+
+        if not retry.until(ended, timeout_s=WINDOW_TIMEOUT_S, period_s=_POLL_S):
+            raise MeasurementError(
+                f"{BINARY} did not end its window within {WINDOW_TIMEOUT_S:g} s",
+                where=str(self._output),
+            )
+        return [self._window(window) for window in found]
+
+    def _new(self) -> list[dict[str, Any]]:
+        """Windows of whole lines that were not read yet."""
+        try:
+            with self._output.open("rb") as file:
+                file.seek(self._read_bytes)
+                lines = file.read().splitlines(keepends=True)
+        except FileNotFoundError:
+            return []
+        whole = [line for line in lines if line.endswith(b"\n")]
+        self._read_bytes += sum(map(len, whole))
+        events = [json.loads(line) for line in whole]
+        return [event for event in events if event["event"] == "window"]
+
+    def _window(self, printed: Mapping[str, Any]) -> FlowWindow:
+        cells = Cells.empty(self._sizes.iblt_cells)
+        for place, count, key_sum, *sums in printed["iblt"]:
+            cells.set(place, (count, int(key_sum, 16), *sums))
+        found = listing(self._sizes.iblt, cells, unpadded)
+        packets, thresholds = int(printed["packets"]), printed["thresholds"]
+        return FlowWindow(
+            start_ns=printed["start_ns"],
+            end_ns=printed["end_ns"],
+            packets=packets,
+            unparsed={
+                reason.name.lower(): count
+                for reason, count in zip(Reason, printed["unparsed"], strict=True)
+            },
+            flows=tuple(_flow_count(flow, self._sizes.iblt, cells) for flow in found.flows),
+            missing_flows=found.missing_flows,
+            missing_packets=found.missing_packets,
+            residual_cells=found.residual_cells,
+            # The least estimate whose share of the packets is enough.
+            threshold_packets=max(
+                thresholds["packets"], -(-thresholds["share"] * packets // (1 << 32))
+            ),
+        )
+
+
+def _flow_count(listed: ListedFlow, shape: Shape, cells: Cells) -> FlowCount:
+    flow, places = Flow.of_key(listed.key), shape.places(listed.key)
+    most = [min(sums[place] for place in places) for sums in (cells.packets, cells.bytes)]
+    # Cells that could show an error may contain flows that were not listed. It shows all the same
+    # if it is more than what one of the flow's cells has, as it is when a difference wrapped.
+    wrong = listed.packets > most[0] or listed.bytes > most[1]
+    packets, size_bytes = most if wrong else (listed.packets, listed.bytes)
+    return FlowCount(
+        spi=flow.spi,
+        si=flow.si,
+        source_address=str(flow.src),
+        destination_address=str(flow.dst),
+        protocol=flow.proto,
+        source_port=flow.src_port,
+        destination_port=flow.dst_port,
+        packets=packets,
+        bytes=size_bytes,
+        certainty=Certainty.AT_MOST if wrong else listed.certainty,
+    )
