@@ -18,6 +18,7 @@ _CHUNKS_PER_MINUTE = 600
 _NS_PER_S = 1_000_000_000
 _MINUTE_S = 60
 _ON_SHAPE = 1.2
+"""Between 1 and 2, lengths have a mean, but no variance. The value within is ours."""
 _MOST_SHARE = 0.1
 """A source that would send more than this share of all packets while it is on is on for longer."""
 FLOWS_PER_SOURCE = 8
@@ -73,9 +74,9 @@ class SyntheticTrace:
     Each minute has other sources: 30 minutes of the paper's trace have 7 million.
 
     Sources are on-off sources (Willinger et al. 1997): each is on for one period of its minute, in
-    which it sends evenly, and which may go on at the minute's begin. Periods begin at any time, and
-    last a minute at most; their lengths have a Pareto distribution with the shape 1.2, as
-    transmission times of the Web do (Crovella and Bestavros 1997: 1.21).
+    which it sends evenly, and which may go on at the minute's begin. Periods begin at any time and
+    last a minute at most. Their lengths are heavy-tailed, as in the Web (Crovella and Bestavros
+    1997): they have a Pareto distribution.
     """
 
     seed: int
@@ -86,7 +87,8 @@ class SyntheticTrace:
     zipf_exponent: float = 0.9
     """With 230,000 sources, 0.9 gives 64 % of the packets to 5 % of them, 72 % to 10 %."""
     on_s: float = 10.0
-    """Least time that a source is on, seconds. 60: all of them send evenly all the time."""
+    """Least time that a source is on, seconds. 60: all of them send evenly all the time. With 10,
+    SFCMon reports about 200 sources in windows of 20 s, as in section 3.3 of the paper."""
 
     def pcap(self) -> Iterator[bytes]:
         """The file in pieces: raw IP, time stamps in nanoseconds from 0 on, the first 28 bytes of
