@@ -30,9 +30,11 @@
 const char tool_name[] = "sfc-sfcmon";
 
 static const char documentation[] =
-	"NSH service function: counts the flows of heavy hitters in sketches, decrements the service "
+	"NSH service function: counts the flows of heavy hitters in sketches, decrements the "
+	"service "
 	"index, returns the packet (SFCMon; docs/reference/sfcmon.md).\v"
-	"Prints JSON Lines on stdout: `ready` when it forwards, `window` at the end of each window, "
+	"Prints JSON Lines on stdout: `ready` when it forwards, `window` at the end of each "
+	"window, "
 	"`counters` on SIGUSR1 and at the end (SIGTERM or SIGINT), where the last window ends too. "
 	"SIGUSR2 ends the window at once.";
 
