@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -29,6 +30,11 @@ int registers_size(struct sfcmon_bpf *opened, const struct sizes *sizes)
 
 	skeleton = opened;
 	cpus = possible > 0 ? (size_t)possible : 1;
+	if (cpus * SFCMON_BANKS * (size_t)sizes->iblt_cells > UINT32_MAX) {
+		complain("%ld cells of the IBLT are too many for %zu CPUs, which have one each",
+			 sizes->iblt_cells, cpus);
+		return -1;
+	}
 	skeleton->rodata->cms_rows = (__u32)sizes->cms_rows;
 	skeleton->rodata->cms_columns = (__u32)sizes->cms_columns;
 	skeleton->rodata->bloom_bits = (__u32)sizes->bloom_bits;
@@ -76,6 +82,8 @@ int registers_open(struct sfcmon_bpf *loaded, const struct thresholds *threshold
 	iblt = open_map(skeleton->maps.iblt);
 	before = calloc(cpus, sizeof(*before));
 	now = calloc(cpus, sizeof(*now));
+	if (!before || !now)
+		complain("not enough memory");
 	if (!cms || !bloom || !iblt || !before || !now)
 		return -1;
 	set_thresholds(0, thresholds);
