@@ -130,6 +130,9 @@ def test_windows_lose_nothing_and_count_nothing_twice(lab: Lab) -> None:
             wire = sender.wire()
             lab.at_end(wire.close)
             pool.submit(wire.send, frames * BURST)
+    registers = Registers(process.pid, Sizes())
+    lab.at_end(registers.close)
+    assert eventually(lambda: registers.frames() >= 2 * BURST * len(frames))
     process.terminate()
     windows = [json.loads(line) for line in process.stdout]
     found = [window for window in windows if window["event"] == "window"]

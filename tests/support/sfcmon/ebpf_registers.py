@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sfcperf.vnfs.sfcmon.packet import KEY_BYTES
 from sfcperf.vnfs.sfcmon.settings import COUNTER_BITS, Sizes, Thresholds
 
 _NR_BPF = 321
@@ -38,11 +39,12 @@ class Registers:
         self._sizes = sizes
         self._fds = _maps(pid)
         self._row = (sizes.cms_columns + 1) // 2
+        self._cells_of_cpu = 2 * sizes.iblt_cells  # of two banks
         self._bloom_bytes = -(-sizes.bloom_bits // 64) * 8
         self._bank = self._memory(".bss", _BANK.size)
         self._cms = self._memory("cms", 8 * sizes.cms_rows * self._row)
         self._bloom = self._memory("bloom", self._bloom_bytes)
-        self._iblt = self._memory("iblt", _CELL.size * sizes.iblt_cells)
+        self._iblt = self._memory("iblt", _CELL.size * self._cells_of_cpu * _possible_cpus())
 
     def close(self) -> None:
         for memory in (self._bank, self._cms, self._bloom, self._iblt):
@@ -80,12 +82,28 @@ class Registers:
         _bpf(_LOOKUP, struct.pack("<IIQQQ", self._fd("turns"), 0, *addresses, 0))
         return sum(struct.unpack(f"<{len(turns) // 8}Q", turns)) // 2
 
+    def _cell(self, place: int) -> tuple[int, int, bytes, int, int]:
+        """The sum over the CPUs."""
+        count = checksum = key = packets = size = 0
+        for cpu in range(_possible_cpus()):
+            at = _CELL.size * (cpu * self._cells_of_cpu + place)
+            part = _CELL.unpack_from(self._iblt, at)
+            count, packets, size = count + part[0], packets + part[3], size + part[4]
+            checksum, key = checksum ^ part[1], key ^ int.from_bytes(part[2], "big")
+        return (
+            count % (1 << 32),
+            checksum,
+            key.to_bytes(KEY_BYTES, "big"),
+            packets % (1 << 32),
+            size % (1 << 64),
+        )
+
     def get(self) -> dict[str, Any]:
         """As the golden vectors have them."""
         packets, *unparsed = _BANK.unpack(self._bank[: _BANK.size])[:6]
         counters = struct.unpack(f"<{len(self._cms) // 4}I", self._cms)
         bits = int.from_bytes(self._bloom, "little")
-        cells = enumerate(_CELL.iter_unpack(self._iblt))
+        cells = enumerate(self._cell(place) for place in range(self._sizes.iblt_cells))
         return {
             "packets": packets,
             "unparsed": list(unparsed),

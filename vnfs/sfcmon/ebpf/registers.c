@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,10 +22,19 @@ static __u64 *bloom;
 static struct sfcmon_cell *iblt;
 static size_t cms_elements, bloom_words, iblt_cells; /* of a bank */
 static __u64 *before, *now; /* turns of the CPUs */
+static size_t cpus; /* that there may be */
 
 int registers_size(struct sfcmon_bpf *opened, const struct sizes *sizes)
 {
+	int possible = libbpf_num_possible_cpus();
+
 	skeleton = opened;
+	cpus = possible > 0 ? (size_t)possible : 1;
+	if (cpus * SFCMON_BANKS * (size_t)sizes->iblt_cells > UINT32_MAX) {
+		complain("%ld cells of the IBLT are too many for %zu CPUs, which have one each",
+			 sizes->iblt_cells, cpus);
+		return -1;
+	}
 	skeleton->rodata->cms_rows = (__u32)sizes->cms_rows;
 	skeleton->rodata->cms_columns = (__u32)sizes->cms_columns;
 	skeleton->rodata->bloom_bits = (__u32)sizes->bloom_bits;
@@ -36,7 +46,8 @@ int registers_size(struct sfcmon_bpf *opened, const struct sizes *sizes)
 	iblt_cells = (size_t)sizes->iblt_cells;
 	if (bpf_map__set_max_entries(skeleton->maps.cms, (__u32)(SFCMON_BANKS * cms_elements)) ||
 	    bpf_map__set_max_entries(skeleton->maps.bloom, (__u32)(SFCMON_BANKS * bloom_words)) ||
-	    bpf_map__set_max_entries(skeleton->maps.iblt, (__u32)(SFCMON_BANKS * iblt_cells))) {
+	    bpf_map__set_max_entries(skeleton->maps.iblt,
+				     (__u32)(cpus * SFCMON_BANKS * iblt_cells))) {
 		complain("cannot set the sizes of the registers: %s", strerror(errno));
 		return -1;
 	}
@@ -65,27 +76,50 @@ static void set_thresholds(int bank, const struct thresholds *thresholds)
 
 int registers_open(struct sfcmon_bpf *loaded, const struct thresholds *thresholds)
 {
-	int cpus = libbpf_num_possible_cpus();
-
 	skeleton = loaded;
 	cms = open_map(skeleton->maps.cms);
 	bloom = open_map(skeleton->maps.bloom);
 	iblt = open_map(skeleton->maps.iblt);
-	if (cpus > 0) {
-		before = calloc((size_t)cpus, sizeof(*before));
-		now = calloc((size_t)cpus, sizeof(*now));
-	}
+	before = calloc(cpus, sizeof(*before));
+	now = calloc(cpus, sizeof(*now));
+	if (!before || !now)
+		complain("not enough memory");
 	if (!cms || !bloom || !iblt || !before || !now)
 		return -1;
 	set_thresholds(0, thresholds);
 	return 0;
 }
 
+/* The cells of a CPU. */
+static struct sfcmon_cell *part_of(size_t cpu, int bank)
+{
+	return &iblt[(cpu * SFCMON_BANKS + (size_t)bank) * iblt_cells];
+}
+
+/* Of all CPUs together. */
+static struct sfcmon_cell cell_at(size_t place, int bank)
+{
+	struct sfcmon_cell sum = { 0 };
+
+	for (size_t cpu = 0; cpu < cpus; cpu++) {
+		const struct sfcmon_cell *cell = &part_of(cpu, bank)[place];
+
+		sum.count += cell->count;
+		sum.checksum ^= cell->checksum;
+		for (size_t i = 0; i < SFCMON_IPV6_WORDS; i++)
+			sum.key_sum[i] ^= cell->key_sum[i];
+		sum.packets += cell->packets;
+		sum.bytes += cell->bytes;
+	}
+	return sum;
+}
+
 static void clear(int bank)
 {
 	memset(&cms[(size_t)bank * cms_elements], 0, cms_elements * sizeof(*cms));
 	memset(&bloom[(size_t)bank * bloom_words], 0, bloom_words * sizeof(*bloom));
-	memset(&iblt[(size_t)bank * iblt_cells], 0, iblt_cells * sizeof(*iblt));
+	for (size_t cpu = 0; cpu < cpus; cpu++)
+		memset(part_of(cpu, bank), 0, iblt_cells * sizeof(*iblt));
 	memset(&skeleton->bss->banks[bank], 0, sizeof(skeleton->bss->banks[bank]));
 }
 
@@ -109,7 +143,6 @@ static int read_turns(__u64 *turns)
 /* Return when no CPU is any more at a packet at which it was when this was called. */
 static int wait_for_packets(void)
 {
-	int cpus = libbpf_num_possible_cpus();
 	bool waiting = true;
 
 	/* Before, a CPU may have read the old bank, but its turn is not visible yet. */
@@ -120,7 +153,7 @@ static int wait_for_packets(void)
 		if (read_turns(now))
 			return -1;
 		waiting = false;
-		for (int cpu = 0; cpu < cpus; cpu++)
+		for (size_t cpu = 0; cpu < cpus; cpu++)
 			waiting |= before[cpu] % 2 && now[cpu] == before[cpu];
 		if (!waiting)
 			return 0;
@@ -140,11 +173,10 @@ int registers_switch(const struct thresholds *thresholds)
 
 __u64 registers_inserted(void)
 {
-	const struct sfcmon_cell *cells = &iblt[skeleton->bss->active * iblt_cells];
 	__u64 sum = 0;
 
 	for (size_t i = 0; i < iblt_cells; i++)
-		sum += cells[i].count;
+		sum += cell_at(i, (int)skeleton->bss->active).count;
 	return sum / skeleton->rodata->iblt_hashes;
 }
 
@@ -167,7 +199,6 @@ static void print_cell(size_t place, const struct sfcmon_cell *cell, FILE *out)
 void registers_print(int bank, FILE *out)
 {
 	const struct sfcmon_bank *registers = &skeleton->bss->banks[bank];
-	const struct sfcmon_cell *cells = &iblt[(size_t)bank * iblt_cells];
 	static const struct sfcmon_cell empty;
 	const char *separator = "";
 
@@ -179,10 +210,12 @@ void registers_print(int bank, FILE *out)
 		registers->threshold_packets);
 	fputs(", \"iblt\": [", out);
 	for (size_t i = 0; i < iblt_cells; i++) {
-		if (memcmp(&cells[i], &empty, sizeof(empty)) == 0)
+		const struct sfcmon_cell cell = cell_at(i, bank);
+
+		if (memcmp(&cell, &empty, sizeof(empty)) == 0)
 			continue;
 		fputs(separator, out);
-		print_cell(i, &cells[i], out);
+		print_cell(i, &cell, out);
 		separator = ", ";
 	}
 	fputs("]", out);

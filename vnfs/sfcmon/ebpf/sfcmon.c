@@ -2,6 +2,7 @@
 /* sfc-sfcmon: an NSH service function that finds the heavy hitters of its paths (SFCMon). */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -62,7 +63,7 @@ static struct tool_option descriptions[] = {
 	  &options.interface, .required = true },
 	{ "stats", 's', "FILE", "write the counters to FILE too", take_text, &options.stats },
 	{ "window-ms", 'w', "MS", "length of a window (default: 1000)", take_integer,
-	  &options.window_ms, .least = 1, .most = 3600 * MS_PER_S },
+	  &options.window_ms, .least = 5, .most = 3600 * MS_PER_S },
 	{ "threshold-eval", 0, "N", "packets before which there are no heavy hitters (1000)",
 	  take_integer, &options.eval, .least = 0, .most = UINT32_MAX },
 	{ "threshold-share", 0, "N", "share of a heavy hitter, in units of 2^-32 (4294967: 0.1 %)",
@@ -169,7 +170,7 @@ static void report_counters(bool print)
 }
 
 /* 0, or -1 after complain(). */
-static int end_window(void)
+static int end_window(bool asked)
 {
 	long long ended_ns;
 	int bank;
@@ -180,11 +181,15 @@ static int end_window(void)
 	if (bank < 0)
 		return -1;
 	ended_ns = now_ns(CLOCK_REALTIME);
-	printf("{\"event\": \"window\", \"number\": %lu, \"start_ns\": %lld, \"end_ns\": %lld, ",
-	       windows++, began_ns, ended_ns);
+	printf("{\"event\": \"window\", \"number\": %lu, \"asked\": %s, \"start_ns\": %lld, "
+	       "\"end_ns\": %lld, ",
+	       windows++, asked ? "true" : "false", began_ns, ended_ns);
 	registers_print(bank, stdout);
 	puts("}");
-	fflush(stdout);
+	if (fflush(stdout) || ferror(stdout)) {
+		complain("cannot write a window: %s", strerror(errno));
+		return -1;
+	}
 	began_ns = ended_ns;
 	return 0;
 }
@@ -200,7 +205,8 @@ static int serve(const sigset_t *signals)
 		int taken = 0;
 
 		if (left_ns > 0)
-			taken = signals_next(signals, (unsigned int)(left_ns / NS_PER_MS) + 1);
+			taken = signals_next(signals,
+					     (unsigned int)((left_ns + NS_PER_MS - 1) / NS_PER_MS));
 		if (taken == SIGUSR1) {
 			report_counters(true);
 			continue;
@@ -208,7 +214,7 @@ static int serve(const sigset_t *signals)
 		/* The last window has all packets, too. */
 		if (taken == SIGTERM || taken == SIGINT)
 			bpf_link_detach(link_fd);
-		if (end_window())
+		if (end_window(taken != 0))
 			return 1;
 		if (taken == SIGTERM || taken == SIGINT)
 			return 0;

@@ -23,7 +23,8 @@ struct sfcmon_lock {
 	struct bpf_spin_lock lock;
 };
 
-/* The user side makes all but `locks` larger before it loads them; bank 1 follows bank 0. */
+/* The user side makes all but `locks` larger before it loads them; bank 1 follows bank 0. Each CPU
+ * has an IBLT of its own: its fields are sums and exclusive ors, which the user side adds up. */
 ARRAY(cms, struct sfcmon_counters, BPF_F_MMAPABLE);
 ARRAY(bloom, __u64, BPF_F_MMAPABLE);
 ARRAY(iblt, struct sfcmon_cell, BPF_F_MMAPABLE);
@@ -45,11 +46,12 @@ static __always_inline __u32 count(__u32 *counter, __u32 most)
 }
 
 /* The hash of a key whose words went through murmur_word(). */
-static __always_inline __u32 hash_flow(const __u32 *mixed, __u32 words, __u32 seed)
+static __always_inline __u32 hash_flow(const __u32 *mixed, const __u32 words, __u32 seed)
 {
 	__u32 state = seed;
 
-	for (__u32 i = 0; i < SFCMON_IPV6_WORDS && i < words; i++)
+#pragma unroll
+	for (__u32 i = 0; i < words; i++)
 		state = murmur_step(state, mixed[i]);
 	return murmur_end(state, words * sizeof(__u32));
 }
@@ -86,10 +88,10 @@ static __always_inline __u32 update_cms(__u32 bank, const __u32 *mixed, __u32 wo
 
 /* MembershipQueryBF and InsertBF in one: whether the flow was stored. Of packets of one flow on
  * several CPUs, one alone stores it. */
-static __always_inline bool store(__u32 bank, const __u32 *mixed, __u32 words)
+static __always_inline bool store(__u32 bank, const __u32 *mixed, const __u32 words)
 {
 	__u64 *word[SFCMON_BLOOM_HASHES] = {}, bit[SFCMON_BLOOM_HASHES] = {};
-	struct sfcmon_lock *lock = bpf_map_lookup_elem(&locks, &bank);
+	struct sfcmon_lock *lock;
 	bool stored = true;
 
 #pragma unroll
@@ -106,7 +108,10 @@ static __always_inline bool store(__u32 bank, const __u32 *mixed, __u32 words)
 			return true;
 		stored &= (*(volatile __u64 *)word[i] & bit[i]) != 0;
 	}
-	if (stored || !lock)
+	if (stored)
+		return true;
+	lock = bpf_map_lookup_elem(&locks, &bank);
+	if (!lock)
 		return true;
 	stored = true;
 	bpf_spin_lock(&lock->lock);
@@ -122,12 +127,12 @@ static __always_inline bool store(__u32 bank, const __u32 *mixed, __u32 words)
 }
 
 static __always_inline void insert(struct sfcmon_cell *cell, const struct sfcmon_packet *packet,
-				   __u32 checksum)
+				   const __u32 words, __u32 checksum)
 {
-	__sync_fetch_and_add(&cell->count, 1);
-	__sync_fetch_and_xor(&cell->checksum, checksum);
-	for (__u32 i = 0; i < SFCMON_IPV6_WORDS && i < packet->words; i++)
-		__sync_fetch_and_xor(&cell->key_sum[i], packet->flow[i]);
+	cell->count++;
+	cell->checksum ^= checksum;
+	for (__u32 i = 0; i < words; i++)
+		cell->key_sum[i] ^= packet->flow[i];
 }
 
 static __always_inline bool is_among(__u32 cell, const __u32 *cells, __u32 count)
@@ -141,40 +146,51 @@ static __always_inline bool is_among(__u32 cell, const __u32 *cells, __u32 count
 
 /* InsertIBLT, if the flow was not stored, and UpdateIBLT. */
 static __always_inline void update_iblt(__u32 bank, const struct sfcmon_packet *packet,
-					const __u32 *mixed, bool stored)
+					const __u32 *mixed, const __u32 words, bool stored)
 {
-	__u32 checksum = stored ? 0 : hash_flow(mixed, packet->words, SFCMON_CHECKSUM_SEED);
+	__u32 checksum = stored ? 0 : hash_flow(mixed, words, SFCMON_CHECKSUM_SEED);
+	__u32 first = (bpf_get_smp_processor_id() * SFCMON_BANKS + bank) * iblt_cells;
 	__u32 cells[SFCMON_IBLT_HASHES] = {};
 
 	for (__u32 i = 0; i < SFCMON_IBLT_HASHES && i < iblt_hashes; i++) {
-		__u32 hash = hash_flow(mixed, packet->words, SFCMON_IBLT_SEED + i);
+		__u32 hash = hash_flow(mixed, words, SFCMON_IBLT_SEED + i);
 		struct sfcmon_cell *cell;
 		__u32 place;
 
 		cells[i] = murmur_reduce(hash, iblt_cells);
 		for (__u32 next = 0; next < i && is_among(cells[i], cells, i); next++)
 			cells[i] = cells[i] + 1 == iblt_cells ? 0 : cells[i] + 1;
-		place = bank * iblt_cells + cells[i];
+		place = first + cells[i];
 		cell = bpf_map_lookup_elem(&iblt, &place);
 		if (!cell)
 			return;
 		if (!stored)
-			insert(cell, packet, checksum);
-		__sync_fetch_and_add(&cell->packets, 1);
-		__sync_fetch_and_add(&cell->bytes, packet->bytes);
+			insert(cell, packet, words, checksum);
+		cell->packets++;
+		cell->bytes += packet->bytes;
 	}
 }
 
-/* A packet of a heavy hitter. Global, as it is large and rare. */
+static __always_inline void report(__u32 bank, const struct sfcmon_packet *packet,
+				   const __u32 words)
+{
+	__u32 mixed[SFCMON_IPV6_WORDS];
+
+#pragma unroll
+	for (__u32 i = 0; i < words; i++)
+		mixed[i] = murmur_word(packet->flow[i]);
+	update_iblt(bank, packet, mixed, words, store(bank, mixed, words));
+}
+
+/* A packet of a heavy hitter. Global, so that the verifier looks at it once. */
 __noinline int sfcmon_report(struct sfcmon_packet *packet, __u32 bank)
 {
-	__u32 mixed[SFCMON_IPV6_WORDS] = {};
-
 	if (!packet)
 		return 0;
-	for (__u32 i = 0; i < SFCMON_IPV6_WORDS; i++)
-		mixed[i] = murmur_word(packet->flow[i]);
-	update_iblt(bank, packet, mixed, store(bank, mixed, packet->words));
+	if (packet->words == SFCMON_IPV4_WORDS)
+		report(bank, packet, SFCMON_IPV4_WORDS);
+	else
+		report(bank, packet, SFCMON_IPV6_WORDS);
 	return 0;
 }
 
