@@ -59,7 +59,7 @@ class Sfcmon(NetworkFunction):
                 (0, 1_000_000),
                 default=0,
             ),
-            "window_s": number("Length of a window, seconds.", (0.001, 3600), default=1.0),
+            "window_s": number("Length of a window, seconds.", (0.005, 3600), default=1.0),
             **{
                 size.name: integer(_SIZES[size.name], _LIMITS[size.name], default=size.default)
                 for size in fields(Sizes)

@@ -64,12 +64,12 @@ class Windows:
     def end_window(self) -> list[FlowWindow]:
         """See FlowReporter.end_window."""
         found = self._new()
-        asked = sum(window["asked"] for window in found)
+        asked = sum(bool(window["asked"]) for window in found)
         self._process.send_signal(signal.SIGUSR2)
 
         def ended() -> bool:
             found.extend(self._new())
-            return sum(window["asked"] for window in found) > asked
+            return sum(bool(window["asked"]) for window in found) > asked
 
         if not retry.until(ended, timeout_s=WINDOW_TIMEOUT_S, period_s=_POLL_S):
             raise MeasurementError(
