@@ -34,7 +34,7 @@ class Tool:
     def send_signal(self, number: int) -> None:
         assert number == signal.SIGUSR2
         if self._windows:
-            self.print(self._windows.pop(0))
+            self.print({**self._windows.pop(0), "asked": True})
 
     def print(self, window: dict[str, Any], end: str = "\n") -> None:
         with self._output.open("a") as file:
@@ -49,6 +49,7 @@ def printed(frames: list[bytes], start_ns: int = 0) -> dict[str, Any]:
     registers = bank.registers()
     return {
         "event": "window",
+        "asked": False,
         "start_ns": start_ns,
         "end_ns": start_ns + 9,
         "packets": registers["packets"],
