@@ -136,8 +136,12 @@ def _certainties(peeled: Sequence[_Peeled], left: Cells) -> list[Certainty]:
 
 
 def _listed(flow: _Peeled, certainty: Certainty, cells: Cells) -> ListedFlow:
-    packets, size_bytes = flow.packets, flow.bytes
+    packets = min(cells.packets[place] for place in flow.places)
+    size_bytes = min(cells.bytes[place] for place in flow.places)
+    # Cells that could show an error contain flows that were not listed. It shows all the same if it
+    # is more than what one of the flow's cells has, as it is where a difference has wrapped.
+    if certainty is Certainty.UNVERIFIED and (flow.packets > packets or flow.bytes > size_bytes):
+        certainty = Certainty.AT_MOST
     if certainty is Certainty.AT_MOST:
-        packets = min(cells.packets[place] for place in flow.places)
-        size_bytes = min(cells.bytes[place] for place in flow.places)
-    return ListedFlow(flow.key, packets, size_bytes, certainty)
+        return ListedFlow(flow.key, packets, size_bytes, certainty)
+    return ListedFlow(flow.key, flow.packets, flow.bytes, certainty)

@@ -13,8 +13,8 @@ from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host, Process
 from sfcperf.management.deployment import FlowReporter, FlowWindow
 from sfcperf.results.flows import FlowCount
-from sfcperf.sketches.iblt import Cells, Shape
-from sfcperf.sketches.listing import Certainty, ListedFlow, listing
+from sfcperf.sketches.iblt import Cells
+from sfcperf.sketches.listing import ListedFlow, listing
 from sfcperf.vnfs.sfcmon.frame import Reason
 from sfcperf.vnfs.sfcmon.packet import Flow, unpadded
 from sfcperf.vnfs.sfcmon.settings import Sizes
@@ -105,7 +105,7 @@ class Windows:
                 reason.name.lower(): count
                 for reason, count in zip(Reason, printed["unparsed"], strict=True)
             },
-            flows=tuple(_flow_count(flow, self._sizes.iblt, cells) for flow in found.flows),
+            flows=tuple(map(_flow_count, found.flows)),
             missing_flows=found.missing_flows,
             missing_packets=found.missing_packets,
             residual_cells=found.residual_cells,
@@ -116,13 +116,8 @@ class Windows:
         )
 
 
-def _flow_count(listed: ListedFlow, shape: Shape, cells: Cells) -> FlowCount:
-    flow, places = Flow.of_key(listed.key), shape.places(listed.key)
-    most = [min(sums[place] for place in places) for sums in (cells.packets, cells.bytes)]
-    # Cells that could show an error may contain flows that were not listed. It shows all the same
-    # if it is more than what one of the flow's cells has, as it is when a difference wrapped.
-    wrong = listed.packets > most[0] or listed.bytes > most[1]
-    packets, size_bytes = most if wrong else (listed.packets, listed.bytes)
+def _flow_count(listed: ListedFlow) -> FlowCount:
+    flow = Flow.of_key(listed.key)
     return FlowCount(
         spi=flow.spi,
         si=flow.si,
@@ -131,7 +126,7 @@ def _flow_count(listed: ListedFlow, shape: Shape, cells: Cells) -> FlowCount:
         protocol=flow.proto,
         source_port=flow.src_port,
         destination_port=flow.dst_port,
-        packets=packets,
-        bytes=size_bytes,
-        certainty=Certainty.AT_MOST if wrong else listed.certainty,
+        packets=listed.packets,
+        bytes=listed.bytes,
+        certainty=listed.certainty,
     )

@@ -13,12 +13,9 @@ from support.sfcmon.frames import over_ethernet, tcp6, udp4
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Process
 from sfcperf.management.deployment import FlowWindow
-from sfcperf.sketches.iblt import Cells
-from sfcperf.sketches.listing import Certainty, ListedFlow
 from sfcperf.vnfs.nsh import Nsh
 from sfcperf.vnfs.sfcmon import running
 from sfcperf.vnfs.sfcmon.model import Bank
-from sfcperf.vnfs.sfcmon.packet import Flow
 from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
 
 THRESHOLDS = Thresholds(eval=0, share=1 << 30, packets=0)
@@ -96,23 +93,3 @@ def test_a_tool_that_does_not_answer_is_named(
     tool.print(printed([]), end="")
     with pytest.raises(MeasurementError, match="did not end its window"):
         windows(tool, tmp_path / "windows.jsonl")
-
-
-@pytest.mark.parametrize(
-    ("packets", "size_bytes", "expected"),
-    [(5, 500, (5, 500, "unverified")), (2**32 - 3, 500, (9, 900, "at most"))],
-)
-def test_more_than_its_cells_have_is_never_reported(
-    packets: int, size_bytes: int, expected: tuple[int, int, str]
-) -> None:
-    """A difference that wrapped, in a table with flows that were not listed."""
-    from ipaddress import ip_address
-
-    ends = ip_address("10.0.0.1"), ip_address("10.0.0.2")
-    flow, shape = Flow(1, 255, *ends, 17, 1, 2), Sizes().iblt
-    cells = Cells.empty(Sizes().iblt_cells)
-    for more, place in enumerate(shape.places(flow.flow_id_2)):
-        cells.packets[place], cells.bytes[place] = 9 + more, 900 + more
-    listed = ListedFlow(flow.flow_id_2, packets, size_bytes, Certainty.UNVERIFIED)
-    found = running._flow_count(listed, shape, cells)
-    assert (found.packets, found.bytes, found.certainty) == expected

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "../thresholds.h"
 #include "engine.h"
 #include "ebpf/sfcmon.skel.h"
 
@@ -11,10 +12,6 @@ struct sizes {
 	long cms_rows, cms_columns;
 	long bloom_bits, bloom_hashes;
 	long iblt_cells, iblt_hashes;
-};
-
-struct thresholds {
-	__u32 eval, share, packets;
 };
 
 /* Before the programs are loaded: the sizes of the maps. 0, or -1 after complain(). */

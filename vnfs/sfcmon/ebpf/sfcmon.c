@@ -18,7 +18,6 @@
 #include "../../common/signals.h"
 #include "../../common/stats.h"
 #include "../../forwarder/drops.h"
-#include "../adapt.h"
 #include "registers.h"
 
 #define MOST_COLUMNS 16777216
@@ -109,19 +108,6 @@ static long long now_ns(clockid_t clock)
 	return time.tv_sec * NS_PER_S + time.tv_nsec;
 }
 
-/* From the window that is about to end: that of the next one is needed before it has ended. */
-static void adapt(void)
-{
-	if (thresholds.share) {
-		thresholds.packets = (__u32)((__u64)thresholds.share * registers_packets() >> 32);
-		thresholds.packets += !thresholds.packets;
-		thresholds.share = 0;
-	} else {
-		thresholds.packets = sfcmon_adapt(thresholds.packets, registers_inserted(),
-						  (__u32)options.adaptive);
-	}
-}
-
 static int start(const struct interface *interface)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, how, .flags = XDP_FLAGS_DRV_MODE);
@@ -175,8 +161,10 @@ static int end_window(bool asked)
 	long long ended_ns;
 	int bank;
 
+	/* From the window that is about to end: the next one needs them before it has ended. */
 	if (options.adaptive)
-		adapt();
+		thresholds_adapt(&thresholds, registers_packets(), registers_inserted(),
+				 (__u32)options.adaptive);
 	bank = registers_switch(&thresholds);
 	if (bank < 0)
 		return -1;

@@ -100,24 +100,6 @@ struct simulation {
 	struct spent spent;
 };
 
-/* Thresholds for the next window (docs/reference/sfcmon.md, "Adaptive threshold"). */
-static void adapt(struct sketch *sketch)
-{
-	struct thresholds *limits = &sketch->thresholds;
-	uint64_t inserted = sketch_inserted(sketch), next;
-
-	if (limits->share) {
-		next = (uint64_t)limits->share * sketch->packets >> 32;
-		limits->share = 0;
-	} else {
-		uint64_t now = limits->packets, target = (uint64_t)adaptive;
-
-		next = (uint64_t)((unsigned __int128)now * inserted / target);
-		next = next < now / 4 ? now / 4 : next > 4 * now ? 4 * now : next;
-	}
-	limits->packets = next < 1 ? 1 : next > MOST_32 ? MOST_32 : (uint32_t)next;
-}
-
 static bool end_window(struct simulation *simulation)
 {
 	struct window *window = &simulation->window;
@@ -125,7 +107,8 @@ static bool end_window(struct simulation *simulation)
 	if (!window_print(window, (uint32_t)truth_share, registers))
 		return false;
 	if (adaptive)
-		adapt(&window->sketch);
+		thresholds_adapt(&window->sketch.thresholds, window->sketch.packets,
+				 sketch_inserted(&window->sketch), (uint32_t)adaptive);
 	sketch_clear(&window->sketch);
 	truth_clear(&window->truth);
 	return true;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "../thresholds.h"
 #include "packet.h"
 
 #define BATCH 1024 /* packets */
@@ -13,10 +14,6 @@ struct sizes {
 	long cms_rows, cms_columns;
 	long bloom_bits, bloom_hashes;
 	long iblt_cells, iblt_hashes;
-};
-
-struct thresholds {
-	uint32_t eval, share, packets;
 };
 
 struct cell {
