@@ -1,4 +1,4 @@
-"""A running sfc-sfcmon: its counters, and the flows of its windows."""
+"""A running engine of SFCMon: its counters, and the flows of its windows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import signal
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from sfcperf import retry
 from sfcperf.errors import MeasurementError
@@ -26,7 +26,8 @@ _POLL_S = 0.001
 
 
 class RunningSfcmon(StatsProcess):
-    """An sfc-sfcmon process, its stats file and the file of its windows."""
+    """An sfc-sfcmon process, or one that prints the same, its stats file and the file of its
+    windows."""
 
     binary = BINARY
     windows: Windows
@@ -45,18 +46,20 @@ class RunningSfcmon(StatsProcess):
     @classmethod
     def launch(
         cls, name: str, host: Host, options: list[str], sizes: Sizes, output: Path
-    ) -> RunningSfcmon:
+    ) -> Self:
         """Start it; `wait_ready` says when it works. Raises EnvironmentLacks."""
         running = cls.spawn(name, host, options, output)
-        running.windows = Windows(running._process, sizes, output)
+        running.windows = Windows(running._process, sizes, output, cls.binary)
         return running
 
 
 class Windows:
     """The windows that a process prints (FlowReporter)."""
 
-    def __init__(self, process: Process, sizes: Sizes, output: Path) -> None:
+    def __init__(self, process: Process, sizes: Sizes, output: Path, name: str = BINARY) -> None:
+        """`name`: what errors call the process."""
         self._process = process
+        self._name = name
         self._sizes = sizes
         self._output = output
         self._read_bytes = 0
@@ -73,7 +76,7 @@ class Windows:
 
         if not retry.until(ended, timeout_s=WINDOW_TIMEOUT_S, period_s=_POLL_S):
             raise MeasurementError(
-                f"{BINARY} did not end its window within {WINDOW_TIMEOUT_S:g} s",
+                f"{self._name} did not end its window within {WINDOW_TIMEOUT_S:g} s",
                 where=str(self._output),
             )
         return [self._window(window) for window in found]
