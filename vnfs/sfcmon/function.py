@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from sfcperf.errors import InputError
 from sfcperf.hosts.base import Host
-from sfcperf.plugins import Requirement, integer, number, object_schema
+from sfcperf.plugins import Requirement, choice, integer, number, object_schema
 from sfcperf.vnfs import binaries, kernel_forwarding
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
+from sfcperf.vnfs.sfcmon import entries
 from sfcperf.vnfs.sfcmon.running import BINARY, RunningSfcmon
 from sfcperf.vnfs.sfcmon.settings import LIMITS, Sizes, share_register
 
@@ -20,6 +22,8 @@ _starts = itertools.count()
 _LIMITS = {**LIMITS, "cms_columns": (1, 1 << 24), "bloom_bits": (1, 1 << 26)}
 _LIMITS["iblt_cells"] = (LIMITS["iblt_cells"][0], 1 << 20)
 """What sfc-sfcmon allows: less than the simulator, since each bank is locked memory."""
+MONITORS = ("sketches", "table", "none")
+_MOST_TABLE_FLOWS = 1 << 20
 _SIZES = {
     "cms_rows": "Rows of the count-min sketch.",
     "cms_columns": "Its columns.",
@@ -43,6 +47,21 @@ class Sfcmon(NetworkFunction):
     kernel_path = False
     parameters = object_schema(
         {
+            "monitor": choice(
+                "What monitors: `sketches` (SFCMon); `table`, an entry and exact counters for each "
+                "flow, with which the paper compares it; `none`, packets are only forwarded.",
+                MONITORS,
+                default="sketches",
+            ),
+            "table_flows": integer(
+                "With `monitor: table`: most flows. Packets of further ones are counted together.",
+                (1, _MOST_TABLE_FLOWS),
+                default=65_536,
+            ),
+            entries.PARAMETER: {
+                **entries.SCHEMA,
+                "description": f"With `monitor: table`: {entries.SCHEMA['description']}",
+            },
             "threshold": number(
                 "Least share of a heavy hitter in the packets of the window so far.",
                 (0, 0.999999),
@@ -71,6 +90,17 @@ class Sfcmon(NetworkFunction):
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
         """The compiled tool."""
         return [binaries.requirement(BINARY)]
+
+    @classmethod
+    def check(cls, knobs: Mapping[str, Any]) -> None:
+        """The table has room for the entries that are asked for."""
+        wanted = entries.total(entries.entries(knobs[entries.PARAMETER]))
+        if wanted > knobs["table_flows"]:
+            raise InputError(
+                f"{wanted} entries do not fit into a table of {knobs['table_flows']} flows",
+                where="table_flows",
+                allowed=f"{wanted} to {_MOST_TABLE_FLOWS}",
+            )
 
     @classmethod
     def peer_needs_xdp(cls, knobs: Mapping[str, Any]) -> bool:
