@@ -44,9 +44,7 @@ class RunningSfcmon(StatsProcess):
         return self.windows
 
     @classmethod
-    def launch(
-        cls, name: str, host: Host, options: list[str], sizes: Sizes, output: Path
-    ) -> Self:
+    def launch(cls, name: str, host: Host, options: list[str], sizes: Sizes, output: Path) -> Self:
         """Start it; `wait_ready` says when it works. Raises EnvironmentLacks."""
         running = cls.spawn(name, host, options, output)
         running.windows = Windows(running._process, sizes, output, cls.binary)
