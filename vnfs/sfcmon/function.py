@@ -110,17 +110,36 @@ class Sfcmon(NetworkFunction):
     @classmethod
     def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
         """Start sfc-sfcmon on the interface and wait until it forwards."""
+        monitor = knobs["monitor"]
         sizes = Sizes(**{size.name: int(knobs[size.name]) for size in fields(Sizes)})
-        options = ["--interface", attachment.interfaces[0]]
+        options = ["--interface", attachment.interfaces[0], "--monitor", monitor]
         options += ["--window-ms", str(round(float(knobs["window_s"]) * _MS_PER_S))]
-        options += ["--threshold-share", str(share_register(float(knobs["threshold"])))]
-        options += ["--threshold-eval", str(int(knobs["threshold_eval"]))]
-        if knobs["adaptive_flows"]:
-            options += ["--adaptive", str(int(knobs["adaptive_flows"]))]
-        for name in _SIZES:
-            options += [f"--{name.replace('_', '-')}", str(getattr(sizes, name))]
+        if monitor == "sketches":
+            options += _sketch_options(knobs, sizes)
+        elif monitor == "table":
+            options += _table_options(knobs)
         output = attachment.outputs / f"{attachment.name}-{next(_starts)}.windows.jsonl"
-        running = RunningSfcmon.launch(attachment.name, host, options, sizes, output)
+        running = RunningSfcmon.launch(
+            attachment.name, host, options, None if monitor == "none" else sizes, output
+        )
         with kernel_forwarding.all_or_nothing(running):
             running.wait_ready()
         return running
+
+
+def _sketch_options(knobs: Mapping[str, Any], sizes: Sizes) -> list[str]:
+    options = ["--threshold-share", str(share_register(float(knobs["threshold"])))]
+    options += ["--threshold-eval", str(int(knobs["threshold_eval"]))]
+    if knobs["adaptive_flows"]:
+        options += ["--adaptive", str(int(knobs["adaptive_flows"]))]
+    for name in _SIZES:
+        options += [f"--{name.replace('_', '-')}", str(getattr(sizes, name))]
+    return options
+
+
+def _table_options(knobs: Mapping[str, Any]) -> list[str]:
+    options = ["--table-flows", str(int(knobs["table_flows"]))]
+    if wanted := entries.entries(knobs[entries.PARAMETER]):
+        listed = (f"{each.count}:{each.first.flow_id_2.hex()}" for each in wanted)
+        options += ["--table-entries", ",".join(listed)]
+    return options
