@@ -53,7 +53,8 @@ class Entries:
 
 
 def entries(asked: Sequence[Mapping[str, Any]]) -> list[Entries]:
-    """From the knob `table_entries`, defaults filled in. Raises InputError, `where` being the knob and the place."""
+    """From the knob `table_entries`, defaults filled in. Raises InputError, `where` being the knob
+    and the place."""
     return [_entries(given, place) for place, given in enumerate(asked)]
 
 

@@ -128,20 +128,38 @@ class Sfcmon(NetworkFunction):
         """Start the engine on the interface and wait until it forwards."""
         if knobs["engine"] == "bmv2":
             return _start_bmv2(host, attachment, knobs)
-        sizes = _sizes(knobs)
-        options = ["--interface", attachment.interfaces[0]]
+        monitor, sizes = knobs["monitor"], _sizes(knobs)
+        options = ["--interface", attachment.interfaces[0], "--monitor", monitor]
         options += ["--window-ms", str(_window_ms(knobs))]
-        options += ["--threshold-share", str(share_register(float(knobs["threshold"])))]
-        options += ["--threshold-eval", str(int(knobs["threshold_eval"]))]
-        if knobs["adaptive_flows"]:
-            options += ["--adaptive", str(int(knobs["adaptive_flows"]))]
-        for name in _SIZES:
-            options += [f"--{name.replace('_', '-')}", str(getattr(sizes, name))]
+        if monitor == "sketches":
+            options += _sketch_options(knobs, sizes)
+        elif monitor == "table":
+            options += _table_options(knobs)
         output = _output(attachment)
-        running = RunningSfcmon.launch(attachment.name, host, options, sizes, output)
+        running = RunningSfcmon.launch(
+            attachment.name, host, options, None if monitor == "none" else sizes, output
+        )
         with kernel_forwarding.all_or_nothing(running):
             running.wait_ready()
         return running
+
+
+def _sketch_options(knobs: Mapping[str, Any], sizes: Sizes) -> list[str]:
+    options = ["--threshold-share", str(share_register(float(knobs["threshold"])))]
+    options += ["--threshold-eval", str(int(knobs["threshold_eval"]))]
+    if knobs["adaptive_flows"]:
+        options += ["--adaptive", str(int(knobs["adaptive_flows"]))]
+    for name in _SIZES:
+        options += [f"--{name.replace('_', '-')}", str(getattr(sizes, name))]
+    return options
+
+
+def _table_options(knobs: Mapping[str, Any]) -> list[str]:
+    options = ["--table-flows", str(int(knobs["table_flows"]))]
+    if wanted := entries.entries(knobs[entries.PARAMETER]):
+        listed = (f"{each.count}:{each.first.flow_id_2.hex()}" for each in wanted)
+        options += ["--table-entries", ",".join(listed)]
+    return options
 
 
 def _start_bmv2(host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:

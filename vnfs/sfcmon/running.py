@@ -14,7 +14,7 @@ from sfcperf.hosts.base import Host, Process
 from sfcperf.management.deployment import FlowReporter, FlowWindow
 from sfcperf.results.flows import FlowCount
 from sfcperf.sketches.iblt import Cells
-from sfcperf.sketches.listing import ListedFlow, listing
+from sfcperf.sketches.listing import Certainty, ListedFlow, listing
 from sfcperf.vnfs.sfcmon.frame import Reason
 from sfcperf.vnfs.sfcmon.packet import Flow, unpadded
 from sfcperf.vnfs.sfcmon.settings import Sizes
@@ -30,7 +30,8 @@ class RunningSfcmon(StatsProcess):
     windows."""
 
     binary = BINARY
-    windows: Windows
+    windows: Windows | None
+    """None: nothing monitors."""
 
     def counters(self) -> Mapping[str, int]:
         """NSH packets since the start, now: `received`, `forwarded`, `dropped`, `dropped_REASON`;
@@ -39,15 +40,20 @@ class RunningSfcmon(StatsProcess):
         counters = {name: event[name] for name in ("received", "forwarded", "dropped", "passed")}
         return counters | {f"dropped_{reason}": n for reason, n in event["drops"].items()}
 
-    def flows(self) -> FlowReporter:
+    def flows(self) -> FlowReporter | None:
         """See RunningFunction.flows."""
         return self.windows
 
     @classmethod
-    def launch(cls, name: str, host: Host, options: list[str], sizes: Sizes, output: Path) -> Self:
-        """Start it; `wait_ready` says when it works. Raises EnvironmentLacks."""
+    def launch(
+        cls, name: str, host: Host, options: list[str], sizes: Sizes | None, output: Path
+    ) -> Self:
+        """Start it; `wait_ready` says when it works. `sizes`: None if nothing monitors. Raises
+        EnvironmentLacks."""
         running = cls.spawn(name, host, options, output)
-        running.windows = Windows(running._process, sizes, output, cls.binary)
+        running.windows = (
+            None if sizes is None else Windows(running._process, sizes, output, cls.binary)
+        )
         return running
 
 
@@ -93,28 +99,56 @@ class Windows:
         return [event for event in events if event["event"] == "window"]
 
     def _window(self, printed: Mapping[str, Any]) -> FlowWindow:
+        what = _of_table(printed) if "flows" in printed else self._of_sketches(printed)
+        return FlowWindow(
+            start_ns=printed["start_ns"],
+            end_ns=printed["end_ns"],
+            packets=int(printed["packets"]),
+            unparsed={
+                reason.name.lower(): count
+                for reason, count in zip(Reason, printed["unparsed"], strict=True)
+            },
+            **what,
+        )
+
+    def _of_sketches(self, printed: Mapping[str, Any]) -> dict[str, Any]:
         cells = Cells.empty(self._sizes.iblt_cells)
         for place, count, key_sum, *sums in printed["iblt"]:
             cells.set(place, (count, int(key_sum, 16), *sums))
         found = listing(self._sizes.iblt, cells, unpadded)
         packets, thresholds = int(printed["packets"]), printed["thresholds"]
-        return FlowWindow(
-            start_ns=printed["start_ns"],
-            end_ns=printed["end_ns"],
-            packets=packets,
-            unparsed={
-                reason.name.lower(): count
-                for reason, count in zip(Reason, printed["unparsed"], strict=True)
-            },
-            flows=tuple(map(_flow_count, found.flows)),
-            missing_flows=found.missing_flows,
-            missing_packets=found.missing_packets,
-            residual_cells=found.residual_cells,
+        return {
+            "flows": tuple(map(_flow_count, found.flows)),
+            "missing_flows": found.missing_flows,
+            "missing_packets": found.missing_packets,
+            "residual_cells": found.residual_cells,
             # The least estimate whose share of the packets is enough.
-            threshold_packets=max(
+            "threshold_packets": max(
                 thresholds["packets"], -(-thresholds["share"] * packets // (1 << 32))
             ),
-        )
+        }
+
+
+def _of_table(printed: Mapping[str, Any]) -> dict[str, Any]:
+    untracked = int(printed["untracked"])
+    listed = (
+        ListedFlow(_key(key), packets, size, Certainty.EXACT)
+        for key, packets, size in printed["flows"]
+    )
+    return {
+        "flows": tuple(map(_flow_count, listed)),
+        "missing_flows": None if untracked else 0,
+        "missing_packets": untracked,
+        "residual_cells": 0,
+        "threshold_packets": 0,
+    }
+
+
+def _key(digits: str) -> bytes:
+    """The FlowID2 that the tool prints, followed by zeros."""
+    key = unpadded(bytes.fromhex(digits))
+    assert key is not None, "the tool prints keys alone"
+    return key
 
 
 def _flow_count(listed: ListedFlow) -> FlowCount:

@@ -76,11 +76,7 @@ class Registers:
 
     def frames(self) -> int:
         """How many the program has processed since its start."""
-        turns = ctypes.create_string_buffer(8 * _possible_cpus())
-        key = ctypes.c_uint32(0)
-        addresses = ctypes.addressof(key), ctypes.addressof(turns)
-        _bpf(_LOOKUP, struct.pack("<IIQQQ", self._fd("turns"), 0, *addresses, 0))
-        return sum(struct.unpack(f"<{len(turns) // 8}Q", turns)) // 2
+        return _processed(self._fd("turns"))
 
     def _cell(self, place: int) -> tuple[int, int, bytes, int, int]:
         """The sum over the CPUs."""
@@ -119,6 +115,24 @@ class Registers:
                 if any((count, checksum, any(key), packets, size))
             ],
         }
+
+
+def processed(pid: int) -> int:
+    """Frames that a tool has monitored since its start."""
+    fds = _maps(pid)
+    try:
+        return _processed(next(fd for name, fd in fds.items() if name.endswith("turns")))
+    finally:
+        for fd in fds.values():
+            os.close(fd)
+
+
+def _processed(turns_fd: int) -> int:
+    turns = ctypes.create_string_buffer(8 * _possible_cpus())
+    key = ctypes.c_uint32(0)
+    addresses = ctypes.addressof(key), ctypes.addressof(turns)
+    _bpf(_LOOKUP, struct.pack("<IIQQQ", turns_fd, 0, *addresses, 0))
+    return sum(struct.unpack(f"<{len(turns) // 8}Q", turns)) // 2
 
 
 def _maps(pid: int) -> dict[str, int]:

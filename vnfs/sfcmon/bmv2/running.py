@@ -46,7 +46,6 @@ class RunningBmv2(RunningFunction):
         self._host = host
         self._interface = interface
         self._addresses = b""
-        self._monitors = False
         self._switch: Bmv2Switch | None = None
         self._controller: Controller | None = None
 
@@ -93,7 +92,7 @@ class RunningBmv2(RunningFunction):
 
     def flows(self) -> FlowReporter | None:
         """See RunningFunction.flows."""
-        return self._running.flows() if self._monitors else None
+        return self._running.flows()
 
     def pids(self) -> tuple[int, ...]:
         """The switch and its controller."""
@@ -117,9 +116,10 @@ class RunningBmv2(RunningFunction):
         self._addresses = self._ip("save", "dev", self._interface)
         self._ip("flush", "dev", self._interface)
         self._switch = Bmv2Switch.launch(self._host, {SERVICE_PORT: self._interface})
-        self._monitors = settings.program != Program.PLAIN.value
         options = [settings.at(self._switch.address).text()]
-        self._controller = Controller.launch(name, self._host, options, settings.sizes, output)
+        monitors = settings.program != Program.PLAIN.value
+        sizes = settings.sizes if monitors else None
+        self._controller = Controller.launch(name, self._host, options, sizes, output)
         self._controller.wait_ready()
 
     def _ip(self, *arguments: str, stdin: bytes | None = None) -> bytes:

@@ -12,6 +12,7 @@
 
 #include "../../common/report.h"
 #include "registers.h"
+#include "table.h"
 
 #define VISIBLE_NS 50000 /* in this time a CPU's stores reach the others, whatever it does */
 #define KEY_DIGITS (2 * SFCMON_IPV6_WORDS * sizeof(__u32))
@@ -23,6 +24,11 @@ static struct sfcmon_cell *iblt;
 static size_t cms_elements, bloom_words, iblt_cells; /* of a bank */
 static __u64 *before, *now; /* turns of the CPUs */
 static size_t cpus; /* that there may be */
+
+static bool has_table(void)
+{
+	return skeleton->rodata->monitor == SFCMON_MONITOR_TABLE;
+}
 
 int registers_size(struct sfcmon_bpf *opened, const struct sizes *sizes)
 {
@@ -114,13 +120,15 @@ static struct sfcmon_cell cell_at(size_t place, int bank)
 	return sum;
 }
 
-static void clear(int bank)
+/* 0, or -1 after complain(). */
+static int clear(int bank)
 {
 	memset(&cms[(size_t)bank * cms_elements], 0, cms_elements * sizeof(*cms));
 	memset(&bloom[(size_t)bank * bloom_words], 0, bloom_words * sizeof(*bloom));
 	for (size_t cpu = 0; cpu < cpus; cpu++)
 		memset(part_of(cpu, bank), 0, iblt_cells * sizeof(*iblt));
 	memset(&skeleton->bss->banks[bank], 0, sizeof(skeleton->bss->banks[bank]));
+	return has_table() ? table_clear(bank) : 0;
 }
 
 static void pause_ns(long nanoseconds)
@@ -165,7 +173,8 @@ int registers_switch(const struct thresholds *thresholds)
 {
 	int ended = (int)skeleton->bss->active, next = !ended;
 
-	clear(next);
+	if (clear(next))
+		return -1;
 	set_thresholds(next, thresholds);
 	__atomic_store_n(&skeleton->bss->active, (__u32)next, __ATOMIC_SEQ_CST);
 	return wait_for_packets() ? -1 : ended;
@@ -196,16 +205,13 @@ static void print_cell(size_t place, const struct sfcmon_cell *cell, FILE *out)
 		cell->packets, cell->bytes);
 }
 
-void registers_print(int bank, FILE *out)
+static void print_sketches(int bank, FILE *out)
 {
 	const struct sfcmon_bank *registers = &skeleton->bss->banks[bank];
 	static const struct sfcmon_cell empty;
 	const char *separator = "";
 
-	fprintf(out, "\"packets\": %u, \"unparsed\": [", registers->packets);
-	for (int i = 0; i < SFCMON_REASONS; i++)
-		fprintf(out, "%s%u", i ? ", " : "", registers->unparsed[i]);
-	fprintf(out, "], \"thresholds\": {\"eval\": %u, \"share\": %u, \"packets\": %u}",
+	fprintf(out, ", \"thresholds\": {\"eval\": %u, \"share\": %u, \"packets\": %u}",
 		registers->threshold_eval, registers->threshold_share,
 		registers->threshold_packets);
 	fputs(", \"iblt\": [", out);
@@ -219,4 +225,20 @@ void registers_print(int bank, FILE *out)
 		separator = ", ";
 	}
 	fputs("]", out);
+}
+
+int registers_print(int bank, FILE *out)
+{
+	const struct sfcmon_bank *registers = &skeleton->bss->banks[bank];
+
+	fprintf(out, "\"packets\": %u, \"unparsed\": [", registers->packets);
+	for (int i = 0; i < SFCMON_REASONS; i++)
+		fprintf(out, "%s%u", i ? ", " : "", registers->unparsed[i]);
+	fputs("]", out);
+	if (!has_table()) {
+		print_sketches(bank, out);
+		return 0;
+	}
+	fprintf(out, ", \"untracked\": %u", registers->untracked);
+	return table_print(bank, out);
 }

@@ -14,7 +14,8 @@ struct sizes {
 	long iblt_cells, iblt_hashes;
 };
 
-/* Before the programs are loaded: the sizes of the maps. 0, or -1 after complain(). */
+/* Before the programs are loaded: the sizes of the maps. 0, or -1 after complain(). With another
+ * monitor than the sketches, `sizes` are the least that there can be. */
 int registers_size(struct sfcmon_bpf *skeleton, const struct sizes *sizes);
 
 /* After they are loaded. Bank 0 gets the thresholds, and is active. 0, or -1 after complain(). */
@@ -28,5 +29,6 @@ __u32 registers_packets(void);
  * bank of the window, to which nothing is written any more; -1 after complain(). */
 int registers_switch(const struct thresholds *thresholds);
 
-/* Its packets, thresholds and cells as members of a JSON object, without braces. */
-void registers_print(int bank, FILE *out);
+/* What was counted in it as members of a JSON object, without braces: thresholds and cells of the
+ * sketches, or flows of the table. 0, or -1 after complain(). */
+int registers_print(int bank, FILE *out);

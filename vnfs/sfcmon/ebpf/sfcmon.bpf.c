@@ -4,6 +4,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "../../forwarder/packet.h"
+#include "table.bpf.h"
 #include "update.bpf.h"
 
 struct {
@@ -22,6 +23,26 @@ struct {
 } turns SEC(".maps");
 
 const volatile __u8 own_mac[ETH_ALEN];
+const volatile __u32 monitor = SFCMON_MONITOR_SKETCHES; /* enum sfcmon_monitor */
+
+static __always_inline void observe(struct xdp_md *ctx)
+{
+	__u32 bank = *(volatile __u32 *)&active & (SFCMON_BANKS - 1), packets;
+	struct sfcmon_bank *registers = &banks[bank];
+	struct sfcmon_packet packet;
+	int reason = sfcmon_parse(ctx, &packet);
+
+	if (reason != SFCMON_PARSED) {
+		if (reason >= 0 && reason < SFCMON_REASONS)
+			count(&registers->unparsed[reason], ~0U);
+		return;
+	}
+	packets = count(&registers->packets, ~0U);
+	if (monitor == SFCMON_MONITOR_SKETCHES)
+		update_sketches(bank, &packet, packets);
+	else if (!update_table(bank, &packet))
+		count(&registers->untracked, ~0U);
+}
 
 SEC("xdp")
 int serve(struct xdp_md *ctx)
@@ -35,9 +56,11 @@ int serve(struct xdp_md *ctx)
 	turn = bpf_map_lookup_elem(&turns, &only);
 	if (!counters || !turn)
 		return XDP_ABORTED;
-	*(volatile __u64 *)turn += 1;
-	monitor(ctx);
-	*(volatile __u64 *)turn += 1;
+	if (monitor != SFCMON_MONITOR_NONE) {
+		*(volatile __u64 *)turn += 1;
+		observe(ctx);
+		*(volatile __u64 *)turn += 1;
+	}
 	verdict = fwd_frame((void *)(long)ctx->data, (void *)(long)ctx->data_end, own_mac, &path);
 	if (verdict >= FWD_VERDICTS)
 		return XDP_ABORTED;

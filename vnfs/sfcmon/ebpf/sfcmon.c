@@ -19,7 +19,9 @@
 #include "../../common/stats.h"
 #include "../../forwarder/drops.h"
 #include "registers.h"
+#include "table.h"
 
+#define MOST_FLOWS 1048576
 #define MOST_COLUMNS 16777216
 #define MOST_BITS 67108864
 #define MOST_CELLS 1048576
@@ -31,8 +33,7 @@ const char tool_name[] = "sfc-sfcmon";
 
 static const char documentation[] =
 	"NSH service function: counts the flows of heavy hitters in sketches, decrements the "
-	"service "
-	"index, returns the packet (SFCMon; docs/reference/sfcmon.md).\v"
+	"service index, returns the packet (SFCMon; docs/reference/sfcmon.md).\v"
 	"Prints JSON Lines on stdout: `ready` when it forwards, `window` at the end of each "
 	"window, "
 	"`counters` on SIGUSR1 and at the end (SIGTERM or SIGINT), where the last window ends too. "
@@ -41,11 +42,15 @@ static const char documentation[] =
 static struct {
 	const char *interface;
 	const char *stats; /* NULL: no stats file */
+	int monitor; /* enum sfcmon_monitor */
+	long table_flows;
+	struct table_entries entries;
 	long window_ms;
 	struct sizes sizes;
 	long eval, share, packets;
 	long adaptive; /* flows; 0: thresholds stay */
 } options = {
+	.table_flows = 65536,
 	.window_ms = 1000,
 	.sizes = { .cms_rows = 5,
 		   .cms_columns = 5437,
@@ -57,10 +62,28 @@ static struct {
 	.share = 4294967,
 };
 
+/* Places are those of enum sfcmon_monitor. */
+static const char *const monitors[] = { "sketches", "table", "none", NULL };
+
+static void take_entries(const struct tool_option *option, const char *argument)
+{
+	if (table_parse_entries(argument, option->value))
+		refuse("'%s' is no list of entries", argument);
+}
+
 static struct tool_option descriptions[] = {
 	{ "interface", 'i', "NAME", "interface whose frames are served", take_text,
 	  &options.interface, .required = true },
 	{ "stats", 's', "FILE", "write the counters to FILE too", take_text, &options.stats },
+	{ "monitor", 'm', "WHAT",
+	  "sketches (default), table: an entry for each flow, or none: packets are only forwarded",
+	  take_word, &options.monitor, .words = monitors },
+	{ "table-flows", 0, "N", "most flows of the table (65536)", take_integer,
+	  &options.table_flows, .least = 1, .most = MOST_FLOWS },
+	{ "table-entries", 0, "LIST",
+	  "entries that are there from the start: COUNT:FLOW,..., where FLOW is a FlowID2 in "
+	  "hexadecimal, and each next flow has the next source port",
+	  take_entries, &options.entries },
 	{ "window-ms", 'w', "MS", "length of a window (default: 1000)", take_integer,
 	  &options.window_ms, .least = 5, .most = 3600 * MS_PER_S },
 	{ "threshold-eval", 0, "N", "packets before which there are no heavy hitters (1000)",
@@ -87,6 +110,8 @@ static struct tool_option descriptions[] = {
 	{ 0 },
 };
 
+static const struct sizes no_sketches = { 1, 1, 1, 1, SFCMON_IBLT_HASHES, 1 };
+
 static struct sfcmon_bpf *skeleton;
 static int link_fd = -1;
 static struct thresholds thresholds;
@@ -98,6 +123,9 @@ static void check_options(char **words, unsigned int count)
 	require_options(descriptions);
 	if (count > 0)
 		refuse("'%s' is not an option", words[0]);
+	if (table_count(&options.entries) > (unsigned long)options.table_flows)
+		refuse("%lu entries do not fit into a table of %ld flows",
+		       table_count(&options.entries), options.table_flows);
 }
 
 static long long now_ns(clockid_t clock)
@@ -118,13 +146,19 @@ static int start(const struct interface *interface)
 		return -1;
 	}
 	memcpy((void *)skeleton->rodata->own_mac, interface->mac, sizeof(interface->mac));
-	if (registers_size(skeleton, &options.sizes))
+	skeleton->rodata->monitor = (__u32)options.monitor;
+	if (options.monitor != SFCMON_MONITOR_SKETCHES)
+		options.sizes = no_sketches;
+	if (registers_size(skeleton, &options.sizes) ||
+	    (options.monitor == SFCMON_MONITOR_TABLE && table_size(skeleton, options.table_flows)))
 		return -1;
 	if (sfcmon_bpf__load(skeleton)) {
 		libbpf_complain_of_load("the XDP program", errno);
 		return -1;
 	}
 	if (registers_open(skeleton, &thresholds))
+		return -1;
+	if (options.monitor == SFCMON_MONITOR_TABLE && table_open(skeleton, &options.entries))
 		return -1;
 	/* The link goes with the process. */
 	link_fd = bpf_link_create(bpf_program__fd(skeleton->progs.serve), interface->index, BPF_XDP,
@@ -161,8 +195,10 @@ static int end_window(bool asked)
 	long long ended_ns;
 	int bank;
 
+	if (options.monitor == SFCMON_MONITOR_NONE)
+		return 0;
 	/* From the window that is about to end: the next one needs them before it has ended. */
-	if (options.adaptive)
+	if (options.adaptive && options.monitor == SFCMON_MONITOR_SKETCHES)
 		thresholds_adapt(&thresholds, registers_packets(), registers_inserted(),
 				 (__u32)options.adaptive);
 	bank = registers_switch(&thresholds);
@@ -172,7 +208,8 @@ static int end_window(bool asked)
 	printf("{\"event\": \"window\", \"number\": %lu, \"asked\": %s, \"start_ns\": %lld, "
 	       "\"end_ns\": %lld, ",
 	       windows++, asked ? "true" : "false", began_ns, ended_ns);
-	registers_print(bank, stdout);
+	if (registers_print(bank, stdout))
+		return -1;
 	puts("}");
 	if (fflush(stdout) || ferror(stdout)) {
 		complain("cannot write a window: %s", strerror(errno));

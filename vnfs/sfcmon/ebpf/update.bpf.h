@@ -194,26 +194,18 @@ __noinline int sfcmon_report(struct sfcmon_packet *packet, __u32 bank)
 	return 0;
 }
 
-static __always_inline void monitor(struct xdp_md *ctx)
+/* Algorithm 1, of a packet that is counted already. */
+static __always_inline void update_sketches(__u32 bank, struct sfcmon_packet *packet, __u32 packets)
 {
-	__u32 bank = *(volatile __u32 *)&active & (SFCMON_BANKS - 1), packets, estimate;
-	struct sfcmon_bank *registers = &banks[bank];
-	__u32 mixed[SFCMON_SOURCE_WORD + 4];
-	struct sfcmon_packet packet;
-	int reason = sfcmon_parse(ctx, &packet);
+	struct sfcmon_bank *registers = &banks[bank & (SFCMON_BANKS - 1)];
+	__u32 mixed[SFCMON_SOURCE_WORD + 4], estimate;
 
-	if (reason != SFCMON_PARSED) {
-		if (reason >= 0 && reason < SFCMON_REASONS)
-			count(&registers->unparsed[reason], ~0U);
-		return;
-	}
-	mixed[0] = murmur_word(packet.flow[0]);
+	mixed[0] = murmur_word(packet->flow[0]);
 	for (__u32 i = SFCMON_SOURCE_WORD; i < SFCMON_SOURCE_WORD + 4; i++)
-		mixed[i] = murmur_word(packet.flow[i]);
-	packets = count(&registers->packets, ~0U);
-	estimate = update_cms(bank, mixed, packet.words);
+		mixed[i] = murmur_word(packet->flow[i]);
+	estimate = update_cms(bank, mixed, packet->words);
 	if (packets < registers->threshold_eval || estimate < registers->threshold_packets ||
 	    (__u64)estimate << 32 < (__u64)registers->threshold_share * packets)
 		return;
-	sfcmon_report(&packet, bank);
+	sfcmon_report(packet, bank);
 }
