@@ -58,10 +58,13 @@ def captured(pcap: Path) -> Counter[tuple[str, ...]]:
     return found
 
 
-def test_flows_of_a_run_are_those_of_a_capture(tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["ebpf", pytest.param("bmv2", marks=pytest.mark.bmv2)])
+def test_flows_of_a_run_are_those_of_a_capture(tmp_path: Path, engine: str) -> None:
     require_tshark()
     folder = run(
         tmp_path,
+        vnfs__mon__knobs__engine=engine,
+        vnfs__mon__resources__memory_mib=256,
         factors={"threshold": [0]},
         vnfs__mon__knobs__threshold_eval=0,
         design__rounds=1,

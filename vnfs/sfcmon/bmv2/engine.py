@@ -200,6 +200,14 @@ def _write(file: Path, event: Mapping[str, Any]) -> None:
     new.replace(file)
 
 
+def _said(error: Exception) -> str:
+    from finsy import P4ClientError
+
+    if isinstance(error, P4ClientError):
+        return f"P4Runtime, {error.code.name}: {error.message.strip() or 'no reason is given'}"
+    return str(error) or repr(error)
+
+
 def main() -> int:
     """Arguments: the settings, `--stats` and its file."""
     settings, stats = Settings.of_text(sys.argv[1]), Path(sys.argv[3])
@@ -207,7 +215,7 @@ def main() -> int:
         asyncio.run(control(settings, stats))
     except Exception as error:
         # Nobody sees a traceback here: the file is all that is read of this process.
-        failed = {"event": "failed", "error": str(error) or repr(error)}
+        failed = {"event": "failed", "error": _said(error)}
         _write(stats, failed)
         _print(failed)
         return 1

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from signal import SIGKILL
 from typing import Any
 
 from sfcperf.errors import DeploymentError, MeasurementError
@@ -21,6 +22,8 @@ from sfcperf.vnfs.sfcmon.running import RunningSfcmon
 
 SERVICE_PORT = 64
 """The switch is the SF there (vnfs/sfcmon/p4/README.md)."""
+LEAST_MEMORY_MIB = 128
+"""Of the switch, with its queues full."""
 _MODULE = "sfcperf.vnfs.sfcmon.bmv2.engine"
 _TOOL_TIMEOUT_S = 10.0
 _ETHERNET_BYTES, _NSH_BYTES = 14, 24
@@ -44,6 +47,11 @@ class RunningBmv2(RunningFunction):
 
     def __init__(self, host: NamespaceHost, interface: str) -> None:
         self._host = host
+        # Outside the instance's control groups: it is no part of the function, as the controller of
+        # the paper is none of the switch, and neither takes its CPUs nor counts as its memory.
+        self._controllers_host = NamespaceHost(
+            host.name, None if host.namespace is None else host.namespace.name, host.workdir
+        )
         self._interface = interface
         self._addresses = b""
         self._switch: Bmv2Switch | None = None
@@ -65,7 +73,11 @@ class RunningBmv2(RunningFunction):
         with all_or_nothing(running):
             try:
                 running._start(name, settings, output)
-            except MeasurementError as error:
+            except (MeasurementError, DeploymentError) as error:
+                if (gone := running._switch_problem()) is not None:
+                    raise DeploymentError(f"{name}: {gone}", where=host.name) from error
+                if isinstance(error, DeploymentError):
+                    raise
                 raise DeploymentError(
                     f"{name}: {error.message}", where=host.name, hint=error.hint
                 ) from error
@@ -81,10 +93,8 @@ class RunningBmv2(RunningFunction):
         """None while both processes run."""
         if self._switch is None or self._controller is None:
             return f"{BINARY} was not started"
-        status = self._switch.process.poll()
-        if status is not None:
-            return f"{BINARY} has ended with status {status}"
-        return self._controller.problem()
+        gone = self._switch_problem()
+        return self._controller.problem() if gone is None else gone
 
     def facts(self) -> Mapping[str, Any]:
         """The engine."""
@@ -95,9 +105,8 @@ class RunningBmv2(RunningFunction):
         return self._running.flows()
 
     def pids(self) -> tuple[int, ...]:
-        """The switch and its controller."""
-        started = () if self._switch is None else (self._switch.process.pid,)
-        return (*started, *(() if self._controller is None else self._controller.pids()))
+        """The switch."""
+        return () if self._switch is None else (self._switch.process.pid,)
 
     def stop(self) -> None:
         """The controller first, which ends its last window; addresses come back."""
@@ -110,6 +119,14 @@ class RunningBmv2(RunningFunction):
                 self._ip("restore", stdin=self._addresses)
             self._addresses = b""
 
+    def _switch_problem(self) -> str | None:
+        """What is wrong if the switch has ended."""
+        status = None if self._switch is None else self._switch.process.poll()
+        if status is None:
+            return None
+        killed = f"; it needs {LEAST_MEMORY_MIB} MiB of memory" if status == -SIGKILL else ""
+        return f"{BINARY} has ended with status {status}{killed}"
+
     def _start(self, name: str, settings: Settings, output: Path) -> None:
         # Without them the kernel answers no datagram of VXLAN-GPE with "port unreachable", and
         # Thrift, which listens at all addresses, can be reached from within the namespace alone.
@@ -119,7 +136,7 @@ class RunningBmv2(RunningFunction):
         options = [settings.at(self._switch.address).text()]
         monitors = settings.program != Program.PLAIN.value
         sizes = settings.sizes if monitors else None
-        self._controller = Controller.launch(name, self._host, options, sizes, output)
+        self._controller = Controller.launch(name, self._controllers_host, options, sizes, output)
         self._controller.wait_ready()
 
     def _ip(self, *arguments: str, stdin: bytes | None = None) -> bytes:
