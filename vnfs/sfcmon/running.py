@@ -83,7 +83,7 @@ class Windows:
                 f"{self._name} did not end its window within {WINDOW_TIMEOUT_S:g} s",
                 where=str(self._output),
             )
-        return [self._window(window) for window in found]
+        return [flow_window(window, self._sizes) for window in found]
 
     def _new(self) -> list[dict[str, Any]]:
         """Windows of whole lines that were not read yet."""
@@ -98,35 +98,38 @@ class Windows:
         events = [json.loads(line) for line in whole]
         return [event for event in events if event["event"] == "window"]
 
-    def _window(self, printed: Mapping[str, Any]) -> FlowWindow:
-        what = _of_table(printed) if "flows" in printed else self._of_sketches(printed)
-        return FlowWindow(
-            start_ns=printed["start_ns"],
-            end_ns=printed["end_ns"],
-            packets=int(printed["packets"]),
-            unparsed={
-                reason.name.lower(): count
-                for reason, count in zip(Reason, printed["unparsed"], strict=True)
-            },
-            **what,
-        )
 
-    def _of_sketches(self, printed: Mapping[str, Any]) -> dict[str, Any]:
-        cells = Cells.empty(self._sizes.iblt_cells)
-        for place, count, key_sum, *sums in printed["iblt"]:
-            cells.set(place, (count, int(key_sum, 16), *sums))
-        found = listing(self._sizes.iblt, cells, unpadded)
-        packets, thresholds = int(printed["packets"]), printed["thresholds"]
-        return {
-            "flows": tuple(map(_flow_count, found.flows)),
-            "missing_flows": found.missing_flows,
-            "missing_packets": found.missing_packets,
-            "residual_cells": found.residual_cells,
-            # The least estimate whose share of the packets is enough.
-            "threshold_packets": max(
-                thresholds["packets"], -(-thresholds["share"] * packets // (1 << 32))
-            ),
-        }
+def flow_window(printed: Mapping[str, Any], sizes: Sizes) -> FlowWindow:
+    """The flows of a window as sfc-sfcmon prints it. `sizes`: of its sketches."""
+    what = _of_table(printed) if "flows" in printed else _of_sketches(printed, sizes)
+    return FlowWindow(
+        start_ns=printed["start_ns"],
+        end_ns=printed["end_ns"],
+        packets=int(printed["packets"]),
+        unparsed={
+            reason.name.lower(): count
+            for reason, count in zip(Reason, printed["unparsed"], strict=True)
+        },
+        **what,
+    )
+
+
+def _of_sketches(printed: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
+    cells = Cells.empty(sizes.iblt_cells)
+    for place, count, key_sum, *sums in printed["iblt"]:
+        cells.set(place, (count, int(key_sum, 16), *sums))
+    found = listing(sizes.iblt, cells, unpadded)
+    packets, thresholds = int(printed["packets"]), printed["thresholds"]
+    return {
+        "flows": tuple(map(_flow_count, found.flows)),
+        "missing_flows": found.missing_flows,
+        "missing_packets": found.missing_packets,
+        "residual_cells": found.residual_cells,
+        # The least estimate whose share of the packets is enough.
+        "threshold_packets": max(
+            thresholds["packets"], -(-thresholds["share"] * packets // (1 << 32))
+        ),
+    }
 
 
 def _of_table(printed: Mapping[str, Any]) -> dict[str, Any]:

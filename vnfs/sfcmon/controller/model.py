@@ -279,7 +279,8 @@ class Monitoring(Resource):
     """false: windows are not ended; the switch goes on counting in the one that is open."""
     poll_ms: int = Field(default=10, strict=True, ge=1, le=60_000)
     """Period at which the IBLT of the open window is read, so that its flows are known early."""
-    window_ms: int = Field(default=1000, strict=True, ge=5, le=3_600_000)
+    window_ms: int = Field(default=1000, strict=True, ge=50, le=3_600_000)
+    """Length of a window. Reading and clearing one takes bmv2 some 30 ms."""
     thresholds: Thresholds = Thresholds()
     adaptive_flows: int = Field(default=0, strict=True, ge=0, le=1_000_000)
     """Adapt the thresholds from window to window so that about so many flows are listed; 0: do
