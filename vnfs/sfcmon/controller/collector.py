@@ -1,7 +1,7 @@
 """Windows of one switch: polls the open one, ends it in time, and writes down what it was.
 
-A bank is cleared only after its window was written. So the last window in the file and the open bank
-of the switch tell a restarted controller what was written and what was not: windows end in the two
+A bank is cleared only after its window was written. So the last window in the file and the bank
+that is open tell a restarted controller what was written and what was not: windows end in the two
 banks in turn, and an idle bank that was not the last one written still is to be.
 """
 
@@ -112,7 +112,7 @@ class Collector:
         """End the open window now. Raises DeploymentError."""
         if self._problem is not None:
             raise DeploymentError(f"switch {self._session.name}: {self._problem}")
-        asked = asyncio.get_running_loop().create_future()
+        asked: asyncio.Future[FlowWindow] = asyncio.get_running_loop().create_future()
         self._asked.append(asked)
         self._wake.set()
         return await asked

@@ -65,7 +65,7 @@ class Fleet:
             self._collectors[name] = (collector, self._start(collector.run()))
 
     async def settled(self, timeout_s: float) -> None:
-        """Wait until all switches that answer have what the last state says, or the time is over."""
+        """Wait until all switches that answer have what the state says, or the time is over."""
         wanted = self._asked
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_s), self._news:

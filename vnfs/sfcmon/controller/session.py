@@ -168,8 +168,14 @@ class Session:
         self._actual = applied(self._actual, todo)
 
     async def _read(self) -> list[Entry]:
-        read = [of_p4(entry) async for entry in self.primary.read(everything())]
+        read = [of_p4(entry) for entry in await self._all(everything())]
         return [entry for entry in read if entry is not None]
+
+    async def _all(self, wanted: Any) -> list[Any]:
+        """What is read."""
+        # finsy declares `read` as a coroutine; it is a generator.
+        reading: Any = self.primary.read(wanted)
+        return [each async for each in reading]
 
     # --- counters ---
 
@@ -186,7 +192,7 @@ class Session:
                     "packets": counter.packet_count,
                     "bytes": counter.byte_count,
                 }
-                async for counter in self.primary.read(P4DirectCounterEntry("hops"))
+                for counter in await self._all(P4DirectCounterEntry("hops"))
                 if counter.table_entry is not None and counter.table_entry.match
             ]
             drops = await self._cells("drops", ("", *DROP_REASONS))
@@ -201,7 +207,7 @@ class Session:
     async def _cells(self, counter: str, names: Iterable[str]) -> dict[str, int]:
         from finsy import P4CounterEntry
 
-        cells = [cell.packet_count async for cell in self.primary.read(P4CounterEntry(counter))]
+        cells = [cell.packet_count for cell in await self._all(P4CounterEntry(counter))]
         return dict(zip(names, cells, strict=True))
 
     # --- windows ---
@@ -218,7 +224,7 @@ class Session:
 
         try:
             asked = P4TableEntry("window", is_default_action=True)
-            [found] = [entry async for entry in self.primary.read(asked)]
+            [found] = await self._all(asked)
         except DeploymentError:
             raise
         except Exception as error:
