@@ -178,7 +178,9 @@ async def control(settings: Settings, stats: Path) -> None:
     import finsy
 
     program = Program(settings.program)
-    options = finsy.SwitchOptions(p4info=program.p4info, p4blob=program.json, p4force=True)
+    # Without p4force: finsy would load the program again, and so clear the tables, whenever another
+    # client had been the primary one in between.
+    options = finsy.SwitchOptions(p4info=program.p4info, p4blob=program.json)
     with ExitStack() as stack:
         async with finsy.Switch("switch", settings.address, options) as switch:
             await _write_tables(switch, settings.entries)
