@@ -12,6 +12,7 @@
 
 #include "tables.bpf.h"
 #include "classify.bpf.h"
+#include "observe.bpf.h"
 #include "reframe.bpf.h"
 #include "trace.bpf.h"
 
@@ -190,6 +191,21 @@ static __always_inline enum sff_verdict receive(struct xdp_md *ctx, struct arriv
 	}
 }
 
+/* Let SFCMon see what is about to be looked up (Fig. 1 of its paper), packets that the SFF is going to
+ * drop included. */
+static __always_inline void let_observe(struct xdp_md *ctx, const struct arrival *arrival,
+					enum sff_verdict verdict)
+{
+	__u8 kind = arrival->attached->kind;
+
+	if (kind == SFF_PORT_NSH || kind == SFF_PORT_UNDERLAY) {
+		if (verdict != SFF_BYPASSED)
+			sff_observe(ctx, SFF_PATH_IN_FRAME);
+	} else if (verdict == SFF_FORWARDED) {
+		sff_observe(ctx, arrival->path);
+	}
+}
+
 /* --- where it goes --- */
 
 /* The TTL is decremented before the lookup, and from 0 to 63 (RFC 8300, 2.2). */
@@ -296,6 +312,7 @@ static __always_inline enum sff_verdict process(struct xdp_md *ctx, struct arriv
 	enum sff_verdict verdict = receive(ctx, arrival, decision);
 	const struct sff_port *leaves;
 
+	let_observe(ctx, arrival, verdict);
 	if (verdict == SFF_FORWARDED) {
 		verdict = next_hop(arrival, decision);
 		if (settings.trace)

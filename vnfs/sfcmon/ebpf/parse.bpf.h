@@ -212,19 +212,32 @@ static __always_inline int read_inner(struct sfcmon_cursor *cursor, __u8 next,
 	}
 }
 
-/* SFCMON_PARSED, or why the frame is not monitored. Global, so that the verifier looks at it once. */
-__noinline int sfcmon_parse(struct xdp_md *ctx, struct sfcmon_packet *packet)
+/* SFCMON_PARSED, or why the frame is not monitored. `path`: SPI << 8 | SI of an Ethernet frame whose
+ * NSH is only just about to be written; 0: the frame has its NSH, with all that precedes it. */
+static __always_inline int parse(const void *start, const void *end, __u32 path,
+				 struct sfcmon_packet *packet)
 {
-	struct sfcmon_cursor cursor = {
-		.start = (void *)(long)ctx->data,
-		.end = (void *)(long)ctx->data_end,
-	};
-	__u8 next = 0;
-	int reason;
+	struct sfcmon_cursor cursor = { .start = start, .end = end };
+	__u8 next = NSH_NEXT_ETHERNET;
+	int reason = SFCMON_PARSED;
 
-	if (!packet)
-		return SFCMON_TRUNCATED;
 	__builtin_memset(packet, 0, sizeof(*packet));
-	reason = read_path(&cursor, packet, &next);
+	if (path)
+		packet->flow[0] = bpf_htonl(path);
+	else
+		reason = read_path(&cursor, packet, &next);
 	return reason == SFCMON_PARSED ? read_inner(&cursor, next, packet) : reason;
+}
+
+/* Global, so that the verifier looks at them once. */
+__noinline int sfcmon_parse(struct xdp_md *ctx, __u32 path, struct sfcmon_packet *packet)
+{
+	return packet ? parse((void *)(long)ctx->data, (void *)(long)ctx->data_end, path, packet)
+		      : SFCMON_TRUNCATED;
+}
+
+__noinline int sfcmon_parse_skb(struct __sk_buff *ctx, __u32 path, struct sfcmon_packet *packet)
+{
+	return packet ? parse((void *)(long)ctx->data, (void *)(long)ctx->data_end, path, packet)
+		      : SFCMON_TRUNCATED;
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* SFCMon as an SF in the driver's receive path: monitors, then forwards as sfc-forwarder does. */
+/* SFCMon at three places, one of which is loaded. */
 #include <linux/bpf.h>
+#include <linux/pkt_cls.h>
 #include <bpf/bpf_helpers.h>
 
 #include "../../forwarder/packet.h"
+#include "ports.bpf.h"
 #include "update.bpf.h"
 
 struct {
@@ -13,36 +15,54 @@ struct {
 	__type(value, __u64[FWD_VERDICTS]);
 } verdicts SEC(".maps");
 
-/* Odd while a CPU is at a packet: the user side waits for those that read the old `active`. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} turns SEC(".maps");
-
 const volatile __u8 own_mac[ETH_ALEN];
 
+/* As an SF in the driver's receive path: monitors, then forwards as sfc-forwarder does. */
 SEC("xdp")
 int serve(struct xdp_md *ctx)
 {
 	enum fwd_verdict verdict;
-	__u64 *counters, *turn;
+	struct sfcmon_packet packet;
+	__u64 *counters;
 	__u32 only = 0;
 	fwd_path path;
 
 	counters = bpf_map_lookup_elem(&verdicts, &only);
-	turn = bpf_map_lookup_elem(&turns, &only);
-	if (!counters || !turn)
+	if (!counters)
 		return XDP_ABORTED;
-	*(volatile __u64 *)turn += 1;
-	monitor(ctx);
-	*(volatile __u64 *)turn += 1;
+	monitor(sfcmon_parse(ctx, 0, &packet), &packet);
 	verdict = fwd_frame((void *)(long)ctx->data, (void *)(long)ctx->data_end, own_mac, &path);
 	if (verdict >= FWD_VERDICTS)
 		return XDP_ABORTED;
 	counters[verdict]++;
 	return verdict == FWD_FORWARDED ? XDP_TX : verdict == FWD_PASSED ? XDP_PASS : XDP_DROP;
+}
+
+/* At the lookup of sfc-sff, in the place of its function of this name (vnfs/sff/observe.bpf.h). */
+SEC("freplace/sff_observe")
+int observe(struct xdp_md *ctx, __u32 path)
+{
+	struct sfcmon_packet packet;
+
+	monitor(sfcmon_parse(ctx, path, &packet), &packet);
+	return 0;
+}
+
+/* At the ports of an SFF that is not ours: before it gets a packet, or together with it. */
+SEC("tc")
+int arrive(struct __sk_buff *skb)
+{
+	struct sfcmon_packet packet;
+	__u32 path = 0;
+	int reason;
+
+	if (!is_looked_up(skb, &path))
+		return TC_ACT_UNSPEC;
+	reason = skb->vlan_present ? SFCMON_NOT_NSH : sfcmon_parse_skb(skb, path, &packet);
+	if (reason == SFCMON_TRUNCATED && !make_accessible(skb))
+		reason = sfcmon_parse_skb(skb, path, &packet);
+	monitor(reason, &packet);
+	return TC_ACT_UNSPEC;
 }
 
 char LICENSE[] SEC("license") = "Apache-2.0";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sfc-sfcmon: an NSH service function that finds the heavy hitters of its paths (SFCMon). */
+/* sfc-sfcmon: finds the heavy hitters of paths (SFCMon), as an NSH service function or at an SFF. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include <bpf/bpf.h>
-#include <linux/if_link.h>
 
 #include "../../common/interface.h"
 #include "../../common/libbpf_log.h"
@@ -18,6 +17,7 @@
 #include "../../common/signals.h"
 #include "../../common/stats.h"
 #include "../../forwarder/drops.h"
+#include "attach.h"
 #include "registers.h"
 
 #define MOST_COLUMNS 16777216
@@ -30,16 +30,28 @@
 const char tool_name[] = "sfc-sfcmon";
 
 static const char documentation[] =
-	"NSH service function: counts the flows of heavy hitters in sketches, decrements the "
-	"service "
-	"index, returns the packet (SFCMon; docs/reference/sfcmon.md).\v"
+	"Counts the flows of heavy hitters in sketches (SFCMon; docs/reference/sfcmon.md), at one "
+	"of "
+	"three places: as an NSH service function (--interface), which decrements the service "
+	"index "
+	"and returns the packet; in a running sfc-sff (--sff), before each lookup; or at the ports "
+	"of "
+	"another SFF.\v"
+	"A PORT is NAME:nsh (an NSH service function), NAME:underlay,address=A (VXLAN-GPE to the "
+	"IPv4 address of this node) or NAME:rule,path=SPI/SI (IPv4 packets without an NSH that the "
+	"classifier or SFC proxy puts on this path), of a rule also protocol=icmp|tcp|udp, "
+	"source=A/N, "
+	"destination=A/N, source-port=N, destination-port=N.\n"
 	"Prints JSON Lines on stdout: `ready` when it forwards, `window` at the end of each "
 	"window, "
 	"`counters` on SIGUSR1 and at the end (SIGTERM or SIGINT), where the last window ends too. "
 	"SIGUSR2 ends the window at once.";
 
 static struct {
-	const char *interface;
+	const char *interface; /* one of these, or places */
+	const char *sff;
+	struct place *places;
+	unsigned int place_count;
 	const char *stats; /* NULL: no stats file */
 	long window_ms;
 	struct sizes sizes;
@@ -58,8 +70,10 @@ static struct {
 };
 
 static struct tool_option descriptions[] = {
-	{ "interface", 'i', "NAME", "interface whose frames are served", take_text,
-	  &options.interface, .required = true },
+	{ "interface", 'i', "NAME", "interface whose frames are served", take_interface,
+	  &options.interface },
+	{ "sff", 'f', "NAME", "a port of the sfc-sff that is monitored", take_interface,
+	  &options.sff },
 	{ "stats", 's', "FILE", "write the counters to FILE too", take_text, &options.stats },
 	{ "window-ms", 'w', "MS", "length of a window (default: 1000)", take_integer,
 	  &options.window_ms, .least = 5, .most = 3600 * MS_PER_S },
@@ -88,16 +102,21 @@ static struct tool_option descriptions[] = {
 };
 
 static struct sfcmon_bpf *skeleton;
-static int link_fd = -1;
 static struct thresholds thresholds;
 static unsigned long windows;
 static long long began_ns; /* the window that goes on, CLOCK_REALTIME */
 
 static void check_options(char **words, unsigned int count)
 {
-	require_options(descriptions);
-	if (count > 0)
-		refuse("'%s' is not an option", words[0]);
+	if (!!options.interface + !!options.sff + !!count != 1)
+		refuse("one of --interface, --sff and ports is needed");
+	if (count > SFCMON_PORTS)
+		refuse("at most %d ports, not %u", SFCMON_PORTS, count);
+	options.places = calloc(count + 1, sizeof(*options.places));
+	if (!options.places)
+		refuse("not enough memory");
+	for (options.place_count = 0; options.place_count < count; options.place_count++)
+		read_place(words[options.place_count], &options.places[options.place_count]);
 }
 
 static long long now_ns(clockid_t clock)
@@ -108,50 +127,61 @@ static long long now_ns(clockid_t clock)
 	return time.tv_sec * NS_PER_S + time.tv_nsec;
 }
 
-static int start(const struct interface *interface)
+static int choose(void)
 {
-	LIBBPF_OPTS(bpf_link_create_opts, how, .flags = XDP_FLAGS_DRV_MODE);
+	struct interface interface;
 
-	skeleton = sfcmon_bpf__open();
-	if (!skeleton) {
-		complain("cannot open the XDP program: %s", strerror(errno));
+	if (options.place_count)
+		return choose_ports(skeleton, options.places, options.place_count);
+	if (find_interface(options.sff ? options.sff : options.interface, &interface))
 		return -1;
-	}
-	memcpy((void *)skeleton->rodata->own_mac, interface->mac, sizeof(interface->mac));
-	if (registers_size(skeleton, &options.sizes))
-		return -1;
-	if (sfcmon_bpf__load(skeleton)) {
-		libbpf_complain_of_load("the XDP program", errno);
-		return -1;
-	}
-	if (registers_open(skeleton, &thresholds))
-		return -1;
-	/* The link goes with the process. */
-	link_fd = bpf_link_create(bpf_program__fd(skeleton->progs.serve), interface->index, BPF_XDP,
-				  &how);
-	if (link_fd < 0)
-		complain("cannot attach to %s: %s", interface->name, strerror(-link_fd));
-	return link_fd < 0 ? -1 : 0;
+	return options.sff ? choose_sff(skeleton, &interface)
+			   : choose_function(skeleton, &interface);
 }
 
-static void report_counters(bool print)
+static int start(void)
 {
-	static unsigned long sequence;
+	skeleton = sfcmon_bpf__open();
+	if (!skeleton) {
+		complain("cannot open the BPF programs: %s", strerror(errno));
+		return -1;
+	}
+	if (choose() || registers_size(skeleton, &options.sizes))
+		return -1;
+	if (sfcmon_bpf__load(skeleton)) {
+		libbpf_complain_of_load("the program", errno);
+		return -1;
+	}
+	return registers_open(skeleton, &thresholds) || attach_chosen() ? -1 : 0;
+}
+
+/* Of a service function: it forwards, too. */
+static void report_verdicts(FILE *out)
+{
 	__u64 verdicts[FWD_VERDICTS] = { 0 }, dropped = 0;
-	FILE *out = stats_begin();
 	__u32 only = 0;
 
 	percpu_sum(bpf_map__fd(skeleton->maps.verdicts), &only, verdicts, FWD_VERDICTS);
 	for (int i = FWD_DROP_FIRST; i < FWD_VERDICTS; i++)
 		dropped += verdicts[i];
-	fprintf(out, "{\"event\": \"counters\", \"sequence\": %lu", ++sequence);
-	fprintf(out, ", \"received\": %llu, \"forwarded\": %llu, \"dropped\": %llu",
+	fprintf(out, "\"received\": %llu, \"forwarded\": %llu, \"dropped\": %llu, ",
 		verdicts[FWD_FORWARDED] + dropped, verdicts[FWD_FORWARDED], dropped);
-	fprintf(out, ", \"passed\": %llu, \"drops\": {", verdicts[FWD_PASSED]);
+	fprintf(out, "\"passed\": %llu, \"drops\": {", verdicts[FWD_PASSED]);
 	for (int i = FWD_DROP_FIRST; i < FWD_VERDICTS; i++)
 		fprintf(out, "%s\"%s\": %llu", i == FWD_DROP_FIRST ? "" : ", ", fwd_drop_names[i],
 			verdicts[i]);
-	fprintf(out, "}, \"windows\": %lu, \"sequence_end\": %lu}\n", windows, sequence);
+	fputs("}, ", out);
+}
+
+static void report_counters(bool print)
+{
+	static unsigned long sequence;
+	FILE *out = stats_begin();
+
+	fprintf(out, "{\"event\": \"counters\", \"sequence\": %lu, ", ++sequence);
+	if (options.interface)
+		report_verdicts(out);
+	fprintf(out, "\"windows\": %lu, \"sequence_end\": %lu}\n", windows, sequence);
 	stats_end(print);
 }
 
@@ -201,7 +231,7 @@ static int serve(const sigset_t *signals)
 		}
 		/* The last window has all packets, too. */
 		if (taken == SIGTERM || taken == SIGINT)
-			bpf_link_detach(link_fd);
+			detach_chosen();
 		if (end_window(taken != 0))
 			return 1;
 		if (taken == SIGTERM || taken == SIGINT)
@@ -218,10 +248,10 @@ int main(int argc, char **argv)
 {
 	const struct command command = {
 		.documentation = documentation,
+		.arguments = "[PORT...]",
 		.options = descriptions,
 		.check = check_options,
 	};
-	struct interface interface;
 	sigset_t signals;
 	int status;
 
@@ -234,7 +264,7 @@ int main(int argc, char **argv)
 					  (__u32)options.packets };
 	if (stats_open(options.stats))
 		return 1;
-	if (find_interface(options.interface, &interface) || start(&interface)) {
+	if (start()) {
 		json_failed(stats_begin());
 		stats_end(true);
 		return 1;
@@ -243,6 +273,7 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	report_counters(false);
 	status = serve(&signals);
+	detach_chosen();
 	report_counters(true);
 	return status;
 }

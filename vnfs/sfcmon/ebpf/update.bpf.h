@@ -30,6 +30,14 @@ ARRAY(bloom, __u64, BPF_F_MMAPABLE);
 ARRAY(iblt, struct sfcmon_cell, BPF_F_MMAPABLE);
 ARRAY(locks, struct sfcmon_lock, 0);
 
+/* Odd while a CPU is at a packet: the user side waits for those that read the old `active`. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} turns SEC(".maps");
+
 const volatile __u32 cms_rows = 1, cms_columns = 1;
 const volatile __u32 bloom_bits = 1, bloom_hashes = 1;
 const volatile __u32 iblt_cells = 1, iblt_hashes = 1;
@@ -194,26 +202,37 @@ __noinline int sfcmon_report(struct sfcmon_packet *packet, __u32 bank)
 	return 0;
 }
 
-static __always_inline void monitor(struct xdp_md *ctx)
+/* What sfcmon_parse() said of a frame, and what it read. */
+static __always_inline void update(int reason, struct sfcmon_packet *packet)
 {
 	__u32 bank = *(volatile __u32 *)&active & (SFCMON_BANKS - 1), packets, estimate;
 	struct sfcmon_bank *registers = &banks[bank];
 	__u32 mixed[SFCMON_SOURCE_WORD + 4];
-	struct sfcmon_packet packet;
-	int reason = sfcmon_parse(ctx, &packet);
 
 	if (reason != SFCMON_PARSED) {
 		if (reason >= 0 && reason < SFCMON_REASONS)
 			count(&registers->unparsed[reason], ~0U);
 		return;
 	}
-	mixed[0] = murmur_word(packet.flow[0]);
+	mixed[0] = murmur_word(packet->flow[0]);
 	for (__u32 i = SFCMON_SOURCE_WORD; i < SFCMON_SOURCE_WORD + 4; i++)
-		mixed[i] = murmur_word(packet.flow[i]);
+		mixed[i] = murmur_word(packet->flow[i]);
 	packets = count(&registers->packets, ~0U);
-	estimate = update_cms(bank, mixed, packet.words);
+	estimate = update_cms(bank, mixed, packet->words);
 	if (packets < registers->threshold_eval || estimate < registers->threshold_packets ||
 	    (__u64)estimate << 32 < (__u64)registers->threshold_share * packets)
 		return;
-	sfcmon_report(&packet, bank);
+	sfcmon_report(packet, bank);
+}
+
+static __always_inline void monitor(int reason, struct sfcmon_packet *packet)
+{
+	__u32 only = 0;
+	__u64 *turn = bpf_map_lookup_elem(&turns, &only);
+
+	if (!turn)
+		return;
+	*(volatile __u64 *)turn += 1;
+	update(reason, packet);
+	*(volatile __u64 *)turn += 1;
 }
