@@ -12,9 +12,13 @@
 
 #include "tables.bpf.h"
 #include "classify.bpf.h"
-#include "observe.bpf.h"
 #include "reframe.bpf.h"
 #include "trace.bpf.h"
+
+/* vnfs/sfcmon/ebpf compiles this program once more, with a monitor here. */
+#ifndef SFF_SHOW
+#define SFF_SHOW(ctx, path) ((void)(ctx), (void)(path))
+#endif
 
 #define EXIT_ATTEMPTS 4 /* at an address that stands for another one already */
 
@@ -191,18 +195,18 @@ static __always_inline enum sff_verdict receive(struct xdp_md *ctx, struct arriv
 	}
 }
 
-/* Let SFCMon see what is about to be looked up (Fig. 1 of its paper), packets that the SFF is going to
- * drop included. */
-static __always_inline void let_observe(struct xdp_md *ctx, const struct arrival *arrival,
-					enum sff_verdict verdict)
+/* Show the frame as it came in, and its SPI << 8 | SI if it has no NSH of its own (else 0), before it is
+ * looked up. Packets that are going to be dropped are shown as well. */
+static __always_inline void show(struct xdp_md *ctx, const struct arrival *arrival,
+				 enum sff_verdict verdict)
 {
 	__u8 kind = arrival->attached->kind;
 
 	if (kind == SFF_PORT_NSH || kind == SFF_PORT_UNDERLAY) {
 		if (verdict != SFF_BYPASSED)
-			sff_observe(ctx, SFF_PATH_IN_FRAME);
+			SFF_SHOW(ctx, 0);
 	} else if (verdict == SFF_FORWARDED) {
-		sff_observe(ctx, arrival->path);
+		SFF_SHOW(ctx, arrival->path);
 	}
 }
 
@@ -312,7 +316,7 @@ static __always_inline enum sff_verdict process(struct xdp_md *ctx, struct arriv
 	enum sff_verdict verdict = receive(ctx, arrival, decision);
 	const struct sff_port *leaves;
 
-	let_observe(ctx, arrival, verdict);
+	show(ctx, arrival, verdict);
 	if (verdict == SFF_FORWARDED) {
 		verdict = next_hop(arrival, decision);
 		if (settings.trace)

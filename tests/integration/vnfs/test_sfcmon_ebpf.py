@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.network.wires import Lab, Wire, eventually, lab, space
+from support.network.wires import Lab, Port, Wire, eventually, lab, space
 from support.sfcmon.ebpf_registers import Registers
 from support.sfcmon.frames import over_ethernet, over_vxlan_gpe, tcp4, tcp6, udp4
 
@@ -24,11 +24,15 @@ from sfcperf.vnfs.nsh import Nsh
 from sfcperf.vnfs.sfcmon import model
 from sfcperf.vnfs.sfcmon.packet import unpadded
 from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
+from sfcperf.vnfs.sff.process import SffProcess
 
 VECTORS = json.loads((Path(model.__file__).parent / "vectors.json").read_text())
 HOUR_MS = "3600000"
 BURST = 2000
 __all__ = ["lab"]
+
+
+PLACES = ("function", "sff", "port")
 
 
 @dataclass
@@ -44,18 +48,44 @@ class Bench:
         assert eventually(lambda: self.registers.frames() >= counted + len(frames))
 
 
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    """A tool with the sizes of the vectors and a window that does not end."""
+def _forward(lab: Lab, port: Port) -> None:
+    """Let sfc-sff take frames at a port where functions are."""
+    tables = (
+        f"node {port.mac}\nport 1 interface {port.interface} kind nsh mtu 1400\n"
+        f"path 1 255 to nsh port 1 mac {port.mac}\n"
+    )
+    running = SffProcess.launch("sff", port.host, tables)
+    lab.at_end(running.stop)
+
+
+def _start(lab: Lab, port: Port, place: str, *options: str) -> subprocess.Popen[str]:
+    where = {
+        "function": ["--interface", port.interface],
+        "sff": ["--sff", port.interface],
+        "port": [f"{port.interface}:nsh"],
+    }
+    argv = ["ip", "netns", "exec", space(port.host), str(binaries.find("sfc-sfcmon"))]
+    argv += [*where[place], *options]
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
+    lab.at_end(process.wait)
+    lab.at_end(process.terminate)
+    assert process.stdout is not None
+    assert json.loads(process.stdout.readline()) == {"event": "ready"}
+    return process
+
+
+@pytest.fixture(scope="module", params=PLACES)
+def bench(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Bench]:
+    """A tool with the sizes of the vectors and a window that does not end, at one of its places:
+    as a function, in sfc-sff, at a port of another SFF."""
     with Lab(tmp_path_factory.mktemp("sfcmon")) as lab:
-        sender, port = lab.join((lab.host("sff"), "sff0"), (lab.host("sf"), "sf0"))
-        argv = ["ip", "netns", "exec", space(port.host), str(binaries.find("sfc-sfcmon"))]
-        argv += ["--interface", port.interface, "--window-ms", HOUR_MS]
-        process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
-        lab.at_end(process.wait)
-        lab.at_end(process.terminate)
-        assert process.stdout is not None
-        assert json.loads(process.stdout.readline()) == {"event": "ready"}
+        sender, port = lab.join((lab.host("sender"), "end0"), (lab.host("sf"), "sf0"))
+        place: str = request.param
+        if place == "sff":
+            _forward(lab, port)
+        process = _start(lab, port, place, "--window-ms", HOUR_MS)
         registers = Registers(process.pid, Sizes())
         lab.at_end(registers.close)
         wire = sender.wire()
@@ -113,16 +143,14 @@ def test_it_does_what_the_model_does(bench: Bench, seed: int) -> None:
     assert bench.registers.get() == bank.registers()
 
 
-def test_windows_lose_nothing_and_count_nothing_twice(lab: Lab) -> None:
-    sender, port = lab.join((lab.host("sff"), "sff0"), (lab.host("sf"), "sf0"))
-    argv = ["ip", "netns", "exec", space(port.host), str(binaries.find("sfc-sfcmon"))]
-    argv += ["--interface", port.interface, "--window-ms", "5"]
-    argv += ["--threshold-eval", "0", "--threshold-share", "0"]
-    process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
-    lab.at_end(process.wait)
-    lab.at_end(process.terminate)
+@pytest.mark.parametrize("place", PLACES)
+def test_windows_lose_nothing_and_count_nothing_twice(lab: Lab, place: str) -> None:
+    sender, port = lab.join((lab.host("sender"), "end0"), (lab.host("sf"), "sf0"))
+    if place == "sff":
+        _forward(lab, port)
+    limits = ("--threshold-eval", "0", "--threshold-share", "0")
+    process = _start(lab, port, place, "--window-ms", "5", *limits)
     assert process.stdout is not None
-    assert json.loads(process.stdout.readline()) == {"event": "ready"}
     nsh = Nsh(spi=1, si=255, next_protocol=1)
     frames = [over_ethernet(udp4("10.0.0.1", "10.1.0.1", 1000 + n), nsh) for n in range(20)]
     with ThreadPoolExecutor(2) as pool:  # to both CPUs

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where SFCMon sees packets. Each place has a program of its own, the only one that is loaded. */
+/* SFCMon as a function, and at the ports of an SFF. */
 #pragma once
 
+#include <bpf/libbpf.h>
+
 #include "../../common/interface.h"
-#include "engine.h"
-#include "ebpf/sfcmon.skel.h"
 #include "places.h"
 
-/* Before the programs are loaded: choose one. 0, or -1 after complain(). */
-int choose_function(struct sfcmon_bpf *skeleton, const struct interface *interface);
-int choose_sff(struct sfcmon_bpf *skeleton, const struct interface *interface);
-int choose_ports(struct sfcmon_bpf *skeleton, const struct place *places, unsigned int count);
+/* Open the program. NULL after complain(). */
+struct bpf_object *open_function(const struct interface *interface);
+struct bpf_object *open_ports(const struct place *places, unsigned int count);
 
-/* After they are loaded. 0, or -1 after complain(). */
-int attach_chosen(void);
+/* Attach it, when it is loaded. 0, or -1 after complain(). */
+int attach_function(void);
+int attach_ports(void);
 
-/* No packet is seen any more that comes after this. Without it, the kernel detaches the program when the
- * process ends, but not from ports if it is killed. */
-void detach_chosen(void);
+/* No packet is seen that comes after this. If the process is killed, filters of ports stay until their
+ * interfaces go. */
+void detach_function(void);
+void detach_ports(void);

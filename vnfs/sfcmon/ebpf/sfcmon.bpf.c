@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* SFCMon at three places, one of which is loaded. */
+/* SFCMon as a function, and at the ports of an SFF: one of the programs is loaded. */
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>
 #include <bpf/bpf_helpers.h>
@@ -22,7 +22,6 @@ SEC("xdp")
 int serve(struct xdp_md *ctx)
 {
 	enum fwd_verdict verdict;
-	struct sfcmon_packet packet;
 	__u64 *counters;
 	__u32 only = 0;
 	fwd_path path;
@@ -30,7 +29,7 @@ int serve(struct xdp_md *ctx)
 	counters = bpf_map_lookup_elem(&verdicts, &only);
 	if (!counters)
 		return XDP_ABORTED;
-	monitor(sfcmon_parse(ctx, 0, &packet), &packet);
+	monitor(ctx, 0);
 	verdict = fwd_frame((void *)(long)ctx->data, (void *)(long)ctx->data_end, own_mac, &path);
 	if (verdict >= FWD_VERDICTS)
 		return XDP_ABORTED;
@@ -38,30 +37,24 @@ int serve(struct xdp_md *ctx)
 	return verdict == FWD_FORWARDED ? XDP_TX : verdict == FWD_PASSED ? XDP_PASS : XDP_DROP;
 }
 
-/* At the lookup of sfc-sff, in the place of its function of this name (vnfs/sff/observe.bpf.h). */
-SEC("freplace/sff_observe")
-int observe(struct xdp_md *ctx, __u32 path)
-{
-	struct sfcmon_packet packet;
-
-	monitor(sfcmon_parse(ctx, path, &packet), &packet);
-	return 0;
-}
-
 /* At the ports of an SFF that is not ours: before it gets a packet, or together with it. */
 SEC("tc")
 int arrive(struct __sk_buff *skb)
 {
-	struct sfcmon_packet packet;
+	struct sfcmon_work *mine;
 	__u32 path = 0;
 	int reason;
 
 	if (!is_looked_up(skb, &path))
 		return TC_ACT_UNSPEC;
-	reason = skb->vlan_present ? SFCMON_NOT_NSH : sfcmon_parse_skb(skb, path, &packet);
+	mine = begin();
+	if (!mine)
+		return TC_ACT_UNSPEC;
+	reason = skb->vlan_present ? SFCMON_NOT_NSH : sfcmon_parse_skb(skb, path, &mine->packet);
 	if (reason == SFCMON_TRUNCATED && !make_accessible(skb))
-		reason = sfcmon_parse_skb(skb, path, &packet);
-	monitor(reason, &packet);
+		reason = sfcmon_parse_skb(skb, path, &mine->packet);
+	update(reason, &mine->packet);
+	end(mine);
 	return TC_ACT_UNSPEC;
 }
 

@@ -19,6 +19,7 @@
 #include "../../forwarder/drops.h"
 #include "attach.h"
 #include "registers.h"
+#include "running_sff.h"
 
 #define MOST_COLUMNS 16777216
 #define MOST_BITS 67108864
@@ -101,7 +102,7 @@ static struct tool_option descriptions[] = {
 	{ 0 },
 };
 
-static struct sfcmon_bpf *skeleton;
+static struct bpf_object *object;
 static struct thresholds thresholds;
 static unsigned long windows;
 static long long began_ns; /* the window that goes on, CLOCK_REALTIME */
@@ -127,32 +128,44 @@ static long long now_ns(clockid_t clock)
 	return time.tv_sec * NS_PER_S + time.tv_nsec;
 }
 
-static int choose(void)
+static struct bpf_object *open_program(void)
 {
 	struct interface interface;
 
 	if (options.place_count)
-		return choose_ports(skeleton, options.places, options.place_count);
+		return open_ports(options.places, options.place_count);
 	if (find_interface(options.sff ? options.sff : options.interface, &interface))
-		return -1;
-	return options.sff ? choose_sff(skeleton, &interface)
-			   : choose_function(skeleton, &interface);
+		return NULL;
+	return options.sff ? open_sff(&interface) : open_function(&interface);
+}
+
+static int attach(void)
+{
+	if (options.place_count)
+		return attach_ports();
+	return options.sff ? attach_sff() : attach_function();
+}
+
+static void detach(void)
+{
+	if (options.place_count)
+		detach_ports();
+	else if (options.sff)
+		detach_sff();
+	else
+		detach_function();
 }
 
 static int start(void)
 {
-	skeleton = sfcmon_bpf__open();
-	if (!skeleton) {
-		complain("cannot open the BPF programs: %s", strerror(errno));
+	object = open_program();
+	if (!object || registers_size(object, &options.sizes))
 		return -1;
-	}
-	if (choose() || registers_size(skeleton, &options.sizes))
-		return -1;
-	if (sfcmon_bpf__load(skeleton)) {
+	if (bpf_object__load(object)) {
 		libbpf_complain_of_load("the program", errno);
 		return -1;
 	}
-	return registers_open(skeleton, &thresholds) || attach_chosen() ? -1 : 0;
+	return registers_open(&thresholds) || attach() ? -1 : 0;
 }
 
 /* Of a service function: it forwards, too. */
@@ -161,7 +174,8 @@ static void report_verdicts(FILE *out)
 	__u64 verdicts[FWD_VERDICTS] = { 0 }, dropped = 0;
 	__u32 only = 0;
 
-	percpu_sum(bpf_map__fd(skeleton->maps.verdicts), &only, verdicts, FWD_VERDICTS);
+	percpu_sum(bpf_object__find_map_fd_by_name(object, "verdicts"), &only, verdicts,
+		   FWD_VERDICTS);
 	for (int i = FWD_DROP_FIRST; i < FWD_VERDICTS; i++)
 		dropped += verdicts[i];
 	fprintf(out, "\"received\": %llu, \"forwarded\": %llu, \"dropped\": %llu, ",
@@ -231,7 +245,7 @@ static int serve(const sigset_t *signals)
 		}
 		/* The last window has all packets, too. */
 		if (taken == SIGTERM || taken == SIGINT)
-			detach_chosen();
+			detach();
 		if (end_window(taken != 0))
 			return 1;
 		if (taken == SIGTERM || taken == SIGINT)
@@ -273,7 +287,8 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	report_counters(false);
 	status = serve(&signals);
-	detach_chosen();
+	if (status)
+		detach();
 	report_counters(true);
 	return status;
 }
