@@ -11,7 +11,7 @@ from sfcperf.active.ditg_output import DitgOutput, parse
 from sfcperf.active.losses import EndpointLosses
 from sfcperf.active.mtu import UDP_HEADER_BYTES, check_payload
 from sfcperf.active.server import ServerProbe, free_port, port_parameter, start_server
-from sfcperf.active.tool_run import ToolOutput, run_tool
+from sfcperf.active.tool_run import ToolOutput, last_lines, run_tool
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
 from sfcperf.hosts.base import Host
@@ -26,6 +26,8 @@ _MS_PER_S = 1000
 _TIMEOUT_MARGIN_S = 20.0
 """ITGSend itself waits for a second at the end."""
 _DECODE_TIMEOUT_S = 120.0
+_MKDIR_TIMEOUT_S = 30.0
+_SERVER_ERRORS = "ditg-server.stderr.txt"
 _TCP_PACKETS_PER_S = 10
 """A connection that carries fewer is taken for one that does not cross the chain."""
 _METERS = {ONE_WAY: "owdm", ROUND_TRIP: "rttm"}
@@ -142,7 +144,15 @@ class Ditg(ServerProbe):
             )
         if self.parameters["protocol"] == "udp":
             check_payload(client, self.parameters["payload_bytes"], UDP_HEADER_BYTES)
+        for host in (client.host, server.host):
+            host.run(["mkdir", "-p", str(host.workdir)], timeout_s=_MKDIR_TIMEOUT_S)
         self._port = self.server_port(server.host)
+        # ITGRecv opens it only when the flow begins.
+        if free_port(server.host, self._port) != self._port:
+            raise MeasurementError(
+                f"ITGRecv cannot listen on {server.host.name}: port {self._port} is taken",
+                hint="choose another one with the parameter port",
+            )
         self._signalling = free_port(server.host, _USUAL_SIGNALLING_PORT)
         if self._signalling == self._port:
             self._signalling = free_port(server.host, self._port + 1)
@@ -151,7 +161,7 @@ class Ditg(ServerProbe):
             ["ITGRecv", "-Sp", str(self._signalling)],
             port=self._signalling,
             stdout=raw_dir / "ditg-server.txt",
-            stderr=raw_dir / "ditg-server.stderr.txt",
+            stderr=raw_dir / _SERVER_ERRORS,
         )
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
@@ -162,7 +172,10 @@ class Ditg(ServerProbe):
         sent = self._send(deployment, raw_dir, *logs)
         losses = EndpointLosses.read(deployment).since(before)
         if sent.returncode:
-            raise MeasurementError(f"ITGSend failed: {sent.complaint()}")
+            said = last_lines((raw_dir / _SERVER_ERRORS).read_text(errors="replace"))
+            raise MeasurementError(
+                f"ITGSend failed: {sent.complaint()}" + (f"; ITGRecv: {said}" if said else "")
+            )
         sender = _decode(client, logs[0], raw_dir, "send")
         if self.parameters["meter"] == ROUND_TRIP:
             arrived, packets_sent = sender, sender.packets + sender.dropped
@@ -211,9 +224,7 @@ class Ditg(ServerProbe):
             stderr=raw_dir / "ditg-client.stderr.txt",
         )
 
-    def _doubts(
-        self, sent_bps: float, losses: EndpointLosses, deployment: Deployment
-    ) -> list[str]:
+    def _doubts(self, sent_bps: float, losses: EndpointLosses, deployment: Deployment) -> list[str]:
         asked, doubts = self.parameters, []
         # With the round-trip meter, only packets that came back are in the sender's log.
         if (

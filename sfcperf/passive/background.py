@@ -89,7 +89,6 @@ class BackgroundMonitor(Monitor):
         argv += ["--frames", str(asked["frame_bytes"]), "--rate", str(asked["rate_pps"])]
         argv += ["--flows", str(asked["flows"]), "--duration-ms", str(_LONGEST_MS)]
         self._host = client.host
-        self._began_s = time.monotonic()
         self._process = client.host.spawn(argv, stdout=self._stdout, stderr=self._stderr)
         sleep(_START_S + asked["flows"] / asked["rate_pps"])
         if self._process.poll() is not None:
@@ -100,24 +99,24 @@ class BackgroundMonitor(Monitor):
         if self._process is None:
             return []
         ended_early = self._process.poll() is not None
-        took_s = time.monotonic() - self._began_s
         cpu_s = 0.0 if ended_early else self._cpu_s()
         status = self._process.stop()
         self._process = None
         if ended_early or status:
             raise MeasurementError(self._failure())
-        packets = parse_sent(self._stdout.read_text(errors="replace")).packets
-        asked_pps = self.parameters["rate_pps"]
-        if packets / took_s < (1 - self.parameters["rate_tolerance"]) * asked_pps:
+        sent = parse_sent(self._stdout.read_text(errors="replace"))
+        asked_pps, tolerance = self.parameters["rate_pps"], self.parameters["rate_tolerance"]
+        reached_pps = (sent.packets - 1) / sent.elapsed_s if sent.elapsed_s else 0.0
+        if reached_pps < (1 - tolerance) * asked_pps:
             raise MeasurementError(
-                f"the background traffic reached {packets / took_s:.0f} of {asked_pps} pps "
-                f"(tolerance {self.parameters['rate_tolerance']:.0%})",
+                f"the background traffic reached {reached_pps:.0f} of {asked_pps} pps "
+                f"(tolerance {tolerance:.0%})",
                 hint="lower rate_pps, or leave the sender more CPU time",
             )
         now_ns = time.time_ns()
         return [
-            Observation(now_ns, self.name, "sent_packets", "1", packets),
-            Observation(now_ns, self.name, "sent_pps", "1/s", packets / took_s),
+            Observation(now_ns, self.name, "sent_packets", "1", sent.packets),
+            Observation(now_ns, self.name, "sent_pps", "1/s", reached_pps),
             Observation(now_ns, self.name, "monitor_cpu_s", "s", cpu_s),
         ]
 
