@@ -1,4 +1,4 @@
-"""A running sfc-sfcmon: its counters, and the flows of its windows."""
+"""A running engine of SFCMon: its counters, and the flows of its windows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import signal
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from sfcperf import retry
 from sfcperf.errors import MeasurementError
@@ -26,7 +26,8 @@ _POLL_S = 0.001
 
 
 class RunningSfcmon(StatsProcess):
-    """An sfc-sfcmon process, its stats file and the file of its windows."""
+    """An sfc-sfcmon process, or one that prints the same, its stats file and the file of its
+    windows."""
 
     binary = BINARY
     windows: Windows | None
@@ -46,19 +47,23 @@ class RunningSfcmon(StatsProcess):
     @classmethod
     def launch(
         cls, name: str, host: Host, options: list[str], sizes: Sizes | None, output: Path
-    ) -> RunningSfcmon:
+    ) -> Self:
         """Start it; `wait_ready` says when it works. `sizes`: None if nothing monitors. Raises
         EnvironmentLacks."""
         running = cls.spawn(name, host, options, output)
-        running.windows = None if sizes is None else Windows(running._process, sizes, output)
+        running.windows = (
+            None if sizes is None else Windows(running._process, sizes, output, cls.binary)
+        )
         return running
 
 
 class Windows:
     """The windows that a process prints (FlowReporter)."""
 
-    def __init__(self, process: Process, sizes: Sizes, output: Path) -> None:
+    def __init__(self, process: Process, sizes: Sizes, output: Path, name: str = BINARY) -> None:
+        """`name`: what errors call the process."""
         self._process = process
+        self._name = name
         self._sizes = sizes
         self._output = output
         self._read_bytes = 0
@@ -75,10 +80,10 @@ class Windows:
 
         if not retry.until(ended, timeout_s=WINDOW_TIMEOUT_S, period_s=_POLL_S):
             raise MeasurementError(
-                f"{BINARY} did not end its window within {WINDOW_TIMEOUT_S:g} s",
+                f"{self._name} did not end its window within {WINDOW_TIMEOUT_S:g} s",
                 where=str(self._output),
             )
-        return [self._window(window) for window in found]
+        return [flow_window(window, self._sizes) for window in found]
 
     def _new(self) -> list[dict[str, Any]]:
         """Windows of whole lines that were not read yet."""
@@ -93,35 +98,38 @@ class Windows:
         events = [json.loads(line) for line in whole]
         return [event for event in events if event["event"] == "window"]
 
-    def _window(self, printed: Mapping[str, Any]) -> FlowWindow:
-        what = _of_table(printed) if "flows" in printed else self._of_sketches(printed)
-        return FlowWindow(
-            start_ns=printed["start_ns"],
-            end_ns=printed["end_ns"],
-            packets=int(printed["packets"]),
-            unparsed={
-                reason.name.lower(): count
-                for reason, count in zip(Reason, printed["unparsed"], strict=True)
-            },
-            **what,
-        )
 
-    def _of_sketches(self, printed: Mapping[str, Any]) -> dict[str, Any]:
-        cells = Cells.empty(self._sizes.iblt_cells)
-        for place, count, key_sum, *sums in printed["iblt"]:
-            cells.set(place, (count, int(key_sum, 16), *sums))
-        found = listing(self._sizes.iblt, cells, unpadded)
-        packets, thresholds = int(printed["packets"]), printed["thresholds"]
-        return {
-            "flows": tuple(map(_flow_count, found.flows)),
-            "missing_flows": found.missing_flows,
-            "missing_packets": found.missing_packets,
-            "residual_cells": found.residual_cells,
-            # The least estimate whose share of the packets is enough.
-            "threshold_packets": max(
-                thresholds["packets"], -(-thresholds["share"] * packets // (1 << 32))
-            ),
-        }
+def flow_window(printed: Mapping[str, Any], sizes: Sizes) -> FlowWindow:
+    """The flows of a window as sfc-sfcmon prints it. `sizes`: of its sketches."""
+    what = _of_table(printed) if "flows" in printed else _of_sketches(printed, sizes)
+    return FlowWindow(
+        start_ns=printed["start_ns"],
+        end_ns=printed["end_ns"],
+        packets=int(printed["packets"]),
+        unparsed={
+            reason.name.lower(): count
+            for reason, count in zip(Reason, printed["unparsed"], strict=True)
+        },
+        **what,
+    )
+
+
+def _of_sketches(printed: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
+    cells = Cells.empty(sizes.iblt_cells)
+    for place, count, key_sum, *sums in printed["iblt"]:
+        cells.set(place, (count, int(key_sum, 16), *sums))
+    found = listing(sizes.iblt, cells, unpadded)
+    packets, thresholds = int(printed["packets"]), printed["thresholds"]
+    return {
+        "flows": tuple(map(_flow_count, found.flows)),
+        "missing_flows": found.missing_flows,
+        "missing_packets": found.missing_packets,
+        "residual_cells": found.residual_cells,
+        # The least estimate whose share of the packets is enough.
+        "threshold_packets": max(
+            thresholds["packets"], -(-thresholds["share"] * packets // (1 << 32))
+        ),
+    }
 
 
 def _of_table(printed: Mapping[str, Any]) -> dict[str, Any]:
