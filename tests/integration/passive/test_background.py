@@ -70,7 +70,7 @@ def test_a_sender_that_is_too_slow_fails_the_trial(wire: Cable, tmp_path: Path) 
 def test_a_sender_that_ends_fails_the_trial(wire: Cable, tmp_path: Path) -> None:
     wire.deployment.client.host.run(["ip", "link", "set", "eth0", "down"], timeout_s=10)
     monitor = made()
-    with pytest.raises(MeasurementError, match="ended before the probe: .*"):
+    with pytest.raises(MeasurementError, match="ended before the probe"):
         monitor.start(wire.deployment, tmp_path)
     with pytest.raises(MeasurementError, match="ended before the probe"):
         monitor.stop()
