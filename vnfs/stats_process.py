@@ -31,13 +31,18 @@ class StatsProcess(RunningFunction):
     """
 
     binary: ClassVar[str]
-    """Name of the compiled tool."""
+    """Name of the tool."""
 
     def __init__(self, name: str, host: Host, stats: Path, process: Process) -> None:
         self._name = name
         self._host = host
         self._stats = stats
         self._process = process
+
+    @classmethod
+    def command(cls, host: Host) -> list[str]:
+        """How the tool is called on its host; options follow. Raises EnvironmentLacks."""
+        return [host.program(binaries.find(cls.binary))]
 
     @classmethod
     def spawn(
@@ -47,8 +52,7 @@ class StatsProcess(RunningFunction):
         `stdout`. Raises EnvironmentLacks."""
         # A new file each time: an old one would say that the function is ready.
         stats = host.workdir / f"{name}-{next(_starts)}.stats"
-        program = host.program(binaries.find(cls.binary))
-        argv = [program, *options, "--stats", str(stats)]
+        argv = [*cls.command(host), *options, "--stats", str(stats)]
         return cls(name, host, stats, host.spawn(argv, stdout=stdout))
 
     def wait_ready(self) -> None:

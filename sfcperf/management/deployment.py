@@ -106,8 +106,8 @@ class FlowWindow:
     unparsed: Mapping[str, int]
     """Frames that were not monitored, by reason."""
     flows: tuple[FlowCount, ...]
-    missing_flows: int
-    """Flows that could not be listed."""
+    missing_flows: int | None
+    """Flows that could not be listed; None: some, it is not known how many."""
     missing_packets: int
     """Upper bound for what these have together."""
     residual_cells: int

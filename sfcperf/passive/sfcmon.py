@@ -20,8 +20,9 @@ class SfcmonMonitor(Monitor):
 
     The windows of a trial begin and end with it. Flows go to `flows.parquet`. At the end of each
     window, telemetry has for the function, `mon-1`: `monitored_packets` (all, of listed flows or
-    not), `flows` (listed), `missing_flows` (not listed, because the window has too many) with
-    `missing_packets` (they have at most so many together), `threshold` (least packets of a heavy
+    not), `flows` (listed), `missing_flows` (not listed, because the window has too many; a full
+    table cannot tell how many) with `missing_packets` (they have at most so many together),
+    `threshold` (least packets of a heavy
     hitter), `residual_cells` (signs of Bloom filter false positives) and `unparsed_REASON` (frames
     that were not monitored).
     """
@@ -43,7 +44,8 @@ class SfcmonMonitor(Monitor):
             for function in deployment.functions
             if function.flows is not None
         }
-        if deployment.functions and not self._reporters:
+        # One with `monitor: none` is a baseline, as is a chain without functions.
+        if not self._reporters and not _baseline(deployment):
             raise MeasurementError(
                 "no function of this chain lists flows, which the monitor `sfcmon` needs",
                 hint="add a VNF of type `sfcmon` to the chain, or leave the monitor out",
@@ -81,8 +83,12 @@ class SfcmonMonitor(Monitor):
         ]
 
 
+def _baseline(deployment: Deployment) -> bool:
+    return not deployment.functions or any(f.type == "sfcmon" for f in deployment.functions)
+
+
 def _totals(function: str, window: FlowWindow) -> Iterator[Observation]:
-    counts: Mapping[str, int] = {
+    counts: Mapping[str, int | None] = {
         flows.MONITORED_PACKETS: window.packets,
         "flows": len(window.flows),
         flows.MISSING_FLOWS: window.missing_flows,
@@ -92,4 +98,6 @@ def _totals(function: str, window: FlowWindow) -> Iterator[Observation]:
         **{f"{flows.UNPARSED}{reason}": count for reason, count in window.unparsed.items()},
     }
     for metric, count in counts.items():
+        if count is None:  # not known
+            continue
         yield Observation(window.end_ns, function, metric, "1", count)

@@ -203,14 +203,21 @@ def _certainty(windows: int, at_most: int, unverified: int) -> str:
 
 def _warnings(group: _Group) -> Iterator[str]:
     missing, residual = group.total(flows.MISSING_FLOWS), group.total(flows.RESIDUAL_CELLS)
+    unlisted = group.total(flows.MISSING_PACKETS)
     if missing.sum:
-        most = group.total(flows.MISSING_PACKETS).sum
+        most = unlisted.sum
         smallest = group.rows[-1][_PACKETS] if group.rows else 0
         larger = ", and may be larger than those shown" if most > smallest else ""
         yield (
             f"In {_some_windows(missing)}, not all flows could be listed: "
             f"{count_text(missing.sum, 'flow')} with together at most {most:,} packets are missing "
             f"here{larger}. More iblt_cells, a higher threshold or shorter windows leave fewer."
+        )
+    elif unlisted.sum:
+        yield (
+            f"In {_some_windows(unlisted)}, the table of flows was full: "
+            f"{count_text(unlisted.sum, 'packet')} of other flows are missing here. A larger "
+            "table_flows has room for more."
         )
     if residual.sum:
         yield (

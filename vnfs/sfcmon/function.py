@@ -5,14 +5,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
+from sfcperf.errors import InputError
 from sfcperf.hosts.base import Host
-from sfcperf.plugins import Requirement, integer, number, object_schema
+from sfcperf.plugins import Requirement, choice, integer, number, object_schema
 from sfcperf.vnfs import binaries, kernel_forwarding
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
+from sfcperf.vnfs.sfcmon import entries
 from sfcperf.vnfs.sfcmon.running import BINARY, RunningSfcmon
-from sfcperf.vnfs.sfcmon.settings import LIMITS, Sizes, share_register
+from sfcperf.vnfs.sfcmon.settings import LIMITS, Sizes, Thresholds, share_register
 
 _MS_PER_S = 1000
 _MOST = (1 << 32) - 1
@@ -20,6 +23,9 @@ _starts = itertools.count()
 _LIMITS = {**LIMITS, "cms_columns": (1, 1 << 24), "bloom_bits": (1, 1 << 26)}
 _LIMITS["iblt_cells"] = (LIMITS["iblt_cells"][0], 1 << 20)
 """What sfc-sfcmon allows: less than the simulator, since each bank is locked memory."""
+ENGINES = ("ebpf", "bmv2")
+MONITORS = ("sketches", "table", "none")
+_MOST_TABLE_FLOWS = 1 << 20
 _SIZES = {
     "cms_rows": "Rows of the count-min sketch.",
     "cms_columns": "Its columns.",
@@ -43,6 +49,27 @@ class Sfcmon(NetworkFunction):
     kernel_path = False
     parameters = object_schema(
         {
+            "engine": choice(
+                "`ebpf` works in the driver's receive path (XDP). `bmv2` runs the P4 program on "
+                "the reference software switch, on this machine alone: correct, but slow.",
+                ENGINES,
+                default="ebpf",
+            ),
+            "monitor": choice(
+                "What monitors: `sketches` (SFCMon); `table`, an entry and exact counters for each "
+                "flow, with which the paper compares it; `none`, packets are only forwarded.",
+                MONITORS,
+                default="sketches",
+            ),
+            "table_flows": integer(
+                "With `monitor: table`: most flows. Packets of further ones are counted together.",
+                (1, _MOST_TABLE_FLOWS),
+                default=65_536,
+            ),
+            entries.PARAMETER: {
+                **entries.SCHEMA,
+                "description": f"With `monitor: table`: {entries.SCHEMA['description']}",
+            },
             "threshold": number(
                 "Least share of a heavy hitter in the packets of the window so far.",
                 (0, 0.999999),
@@ -69,28 +96,100 @@ class Sfcmon(NetworkFunction):
 
     @classmethod
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """The compiled tool."""
+        """The compiled tool; or bmv2, and what speaks with it."""
+        if knobs["engine"] == "bmv2":
+            from sfcperf.vnfs.sfcmon.bmv2 import requirements
+
+            return requirements.requirements()
         return [binaries.requirement(BINARY)]
 
     @classmethod
+    def check(cls, knobs: Mapping[str, Any]) -> None:
+        """The table has room for the entries that are asked for, and the engine for the sizes."""
+        if knobs["engine"] == "bmv2":
+            from sfcperf.vnfs.sfcmon.bmv2 import limits
+
+            limits.check(knobs)
+        wanted = entries.total(entries.entries(knobs[entries.PARAMETER]))
+        if wanted > knobs["table_flows"]:
+            raise InputError(
+                f"{wanted} entries do not fit into a table of {knobs['table_flows']} flows",
+                where="table_flows",
+                allowed=f"{wanted} to {_MOST_TABLE_FLOWS}",
+            )
+
+    @classmethod
     def peer_needs_xdp(cls, knobs: Mapping[str, Any]) -> bool:
-        """Frames return by XDP_TX."""
-        return True
+        """With the engine `ebpf`: frames return by XDP_TX."""
+        return bool(knobs["engine"] == "ebpf")
 
     @classmethod
     def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
-        """Start sfc-sfcmon on the interface and wait until it forwards."""
-        sizes = Sizes(**{size.name: int(knobs[size.name]) for size in fields(Sizes)})
-        options = ["--interface", attachment.interfaces[0]]
-        options += ["--window-ms", str(round(float(knobs["window_s"]) * _MS_PER_S))]
-        options += ["--threshold-share", str(share_register(float(knobs["threshold"])))]
-        options += ["--threshold-eval", str(int(knobs["threshold_eval"]))]
-        if knobs["adaptive_flows"]:
-            options += ["--adaptive", str(int(knobs["adaptive_flows"]))]
-        for name in _SIZES:
-            options += [f"--{name.replace('_', '-')}", str(getattr(sizes, name))]
-        output = attachment.outputs / f"{attachment.name}-{next(_starts)}.windows.jsonl"
-        running = RunningSfcmon.launch(attachment.name, host, options, sizes, output)
+        """Start the engine on the interface and wait until it forwards."""
+        if knobs["engine"] == "bmv2":
+            return _start_bmv2(host, attachment, knobs)
+        monitor, sizes = knobs["monitor"], _sizes(knobs)
+        options = ["--interface", attachment.interfaces[0], "--monitor", monitor]
+        options += ["--window-ms", str(_window_ms(knobs))]
+        if monitor == "sketches":
+            options += _sketch_options(knobs, sizes)
+        elif monitor == "table":
+            options += _table_options(knobs)
+        output = _output(attachment)
+        running = RunningSfcmon.launch(
+            attachment.name, host, options, None if monitor == "none" else sizes, output
+        )
         with kernel_forwarding.all_or_nothing(running):
             running.wait_ready()
         return running
+
+
+def _sketch_options(knobs: Mapping[str, Any], sizes: Sizes) -> list[str]:
+    options = ["--threshold-share", str(share_register(float(knobs["threshold"])))]
+    options += ["--threshold-eval", str(int(knobs["threshold_eval"]))]
+    if knobs["adaptive_flows"]:
+        options += ["--adaptive", str(int(knobs["adaptive_flows"]))]
+    for name in _SIZES:
+        options += [f"--{name.replace('_', '-')}", str(getattr(sizes, name))]
+    return options
+
+
+def _table_options(knobs: Mapping[str, Any]) -> list[str]:
+    options = ["--table-flows", str(int(knobs["table_flows"]))]
+    if wanted := entries.entries(knobs[entries.PARAMETER]):
+        listed = (f"{each.count}:{each.first.flow_id_2.hex()}" for each in wanted)
+        options += ["--table-entries", ",".join(listed)]
+    return options
+
+
+def _start_bmv2(host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
+    from sfcperf.vnfs.sfcmon.bmv2.engine import Settings
+    from sfcperf.vnfs.sfcmon.bmv2.running import RunningBmv2, overhead_bytes, program_of
+
+    settings = Settings(
+        program=program_of(knobs["monitor"]).value,
+        window_ms=_window_ms(knobs),
+        thresholds=Thresholds(
+            int(knobs["threshold_eval"]), share_register(float(knobs["threshold"]))
+        ),
+        adaptive_flows=int(knobs["adaptive_flows"]),
+        sizes=_sizes(knobs),
+        table_entries=tuple(knobs[entries.PARAMETER]),
+        overhead_bytes=overhead_bytes(attachment.encapsulation),
+    )
+    return RunningBmv2.launch(
+        attachment.name, host, attachment.interfaces[0], settings, _output(attachment)
+    )
+
+
+def _sizes(knobs: Mapping[str, Any]) -> Sizes:
+    return Sizes(**{size.name: int(knobs[size.name]) for size in fields(Sizes)})
+
+
+def _window_ms(knobs: Mapping[str, Any]) -> int:
+    return round(float(knobs["window_s"]) * _MS_PER_S)
+
+
+def _output(attachment: Attachment) -> Path:
+    """For the windows of an instance; another one each time."""
+    return attachment.outputs / f"{attachment.name}-{next(_starts)}.windows.jsonl"

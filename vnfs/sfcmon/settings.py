@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sfcperf.sketches.iblt import Shape
 from sfcperf.vnfs.sfcmon.packet import KEY_BYTES
@@ -17,6 +17,7 @@ COUNTER_BITS = 24
 """Of the CMS (section 3.2 of the paper: 3 bytes)."""
 
 
+_MOST_PACKETS = (1 << 32) - 1
 _MOST_CELLS = 1 << 28
 LIMITS = {
     "cms_rows": (1, MOST_CMS_ROWS),
@@ -56,6 +57,18 @@ class Thresholds:
     """Least share of the packets so far, in units of 2^-32."""
     packets: int = 0
     """Least number of packets."""
+
+    def adapted(self, packets: int, inserted: int, target: int) -> Thresholds:
+        """Those of the next window, of which about `target` flows are to be reported, when so many
+        packets were monitored in this one, and so many flows inserted (docs/reference/sfcmon.md,
+        "Adaptive threshold"; thresholds.h does the same in C)."""
+        if self.share:
+            least = self.share * packets >> 32
+        else:
+            # One odd window must not undo many.
+            limits = (self.packets // 4, 4 * self.packets)
+            least = min(max(self.packets * inserted // target, limits[0]), limits[1])
+        return replace(self, share=0, packets=min(max(least, 1), _MOST_PACKETS))
 
 
 def share_register(fraction: float) -> int:

@@ -20,6 +20,7 @@ _NAME_AT, _NAME_BYTES = 24, 16
 """Of a map's name in struct bpf_map_info (linux/bpf.h)."""
 _BANK = struct.Struct("<6I3I")
 _WORK = struct.Struct("<Q56x")
+"""What a CPU counts, and its workspace (struct sfcmon_work)."""
 _CELL = struct.Struct("<II44sIQ")
 _MOST = (1 << COUNTER_BITS) - 1
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -77,11 +78,7 @@ class Registers:
 
     def frames(self) -> int:
         """How many the program has processed since its start."""
-        work = ctypes.create_string_buffer(_WORK.size * _possible_cpus())
-        key = ctypes.c_uint32(0)
-        addresses = ctypes.addressof(key), ctypes.addressof(work)
-        _bpf(_LOOKUP, struct.pack("<IIQQQ", self._fd("work"), 0, *addresses, 0))
-        return sum(turns for (turns,) in _WORK.iter_unpack(work.raw)) // 2
+        return _processed(self._fd("work"))
 
     def _cell(self, place: int) -> tuple[int, int, bytes, int, int]:
         """The sum over the CPUs."""
@@ -120,6 +117,24 @@ class Registers:
                 if any((count, checksum, any(key), packets, size))
             ],
         }
+
+
+def processed(pid: int) -> int:
+    """Frames that a tool has monitored since its start."""
+    fds = _maps(pid)
+    try:
+        return _processed(next(fd for name, fd in fds.items() if name.endswith("work")))
+    finally:
+        for fd in fds.values():
+            os.close(fd)
+
+
+def _processed(work_fd: int) -> int:
+    work = ctypes.create_string_buffer(_WORK.size * _possible_cpus())
+    key = ctypes.c_uint32(0)
+    addresses = ctypes.addressof(key), ctypes.addressof(work)
+    _bpf(_LOOKUP, struct.pack("<IIQQQ", work_fd, 0, *addresses, 0))
+    return sum(turns for (turns,) in _WORK.iter_unpack(work.raw)) // 2
 
 
 def _maps(pid: int) -> dict[str, int]:

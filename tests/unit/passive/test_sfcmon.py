@@ -91,6 +91,22 @@ def test_a_chain_without_such_functions_is_refused(tmp_path: Path) -> None:
         SfcmonMonitor({}).start(chain([function(1)]), tmp_path)
 
 
+def test_one_that_does_not_monitor_is_a_baseline(tmp_path: Path) -> None:
+    monitor = SfcmonMonitor({})
+    monitor.start(chain([function(1, "sfcmon")]), tmp_path)
+    assert [o.metric for o in monitor.stop()] == ["monitor_cpu_s"]
+
+
+def test_a_number_that_is_not_known_is_left_out(tmp_path: Path) -> None:
+    full = replace(window(1, FLOW), missing_flows=None)
+    monitor = SfcmonMonitor({})
+    reporter = Reporter([], [full])
+    monitor.start(chain([replace(function(1, "sfcmon"), flows=reporter)]), tmp_path)
+    found = {observation.metric: observation.value for observation in monitor.stop()}
+    assert "missing_flows" not in found
+    assert found["missing_packets"] == 4
+
+
 def test_a_chain_of_length_0_has_no_flows(tmp_path: Path) -> None:
     """It is the baseline of others, which have the same monitors."""
     monitor = SfcmonMonitor({})

@@ -15,6 +15,7 @@ from sfcperf.hosts.base import Process
 from sfcperf.management.deployment import FlowWindow
 from sfcperf.vnfs.nsh import Nsh
 from sfcperf.vnfs.sfcmon import running
+from sfcperf.vnfs.sfcmon.frame import parse
 from sfcperf.vnfs.sfcmon.model import Bank
 from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
 
@@ -83,6 +84,19 @@ def test_flows_are_decoded(tmp_path: Path) -> None:
     assert (four.packets, four.bytes, four.certainty) == (3, 3 * (20 + 8 + 10), "exact")
     assert (six.spi, six.si, six.protocol_name, six.source_port) == (7, 255, "tcp", 2000)
     assert (six.destination_address, six.packets) == ("fd00::2", 3)
+
+
+@pytest.mark.parametrize(("untracked", "missing"), [(0, 0), (5, None)])
+def test_flows_of_a_table_are_exact(tmp_path: Path, untracked: int, missing: int | None) -> None:
+    output = tmp_path / "windows.jsonl"
+    key = parse(over_ethernet(udp4("10.0.0.1", "10.1.0.1", 7), Nsh(9, 8, next_protocol=1))).flow
+    padded = key.flow_id_2.ljust(44, b"\0").hex()
+    table = {**printed([]), "packets": 8, "untracked": untracked, "flows": [[padded, 3, 300]]}
+    (window,) = windows(Tool(output, table), output)
+    assert (window.missing_flows, window.missing_packets) == (missing, untracked)
+    (flow,) = window.flows
+    assert (flow.spi, flow.si, flow.source_address, flow.source_port) == (9, 8, "10.0.0.1", 7)
+    assert (flow.packets, flow.bytes, flow.certainty) == (3, 300, "exact")
 
 
 def test_a_tool_that_does_not_answer_is_named(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,8 @@ from sfcperf.vnfs import binaries, kernel_forwarding
 from sfcperf.vnfs.base import NetworkFunction
 from sfcperf.vnfs.forwarder.function import Forwarder, RunningForwarder
 from sfcperf.vnfs.router.function import Router
+from sfcperf.vnfs.sfcmon.entries import entries as sfcmon_entries
+from sfcperf.vnfs.sfcmon.packet import Flow
 from sfcperf.workflow.defaults import with_defaults
 
 SHIPPED = (
@@ -137,6 +141,19 @@ def test_auto_says_which_engine_it_is_and_lacks_nothing(
     assert engine.detail.startswith("nftables, because")
 
 
+def entries(**changes: Any) -> dict[str, Any]:
+    return {"table_entries": [{"source": "10.0.0.1", "destination": "10.0.0.2", **changes}]}
+
+
+def test_entries_of_the_table_differ_in_their_source_ports() -> None:
+    knobs = with_defaults(
+        plugins.load("vnf", "sfcmon").parameters, entries(count=2, si=7, protocol="tcp")
+    )
+    (found,) = sfcmon_entries(knobs["table_entries"])
+    first = Flow(1, 7, IPv4Address("10.0.0.1"), IPv4Address("10.0.0.2"), 6, 1024, 9)
+    assert list(found.flows()) == [first, replace(first, src_port=1025)]
+
+
 @pytest.mark.parametrize(
     ("name", "knobs", "where", "said"),
     [
@@ -144,6 +161,10 @@ def test_auto_says_which_engine_it_is_and_lacks_nothing(
         ("nat", {"virtual_port": 80}, "virtual_port", "without server_port"),
         ("nat", {"server_port": 80}, "server_port", "without virtual_port"),
         ("ips", {"patterns": ["a" * 100, "\u20ac" * 34]}, "patterns/1", "has 102 bytes"),
+        ("sfcmon", entries(count=2) | {"table_flows": 1}, "table_flows", "2 entries do not fit"),
+        ("sfcmon", entries(source="here"), "table_entries/0", "'here' does not appear"),
+        ("sfcmon", entries(source="fd00::1"), "table_entries/0", "different IP versions"),
+        ("sfcmon", entries(count=2, source_port=65_535), "table_entries/0", "have port 65536"),
     ],
 )
 def test_knobs_that_do_not_go_together_are_refused(

@@ -135,12 +135,20 @@ class Bank:
                 if value
             ],
             "bloom": self.bloom(),
-            "iblt": [
-                [index, cell[0], cell[1].hex(), *cell[2:]]
-                for index, cell in enumerate(self.iblt())
-                if cell[0] or any(cell[1]) or any(cell[2:])
-            ],
+            "iblt": self.occupied(),
         }
+
+    def occupied(self) -> list[list[Any]]:
+        """Cells of the IBLT that are not 0, as golden vectors have them."""
+        return [
+            [index, cell[0], cell[1].hex(), *cell[2:]]
+            for index, cell in enumerate(self.iblt())
+            if cell[0] or any(cell[1]) or any(cell[2:])
+        ]
+
+    def inserted(self) -> int:
+        """Flows in the IBLT."""
+        return sum(self._iblt("count")) // IBLT_HASHES
 
     def clear(self) -> None:
         """Set all registers to 0, but for those that say which packets are done. It is to be the

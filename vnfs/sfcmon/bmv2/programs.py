@@ -24,6 +24,29 @@ REMEDY = (
 )
 
 
+DROP_REASONS = (
+    "truncated",
+    "encapsulation",
+    "version",
+    "md_type",
+    "length",
+    "oam",
+    "ttl",
+    "si_zero",
+    "no_path",
+    "wrong_port",
+    "next_protocol",
+    "not_ip",
+    "no_station",
+    "oversize",
+    "si_exhausted",
+)
+"""What the cells of the counter `drops` count, from 1 (`drop_t` in headers.p4); cell 0 is unused.
+"""
+WAYS = ("served", "path", "bypassed")
+"""What the cells of the counter `forwarded` count (`way_t` in headers.p4)."""
+
+
 class Program(Enum):
     """What a switch runs."""
 

@@ -34,13 +34,15 @@ static struct bpf_object *open_only(bool at_ports)
 	return skeleton->obj;
 }
 
-struct bpf_object *open_function(const struct interface *served)
+struct bpf_object *open_function(const struct interface *served, enum sfcmon_monitor monitor)
 {
 	struct bpf_object *object = open_only(false);
 
 	interface = *served;
-	if (object)
-		memcpy((void *)skeleton->rodata->own_mac, interface.mac, sizeof(interface.mac));
+	if (!object)
+		return NULL;
+	memcpy((void *)skeleton->rodata->own_mac, interface.mac, sizeof(interface.mac));
+	skeleton->rodata->monitor = monitor;
 	return object;
 }
 

@@ -5,10 +5,11 @@
 #include <bpf/libbpf.h>
 
 #include "../../common/interface.h"
+#include "engine.h"
 #include "places.h"
 
-/* Open the program. NULL after complain(). */
-struct bpf_object *open_function(const struct interface *interface);
+/* Open the program. NULL after complain(). A function may have another monitor than the sketches. */
+struct bpf_object *open_function(const struct interface *interface, enum sfcmon_monitor monitor);
 struct bpf_object *open_ports(const struct place *places, unsigned int count);
 
 /* Attach it, when it is loaded. 0, or -1 after complain(). */

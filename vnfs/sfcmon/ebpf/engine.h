@@ -9,6 +9,13 @@
 #define SFCMON_BANKS 2
 #define SFCMON_BLOOM_WORD 64 /* bits */
 
+/* What monitors packets. */
+enum sfcmon_monitor {
+	SFCMON_MONITOR_SKETCHES,
+	SFCMON_MONITOR_TABLE, /* an entry for each flow */
+	SFCMON_MONITOR_NONE,
+};
+
 /* Registers of a bank that are single numbers. */
 struct sfcmon_bank {
 	__u32 packets;
@@ -16,6 +23,20 @@ struct sfcmon_bank {
 	__u32 threshold_eval;
 	__u32 threshold_share;
 	__u32 threshold_packets;
+	__u32 untracked; /* packets of flows for which the table has no room */
+};
+
+/* FlowID2, followed by zeros: the key of the table. */
+struct sfcmon_flow {
+	__u32 words[SFCMON_IPV6_WORDS];
+};
+
+/* An entry of the table. */
+struct sfcmon_flow_counts {
+	__u64 packets;
+	__u64 bytes;
+	__u32 stays; /* it was asked for, and is not removed when its flow is idle */
+	__u32 unused;
 };
 
 /* In the section SFCMON_STATE: other programs with SFCMon in them have variables of their own. */

@@ -6,6 +6,6 @@
 
 #include "update.bpf.h"
 
-#define SFF_SHOW(ctx, path) monitor(ctx, path)
+#define SFF_SHOW(ctx, path) observe(ctx, path)
 
 #include "../../sff/sff.bpf.c"

@@ -12,6 +12,7 @@
 
 #include "../../common/report.h"
 #include "registers.h"
+#include "table.h"
 
 #define VISIBLE_NS 50000 /* in this time a CPU's stores reach the others, whatever it does */
 #define KEY_DIGITS (2 * SFCMON_IPV6_WORDS * sizeof(__u32))
@@ -19,6 +20,7 @@
 static struct bpf_object *object;
 static struct sfcmon_state *state;
 static __u32 iblt_hashes;
+static bool has_table; /* in the place of the sketches */
 static int work_fd;
 static struct sfcmon_counters *cms;
 static __u64 *bloom;
@@ -41,7 +43,7 @@ static int set_entries(const char *name, size_t entries)
 	return error;
 }
 
-int registers_size(struct bpf_object *opened, const struct sizes *sizes)
+int registers_size(struct bpf_object *opened, const struct sizes *sizes, bool table)
 {
 	const struct sfcmon_sizes initial = {
 		.cms_rows = (__u32)sizes->cms_rows,
@@ -54,6 +56,7 @@ int registers_size(struct bpf_object *opened, const struct sizes *sizes)
 	int possible = libbpf_num_possible_cpus(), error;
 
 	object = opened;
+	has_table = table;
 	cpus = possible > 0 ? (size_t)possible : 1;
 	if (cpus * SFCMON_BANKS * (size_t)sizes->iblt_cells > UINT32_MAX) {
 		complain("%ld cells of the IBLT are too many for %zu CPUs, which have one each",
@@ -136,13 +139,15 @@ static struct sfcmon_cell cell_at(size_t place, int bank)
 	return sum;
 }
 
-static void clear(int bank)
+/* 0, or -1 after complain(). */
+static int clear(int bank)
 {
 	memset(&cms[(size_t)bank * cms_elements], 0, cms_elements * sizeof(*cms));
 	memset(&bloom[(size_t)bank * bloom_words], 0, bloom_words * sizeof(*bloom));
 	for (size_t cpu = 0; cpu < cpus; cpu++)
 		memset(part_of(cpu, bank), 0, iblt_cells * sizeof(*iblt));
 	memset(&state->banks[bank], 0, sizeof(state->banks[bank]));
+	return has_table ? table_clear(bank) : 0;
 }
 
 static void pause_ns(long nanoseconds)
@@ -187,7 +192,8 @@ int registers_switch(const struct thresholds *thresholds)
 {
 	int ended = (int)state->active, next = !ended;
 
-	clear(next);
+	if (clear(next))
+		return -1;
 	set_thresholds(next, thresholds);
 	__atomic_store_n(&state->active, (__u32)next, __ATOMIC_SEQ_CST);
 	return wait_for_packets() ? -1 : ended;
@@ -218,16 +224,13 @@ static void print_cell(size_t place, const struct sfcmon_cell *cell, FILE *out)
 		cell->packets, cell->bytes);
 }
 
-void registers_print(int bank, FILE *out)
+static void print_sketches(int bank, FILE *out)
 {
 	const struct sfcmon_bank *registers = &state->banks[bank];
 	static const struct sfcmon_cell empty;
 	const char *separator = "";
 
-	fprintf(out, "\"packets\": %u, \"unparsed\": [", registers->packets);
-	for (int i = 0; i < SFCMON_REASONS; i++)
-		fprintf(out, "%s%u", i ? ", " : "", registers->unparsed[i]);
-	fprintf(out, "], \"thresholds\": {\"eval\": %u, \"share\": %u, \"packets\": %u}",
+	fprintf(out, ", \"thresholds\": {\"eval\": %u, \"share\": %u, \"packets\": %u}",
 		registers->threshold_eval, registers->threshold_share,
 		registers->threshold_packets);
 	fputs(", \"iblt\": [", out);
@@ -241,4 +244,20 @@ void registers_print(int bank, FILE *out)
 		separator = ", ";
 	}
 	fputs("]", out);
+}
+
+int registers_print(int bank, FILE *out)
+{
+	const struct sfcmon_bank *registers = &state->banks[bank];
+
+	fprintf(out, "\"packets\": %u, \"unparsed\": [", registers->packets);
+	for (int i = 0; i < SFCMON_REASONS; i++)
+		fprintf(out, "%s%u", i ? ", " : "", registers->unparsed[i]);
+	fputs("]", out);
+	if (!has_table) {
+		print_sketches(bank, out);
+		return 0;
+	}
+	fprintf(out, ", \"untracked\": %u", registers->untracked);
+	return table_print(bank, out);
 }

@@ -6,6 +6,7 @@
 
 #include "../../forwarder/packet.h"
 #include "ports.bpf.h"
+#include "table.bpf.h"
 #include "update.bpf.h"
 
 struct {
@@ -16,6 +17,26 @@ struct {
 } verdicts SEC(".maps");
 
 const volatile __u8 own_mac[ETH_ALEN];
+const volatile __u32 monitor = SFCMON_MONITOR_SKETCHES; /* enum sfcmon_monitor */
+
+static __always_inline void count_in_table(int reason, const struct sfcmon_packet *packet)
+{
+	__u32 bank = active_bank();
+	struct sfcmon_bank *registers = &windows.banks[bank];
+
+	if (count_frame(registers, reason) && !update_table(bank, packet))
+		count(&registers->untracked, ~0U);
+}
+
+static __always_inline void observe_by_table(struct xdp_md *ctx)
+{
+	struct sfcmon_work *mine = begin();
+
+	if (!mine)
+		return;
+	count_in_table(sfcmon_parse(ctx, 0, &mine->packet), &mine->packet);
+	end(mine);
+}
 
 /* As an SF in the driver's receive path: monitors, then forwards as sfc-forwarder does. */
 SEC("xdp")
@@ -29,7 +50,10 @@ int serve(struct xdp_md *ctx)
 	counters = bpf_map_lookup_elem(&verdicts, &only);
 	if (!counters)
 		return XDP_ABORTED;
-	monitor(ctx, 0);
+	if (monitor == SFCMON_MONITOR_SKETCHES)
+		observe(ctx, 0);
+	else if (monitor == SFCMON_MONITOR_TABLE)
+		observe_by_table(ctx);
 	verdict = fwd_frame((void *)(long)ctx->data, (void *)(long)ctx->data_end, own_mac, &path);
 	if (verdict >= FWD_VERDICTS)
 		return XDP_ABORTED;
@@ -53,7 +77,7 @@ int arrive(struct __sk_buff *skb)
 	reason = skb->vlan_present ? SFCMON_NOT_NSH : sfcmon_parse_skb(skb, path, &mine->packet);
 	if (reason == SFCMON_TRUNCATED && !make_accessible(skb))
 		reason = sfcmon_parse_skb(skb, path, &mine->packet);
-	update(reason, &mine->packet);
+	update_sketches(reason, &mine->packet);
 	end(mine);
 	return TC_ACT_UNSPEC;
 }

@@ -20,7 +20,9 @@
 #include "attach.h"
 #include "registers.h"
 #include "running_sff.h"
+#include "table.h"
 
+#define MOST_FLOWS 1048576
 #define MOST_COLUMNS 16777216
 #define MOST_BITS 67108864
 #define MOST_CELLS 1048576
@@ -54,11 +56,15 @@ static struct {
 	struct place *places;
 	unsigned int place_count;
 	const char *stats; /* NULL: no stats file */
+	int monitor; /* enum sfcmon_monitor */
+	long table_flows;
+	struct table_entries entries;
 	long window_ms;
 	struct sizes sizes;
 	long eval, share, packets;
 	long adaptive; /* flows; 0: thresholds stay */
 } options = {
+	.table_flows = 65536,
 	.window_ms = 1000,
 	.sizes = { .cms_rows = 5,
 		   .cms_columns = 5437,
@@ -70,12 +76,31 @@ static struct {
 	.share = 4294967,
 };
 
+/* Places are those of enum sfcmon_monitor. */
+static const char *const monitors[] = { "sketches", "table", "none", NULL };
+
+static void take_entries(const struct tool_option *option, const char *argument)
+{
+	if (table_parse_entries(argument, option->value))
+		refuse("'%s' is no list of entries", argument);
+}
+
 static struct tool_option descriptions[] = {
 	{ "interface", 'i', "NAME", "interface whose frames are served", take_interface,
 	  &options.interface },
 	{ "sff", 'f', "NAME", "a port of the sfc-sff that is monitored", take_interface,
 	  &options.sff },
 	{ "stats", 's', "FILE", "write the counters to FILE too", take_text, &options.stats },
+	{ "monitor", 'm', "WHAT",
+	  "of a function: sketches (default), table: an entry for each flow, or none: packets are "
+	  "only forwarded",
+	  take_word, &options.monitor, .words = monitors },
+	{ "table-flows", 0, "N", "most flows of the table (65536)", take_integer,
+	  &options.table_flows, .least = 1, .most = MOST_FLOWS },
+	{ "table-entries", 0, "LIST",
+	  "entries that are there from the start: COUNT:FLOW,..., where FLOW is a FlowID2 in "
+	  "hexadecimal, and each next flow has the next source port",
+	  take_entries, &options.entries },
 	{ "window-ms", 'w', "MS", "length of a window (default: 1000)", take_integer,
 	  &options.window_ms, .least = 5, .most = 3600 * MS_PER_S },
 	{ "threshold-eval", 0, "N", "packets before which there are no heavy hitters (1000)",
@@ -102,6 +127,8 @@ static struct tool_option descriptions[] = {
 	{ 0 },
 };
 
+static const struct sizes no_sketches = { 1, 1, 1, 1, SFCMON_IBLT_HASHES, 1 };
+
 static struct bpf_object *object;
 static struct thresholds thresholds;
 static unsigned long windows;
@@ -111,6 +138,11 @@ static void check_options(char **words, unsigned int count)
 {
 	if (!!options.interface + !!options.sff + !!count != 1)
 		refuse("one of --interface, --sff and ports is needed");
+	if (!options.interface && options.monitor != SFCMON_MONITOR_SKETCHES)
+		refuse("--monitor %s is that of a function", monitors[options.monitor]);
+	if (table_count(&options.entries) > (unsigned long)options.table_flows)
+		refuse("%lu entries do not fit into a table of %ld flows",
+		       table_count(&options.entries), options.table_flows);
 	if (count > SFCMON_PORTS)
 		refuse("at most %d ports, not %u", SFCMON_PORTS, count);
 	options.places = calloc(count + 1, sizeof(*options.places));
@@ -136,7 +168,7 @@ static struct bpf_object *open_program(void)
 		return open_ports(options.places, options.place_count);
 	if (find_interface(options.sff ? options.sff : options.interface, &interface))
 		return NULL;
-	return options.sff ? open_sff(&interface) : open_function(&interface);
+	return options.sff ? open_sff(&interface) : open_function(&interface, options.monitor);
 }
 
 static int attach(void)
@@ -158,14 +190,21 @@ static void detach(void)
 
 static int start(void)
 {
+	bool has_table = options.monitor == SFCMON_MONITOR_TABLE;
+
+	if (options.monitor != SFCMON_MONITOR_SKETCHES)
+		options.sizes = no_sketches;
 	object = open_program();
-	if (!object || registers_size(object, &options.sizes))
+	if (!object || registers_size(object, &options.sizes, has_table) ||
+	    (has_table && table_size(object, options.table_flows)))
 		return -1;
 	if (bpf_object__load(object)) {
 		libbpf_complain_of_load("the program", errno);
 		return -1;
 	}
-	return registers_open(&thresholds) || attach() ? -1 : 0;
+	if (registers_open(&thresholds) || (has_table && table_open(object, &options.entries)))
+		return -1;
+	return attach();
 }
 
 /* Of a service function: it forwards, too. */
@@ -205,8 +244,10 @@ static int end_window(bool asked)
 	long long ended_ns;
 	int bank;
 
+	if (options.monitor == SFCMON_MONITOR_NONE)
+		return 0;
 	/* From the window that is about to end: the next one needs them before it has ended. */
-	if (options.adaptive)
+	if (options.adaptive && options.monitor == SFCMON_MONITOR_SKETCHES)
 		thresholds_adapt(&thresholds, registers_packets(), registers_inserted(),
 				 (__u32)options.adaptive);
 	bank = registers_switch(&thresholds);
@@ -216,7 +257,8 @@ static int end_window(bool asked)
 	printf("{\"event\": \"window\", \"number\": %lu, \"asked\": %s, \"start_ns\": %lld, "
 	       "\"end_ns\": %lld, ",
 	       windows++, asked ? "true" : "false", began_ns, ended_ns);
-	registers_print(bank, stdout);
+	if (registers_print(bank, stdout))
+		return -1;
 	puts("}");
 	if (fflush(stdout) || ferror(stdout)) {
 		complain("cannot write a window: %s", strerror(errno));

@@ -205,23 +205,35 @@ __noinline int sfcmon_report(struct sfcmon_packet *packet, __u32 bank)
 	return 0;
 }
 
+static __always_inline __u32 active_bank(void)
+{
+	return *(volatile __u32 *)&windows.active & (SFCMON_BANKS - 1);
+}
+
+/* `reason` is what sfcmon_parse() said of a frame. Packets of the window with this one; 0: it is none. */
+static __always_inline __u32 count_frame(struct sfcmon_bank *registers, int reason)
+{
+	if (reason == SFCMON_PARSED)
+		return count(&registers->packets, ~0U);
+	if (reason >= 0 && reason < SFCMON_REASONS)
+		count(&registers->unparsed[reason], ~0U);
+	return 0;
+}
+
 /* What sfcmon_parse() said of a frame, and what it read. Gives the bank if the packet is that of a heavy
  * hitter, else -1. Global, as the others: none calls another, so that their stacks do not add up. */
 __noinline int sfcmon_count(int reason, struct sfcmon_packet *packet)
 {
-	__u32 bank = *(volatile __u32 *)&windows.active & (SFCMON_BANKS - 1), packets, estimate;
+	__u32 bank = active_bank(), packets, estimate;
 	struct sfcmon_bank *registers = &windows.banks[bank];
 	__u32 mixed[SFCMON_SOURCE_WORD + 4];
 
-	if (reason != SFCMON_PARSED || !packet) {
-		if (reason >= 0 && reason < SFCMON_REASONS)
-			count(&registers->unparsed[reason], ~0U);
+	packets = count_frame(registers, reason);
+	if (!packets || !packet)
 		return -1;
-	}
 	mixed[0] = murmur_word(packet->flow[0]);
 	for (__u32 i = SFCMON_SOURCE_WORD; i < SFCMON_SOURCE_WORD + 4; i++)
 		mixed[i] = murmur_word(packet->flow[i]);
-	packets = count(&registers->packets, ~0U);
 	estimate = update_cms(bank, mixed, packet->words);
 	if (packets < registers->threshold_eval || estimate < registers->threshold_packets ||
 	    (__u64)estimate << 32 < (__u64)registers->threshold_share * packets)
@@ -244,7 +256,7 @@ static __always_inline void end(struct sfcmon_work *mine)
 	*(volatile __u64 *)&mine->turns += 1;
 }
 
-static __always_inline void update(int reason, struct sfcmon_packet *packet)
+static __always_inline void update_sketches(int reason, struct sfcmon_packet *packet)
 {
 	int bank = sfcmon_count(reason, packet);
 
@@ -253,12 +265,12 @@ static __always_inline void update(int reason, struct sfcmon_packet *packet)
 }
 
 /* `path` as of sfcmon_parse(). */
-static __always_inline void monitor(struct xdp_md *ctx, __u32 path)
+static __always_inline void observe(struct xdp_md *ctx, __u32 path)
 {
 	struct sfcmon_work *mine = begin();
 
 	if (!mine)
 		return;
-	update(sfcmon_parse(ctx, path, &mine->packet), &mine->packet);
+	update_sketches(sfcmon_parse(ctx, path, &mine->packet), &mine->packet);
 	end(mine);
 }

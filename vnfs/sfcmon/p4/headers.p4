@@ -203,6 +203,13 @@ const drop_t DROP_OVERSIZE = 14;
 const drop_t DROP_SI_EXHAUSTED = 15;
 const bit<32> DROP_REASONS = 16;
 
+// How a packet that is not dropped leaves.
+typedef bit<8> way_t;
+const way_t WAY_SERVED = 0;    // the switch was its SF
+const way_t WAY_PATH = 1;      // along its path
+const way_t WAY_BYPASSED = 2;  // outside the chain, or in transit to another node
+const bit<32> WAYS = 3;
+
 // 5-tuple; addresses of IPv4 are in the low 32 bits.
 struct flow_t {
     bit<8> version;  // of IP: 4 or 6; 0: not IP

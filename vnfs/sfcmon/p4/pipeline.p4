@@ -14,6 +14,7 @@ control Switch(inout headers_t hdr,
                 inout metadata_t meta,
                 inout standard_metadata_t standard) {
     counter(DROP_REASONS, CounterType.packets_and_bytes) drops;
+    counter(WAYS, CounterType.packets_and_bytes) forwarded;
     Receiver() receiver;
     Classifier() classifier;
     Monitor() monitor;
@@ -22,6 +23,10 @@ control Switch(inout headers_t hdr,
     action drop() {
         drops.count((bit<32>)meta.drop);
         mark_to_drop(standard);
+    }
+
+    action forward(way_t way) {
+        forwarded.count((bit<32>)way);
     }
 
     apply {
@@ -39,6 +44,12 @@ control Switch(inout headers_t hdr,
         }
         if (meta.drop != KEEP) {
             drop();
+        } else if (meta.kind == KIND_SERVICE) {
+            forward(WAY_SERVED);
+        } else if (meta.bypasses == 1) {
+            forward(WAY_BYPASSED);
+        } else {
+            forward(WAY_PATH);
         }
     }
 }

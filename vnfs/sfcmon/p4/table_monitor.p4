@@ -12,6 +12,7 @@ const bit<32> UNPARSED_REASONS = 5;
 control Monitor(in headers_t hdr, inout metadata_t meta) {
     direct_counter(CounterType.packets_and_bytes) flow_counters;
     counter(UNPARSED_REASONS, CounterType.packets) unparsed;
+    counter(1, CounterType.packets) untracked;  // of flows that have no entry
     Observe() observe;
     observation_t seen;
 
@@ -19,7 +20,9 @@ control Monitor(in headers_t hdr, inout metadata_t meta) {
         flow_counters.count();
     }
 
-    action ignore() {}
+    action ignore() {
+        untracked.count(0);
+    }
 
     table flows {
         key = {

@@ -1,0 +1,300 @@
+"""The engine `bmv2` of the VNF type `sfcmon`: a switch that is the SF, and its windows."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scapy.contrib.nsh import NSH
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Packet, Raw
+from support.network.wires import Lab, Wire, eventually, ip, lab, space
+
+from sfcperf.errors import DeploymentError, InputError, MeasurementError
+from sfcperf.hosts.namespace import NamespaceHost
+from sfcperf.management.deployment import FlowReporter, FlowWindow
+from sfcperf.vnfs.base import Attachment
+from sfcperf.vnfs.nsh import UDP_PORT, VxlanGpe
+from sfcperf.vnfs.sfcmon.bmv2.running import RunningBmv2
+from sfcperf.vnfs.sfcmon.function import Sfcmon
+from sfcperf.workflow.defaults import with_defaults
+
+pytestmark = [pytest.mark.root, pytest.mark.bmv2]
+__all__ = ["lab"]
+
+SPI, SI = 7, 200
+ADDRESS = "10.254.0.9"
+HOUR_S = 3600
+ALL: dict[str, Any] = {"engine": "bmv2", "threshold": 0, "threshold_eval": 0}
+"""Every flow is listed."""
+ENCAPSULATIONS = ("nsh-eth", "nsh-vxlan-gpe")
+_BEHIND = 200
+"""Frames that may be on their way: fewer than queues have room for."""
+
+
+@dataclass
+class Bench:
+    """The function behind a veth."""
+
+    function: RunningBmv2
+    wire: Wire
+    encapsulation: str
+    sf: NamespaceHost
+    mac: str
+
+    def frame(self, inner: Packet, **nsh: Any) -> Packet:
+        """From an SFF."""
+        made = (
+            NSH(
+                **{
+                    "spi": SPI,
+                    "si": SI,
+                    "ttl": 60,
+                    "nextproto": 3,
+                    "context_header": bytes(16),
+                    **nsh,
+                }
+            )
+            / inner
+        )
+        if self.encapsulation == "nsh-eth":
+            return Ether(dst=self.mac, src="02:00:00:00:00:99", type=0x894F) / made
+        outer = Ether(dst=self.mac, src="02:00:00:00:00:99") / IP(src="10.254.0.1", dst=ADDRESS)
+        tunnel = Raw(VxlanGpe(0).encode() + bytes(made))
+        return outer / UDP(sport=50000, dport=UDP_PORT, chksum=0) / tunnel
+
+    def exchange(self, frames: Sequence[Packet | bytes]) -> list[bytes]:
+        """Send frames, each of which comes back."""
+        answers: list[bytes] = []
+        for start in range(0, len(frames), _BEHIND):
+            some = frames[start : start + _BEHIND]
+            self.wire.send(bytes(frame) for frame in some)
+            wanted = start + len(some)
+
+            def back() -> bool:
+                answers.extend(self.wire.waiting())
+                return len(answers) >= wanted  # noqa: B023
+
+            assert eventually(back)
+        return answers
+
+    @property
+    def reporter(self) -> FlowReporter:
+        found = self.function.flows()
+        assert found is not None
+        return found
+
+    @property
+    def pids(self) -> dict[str, int]:
+        """Of both processes."""
+        [switch] = self.function.pids()
+        [controller] = self.function._running.pids()
+        return {"switch": switch, "controller": controller}
+
+    def counters(self) -> dict[str, int]:
+        """Those that are not 0."""
+        return {name: count for name, count in self.function.counters().items() if count}
+
+
+def udp(source_port: int, size: int = 18) -> Packet:
+    """A packet of a flow."""
+    packet = IP(src="198.18.0.1", dst="198.18.1.1") / UDP(sport=source_port, dport=9)
+    return Ether(src="02:00:00:00:01:01", dst="02:00:00:00:01:02") / packet / Raw(bytes(size))
+
+
+@pytest.fixture
+def make(lab: Lab) -> Callable[..., Bench]:
+    def make(encapsulation: str = "nsh-eth", **knobs: Any) -> Bench:
+        sff, sf = lab.join((lab.host("sff"), "sff0"), (lab.host("sf"), "sf0"))
+        ip("-n", space(sf.host), "link", "set", "lo", "up")
+        ip("-n", space(sf.host), "address", "add", f"{ADDRESS}/24", "dev", sf.interface)
+        known = with_defaults(Sfcmon.parameters, {**ALL, **knobs})
+        Sfcmon.check(known)
+        function = Sfcmon.start(sf.host, attachment(sf.interface, lab, encapsulation), known)
+        lab.at_end(function.stop)
+        assert isinstance(function, RunningBmv2)
+        wire = sff.wire()
+        lab.at_end(wire.close)
+        return Bench(function, wire, encapsulation, sf.host, sf.mac)
+
+    return make
+
+
+def attachment(interface: str, lab: Lab, encapsulation: str = "nsh-eth") -> Attachment:
+    return Attachment(
+        name="mon-1",
+        interfaces=(interface,),
+        macs=("02:00:00:00:00:02",),
+        encapsulation=encapsulation,
+        address=ADDRESS,
+        client=("", ""),
+        server=("", ""),
+        vcpus=(),
+        mtu=1500,
+        outputs=lab.outputs,
+    )
+
+
+def flows(windows: Sequence[FlowWindow]) -> Counter[tuple[int, int, int]]:
+    """(SPI, SI, source port) -> packets."""
+    found: Counter[tuple[int, int, int]] = Counter()
+    for window in windows:
+        for flow in window.flows:
+            assert flow.certainty == "exact"
+            found[flow.spi, flow.si, flow.source_port] += flow.packets
+    return found
+
+
+@pytest.mark.parametrize("encapsulation", ENCAPSULATIONS)
+def test_it_returns_packets_and_lists_their_flows(
+    make: Callable[..., Bench], encapsulation: str
+) -> None:
+    bench = make(encapsulation, window_s=HOUR_S)
+    inner = udp(1000)
+    [answer] = bench.exchange([bench.frame(inner)])
+    sent = bytes(bench.frame(inner))
+    assert (answer[:6], answer[6:12]) == (sent[6:12], sent[:6])
+    behind = sent.index(bytes(inner))
+    assert answer[behind:] == sent[behind:]
+    assert answer[behind - 17] == SI - 1
+    # What is not for it, and what ends here.
+    bench.wire.send([bytes(Ether(dst=bench.mac, type=0x88B5) / Raw(bytes(46)))])
+    bench.wire.send([bytes(bench.frame(inner, si=1)), bytes(bench.frame(inner, ver=1))])
+    assert eventually(lambda: bench.counters().get("dropped") == 2)
+    assert bench.counters() == {
+        "received": 3,
+        "forwarded": 1,
+        "dropped": 2,
+        "dropped_si_exhausted": 1,
+        "dropped_version": 1,
+        "passed": 1,
+    }
+    [window] = bench.reporter.end_window()
+    assert flows([window]) == {(SPI, SI, 1000): 1, (SPI, 1, 1000): 1}
+    assert {flow.bytes for flow in window.flows} == {46}
+    assert (window.packets, window.threshold_packets) == (2, 0)
+    assert {name: n for name, n in window.unparsed.items() if n} == {"not_nsh": 1, "nsh": 1}
+    assert bench.wire.drain() == []  # no ICMP of the kernel either
+
+
+def test_windows_lose_nothing_and_count_nothing_twice(make: Callable[..., Bench]) -> None:
+    """They end on time, some earlier, while packets come without a pause."""
+    bench = make(window_s=0.02)
+    frames = [bytes(bench.frame(udp(1000 + number))) for number in range(40)]
+    windows = bench.reporter.end_window()
+    rounds = 25
+    for _ in range(rounds):
+        bench.exchange(frames * 3)
+        windows += bench.reporter.end_window()
+    assert flows(windows) == {(SPI, SI, 1000 + n): 3 * rounds for n in range(len(frames))}
+    assert sum(window.packets for window in windows) == 3 * rounds * len(frames)
+    assert len(windows) > rounds + 1
+    for before, after in itertools.pairwise(windows):
+        assert before.start_ns < before.end_ns == after.start_ns
+
+
+def test_windows_end_on_time_when_nobody_asks(make: Callable[..., Bench]) -> None:
+    bench = make(window_s=0.05)
+    output = next(Path(bench.function._running._stats).parent.glob("*.windows.jsonl"))
+    assert eventually(lambda: output.read_text().count('"asked": false') >= 5)
+
+
+def test_the_threshold_adapts(make: Callable[..., Bench]) -> None:
+    """It goes on from the share of the first window, and then by what was inserted."""
+    bench = make(window_s=HOUR_S, adaptive_flows=1, threshold=1 / 16)
+    frames = [bytes(bench.frame(udp(1000 + number))) for number in range(10)]
+    found = []
+    for _ in range(6):
+        bench.exchange(frames * 20)
+        [window] = bench.reporter.end_window()
+        found.append((window.threshold_packets, len(window.flows)))
+    # All come from one source with 200 packets, which lists its ten flows once it has so many.
+    assert found == [(13, 10), (12, 10), (48, 10), (192, 9), (768, 0), (192, 9)]
+
+
+@pytest.mark.parametrize("encapsulation", ENCAPSULATIONS)
+def test_the_table_counts_its_entries(make: Callable[..., Bench], encapsulation: str) -> None:
+    entry = {
+        "count": 1500,
+        "spi": SPI,
+        "si": SI,
+        "protocol": "udp",
+        "source": "198.18.0.1",
+        "destination": "198.18.1.1",
+        "source_port": 1000,
+        "destination_port": 9,
+    }
+    bench = make(encapsulation, monitor="table", window_s=HOUR_S, table_entries=[entry])
+    frames = [bytes(bench.frame(udp(port))) for port in (1000, 1001, 2499, 2500)]
+    for _ in range(2):
+        bench.exchange([*frames, frames[1]])
+        [window] = bench.reporter.end_window()
+        assert flows([window]) == {(SPI, SI, 1000): 1, (SPI, SI, 1001): 2, (SPI, SI, 2499): 1}
+        assert {flow.bytes for flow in window.flows} == {46, 92}
+        assert window.packets == 5
+    assert bench.counters() == {"received": 10, "forwarded": 10}
+
+
+def test_without_a_monitor_it_only_forwards(make: Callable[..., Bench]) -> None:
+    bench = make(monitor="none", window_s=0.01)
+    bench.exchange([bench.frame(udp(1))] * 3)
+    assert bench.function.flows() is None
+    assert bench.counters() == {"received": 3, "forwarded": 3}
+
+
+@pytest.mark.parametrize("which", ["switch", "controller"])
+def test_a_killed_process_is_a_problem(make: Callable[..., Bench], which: str) -> None:
+    bench = make()
+    assert bench.function.problem() is None
+    os.kill(bench.pids[which], signal.SIGKILL)
+    assert eventually(lambda: bench.function.problem() is not None)
+    who = "" if which == "switch" else "the controller of "
+    wanted = f"{who}simple_switch_grpc has ended with status -9"
+    assert str(bench.function.problem()).startswith(wanted)
+    with pytest.raises(MeasurementError, match=wanted):
+        bench.function.counters()
+
+
+def test_it_leaves_the_host_as_it_was(make: Callable[..., Bench]) -> None:
+    bench = make("nsh-vxlan-gpe")
+    pids = bench.pids.values()
+    name = space(bench.sf)
+    assert ADDRESS not in ip("-n", name, "address")
+    bench.function.stop()
+    bench.function.stop()
+    assert f"{ADDRESS}/24" in ip("-n", name, "address")
+    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+def test_a_missing_interface_is_explained(lab: Lab) -> None:
+    host = lab.host("empty")
+    known = with_defaults(Sfcmon.parameters, ALL)
+    with pytest.raises(DeploymentError, match=r"mon-1.*nowhere0"):
+        Sfcmon.start(host, attachment("nowhere0", lab), known)
+
+
+@pytest.mark.parametrize(
+    ("knob", "value", "allowed"),
+    [
+        ("cms_rows", 4, "5"),
+        ("bloom_hashes", 3, "4"),
+        ("iblt_hashes", 4, "3"),
+        ("cms_columns", 8193, "at most 8192"),
+        ("bloom_bits", 65537, "at most 65536"),
+        ("iblt_cells", 513, "at most 512"),
+        ("table_flows", 131073, "at most 131072"),
+    ],
+)
+def test_sizes_that_do_not_fit_are_refused(knob: str, value: int, allowed: str) -> None:
+    known = with_defaults(Sfcmon.parameters, {**ALL, knob: value})
+    with pytest.raises(InputError, match=f"{knob}: .*allowed: {allowed}"):
+        Sfcmon.check(known)
+    Sfcmon.check({**known, "engine": "ebpf"})

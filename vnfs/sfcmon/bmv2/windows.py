@@ -1,0 +1,193 @@
+"""Windows of a switch on bmv2, for each of its programs.
+
+A window is given as sfc-sfcmon prints it: `end_ns`, `packets`, `unparsed`; of sketches `thresholds`
+and `iblt` (cells that are not 0); of the table `flows` (FlowID2, packets, bytes) and `untracked`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sfcperf.vnfs.sfcmon.bmv2.banks import UNPARSED_REASONS, Bank, window
+from sfcperf.vnfs.sfcmon.entries import entries
+from sfcperf.vnfs.sfcmon.packet import KEY_BYTES, Flow
+from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
+
+if TYPE_CHECKING:
+    from finsy import P4TableEntry, Switch
+
+    from sfcperf.vnfs.sfcmon.bmv2.registers import Registers
+
+_VERSION_AT, _ADDRESSES_AT = 5, 12
+"""In FlowID2."""
+_ENTRIES_AT_ONCE = 1000
+"""A message of P4Runtime may not be larger than 4 MiB."""
+
+
+class Windows(Protocol):
+    """One goes on at each moment. Methods raise MeasurementError, and what finsy raises."""
+
+    async def begin(self) -> int:
+        """Begin the first; gives when, in Unix time (ns)."""
+
+    async def end(self) -> dict[str, Any] | None:
+        """End the one that goes on, and begin the next; None where nothing is monitored."""
+
+
+class NoWindows:
+    """The program without monitoring."""
+
+    async def begin(self) -> int:
+        """See Windows.begin."""
+        return time.time_ns()
+
+    async def end(self) -> None:
+        """See Windows.end."""
+
+
+class SketchWindows:
+    """Two banks in turn. The idle one is always empty."""
+
+    def __init__(
+        self,
+        switch: Switch,
+        registers: Registers,
+        thresholds: Thresholds,
+        sizes: Sizes,
+        adaptive_flows: int,
+    ) -> None:
+        """`adaptive_flows` 0: thresholds stay. The registers are those of a new switch."""
+        self._switch = switch
+        self._banks = [Bank(registers, number) for number in (0, 1)]
+        self._thresholds = thresholds
+        self._sizes = sizes
+        self._adaptive_flows = adaptive_flows
+        self._open = 0
+
+    async def begin(self) -> int:
+        """See Windows.begin."""
+        return await self._begin(self._open)
+
+    async def end(self) -> dict[str, Any]:
+        """See Windows.end."""
+        bank, thresholds = self._banks[self._open], self._thresholds
+        if self._adaptive_flows:
+            # From the window that is about to end: the next one needs them before it has ended.
+            self._thresholds = thresholds.adapted(
+                bank.packets(), bank.inserted(), self._adaptive_flows
+            )
+        self._open = 1 - self._open
+        end_ns = await self._begin(self._open)
+        bank.wait_until_done()
+        ended = {
+            "end_ns": end_ns,
+            "packets": bank.packets(),
+            "unparsed": bank.unparsed(),
+            "thresholds": asdict(thresholds),
+            "iblt": bank.occupied(),
+        }
+        bank.clear()
+        return ended
+
+    async def _begin(self, bank: int) -> int:
+        opened = window(
+            bank,
+            eval_packets=self._thresholds.eval,
+            share=self._thresholds.share,
+            least_packets=self._thresholds.packets,
+            columns=self._sizes.cms_columns,
+            bits=self._sizes.bloom_bits,
+            cells=self._sizes.iblt_cells,
+        )
+        await self._switch.modify([opened])
+        return time.time_ns()
+
+
+class TableWindows:
+    """Counters go on counting: a window is what they rose by, so that each packet is in one."""
+
+    def __init__(
+        self, switch: Switch, table_entries: Sequence[Mapping[str, Any]], overhead_bytes: int
+    ) -> None:
+        """`table_entries`: the knob of this name. `overhead_bytes`: what a frame has in front of
+        its IP packet; counters of bmv2 count frames."""
+        self._switch = switch
+        self._flows = [flow for each in entries(table_entries) for flow in each.flows()]
+        self._overhead_bytes = overhead_bytes
+        self._before = _Counted({}, [0] * UNPARSED_REASONS, 0)
+
+    async def begin(self) -> int:
+        """See Windows.begin."""
+        for start in range(0, len(self._flows), _ENTRIES_AT_ONCE):
+            some = self._flows[start : start + _ENTRIES_AT_ONCE]
+            await self._switch.insert([_entry(flow) for flow in some])
+        return time.time_ns()
+
+    async def end(self) -> dict[str, Any]:
+        """See Windows.end."""
+        now, before = await self._count(), self._before
+        end_ns = time.time_ns()
+        flows = []
+        for key, (packets, frame_bytes) in now.flows.items():
+            packets_before, bytes_before = before.flows.get(key, (0, 0))
+            if new := packets - packets_before:
+                volume = frame_bytes - bytes_before - new * self._overhead_bytes
+                flows.append([key.ljust(KEY_BYTES, b"\0").hex(), new, volume])
+        untracked = now.untracked - before.untracked
+        self._before = now
+        return {
+            "end_ns": end_ns,
+            "packets": sum(flow[1] for flow in flows) + untracked,
+            "unparsed": [
+                more - less for more, less in zip(now.unparsed, before.unparsed, strict=True)
+            ],
+            "untracked": untracked,
+            "flows": flows,
+        }
+
+    async def _count(self) -> _Counted:
+        from finsy import P4CounterEntry, P4DirectCounterEntry
+
+        flows = {}
+        async for counter in self._switch.read(P4DirectCounterEntry("flow_counters")):
+            if counter.table_entry is not None:
+                flows[_key(counter.table_entry)] = (counter.packet_count, counter.byte_count)
+        unparsed = [c.packet_count async for c in self._switch.read(P4CounterEntry("unparsed"))]
+        untracked = [c.packet_count async for c in self._switch.read(P4CounterEntry("untracked"))]
+        return _Counted(flows, unparsed, sum(untracked))
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """Since the start."""
+
+    flows: Mapping[bytes, tuple[int, int]]
+    """FlowID2 -> packets, bytes of frames."""
+    unparsed: Sequence[int]
+    untracked: int
+
+
+def _entry(flow: Flow) -> P4TableEntry:
+    from finsy import Action, Match, P4TableEntry
+
+    key = flow.flow_id_2
+    half = (len(key) - _ADDRESSES_AT) // 2
+    names = ("path", "kind", "ports")
+    words = {name: int.from_bytes(key[4 * i : 4 * i + 4], "big") for i, name in enumerate(names)}
+    addresses = {
+        "source": int.from_bytes(key[_ADDRESSES_AT : _ADDRESSES_AT + half], "big"),
+        "destination": int.from_bytes(key[_ADDRESSES_AT + half :], "big"),
+    }
+    return P4TableEntry("flows", match=Match(**words, **addresses), action=Action("count"))
+
+
+def _key(entry: P4TableEntry) -> bytes:
+    """FlowID2 of an entry."""
+    match = entry.match or {}
+    words = b"".join(int(match[name]).to_bytes(4, "big") for name in ("path", "kind", "ports"))
+    size = 4 if words[_VERSION_AT] == 4 else 16
+    ends = (int(match[name]).to_bytes(size, "big") for name in ("source", "destination"))
+    return words + b"".join(ends)

@@ -1,0 +1,84 @@
+"""Both directions of paths: a path, and its reverse path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sfcperf.vnfs.sfcmon.controller.model import Attachment, Function, Path, State
+
+
+@dataclass(frozen=True)
+class Hop:
+    """A function on the way."""
+
+    name: str
+    function: Function
+    si: int
+    """With which packets reach it; they leave it with one less."""
+    entry: Attachment
+    exit: Attachment
+
+
+@dataclass(frozen=True)
+class Direction:
+    """A path or a reverse path."""
+
+    spi: int
+    path: int
+    """SPI of the resource that it is made from."""
+    source: str
+    """Endpoint."""
+    source_switch: str
+    hops: tuple[Hop, ...]
+    destination: str
+    destination_switch: str
+
+    @property
+    def moves(self) -> list[tuple[str, str]]:
+        """From which switch to which, from source to destination; most are the same."""
+        hops = [hop.function.switch for hop in self.hops]
+        return list(zip([self.source_switch, *hops], [*hops, self.destination_switch], strict=True))
+
+    @property
+    def lookups(self) -> int:
+        """By SFFs: two for a function at another switch, and one for the end."""
+        return len(self.hops) + 1 + sum(here != there for here, there in self.moves[:-1])
+
+    @property
+    def final_si(self) -> int:
+        """With which packets leave the last function."""
+        return self.hops[-1].si - 1
+
+
+def directions(state: State) -> Iterator[Direction]:
+    """Those of all paths, whose references are right."""
+    for spi, path in state.paths.items():
+        yield _direction(state, spi, path, reverse=False)
+        if path.reverse_spi is not None:
+            yield _direction(state, spi, path, reverse=True)
+
+
+def _direction(state: State, spi: int, path: Path, *, reverse: bool) -> Direction:
+    names = path.hops[::-1] if reverse else path.hops
+    source, destination = path.source, path.destination
+    if reverse:
+        source, destination = destination, source
+    return Direction(
+        spi=path.reverse_spi if reverse and path.reverse_spi is not None else spi,
+        path=spi,
+        source=source,
+        source_switch=state.endpoints[source].switch,
+        hops=tuple(
+            _hop(name, state.functions[name], path.initial_si - place, reverse=reverse)
+            for place, name in enumerate(names)
+        ),
+        destination=destination,
+        destination_switch=state.endpoints[destination].switch,
+    )
+
+
+def _hop(name: str, function: Function, si: int, *, reverse: bool) -> Hop:
+    ends = (function.ingress, function.egress or function.ingress)
+    entry, leave = ends[::-1] if reverse else ends
+    return Hop(name, function, si, entry, leave)

@@ -1,0 +1,140 @@
+"""All switches of the state: a session for each, a collector for each that is monitored."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Any
+
+from sfcperf.errors import DeploymentError
+from sfcperf.vnfs.sfcmon.controller.collector import Collector
+from sfcperf.vnfs.sfcmon.controller.entries import entries
+from sfcperf.vnfs.sfcmon.controller.model import State
+from sfcperf.vnfs.sfcmon.controller.session import Session
+from sfcperf.vnfs.sfcmon.controller.tables import Phase
+from sfcperf.vnfs.sfcmon.controller.window_log import WindowLog
+
+RETRY_S = 1.0
+"""After which switches are written to again that could not be."""
+_STOP_TIMEOUT_S = 5.0
+
+
+class Fleet:
+    """Makes the switches what the state says. `run` is to be a task."""
+
+    def __init__(self, log: WindowLog) -> None:
+        self._log = log
+        self._sessions: dict[str, tuple[Session, asyncio.Task[None]]] = {}
+        self._collectors: dict[str, tuple[Collector, asyncio.Task[None]]] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+        self._asked = self._done = 0
+        self._wake = asyncio.Event()
+        self._news = asyncio.Condition()
+
+    # --- the state ---
+
+    async def take(self, state: State) -> None:
+        """From now on this is the state; `settled` says when it was written."""
+        wanted = await asyncio.to_thread(entries, state)
+        for name in list(self._sessions):
+            if state.switches.get(name) != self._sessions[name][0].switch:
+                await self._end_collector(name)
+                self._end(self._sessions.pop(name)[1])
+        for name, switch in state.switches.items():
+            if name not in self._sessions:
+                session = Session(name, switch, self._wake.set)
+                self._sessions[name] = (session, self._start(session.run()))
+            self._sessions[name][0].want(wanted[name])
+        await self._take_monitoring(state)
+        self._asked += 1
+        self._wake.set()
+
+    async def _take_monitoring(self, state: State) -> None:
+        monitored = {name: each for name, each in state.monitoring.items() if each.enabled}
+        for name in list(self._collectors):
+            if name not in monitored:
+                await self._end_collector(name)
+        for name, settings in monitored.items():
+            if name in self._collectors:
+                self._collectors[name][0].configure(settings)
+                continue
+            session, thrift = self._sessions[name][0], state.switches[name].thrift
+            assert thrift is not None, "references.problems refuses it"
+            collector = Collector(session, settings, self._log, thrift)
+            self._collectors[name] = (collector, self._start(collector.run()))
+
+    async def settled(self, timeout_s: float) -> None:
+        """Wait until all switches that answer have what the last state says, or the time is over."""
+        wanted = self._asked
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s), self._news:
+                await self._news.wait_for(lambda: self._done >= wanted)
+
+    # --- its life ---
+
+    async def run(self) -> None:
+        """Write to switches, whenever there is something to write, until it is cancelled."""
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(RETRY_S):
+                    await self._wake.wait()
+            self._wake.clear()
+            asked = self._asked
+            sessions = [session for session, _ in self._sessions.values()]
+            for phase in Phase:
+                behind = [session for session in sessions if session.needs_writing]
+                await asyncio.gather(*(session.write(phase) for session in behind))
+            async with self._news:
+                self._done = asked
+                self._news.notify_all()
+
+    async def stop(self) -> None:
+        """End windows and connections; the switches go on as they are."""
+        for collector, _ in self._collectors.values():
+            collector.stop()
+        if tasks := [task for _, task in self._collectors.values()]:
+            await asyncio.wait(tasks, timeout=_STOP_TIMEOUT_S)
+        for _, task in (*self._collectors.values(), *self._sessions.values()):
+            self._end(task)
+        if self._ending:
+            await asyncio.wait(self._ending, timeout=_STOP_TIMEOUT_S)
+
+    async def _end_collector(self, name: str) -> None:
+        if name in self._collectors:
+            collector, task = self._collectors.pop(name)
+            collector.stop()
+            await asyncio.wait({task}, timeout=_STOP_TIMEOUT_S)
+            self._end(task)
+
+    def _start(self, life: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        return asyncio.create_task(life)
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        task.cancel()
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+    # --- what others ask ---
+
+    def status(self) -> dict[str, Any]:
+        """Of each switch."""
+        return {
+            name: {
+                **session.status(),
+                "monitoring": self._collectors[name][0].status()
+                if name in self._collectors
+                else None,
+            }
+            for name, (session, _) in self._sessions.items()
+        }
+
+    def session(self, name: str) -> Session:
+        """Raises KeyError."""
+        return self._sessions[name][0]
+
+    def collector(self, name: str) -> Collector:
+        """Raises DeploymentError if the switch is not monitored."""
+        if name not in self._collectors:
+            raise DeploymentError(f"switch {name!r} is not monitored")
+        return self._collectors[name][0]

@@ -1,0 +1,251 @@
+"""A connection to a switch by P4Runtime, which comes back by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from sfcperf.errors import DeploymentError
+from sfcperf.vnfs.sfcmon.bmv2.programs import DROP_REASONS, WAYS
+from sfcperf.vnfs.sfcmon.controller import model
+from sfcperf.vnfs.sfcmon.controller.entries import Entry
+from sfcperf.vnfs.sfcmon.controller.tables import (
+    Phase,
+    applied,
+    everything,
+    of_p4,
+    to_p4,
+    updates,
+)
+
+if TYPE_CHECKING:
+    from finsy import P4TableEntry, Switch
+
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 2.0
+_CONNECT_TIMEOUT_S = 10.0
+_ENTRIES_AT_ONCE = 500
+"""A message of P4Runtime may not be larger than 4 MiB."""
+
+
+class Session:
+    """Keeps connected to a switch, loads its program if it has another one or none, and writes
+    what differs from the wanted entries. `run` is to be a task."""
+
+    def __init__(self, name: str, switch: model.Switch, news: Callable[[], None]) -> None:
+        """`news` is called when the switch can be written to again."""
+        self.name = name
+        self.switch = switch
+        self.wanted: Sequence[Entry] = ()
+        self._news = news
+        self._p4: Switch | None = None
+        self._actual: list[Entry] | None = None
+        """Entries of the switch; None: not known."""
+        self._problem: str | None = "not connected yet"
+        self._since_ns = time.time_ns()
+        self._lock = asyncio.Lock()
+        self._was_new = False
+        self.usable = asyncio.Event()
+        """Set while the switch is connected and this controller is its primary."""
+
+    # --- the connection ---
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        pause_s = _FIRST_PAUSE_S
+        while True:
+            try:
+                await self._stay_connected()
+                pause_s = _FIRST_PAUSE_S
+            # Whatever a switch answers, the controller goes on, and says in its status what it was.
+            except Exception as error:
+                self._note(f"{self.switch.p4runtime}: {_words(error)}")
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+    async def _stay_connected(self) -> None:
+        import finsy
+
+        program = self.switch.program
+        # Without p4force a switch that has the program keeps it, and its tables with it.
+        options = finsy.SwitchOptions(
+            p4info=program.p4info, p4blob=program.json, device_id=self.switch.device
+        )
+        connection = finsy.Switch(self.name, self.switch.p4runtime, options)
+        async with asyncio.timeout(_CONNECT_TIMEOUT_S):
+            await connection.__aenter__()
+        try:
+            down = connection.ee.event_future(finsy.SwitchEvent.CHANNEL_DOWN)
+            while not connection.is_primary and not down.done():
+                self._note("another controller is the primary one of this switch")
+                primary = connection.ee.event_future(finsy.SwitchEvent.BECOME_PRIMARY)
+                await asyncio.wait({down, primary}, return_when=asyncio.FIRST_COMPLETED)
+            if down.done():
+                raise DeploymentError("the connection was lost")
+            backup = connection.ee.event_future(finsy.SwitchEvent.BECOME_BACKUP)
+            self._begin(connection)
+            await asyncio.wait({down, backup}, return_when=asyncio.FIRST_COMPLETED)
+            raise DeploymentError(
+                "the connection was lost" if down.done() else "another controller took over"
+            )
+        finally:
+            self.usable.clear()
+            self._p4 = None
+            with suppress(Exception):
+                await connection.__aexit__(None, None, None)
+
+    def _begin(self, connection: Switch) -> None:
+        self._p4, self._actual = connection, None
+        self._note("its tables were not read yet")
+        self._news()
+
+    def _note(self, problem: str | None) -> None:
+        if problem != self._problem:
+            self._problem, self._since_ns = problem, time.time_ns()
+
+    @property
+    def primary(self) -> Switch:
+        """The connection. Raises DeploymentError without one."""
+        if self._p4 is None:
+            raise DeploymentError(f"switch {self.name}: {self._problem}")
+        return self._p4
+
+    @property
+    def needs_writing(self) -> bool:
+        """Whether it is connected and its entries may differ from those that it must have."""
+        return self._p4 is not None and self._problem is not None
+
+    def status(self) -> dict[str, Any]:
+        """For people and programs."""
+        return {
+            "connected": self._p4 is not None,
+            "in_sync": self._p4 is not None and self._problem is None,
+            "problem": self._problem,
+            "since_ns": self._since_ns,
+            "entries": None if self._actual is None else len(self._actual),
+            "wanted_entries": len(self.wanted),
+        }
+
+    # --- tables ---
+
+    def want(self, entries: Sequence[Entry]) -> None:
+        """The entries that the switch must have from now on."""
+        if entries != self.wanted:
+            self.wanted = entries
+            if self._p4 is not None:
+                self._note("its tables are being written")
+
+    async def write(self, phase: Phase) -> None:
+        """Write what this phase must; what goes wrong is in the status, and tried again."""
+        async with self._lock:
+            if self._p4 is None:
+                return
+            try:
+                await self._write(phase)
+            except Exception as error:
+                # Some of the updates may have been done.
+                self._actual = None
+                self._note(f"its tables cannot be written: {_words(error)}")
+                return
+        if phase is Phase.REMOVE and set(self._actual or ()) == set(self.wanted):
+            self._note(None)
+        self.usable.set()
+
+    async def _write(self, phase: Phase) -> None:
+        if self._actual is None:
+            self._actual = await self._read()
+            self._was_new |= not any(entry.table == "node" for entry in self._actual)
+        todo = updates(phase, self._actual, self.wanted)
+        for write, some in (
+            (self.primary.insert, todo.insert),
+            (self.primary.modify, todo.modify),
+            (self.primary.delete, todo.delete),
+        ):
+            for start in range(0, len(some), _ENTRIES_AT_ONCE):
+                await write([to_p4(entry) for entry in some[start : start + _ENTRIES_AT_ONCE]])
+        self._actual = applied(self._actual, todo)
+
+    async def _read(self) -> list[Entry]:
+        read = [of_p4(entry) async for entry in self.primary.read(everything())]
+        return [entry for entry in read if entry is not None]
+
+    # --- counters ---
+
+    async def counters(self) -> Mapping[str, Any]:
+        """Packets and bytes by SPI and SI, drops by reason, and ways that packets left. Raises
+        DeploymentError."""
+        from finsy import P4DirectCounterEntry
+
+        try:
+            hops = [
+                {
+                    "spi": int(counter.table_entry.match["spi"]),
+                    "si": int(counter.table_entry.match["si"]),
+                    "packets": counter.packet_count,
+                    "bytes": counter.byte_count,
+                }
+                async for counter in self.primary.read(P4DirectCounterEntry("hops"))
+                if counter.table_entry is not None and counter.table_entry.match
+            ]
+            drops = await self._cells("drops", ("", *DROP_REASONS))
+            forwarded = await self._cells("forwarded", WAYS)
+        except DeploymentError:
+            raise
+        except Exception as error:
+            raise DeploymentError(f"switch {self.name}: {_words(error)}") from error
+        drops.pop("")
+        return {"paths": hops, "drops": drops, "forwarded": forwarded}
+
+    async def _cells(self, counter: str, names: Iterable[str]) -> dict[str, int]:
+        from finsy import P4CounterEntry
+
+        cells = [cell.packet_count async for cell in self.primary.read(P4CounterEntry(counter))]
+        return dict(zip(names, cells, strict=True))
+
+    # --- windows ---
+
+    def take_was_new(self) -> bool:
+        """Whether the switch was new since this was last asked: its registers are 0."""
+        was_new, self._was_new = self._was_new, False
+        return was_new
+
+    async def read_window(self) -> Mapping[str, int]:
+        """Parameters of `window`: which bank is open, its thresholds and sizes. Raises
+        DeploymentError."""
+        from finsy import Action, P4TableEntry
+
+        try:
+            asked = P4TableEntry("window", is_default_action=True)
+            [found] = [entry async for entry in self.primary.read(asked)]
+        except DeploymentError:
+            raise
+        except Exception as error:
+            raise DeploymentError(f"switch {self.name}: {_words(error)}") from error
+        assert isinstance(found.action, Action)
+        return {name: int(value) for name, value in found.action.args.items()}
+
+    async def open_window(self, entry: P4TableEntry) -> None:
+        """Write `window`. Raises DeploymentError; it may have been written all the same."""
+        try:
+            await self.primary.modify([entry])
+        except DeploymentError:
+            raise
+        except Exception as error:
+            raise DeploymentError(f"switch {self.name}: {_words(error)}") from error
+
+
+def _words(error: Exception) -> str:
+    """The first line of what went wrong."""
+    from finsy import GRPCStatusCode, P4ClientError
+
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if isinstance(error, P4ClientError):
+        if error.code is GRPCStatusCode.UNAVAILABLE:
+            return "it does not answer"
+        details = [each.message for each in error.details.values() if each.message]
+        words = details[0] if details else error.message
+        return f"{error.code.name}: {words}".splitlines()[0]
+    return (str(error) or type(error).__name__).splitlines()[0]

@@ -1,0 +1,100 @@
+"""Table entries in the words of P4Runtime, and what to write so that a switch has those it must."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any
+
+from sfcperf.vnfs.sfcmon.controller.entries import DEFAULT_ACTIONS, TABLES, Entry
+
+if TYPE_CHECKING:
+    from finsy import P4TableEntry
+
+_RULES = "rules"
+
+
+class Phase(Enum):
+    """All switches finish a phase before one begins the next, so that no packet enters a path that
+    is not there."""
+
+    ADD = auto()
+    """Entries that packets find once a rule leads there."""
+    CLASSIFY = auto()
+    """Rules."""
+    REMOVE = auto()
+    """Entries that no rule leads to any more."""
+
+
+@dataclass(frozen=True)
+class Updates:
+    """What to write, in this order."""
+
+    insert: list[Entry]
+    modify: list[Entry]
+    delete: list[Entry]
+
+
+def updates(phase: Phase, actual: Iterable[Entry], wanted: Iterable[Entry]) -> Updates:
+    """What a phase makes of the entries that a switch has."""
+    here = {entry.identity: entry for entry in actual}
+    there = {entry.identity: entry for entry in wanted}
+    new = [entry for key, entry in there.items() if key not in here]
+    changed = [e for key, e in there.items() if key in here and here[key] != e]
+    old = [entry for key, entry in here.items() if key not in there]
+    # A default action can be changed, but neither inserted nor deleted.
+    changed += [entry for entry in new if entry.table in DEFAULT_ACTIONS]
+    new = [entry for entry in new if entry.table not in DEFAULT_ACTIONS]
+    old = [entry for entry in old if entry.table not in DEFAULT_ACTIONS]
+    if phase is Phase.CLASSIFY:
+        return Updates(*([e for e in part if e.table == _RULES] for part in (new, changed, old)))
+    if phase is Phase.ADD:
+        return Updates(*([e for e in part if e.table != _RULES] for part in (new, changed)), [])
+    return Updates([], [], [e for e in old if e.table != _RULES])
+
+
+def applied(entries: Iterable[Entry], written: Updates) -> list[Entry]:
+    """The entries after these updates."""
+    kept = {entry.identity: entry for entry in entries}
+    for entry in written.delete:
+        kept.pop(entry.identity)
+    return list((kept | {e.identity: e for e in written.insert + written.modify}).values())
+
+
+def everything() -> list[P4TableEntry]:
+    """What to read for all entries of the controller's tables."""
+    from finsy import P4TableEntry
+
+    return [P4TableEntry(table, is_default_action=table in DEFAULT_ACTIONS) for table in TABLES]
+
+
+def to_p4(entry: Entry) -> P4TableEntry:
+    """As finsy writes it."""
+    from finsy import Action, Match, P4TableEntry
+
+    return P4TableEntry(
+        entry.table,
+        match=Match(entry.key) if entry.key else None,
+        action=Action(entry.action, **dict(entry.parameters)),
+        is_default_action=entry.table in DEFAULT_ACTIONS,
+        priority=entry.priority,
+    )
+
+
+def of_p4(read: P4TableEntry) -> Entry | None:
+    """An entry that finsy has read; None for a default action that was never set."""
+    from finsy import Action
+
+    assert isinstance(read.action, Action), "tables without action profiles"
+    parameters = tuple(sorted((name, int(value)) for name, value in read.action.args.items()))
+    if read.is_default_action and not any(value for _, value in parameters):
+        return None
+    match: dict[str, Any] = dict(read.match or {})
+    return Entry(
+        table=read.table_id,
+        key=tuple(sorted(match.items())),
+        action=read.action.name,
+        parameters=parameters,
+        priority=read.priority,
+    )

@@ -1,0 +1,95 @@
+"""The file of windows: a line of JSON for each, as sfc-sfcmon prints it, and by which switch.
+
+A line `opened` says that a window began which does not follow the one before. The file is opened for each line, so that it may be moved away at any time. A line that a killed
+controller did not finish is removed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfcperf.errors import InputError, system_errors_as
+from sfcperf.results.ownership import check_place
+
+_LOOKED_AT_BYTES = 1 << 22
+"""At the end of the file, for the last window of each switch: dozens of windows."""
+
+
+@dataclass(frozen=True)
+class Last:
+    """Where the windows of a switch have got to."""
+
+    number: int
+    """Of the last window; -1: none was written."""
+    idle_bank: int
+    """The one that the open window is not in."""
+    end_ns: int
+    """When the open window began."""
+
+    @classmethod
+    def of(cls, event: Mapping[str, Any]) -> Last:
+        """After this line. Raises KeyError, TypeError."""
+        if event["event"] == "opened":
+            return cls(event["number"] - 1, 1 - event["bank"], event["start_ns"])
+        return cls(event["number"], event["bank"], event["end_ns"])
+
+
+class WindowLog:
+    """Appends windows to a file."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises InputError if the file cannot be written."""
+        self._path = path
+        check_place(path.parent)
+        if path.exists() and not path.is_file():
+            raise InputError("this is not a regular file", where=str(path))
+        with system_errors_as(InputError, "windows cannot be written", where=path):
+            path.touch(mode=0o640)
+            self._last = self._read_last()
+
+    def last(self, switch: str) -> Last | None:
+        """The end of the last window of a switch; None if it is not near the end of the file."""
+        return self._last.get(switch)
+
+    def next_number(self, switch: str) -> int:
+        """Of the next window of a switch."""
+        last = self._last.get(switch)
+        return 0 if last is None else last.number + 1
+
+    def append(self, event: Mapping[str, Any]) -> None:
+        """Write a line. Raises OSError, and then the file is as it was."""
+        line = json.dumps(event, separators=(",", ":")).encode() + b"\n"
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o640)
+        try:
+            before = os.fstat(descriptor).st_size
+            try:
+                while line:
+                    line = line[os.write(descriptor, line) :]
+            except OSError:
+                os.ftruncate(descriptor, before)
+                raise
+        finally:
+            os.close(descriptor)
+        self._last[event["switch"]] = Last.of(event)
+
+    def _read_last(self) -> dict[str, Last]:
+        with self._path.open("r+b") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _LOOKED_AT_BYTES))
+            content = file.read()
+            whole, newline, torn = content.rpartition(b"\n")
+            if torn:
+                file.truncate(size - len(torn))
+        found = {}
+        for line in (whole + newline).splitlines():
+            # The first one is the end of a line, unless the file is short.
+            with suppress(ValueError, TypeError, KeyError):
+                event = json.loads(line)
+                found[str(event["switch"])] = Last.of(event)
+        return found

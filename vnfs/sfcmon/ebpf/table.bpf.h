@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A table with an entry for each flow: what the paper compares SFCMon with (section 3.3). */
+#pragma once
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <bpf/bpf_helpers.h>
+
+#include "engine.h"
+#include "parse.bpf.h"
+
+/* One for each bank, with room for all entries from the start; the user side makes them larger. */
+struct flow_table {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct sfcmon_flow);
+	__type(value, struct sfcmon_flow_counts);
+};
+
+struct flow_table flows0 SEC(".maps");
+struct flow_table flows1 SEC(".maps");
+
+static __always_inline struct sfcmon_flow_counts *flow_counts(void *table,
+							      const struct sfcmon_packet *packet)
+{
+	struct sfcmon_flow_counts *counts = bpf_map_lookup_elem(table, packet->flow);
+	const struct sfcmon_flow_counts none = {};
+
+	if (counts)
+		return counts;
+	/* Another CPU may be first: then this fails, and there is an entry. */
+	bpf_map_update_elem(table, packet->flow, &none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(table, packet->flow);
+}
+
+/* Whether there is room for the flow. */
+static __always_inline bool update_table(__u32 bank, const struct sfcmon_packet *packet)
+{
+	struct sfcmon_flow_counts *counts =
+		bank ? flow_counts(&flows1, packet) : flow_counts(&flows0, packet);
+
+	if (!counts)
+		return false;
+	__sync_fetch_and_add(&counts->packets, 1);
+	__sync_fetch_and_add(&counts->bytes, packet->bytes);
+	return true;
+}
