@@ -26,6 +26,7 @@ from sfcperf.drivers.local.layout import (
 )
 from sfcperf.drivers.local.scenario_deployment import ScenarioDeployment
 from sfcperf.drivers.local.sff_ebpf import EbpfSff
+from sfcperf.drivers.local.sff_watches import LocalSff
 from sfcperf.environment import tools
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.namespace import LocalHost
@@ -37,6 +38,7 @@ from sfcperf.management.deployment import (
     ServiceFunction,
     TraversalProof,
 )
+from sfcperf.management.observable import Observable
 from sfcperf.plugins import Requirement
 from sfcperf.workflow.model import Scenario
 
@@ -97,6 +99,19 @@ class LocalDriver(Driver):
         for scenario in scenarios:
             # Whether a layout can be built does not depend on the tag.
             validation.validate(scenario, lay_out(scenario, "000000"))
+
+    @classmethod
+    def observable(cls, config: Mapping[str, Any], scenario: Scenario) -> Observable | None:
+        """See Driver.observable."""
+        planes = dataplane.known(config, [node.name for node in scenario.topology.nodes])
+        if planes is None:
+            return None
+        return Observable(
+            counting_sffs=tuple(n for n, plane in planes.items() if plane == dataplane.EBPF),
+            watchable_sffs=tuple(
+                n for n, plane in planes.items() if plane in (dataplane.EBPF, dataplane.OVS)
+            ),
+        )
 
     def deploy(self, scenario: Scenario) -> Deployment:
         """See Driver.deploy."""
@@ -222,6 +237,11 @@ def _describe(identity: str, built: ScenarioDeployment) -> Deployment:
         encapsulation=layout.encapsulation,
         facts=built.facts(),
         sffs={f"sff@{n}": sff for n, sff in built.sffs.items() if isinstance(sff, EbpfSff)},
+        watchable_sffs={
+            (name := f"sff@{node}"): LocalSff(name, built.hosts[name], place)
+            for node, sff in built.sffs.items()
+            if (place := sff.watched_at()) is not None
+        },
         show_packets=built.show_packets,
     )
 
