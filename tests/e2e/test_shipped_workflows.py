@@ -35,6 +35,8 @@ FIGURES = {
     "quickstart": {"rtt", "tcp-rate", "udp-loss", "http-rate"},
     "sfcmon-chain": {"flows", "tcp-rate"},
     "sfcmon-fig3": {"fig3"},
+    "sfcmon-fig4": {"fig4a", "fig4b"},
+    "sfcmon-fig4-bmv2": {"fig4a", "fig4b"},
     "sfcperf-fig8": {"fig8a", "fig8b", "fig8c"},
     "sfcperf-fig8d": {"fig8d"},
 }

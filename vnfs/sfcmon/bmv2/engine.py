@@ -18,11 +18,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from sfcperf.vnfs.sfcmon import sketch_parameters
 from sfcperf.vnfs.sfcmon.bmv2.programs import DROP_REASONS, WAYS, Program
 from sfcperf.vnfs.sfcmon.bmv2.reading import read
 from sfcperf.vnfs.sfcmon.bmv2.registers import Registers
 from sfcperf.vnfs.sfcmon.bmv2.windows import NoWindows, SketchWindows, TableWindows, Windows
-from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
+from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds, share_register
 
 if TYPE_CHECKING:
     from finsy import Switch
@@ -41,12 +42,12 @@ class Settings:
     """What the process is to do."""
 
     program: str
-    window_ms: int
-    thresholds: Thresholds
+    window_ms: int = 1000
+    thresholds: Thresholds = Thresholds()
     """Of the first window."""
-    adaptive_flows: int
+    adaptive_flows: int = 0
     """0: thresholds stay."""
-    sizes: Sizes
+    sizes: Sizes = Sizes()
     table_entries: tuple[Mapping[str, Any], ...] = ()
     """The knob of this name."""
     overhead_bytes: int = 0
@@ -73,6 +74,19 @@ class Settings:
         given["sizes"] = Sizes(**given["sizes"])
         given["table_entries"] = tuple(given["table_entries"])
         return cls(**given)
+
+
+def sketch_settings(parameters: Mapping[str, Any]) -> Settings:
+    """Of the program with sketches, from `sketch_parameters`."""
+    return Settings(
+        program=Program.SKETCHES.value,
+        window_ms=sketch_parameters.window_ms(parameters),
+        thresholds=Thresholds(
+            int(parameters["threshold_eval"]), share_register(float(parameters["threshold"]))
+        ),
+        adaptive_flows=int(parameters["adaptive_flows"]),
+        sizes=sketch_parameters.sizes(parameters),
+    )
 
 
 class Engine:
