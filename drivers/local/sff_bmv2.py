@@ -25,6 +25,7 @@ from sfcperf.vnfs.sfcmon.bmv2.programs import Program
 from sfcperf.workflow.model import Scenario
 
 MONITOR = "sfcmon"
+_TIMES = ("timed", "time_ns", "traced", "away_ns", "since_first_ns")
 
 
 def monitored(parameters: Mapping[str, Any], node: str) -> bool:
@@ -97,7 +98,8 @@ class Bmv2Sff(Sff):
         """See ReportingSff.read."""
         counted = self._both.controller.counted()
         known = ways(self.layout, self.scenario)
-        nothing = dict.fromkeys(("timed", "time_ns", "traced", "away_ns", "since_first_ns"), 0)
+        # Nothing is timed or traced.
+        nothing: dict[str, Any] = dict.fromkeys(_TIMES, 0)
         return SffCounts(
             received=sum(counted.ways.values()) + sum(counted.drops.values()),
             forwarded=counted.ways["path"],

@@ -112,7 +112,7 @@ def _tamper(
     lines: Callable[[Layout], dict[str, str]],
     entries: Callable[[Layout], Tables],
 ) -> None:
-    """Add OpenFlow rules, replace the lines of sfc-sff's tables that begin so, or entries on bmv2."""
+    """Add OpenFlow rules, replace the lines of sfc-sff's tables that begin so, or write entries."""
     sff = driver._built[deployment.id].sffs["node1"]
     if isinstance(sff, OpenVSwitchSff):
         sff._switch.add_flows("sff", flows(sff.layout))

@@ -1,10 +1,11 @@
-"""SFCMon at the SFFs of the local driver: both data planes are held to the same counts, which are
+"""SFCMon at the SFFs of the local driver: all data planes are held to the same counts, which are
 those of what was sent, and of the lookups that each SFF counts itself."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from sfcperf.results.flows import FlowRecord
 from sfcperf.vnfs.nsh import Nsh
 from sfcperf.vnfs.nsh.header import ETHERTYPE
 from sfcperf.workflow.defaults import with_defaults
-from sfcperf.workflow.model import Match, Scenario
+from sfcperf.workflow.model import Match, MonitorSpec, Scenario
 
 pytestmark = pytest.mark.root
 
@@ -38,7 +39,7 @@ Lookups = Mapping[tuple[str, int, int], int]
 """SFF, SPI, SI -> packets."""
 
 
-@pytest.fixture(params=["ebpf", "ovs"])
+@pytest.fixture(params=["ebpf", "ovs", pytest.param("bmv2", marks=pytest.mark.bmv2)])
 def driver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LocalDriver]:
     made = new_driver(tmp_path, request.param)
     yield made
@@ -51,9 +52,12 @@ class Watched:
 
     def __init__(self, driver: LocalDriver, wanted: Scenario, raw: Path, **given: Any) -> None:
         self._built = driver
-        self.deployment: Deployment = driver.deploy(wanted)
         parameters = {"at": "sffs", **WITHOUT_LIMITS, **given}
-        self._monitor = SfcmonMonitor(with_defaults(SfcmonMonitor.parameters, parameters))
+        known = with_defaults(SfcmonMonitor.parameters, parameters)
+        # On bmv2, the program that monitors is chosen by what the scenario says.
+        monitors = (MonitorSpec(SfcmonMonitor.name, known),)
+        self.deployment: Deployment = driver.deploy(replace(wanted, monitors=monitors))
+        self._monitor = SfcmonMonitor(known)
         self._before = self.counted()
         self._monitor.start(self.deployment, raw)
 

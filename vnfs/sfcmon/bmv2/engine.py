@@ -14,7 +14,7 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -43,11 +43,11 @@ class Settings:
 
     program: str
     window_ms: int = 1000
-    thresholds: Thresholds = Thresholds()
+    thresholds: Thresholds = field(default_factory=Thresholds)
     """Of the first window."""
     adaptive_flows: int = 0
     """0: thresholds stay."""
-    sizes: Sizes = Sizes()
+    sizes: Sizes = field(default_factory=Sizes)
     table_entries: tuple[Mapping[str, Any], ...] = ()
     """The knob of this name."""
     overhead_bytes: int = 0

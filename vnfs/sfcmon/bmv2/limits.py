@@ -19,7 +19,7 @@ def check(knobs: Mapping[str, Any]) -> None:
 
 
 def check_sizes(parameters: Mapping[str, Any]) -> None:
-    """Refuse sizes of the sketches that do not fit. Raises InputError, `where` being the parameter."""
+    """Refuse sizes of the sketches that do not fit. Raises InputError; `where` is the parameter."""
     fixed = {"cms_rows": CMS_ROWS, "bloom_hashes": BLOOM_HASHES, "iblt_hashes": IBLT_HASHES}
     for name, rows in fixed.items():
         if parameters[name] != rows:
