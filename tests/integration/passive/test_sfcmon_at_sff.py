@@ -39,7 +39,10 @@ Lookups = Mapping[tuple[str, int, int], int]
 """SFF, SPI, SI -> packets."""
 
 
-@pytest.fixture(params=["ebpf", "ovs", pytest.param("bmv2", marks=pytest.mark.bmv2)])
+ON_BMV2 = pytest.param("bmv2", marks=[pytest.mark.bmv2, pytest.mark.exhaustive])
+
+
+@pytest.fixture(params=["ebpf", "ovs", ON_BMV2])
 def driver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LocalDriver]:
     made = new_driver(tmp_path, request.param)
     yield made
