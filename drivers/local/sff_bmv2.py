@@ -20,8 +20,8 @@ from sfcperf.management.deployment import (
     SffCounts,
 )
 from sfcperf.vnfs.sfcmon.bmv2.controlled import ControlledSwitch
-from sfcperf.vnfs.sfcmon.bmv2.engine import Settings, sketch_settings
 from sfcperf.vnfs.sfcmon.bmv2.programs import Program
+from sfcperf.vnfs.sfcmon.bmv2.switch_settings import Settings, sketch_settings
 from sfcperf.workflow.model import Scenario
 
 MONITOR = "sfcmon"

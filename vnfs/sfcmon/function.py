@@ -119,8 +119,8 @@ def _table_options(knobs: Mapping[str, Any]) -> list[str]:
 
 
 def _start_bmv2(host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
-    from sfcperf.vnfs.sfcmon.bmv2.engine import sketch_settings
     from sfcperf.vnfs.sfcmon.bmv2.running import RunningBmv2, overhead_bytes, program_of
+    from sfcperf.vnfs.sfcmon.bmv2.switch_settings import sketch_settings
 
     settings = replace(
         sketch_settings(knobs),

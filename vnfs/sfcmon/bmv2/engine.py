@@ -14,16 +14,14 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from sfcperf.vnfs.sfcmon import sketch_parameters
 from sfcperf.vnfs.sfcmon.bmv2.programs import DROP_REASONS, WAYS, Program
 from sfcperf.vnfs.sfcmon.bmv2.reading import read
 from sfcperf.vnfs.sfcmon.bmv2.registers import Registers
+from sfcperf.vnfs.sfcmon.bmv2.switch_settings import Settings
 from sfcperf.vnfs.sfcmon.bmv2.windows import NoWindows, SketchWindows, TableWindows, Windows
-from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds, share_register
 
 if TYPE_CHECKING:
     from finsy import Switch
@@ -33,60 +31,6 @@ if TYPE_CHECKING:
 _MS_PER_S = 1000
 _ENDING = (signal.SIGTERM, signal.SIGINT)
 _SIGNALS = (*_ENDING, signal.SIGUSR1, signal.SIGUSR2)
-NOT_OURS = "encapsulation"
-"""Why an SF drops frames without an NSH, which the kernel has got as well."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the process is to do."""
-
-    program: str
-    window_ms: int = 1000
-    thresholds: Thresholds = field(default_factory=Thresholds)
-    """Of the first window."""
-    adaptive_flows: int = 0
-    """0: thresholds stay."""
-    sizes: Sizes = field(default_factory=Sizes)
-    table_entries: tuple[Mapping[str, Any], ...] = ()
-    """The knob of this name."""
-    overhead_bytes: int = 0
-    """What frames have in front of their IP packets."""
-    entries: tuple[Mapping[str, Any], ...] = ()
-    """Of the tables: the fields of controller.entries.Entry."""
-    address: str = ""
-    """Of P4Runtime, for gRPC."""
-
-    def at(self, address: str) -> Settings:
-        """The same for the switch with this address."""
-        return replace(self, address=address)
-
-    def text(self) -> str:
-        """As JSON."""
-        return json.dumps(asdict(self), separators=(",", ":"))
-
-    @classmethod
-    def of_text(cls, text: str) -> Settings:
-        """From JSON."""
-        given = json.loads(text)
-        given["entries"] = tuple(given["entries"])
-        given["thresholds"] = Thresholds(**given["thresholds"])
-        given["sizes"] = Sizes(**given["sizes"])
-        given["table_entries"] = tuple(given["table_entries"])
-        return cls(**given)
-
-
-def sketch_settings(parameters: Mapping[str, Any]) -> Settings:
-    """Of the program with sketches, from `sketch_parameters`."""
-    return Settings(
-        program=Program.SKETCHES.value,
-        window_ms=sketch_parameters.window_ms(parameters),
-        thresholds=Thresholds(
-            int(parameters["threshold_eval"]), share_register(float(parameters["threshold"]))
-        ),
-        adaptive_flows=int(parameters["adaptive_flows"]),
-        sizes=sketch_parameters.sizes(parameters),
-    )
 
 
 class Engine:
