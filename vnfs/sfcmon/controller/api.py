@@ -53,6 +53,9 @@ _CHANGE: dict[int | str, dict[str, Any]] = {
 }
 
 
+_NO_JSON = ProblemAnswer(where="", message="this is no JSON in UTF-8")
+
+
 class _NotThere(Exception):
     """No such resource."""
 
@@ -279,6 +282,9 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def other(_: Request, error: HTTPException) -> JSONResponse:
+        if error.status_code == 400:
+            # FastAPI, for a body that cannot be decoded.
+            return _refusal(422, "the request is wrong", [_NO_JSON])
         answer = _refusal(error.status_code, str(error.detail))
         answer.headers.update(error.headers or {})
         return answer
