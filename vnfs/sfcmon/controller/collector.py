@@ -32,6 +32,7 @@ from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds, share_register
 KEPT_WINDOWS = 16
 """The last ones, for GET."""
 _RETRY_S = 0.2
+_END_TIMEOUT_S = 15.0
 T = TypeVar("T")
 
 
@@ -115,7 +116,13 @@ class Collector:
         asked: asyncio.Future[FlowWindow] = asyncio.get_running_loop().create_future()
         self._asked.append(asked)
         self._wake.set()
-        return await asked
+        try:
+            async with asyncio.timeout(_END_TIMEOUT_S):
+                return await asked
+        except TimeoutError:
+            raise DeploymentError(
+                f"switch {self._session.name}: its window did not end within {_END_TIMEOUT_S:g} s"
+            ) from None
 
     def flows(self) -> list[dict[str, Any]]:
         """Flows that were found in the open window so far."""

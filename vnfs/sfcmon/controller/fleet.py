@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
@@ -29,13 +29,19 @@ class Fleet:
         self._collectors: dict[str, tuple[Collector, asyncio.Task[None]]] = {}
         self._ending: set[asyncio.Task[None]] = set()
         self._asked = self._done = 0
+        self._taking = asyncio.Lock()
         self._wake = asyncio.Event()
         self._news = asyncio.Condition()
 
     # --- the state ---
 
-    async def take(self, state: State) -> None:
-        """From now on this is the state; `settled` says when it was written."""
+    async def take(self, current: Callable[[], State]) -> None:
+        """From now on what `current` gives is the state; `settled` says when it was written."""
+        # One after the other: an older state must not come after a newer one.
+        async with self._taking:
+            await self._take(current())
+
+    async def _take(self, state: State) -> None:
         wanted = await asyncio.to_thread(entries, state)
         for name in list(self._sessions):
             if state.switches.get(name) != self._sessions[name][0].switch:
@@ -81,10 +87,11 @@ class Fleet:
                     await self._wake.wait()
             self._wake.clear()
             asked = self._asked
-            sessions = [session for session, _ in self._sessions.values()]
+            behind = [each for each, _ in self._sessions.values() if each.needs_writing]
             for phase in Phase:
-                behind = [session for session in sessions if session.needs_writing]
-                await asyncio.gather(*(session.write(phase) for session in behind))
+                written = await asyncio.gather(*(session.write(phase) for session in behind))
+                # The rest of a phase that failed comes before the next one.
+                behind = [session for session, done in zip(behind, written, strict=True) if done]
             async with self._news:
                 self._done = asked
                 self._news.notify_all()

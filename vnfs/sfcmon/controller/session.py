@@ -137,21 +137,22 @@ class Session:
             if self._p4 is not None:
                 self._note("its tables are being written")
 
-    async def write(self, phase: Phase) -> None:
-        """Write what this phase must; what goes wrong is in the status, and tried again."""
+    async def write(self, phase: Phase) -> bool:
+        """Write what this phase must; False if that fails, and then the status says why."""
         async with self._lock:
             if self._p4 is None:
-                return
+                return False
             try:
                 await self._write(phase)
             except Exception as error:
                 # Some of the updates may have been done.
                 self._actual = None
                 self._note(f"its tables cannot be written: {_words(error)}")
-                return
+                return False
         if phase is Phase.REMOVE and set(self._actual or ()) == set(self.wanted):
             self._note(None)
         self.usable.set()
+        return True
 
     async def _write(self, phase: Phase) -> None:
         if self._actual is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from sfcperf.errors import InputError, SfcperfError
 from sfcperf.vnfs.sfcmon.controller import requirements
 from sfcperf.vnfs.sfcmon.controller.daemon import Options, serve
 from sfcperf.vnfs.sfcmon.controller.listening import listening
+from sfcperf.vnfs.sfcmon.controller.model import State
+from sfcperf.vnfs.sfcmon.controller.references import problems
 
 TOKEN = "0123456789abcdef"
 
@@ -103,6 +106,13 @@ def test_a_state_with_a_problem(folder: Path):
     (folder / "state.json").write_text(json.dumps(state))
     said = str(_refused(folder))
     assert f"{folder / 'state.json'}/monitoring/s1: there is no switch 's1'" in said
+    assert sorted(file.name for file in folder.iterdir()) == ["state.json", "token"]
+
+
+def test_the_state_of_the_guide_can_be_taken():
+    guide = Path(__file__).parents[4] / "docs/how-to/run-the-sfc-controller.md"
+    [text] = re.findall(r"```json\n(.*?)```", guide.read_text(), re.S)
+    assert not problems(State.model_validate_json(text))
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
