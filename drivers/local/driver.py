@@ -25,6 +25,7 @@ from sfcperf.drivers.local.layout import (
     lay_out,
 )
 from sfcperf.drivers.local.scenario_deployment import ScenarioDeployment
+from sfcperf.drivers.local.sff_bmv2 import Bmv2Sff
 from sfcperf.drivers.local.sff_ebpf import EbpfSff
 from sfcperf.environment import tools
 from sfcperf.errors import DeploymentError, MeasurementError
@@ -38,6 +39,7 @@ from sfcperf.management.deployment import (
     TraversalProof,
 )
 from sfcperf.plugins import Requirement
+from sfcperf.vnfs.sfcmon.bmv2.switch import version as bmv2_version
 from sfcperf.workflow.model import Scenario
 
 
@@ -45,7 +47,7 @@ class LocalDriver(Driver):
     """Nodes, endpoints and VNFs are network namespaces; each node has its own SFF."""
 
     name = "local"
-    title = "Network namespaces on this machine, with an SFF in eBPF or Open vSwitch per node"
+    title = "Network namespaces on this machine, with an SFF in eBPF, Open vSwitch or P4 per node"
     parameters: ClassVar[Mapping[str, Any]] = {
         "type": "object",
         "additionalProperties": False,
@@ -182,6 +184,8 @@ class LocalDriver(Driver):
             host = LocalHost(self.context.state_dir)
             argv = ["ovs-vswitchd", "--version"]
             facts["openvswitch"] = host.run(argv, timeout_s=5).text.splitlines()[0]
+        if dataplane.BMV2 in facts["dataplane"]:
+            facts["bmv2"] = bmv2_version()
         return facts
 
     @classmethod
@@ -212,6 +216,7 @@ class LocalDriver(Driver):
 def _describe(identity: str, built: ScenarioDeployment) -> Deployment:
     """What was built, in the words of RFC 7665."""
     layout = built.layout
+    sffs = {f"sff@{node}": sff for node, sff in built.sffs.items()}
     return Deployment(
         id=identity,
         client=_endpoint(built, layout.client),
@@ -221,7 +226,8 @@ def _describe(identity: str, built: ScenarioDeployment) -> Deployment:
         meters=dict(built.groups),
         encapsulation=layout.encapsulation,
         facts=built.facts(),
-        sffs={f"sff@{n}": sff for n, sff in built.sffs.items() if isinstance(sff, EbpfSff)},
+        sffs={name: sff for name, sff in sffs.items() if isinstance(sff, EbpfSff | Bmv2Sff)},
+        sff_flows={name: flows for name, sff in sffs.items() if (flows := sff.flows()) is not None},
         show_packets=built.show_packets,
     )
 

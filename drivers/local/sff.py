@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from sfcperf.drivers.local.layout import Layout, NodeLayout
 from sfcperf.hosts.base import Host
+from sfcperf.management.deployment import FlowReporter
 from sfcperf.workflow.model import Scenario
 
 
@@ -33,6 +34,11 @@ class Sff(ABC):
     def packets_by_path(self) -> Mapping[tuple[int, int], int]:
         """(SPI, SI) -> packets that the SFF has looked up with them since it started. Raises
         DeploymentError, MeasurementError."""
+
+    def flows(self) -> FlowReporter | None:
+        """What lists the flows that it forwards along paths; None if nothing does. Raises
+        MeasurementError."""
+        return None
 
     @abstractmethod
     def problem(self) -> str | None:

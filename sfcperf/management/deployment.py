@@ -117,7 +117,7 @@ class FlowWindow:
 
 
 class FlowReporter(Protocol):
-    """A function that lists flows of the paths that cross it."""
+    """A function, or an SFF, that lists flows of the paths that cross it."""
 
     def end_window(self) -> list[FlowWindow]:
         """End the window that goes on; gives all that have ended since the last call, in order.
@@ -198,6 +198,8 @@ class Deployment:
 
     sffs: Mapping[str, ReportingSff] = field(default_factory=dict)
     """By name, `sff@NODE`: those SFFs that count what they do."""
+    sff_flows: Mapping[str, FlowReporter] = field(default_factory=dict)
+    """By the same names: those SFFs that list the flows of the paths that they forward along."""
     show_packets: Callable[[bool], None] = _always_shown
     """Let captures at the hops see every packet (True), or no longer (False); calls nest. SFFs that
     forward by XDP are invisible to packet sockets otherwise, and slower meanwhile. Raises

@@ -44,6 +44,7 @@ class SfcmonMonitor(Monitor):
             for function in deployment.functions
             if function.flows is not None
         }
+        self._reporters |= deployment.sff_flows
         # One with `monitor: none` is a baseline, as is a chain without functions.
         if not self._reporters and not _baseline(deployment):
             raise MeasurementError(

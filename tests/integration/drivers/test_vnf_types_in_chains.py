@@ -95,19 +95,21 @@ def test_nat(driver: LocalDriver, encapsulation: str) -> None:
         # The proof's packets alone belong to no connection: 3 each way, twice on `ebpf`.
         assert counters["translated_source"] + counters["untracked"] == counters["forwarded"]
         plane = deployment.facts["dataplane"]["node1"]
-        assert counters["untracked"] == {"ovs": 6, "ebpf": 12}[plane]
+        assert counters["untracked"] == {"ovs": 6, "ebpf": 12, "bmv2": 6}[plane]
 
 
 @pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
-def test_sfcmon(driver: LocalDriver, encapsulation: str) -> None:
+@pytest.mark.parametrize("engine", ["ebpf", pytest.param("bmv2", marks=pytest.mark.bmv2)])
+def test_sfcmon(driver: LocalDriver, engine: str, encapsulation: str) -> None:
     """It counts what ping counts, each way, wherever it is in the chain."""
-    knobs = {"threshold": 0, "threshold_eval": 0, "window_s": 3600}
+    knobs = {"engine": engine, "threshold": 0, "threshold_eval": 0, "window_s": 3600}
     chain = scenario(
         ["sfcmon", "router", "sfcmon"],
         where=topology("T2"),
         encapsulation=encapsulation,  # type: ignore[arg-type]
         knobs=knobs,
+        resources=Resources(vcpus=1, memory_mib=256),
     )
     deployment = driver.deploy(chain)
     carries_traffic(driver, deployment, chain)

@@ -1,0 +1,82 @@
+"""The engine `bmv2` of SFCMon, without bmv2: what it needs, and its settings."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from sfcperf.vnfs.sfcmon.bmv2 import requirements
+from sfcperf.vnfs.sfcmon.bmv2.engine import Settings
+from sfcperf.vnfs.sfcmon.function import Sfcmon
+from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
+from sfcperf.workflow.defaults import with_defaults
+
+
+def knobs(**changes: Any) -> dict[str, Any]:
+    return dict(with_defaults(Sfcmon.parameters, changes))
+
+
+def test_each_engine_names_what_it_needs() -> None:
+    assert [need.name for need in Sfcmon.requirements(knobs())] == ["sfc-sfcmon"]
+    names = [need.name for need in Sfcmon.requirements(knobs(engine="bmv2"))]
+    assert names == [
+        "simple_switch_grpc",
+        "Python packages finsy, pydantic, thriftpy2",
+        "ethtool",
+        "ip",
+    ]
+    assert Sfcmon.peer_needs_xdp(knobs())
+    assert not Sfcmon.peer_needs_xdp(knobs(engine="bmv2"))
+
+
+def test_missing_packages_have_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(requirements, "_LIBRARIES", ("json", "no_such_package"))
+    found = requirements.libraries()
+    assert (found.met, found.detail) == (False, "not installed: no_such_package")
+    assert found.remedy == "pip install 'sfcperf[p4]'"
+    assert not found.command  # a driver carries it nowhere
+
+
+def test_asking_what_it_needs_imports_none_of_it() -> None:
+    code = (
+        "import sys; from sfcperf.vnfs.sfcmon.function import Sfcmon;"
+        "from sfcperf.vnfs.sfcmon.bmv2 import requirements, running; requirements.requirements();"
+        "sys.exit(bool({'finsy', 'thriftpy2', 'grpc'} & sys.modules.keys()))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_settings_pass_as_text() -> None:
+    settings = Settings(
+        program="sfc_switch",
+        window_ms=20,
+        thresholds=Thresholds(1, 2, 3),
+        adaptive_flows=4,
+        sizes=Sizes(iblt_cells=9),
+        table_entries=({"count": 2},),
+        address="unix:/tmp/socket",
+    )
+    assert Settings.of_text(settings.text()) == settings
+
+
+@pytest.mark.parametrize(
+    ("share", "packets", "monitored", "inserted", "target", "adapted"),
+    [
+        (1 << 28, 0, 200, 10, 5, 12),  # from a share: 200 / 16, rounded down
+        (1, 0, 200, 10, 5, 1),  # at least 1
+        (0, 12, 200, 10, 5, 24),
+        (0, 12, 200, 1000, 5, 48),  # at most four times
+        (0, 12, 200, 0, 5, 3),  # at least a quarter
+        (0, 3, 200, 0, 5, 1),
+        (0, 1 << 31, 200, 1000, 5, (1 << 32) - 1),
+    ],
+)
+def test_thresholds_adapt(
+    share: int, packets: int, monitored: int, inserted: int, target: int, adapted: int
+) -> None:
+    """By hand, from the specification."""
+    before = Thresholds(7, share, packets)
+    assert before.adapted(monitored, inserted, target) == Thresholds(7, 0, adapted)
