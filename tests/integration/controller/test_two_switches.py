@@ -269,6 +269,60 @@ def test_a_killed_controller_loses_nothing(
         assert _counted(controller, name, first[name]) == CROSSINGS * traffic.sent
 
 
+def test_the_last_window_ends_with_the_controller(
+    switches: Switches, controller: ControllerProcess
+) -> None:
+    first = _monitor(controller, switches, ONE_WINDOW)
+    assert _crosses(switches)
+    assert controller.end() == (0, "")
+    [last] = controller.windows("s1")[first["s1"] :]
+    assert (last["packets"], last["asked"]) == (CROSSINGS, True)
+    # Nobody reads while it is away; the next one continues.
+    assert _crosses(switches)
+    controller.start()
+    assert eventually(lambda: _monitored(controller))
+    window = controller.request("POST", "/switches/s1/windows")
+    assert (window["packets"], window["start_ns"]) == (CROSSINGS, last["end_ns"])
+
+
+def test_registers_of_a_switch_that_was_restarted_belong_to_no_window(
+    switches: Switches, controller: ControllerProcess
+) -> None:
+    first = _monitor(controller, switches, ONE_WINDOW)
+    assert _crosses(switches)
+    for name in ("s1", "s2"):
+        switches.switches[name].process.send_signal(signal.SIGKILL)
+        switches.switches[name].stop()
+        switches.launch(name)
+    _take(controller, switches.state(**ONE_WINDOW))
+    assert eventually(lambda: _monitored(controller))
+    assert _crosses(switches)
+    for name in ("s1", "s2"):
+        window = controller.request("POST", f"/switches/{name}/windows")
+        assert window["packets"] == CROSSINGS
+        assert len(controller.windows(name)) == first[name] + 1
+
+
+def test_settings_hold_from_the_next_window_on(
+    switches: Switches, controller: ControllerProcess
+) -> None:
+    _monitor(controller, switches, ONE_WINDOW)
+    adaptive = {"adaptive_flows": 5, "sizes": {"iblt_cells": 400}}
+    thresholds = {"eval_packets": 3, "share": 0.25, "packets": 2}
+    settings = ONE_WINDOW | adaptive | {"thresholds": thresholds}
+    controller.request("PUT", "/monitoring/s1", settings)
+    for _ in range(3):
+        switches.client.send([packet()] * 6)
+        assert eventually(lambda: _packets_in(controller) == 6 * CROSSINGS)
+        controller.request("POST", "/switches/s1/windows")
+    old, new, adapted = controller.windows("s1")[-3:]
+    assert (old["thresholds"]["eval"], old["iblt_cells"]) == (0, 300)
+    assert new["thresholds"] == {"eval": 3, "share": 2**30, "packets": 2}
+    assert new["iblt_cells"] == 400
+    # A share of 1/4 of 12 packets.
+    assert adapted["thresholds"] == {"eval": 3, "share": 0, "packets": 3}
+
+
 def test_a_second_controller_waits_for_the_first(
     switches: Switches, controller: ControllerProcess
 ) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfcperf.errors import DeploymentError
 from sfcperf.vnfs.sfcmon.bmv2.programs import DROP_REASONS, WAYS
+from sfcperf.vnfs.sfcmon.bmv2.reading import read
 from sfcperf.vnfs.sfcmon.controller import model
 from sfcperf.vnfs.sfcmon.controller.entries import Entry
 from sfcperf.vnfs.sfcmon.controller.tables import (
@@ -169,14 +170,8 @@ class Session:
         self._actual = applied(self._actual, todo)
 
     async def _read(self) -> list[Entry]:
-        read = [of_p4(entry) for entry in await self._all(everything())]
-        return [entry for entry in read if entry is not None]
-
-    async def _all(self, wanted: Any) -> list[Any]:
-        """What is read."""
-        # finsy declares `read` as a coroutine; it is a generator.
-        reading: Any = self.primary.read(wanted)
-        return [each async for each in reading]
+        found = [of_p4(e) for table in everything() for e in await read(self.primary, table)]
+        return [entry for entry in found if entry is not None]
 
     # --- counters ---
 
@@ -193,7 +188,7 @@ class Session:
                     "packets": counter.packet_count,
                     "bytes": counter.byte_count,
                 }
-                for counter in await self._all(P4DirectCounterEntry("hops"))
+                for counter in await read(self.primary, P4DirectCounterEntry("hops"))
                 if counter.table_entry is not None and counter.table_entry.match
             ]
             drops = await self._cells("drops", ("", *DROP_REASONS))
@@ -208,7 +203,7 @@ class Session:
     async def _cells(self, counter: str, names: Iterable[str]) -> dict[str, int]:
         from finsy import P4CounterEntry
 
-        cells = [cell.packet_count for cell in await self._all(P4CounterEntry(counter))]
+        cells = [cell.packet_count for cell in await read(self.primary, P4CounterEntry(counter))]
         return dict(zip(names, cells, strict=True))
 
     # --- windows ---
@@ -225,7 +220,7 @@ class Session:
 
         try:
             asked = P4TableEntry("window", is_default_action=True)
-            [found] = await self._all(asked)
+            [found] = await read(self.primary, asked)
         except DeploymentError:
             raise
         except Exception as error:
