@@ -95,7 +95,7 @@ def _send_whatever(interface: Any, rest: ControllerProcess, kept: str | None = N
 
 
 def _try(operation: Any, headers: dict[str, str]) -> None:
-    @examples(100, HealthCheck.too_slow, HealthCheck.filter_too_much, gate=3)
+    @examples(20, HealthCheck.too_slow, HealthCheck.filter_too_much, gate=3)
     @given(operation.as_strategy(), operation.as_strategy(generation_mode=NEGATIVE))
     def send(right: Any, wrong: Any) -> None:
         for case in (right, wrong):

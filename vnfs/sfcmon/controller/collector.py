@@ -40,6 +40,7 @@ class Collector:
         self._session = session
         self._settings = settings
         self._log = log
+        self.thrift = thrift
         self._banks = BankAccess(session.name, thrift)
         self._open: OpenWindow | None = None
         self._ended: EndedWindow | None = None

@@ -38,7 +38,7 @@ class Session:
     def __init__(self, name: str, switch: model.Switch, news: Callable[[], None]) -> None:
         """`news` is called when the switch can be written to again."""
         self.name = name
-        self.switch = switch
+        self._switch = switch
         self.wanted: Sequence[Entry] = ()
         self._news = news
         self._p4: Switch | None = None
@@ -51,6 +51,15 @@ class Session:
         self.usable = asyncio.Event()
         """Set while the switch is connected and this controller is its primary."""
 
+    def serves(self, switch: model.Switch) -> bool:
+        """Whether this is the connection for a switch that is described so."""
+        mine = self._switch
+        return (mine.p4runtime, mine.device, mine.program) == (
+            switch.p4runtime,
+            switch.device,
+            switch.program,
+        )
+
     # --- the connection ---
 
     async def run(self) -> None:
@@ -62,19 +71,19 @@ class Session:
                 pause_s = _FIRST_PAUSE_S
             # Whatever a switch answers, the controller goes on, and says in its status what it was.
             except Exception as error:
-                self._note(f"{self.switch.p4runtime}: {_words(error)}")
+                self._note(f"{self._switch.p4runtime}: {_words(error)}")
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
     async def _stay_connected(self) -> None:
         import finsy
 
-        program = self.switch.program
+        program = self._switch.program
         # Without p4force a switch that has the program keeps it, and its tables with it.
         options = finsy.SwitchOptions(
-            p4info=program.p4info, p4blob=program.json, device_id=self.switch.device
+            p4info=program.p4info, p4blob=program.json, device_id=self._switch.device
         )
-        connection = finsy.Switch(self.name, self.switch.p4runtime, options)
+        connection = finsy.Switch(self.name, self._switch.p4runtime, options)
         async with asyncio.timeout(_CONNECT_TIMEOUT_S):
             await connection.__aenter__()
         try:
