@@ -115,8 +115,8 @@ class Bmv2Sff(Sff):
         )
 
     def trace(self, one_in: int) -> None:
-        """See ReportingSff.trace. A P4 program on bmv2 has no clock to measure with: nothing is
-        traced, and the counts say so."""
+        """See ReportingSff.trace. The P4 program traces nothing, and the counts say so: they are of
+        0 packets."""
         return
 
     @property

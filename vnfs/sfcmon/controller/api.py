@@ -53,6 +53,9 @@ _CHANGE: dict[int | str, dict[str, Any]] = {
 }
 
 
+_NO_JSON = ProblemAnswer(where="", message="this is no JSON in UTF-8")
+
+
 class _NotThere(Exception):
     """No such resource."""
 
@@ -72,7 +75,7 @@ def application(store: Store, fleet: Fleet, token: str) -> FastAPI:
     _describe_token(app)
 
     async def changed() -> None:
-        await fleet.take(store.state)
+        await fleet.take(lambda: store.state)
         await fleet.settled(SETTLE_S)
 
     _add_state(app, store, changed)
@@ -90,6 +93,12 @@ def application(store: Store, fleet: Fleet, token: str) -> FastAPI:
     _add_collection(app, store, changed, "paths", "path", model.Path, _Spi)
     _add_observations(app, store, fleet)
     return app
+
+
+def description() -> dict[str, Any]:
+    """OpenAPI's description of the interface."""
+    nobody: Any = None
+    return application(nobody, nobody, "").openapi()
 
 
 def _add_state(app: FastAPI, store: Store, changed: Callable[[], Awaitable[None]]) -> None:
@@ -118,7 +127,11 @@ def _add_collection(
     """GET of all; GET, PUT and DELETE of one."""
     tags: list[Any] = [collection]
 
-    @app.get(f"/{collection}", tags=tags, operation_id=f"list_{collection}")
+    names = "By SPI." if collection == "paths" else "By name."
+
+    @app.get(
+        f"/{collection}", tags=tags, operation_id=f"list_{collection}", description=f"All. {names}"
+    )
     async def list_all() -> dict[str, kind]:  # type: ignore[valid-type]
         return {str(name): each for name, each in getattr(store.state, collection).items()}
 
@@ -134,6 +147,7 @@ def _add_collection(
         f"/{collection}/{{name}}",
         tags=tags,
         operation_id=f"put_{one}",
+        description="Create it, or replace it as a whole.",
         responses={**_CHANGE, 201: {"model": kind, "description": "Created"}},
     )
     async def put_one(
@@ -153,6 +167,7 @@ def _add_collection(
         f"/{collection}/{{name}}",
         tags=tags,
         operation_id=f"delete_{one}",
+        description="Remove it, if no other resource needs it.",
         status_code=204,
         responses={**_MISSING, **_CHANGE},
     )
@@ -279,6 +294,9 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def other(_: Request, error: HTTPException) -> JSONResponse:
+        if error.status_code == 400:
+            # FastAPI, for a body that cannot be decoded.
+            return _refusal(422, "the request is wrong", [_NO_JSON])
         answer = _refusal(error.status_code, str(error.detail))
         answer.headers.update(error.headers or {})
         return answer

@@ -41,11 +41,11 @@ def serve(options: Options, ready: Callable[[str], None]) -> None:
     listens, when it answers. Raises InputError, EnvironmentLacks."""
     # What happens to connections is in the status.
     logging.getLogger("finsy").disabled = True
-    token, log = read_token(options.token_file), WindowLog(options.windows)
+    token = read_token(options.token_file)
     store = Store(options.state)
     try:
         with listening(options.listen) as opened:
-            asyncio.run(_serve(store, log, token, opened, ready))
+            asyncio.run(_serve(store, WindowLog(options.windows), token, opened, ready))
     finally:
         store.close()
 
@@ -68,7 +68,7 @@ async def _serve(
         asyncio.get_running_loop().add_signal_handler(number, _end, server)
     writing = asyncio.create_task(fleet.run())
     try:
-        await fleet.take(store.state)
+        await fleet.take(lambda: store.state)
         # Switches that answer are as they must be before the first request.
         await fleet.settled(SETTLE_S)
         await server.serve([opened])
