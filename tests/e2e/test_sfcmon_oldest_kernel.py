@@ -1,4 +1,4 @@
-"""sfc-sfcmon on the oldest kernel of the README, Linux 6.1, in an emulator: at each of its places."""
+"""sfc-sfcmon on the oldest kernel of the README, Linux 6.1 in an emulator, at each of its places."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ def _start(machine: Machine, space: str, tool: str, options: str, name: str) -> 
         f"rm -f /tmp/{name}.out\n"
         f"ip netns exec {space} dash -c 'echo $$ >/tmp/{name}.pid; exec {tool} {options}'"
         f" >/tmp/{name}.out 2>&1 &\n"
-        f"timeout {READY_WITHIN_S} dash -c 'until grep -q ready /tmp/{name}.out; do sleep 0.1; done'"
+        f"timeout {READY_WITHIN_S} dash -c"
+        f" 'until grep -q ready /tmp/{name}.out; do sleep 0.1; done'"
         f" || {{ cat /tmp/{name}.out; exit 1; }}"
     )
 
