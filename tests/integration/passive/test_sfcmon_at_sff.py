@@ -25,7 +25,7 @@ from sfcperf.management.deployment import Deployment
 from sfcperf.passive.sfcmon import SfcmonMonitor
 from sfcperf.results.flows import FlowRecord
 from sfcperf.vnfs.nsh import Nsh
-from sfcperf.vnfs.nsh.header import ETHERTYPE
+from sfcperf.vnfs.nsh.header import ETHERTYPE, ContextHeader
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.model import Match, MonitorSpec, Scenario
 
@@ -185,7 +185,7 @@ def test_what_functions_send_is_monitored(driver: LocalDriver, tmp_path: Path) -
     watched = Watched(driver, scenario(["forwarder", "router"]), tmp_path)
     wire = watched.wire("forwarder-1")
     outer = Ether(dst=watched.mac("node1"), src="02:00:00:00:00:77", type=ETHERTYPE)
-    metadata = bytes.fromhex("0101000401020304")
+    metadata = (ContextHeader(1, 2, b"abcdefg"),)
     ethernet = Ether(src=watched.mac("client"), dst=watched.mac("server"))
 
     def frame(packet: Packet, **nsh: Any) -> bytes:
@@ -194,8 +194,8 @@ def test_what_functions_send_is_monitored(driver: LocalDriver, tmp_path: Path) -
 
     frames = [
         frame(tcp6("fd00::1", "fd00::2", 7)),
-        frame(tcp6("fd00::1", "fd00::2", 7), md_type=2, context=metadata),
-        frame(udp4("10.0.0.1", "10.0.0.2", 8), md_type=2, context=metadata),
+        frame(tcp6("fd00::1", "fd00::2", 7), metadata=metadata),
+        frame(udp4("10.0.0.1", "10.0.0.2", 8), metadata=metadata),
         frame(udp4("10.0.0.1", "10.0.0.2", 8))[:45],
         bytes(Ether(dst=watched.mac("node1"), type=0x0806)) + bytes(28),
     ]
