@@ -4,8 +4,8 @@ monitoring, from 1 to 40,000 flows.
     sudo .venv/bin/python benchmarks/sfcmon_bmv2.py
 
 Frames with an NSH go into one port and come back from it. No more are on their way than queues have
-room for, so that none are lost: what returns per second is the throughput. The three switches run at
-the same time and are measured in turn; CPU time is that of the switch.
+room for, so that none are lost: what returns per second is the throughput. The three switches run
+at the same time and are measured in turn; CPU time is that of the switch.
 """
 
 from __future__ import annotations

@@ -45,6 +45,7 @@ def test_loss_in_the_sender_is_untrusted(wire: Cable, tmp_path: Path) -> None:
     assert any("the sender itself lost" in reason for reason in result.untrusted)
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("protocol", ["udp", "tcp"])
 def test_round_trip_time(wire: Cable, tmp_path: Path, protocol: str) -> None:
     asked = {"rate_bps": 500_000, "duration_s": 1, "protocol": protocol}
@@ -54,6 +55,7 @@ def test_round_trip_time(wire: Cable, tmp_path: Path, protocol: str) -> None:
     assert values(and_back)["rtt_min_us"] > values(there)["delay_min_us"]
 
 
+@pytest.mark.exhaustive
 def test_a_sender_that_sleeps_says_that_it_sends_less(wire: Cable, tmp_path: Path) -> None:
     result = measure(wire, tmp_path, Ditg, rate_bps=100_000_000, duration_s=0.5, busy_wait=False)
     assert any("the sender reached" in reason for reason in result.untrusted)

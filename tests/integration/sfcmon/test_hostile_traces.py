@@ -86,6 +86,7 @@ def test_ebpf(tool: Tool, name: str) -> None:
 
 
 @pytest.mark.root
+@pytest.mark.gate_runs(3)
 @TRACES
 def test_table_of_ebpf(lab: Lab, name: str) -> None:
     """With room for all flows but one."""
