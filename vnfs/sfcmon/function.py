@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sfcperf.environment import tools
 from sfcperf.errors import InputError
 from sfcperf.hosts.base import Host
 from sfcperf.plugins import Requirement, choice, integer, object_schema
@@ -66,7 +67,7 @@ class Sfcmon(NetworkFunction):
         if knobs["engine"] == "bmv2":
             from sfcperf.vnfs.sfcmon.bmv2 import requirements
 
-            return requirements.requirements()
+            return [*requirements.requirements(), tools.tool("ip", "iproute2")]
         return [binaries.requirement(BINARY)]
 
     @classmethod

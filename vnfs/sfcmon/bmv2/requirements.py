@@ -13,12 +13,11 @@ _LIBRARIES = ("finsy", "pydantic", "thriftpy2")
 
 
 def requirements() -> list[Requirement]:
-    """bmv2, the Python packages of the extra `p4`, `ethtool` and `ip`."""
+    """bmv2, the Python packages of the extra `p4`, and `ethtool`."""
     return [
         switch.requirement(),
         libraries(),
         tools.tool("ethtool", "ethtool"),
-        tools.tool("ip", "iproute2"),
     ]
 
 
