@@ -41,12 +41,13 @@ ROUNDS = 8
 TRIES = 3
 ENTRIES = {"source": "10.0.0.1", "destination": "10.0.0.2"}
 """Addresses that the driver gives the endpoints."""
+SKETCHES, TABLE = "sketches, all heavy hitters", "table with entries"
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "forwarder": ("forwarder", {}),
     "sketches, no heavy hitters": ("sfcmon", {"threshold": 0, "threshold_eval": (1 << 32) - 1}),
-    "sketches, all heavy hitters": ("sfcmon", {"threshold": 0, "threshold_eval": 0}),
+    SKETCHES: ("sfcmon", {"threshold": 0, "threshold_eval": 0}),
     "table that learns": ("sfcmon", {"monitor": "table"}),
-    "table with entries": ("sfcmon", {"monitor": "table", "table_entries": [ENTRIES]}),
+    TABLE: ("sfcmon", {"monitor": "table", "table_entries": [ENTRIES]}),
     "none": ("sfcmon", {"monitor": "none"}),
 }
 PROGRAMS = {"forwarder": "forward", "sfcmon": "serve"}
@@ -77,10 +78,8 @@ def main() -> None:
             f"{ratio(costs[case, FLOWS[-1]], costs[case, 1])} (goal: within noise of 1)"
         )
     for flows in FLOWS:
-        found = ratio(
-            rates["sketches, all heavy hitters", flows], rates["table with entries", flows]
-        )
-        print(f"{flows:,} flows: throughput with sketches by that with a table {found}")
+        sketches, table = (rates[case, flows] for case in (SKETCHES, TABLE))
+        print(f"{flows:,} flows: throughput, {SKETCHES}, by {TABLE}: {ratio(sketches, table)}")
 
 
 def undisturbed(type_: str, knobs: dict[str, Any], flows: int) -> tuple[float, float]:
