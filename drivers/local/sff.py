@@ -34,6 +34,11 @@ class Sff(ABC):
         """(SPI, SI) -> packets that the SFF has looked up with them since it started. Raises
         DeploymentError, MeasurementError."""
 
+    def watched_at(self) -> list[str] | None:
+        """Where sfc-sfcmon sees what this SFF looks up: words of its command line (`sfc-sfcmon
+        --help`). None: nowhere."""
+        return None
+
     @abstractmethod
     def problem(self) -> str | None:
         """None while it forwards, else what is wrong."""

@@ -68,8 +68,19 @@ class Windows:
         self._output = output
         self._read_bytes = 0
 
+    def begin_window(self) -> None:
+        """See FlowReporter.begin_window. Nothing is decoded."""
+        self._end()
+
     def end_window(self) -> list[FlowWindow]:
         """See FlowReporter.end_window."""
+        return [flow_window(window, self._sizes) for window in self._end()]
+
+    def rest(self) -> list[FlowWindow]:
+        """Those that a process has printed that has ended."""
+        return [flow_window(window, self._sizes) for window in self._new()]
+
+    def _end(self) -> list[dict[str, Any]]:
         found = self._new()
         asked = sum(bool(window["asked"]) for window in found)
         self._process.send_signal(signal.SIGUSR2)
@@ -83,7 +94,7 @@ class Windows:
                 f"{self._name} did not end its window within {WINDOW_TIMEOUT_S:g} s",
                 where=str(self._output),
             )
-        return [flow_window(window, self._sizes) for window in found]
+        return found
 
     def _new(self) -> list[dict[str, Any]]:
         """Windows of whole lines that were not read yet."""
