@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from sfcperf.management.deployment import Deployment, TraversalProof
+from sfcperf.management.observable import Observable
 from sfcperf.plugins import Plugin, Requirement
 from sfcperf.workflow.model import Scenario
 
@@ -115,6 +116,12 @@ class Driver(Plugin, ABC):
 
         Raises EnvironmentLacks.
         """
+
+    @classmethod
+    def observable(cls, config: Mapping[str, Any], scenario: Scenario) -> Observable | None:
+        """What monitors can see of this scenario, asked before a run, so that a monitor that cannot
+        work is refused then. The default, None: not known before it is built."""
+        return None
 
     @abstractmethod
     def deploy(self, scenario: Scenario) -> Deployment:

@@ -105,6 +105,11 @@ class MeasurementError(SfcperfError):
     """A probe or a monitor could not do its work: the trial fails and is retried."""
 
 
+class CannotBeMeasured(MeasurementError):
+    """The chain does not allow this measurement: the trial fails, and would however often it is
+    retried."""
+
+
 class InterruptedRun(SfcperfError):
     """The user or the system asked the run to stop."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
-from ipaddress import IPv4Network
+from ipaddress import IPv4Address, IPv4Network
 from typing import TYPE_CHECKING, Any
 
 from sfcperf.drivers.local.flows import tunnelled_ports
@@ -104,9 +104,9 @@ def _state(layout: Layout, scenario: Scenario) -> model.State:
         functions=dict(_functions(layout, names)),
         links={
             f"l{number}": model.Link(
-                ends=tuple(
-                    model.LinkEnd(switch=names[node], port=_link_port(link, end))
-                    for end, node in enumerate(link.nodes)
+                ends=(
+                    model.LinkEnd(switch=names[link.nodes[0]], port=_link_port(link, 0)),
+                    model.LinkEnd(switch=names[link.nodes[1]], port=_link_port(link, 1)),
                 )
             )
             for number, link in enumerate(layout.links)
@@ -123,7 +123,7 @@ def _switch(layout: Layout, node: NodeLayout, names: dict[str, str]) -> model.Sw
     return model.Switch(
         p4runtime=f"unix:/{names[node.name]}",  # not used: a node's own process writes the tables
         mac=node.mac,
-        address=node.address,
+        address=IPv4Address(node.address),
         ports=dict.fromkeys(interfaces(layout, node), layout.wire_mtu),
     )
 
@@ -132,10 +132,7 @@ def _functions(layout: Layout, names: dict[str, str]) -> Iterator[tuple[str, mod
     from sfcperf.vnfs.sfcmon.controller import model
 
     for function in layout.functions:
-        ends = [
-            model.Attachment(port=port_number(layout, port), mac=port.mac, address=port.address)
-            for port in function.ports
-        ]
+        ends = [_attachment(layout, port) for port in function.ports]
         aware = function.type.nsh_aware
         tunnelled = function.ingress.address is not None
         yield (
@@ -148,6 +145,13 @@ def _functions(layout: Layout, names: dict[str, str]) -> Iterator[tuple[str, mod
                 egress=ends[1] if len(ends) > 1 else None,
             ),
         )
+
+
+def _attachment(layout: Layout, port: Port) -> model.Attachment:
+    from sfcperf.vnfs.sfcmon.controller import model
+
+    address = None if port.address is None else IPv4Address(port.address)
+    return model.Attachment(port=port_number(layout, port), mac=port.mac, address=address)
 
 
 def _path(layout: Layout, scenario: Scenario) -> model.Path:

@@ -41,6 +41,16 @@ def of_nodes(config: Mapping[str, Any], nodes: Iterable[str]) -> dict[str, str]:
     return {node: resolve(by_node.get(node, AUTO)) for node in nodes}
 
 
+def known(config: Mapping[str, Any], nodes: Iterable[str]) -> dict[str, str] | None:
+    """The same, before a run. None: `auto` is chosen where it runs, and by root."""
+    asked = config["dataplane"]
+    names = asked.values() if isinstance(asked, Mapping) else [asked]
+    partly = isinstance(asked, Mapping) and not set(nodes) <= set(asked)
+    if (AUTO in names or partly) and os.geteuid() != 0:
+        return None
+    return of_nodes(config, nodes)
+
+
 def resolve(asked: str) -> str:
     """What `auto` is on this machine."""
     if asked != AUTO:

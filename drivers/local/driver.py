@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -27,6 +27,7 @@ from sfcperf.drivers.local.layout import (
 from sfcperf.drivers.local.scenario_deployment import ScenarioDeployment
 from sfcperf.drivers.local.sff_bmv2 import Bmv2Sff
 from sfcperf.drivers.local.sff_ebpf import EbpfSff
+from sfcperf.drivers.local.sff_watches import LocalSff
 from sfcperf.environment import tools
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.namespace import LocalHost
@@ -37,7 +38,9 @@ from sfcperf.management.deployment import (
     Hop,
     ServiceFunction,
     TraversalProof,
+    WatchableSff,
 )
+from sfcperf.management.observable import Observable
 from sfcperf.plugins import Requirement
 from sfcperf.vnfs.sfcmon.bmv2.switch import version as bmv2_version
 from sfcperf.workflow.model import Scenario
@@ -98,7 +101,23 @@ class LocalDriver(Driver):
         validation.check_mtu(config)
         for scenario in scenarios:
             # Whether a layout can be built does not depend on the tag.
-            validation.validate(scenario, lay_out(scenario, "000000"))
+            layout = lay_out(scenario, "000000")
+            validation.validate(scenario, layout)
+            planes = dataplane.known(config, list(layout.nodes))
+            bmv2 = [node for node, plane in (planes or {}).items() if plane == dataplane.BMV2]
+            validation.check_bmv2(scenario, layout, bmv2)
+
+    @classmethod
+    def observable(cls, config: Mapping[str, Any], scenario: Scenario) -> Observable | None:
+        """See Driver.observable."""
+        planes = dataplane.known(config, [node.name for node in scenario.topology.nodes])
+        if planes is None:
+            return None
+        counting = (dataplane.EBPF, dataplane.BMV2)
+        return Observable(
+            counting_sffs=tuple(node for node, plane in planes.items() if plane in counting),
+            watchable_sffs=tuple(planes),
+        )
 
     def deploy(self, scenario: Scenario) -> Deployment:
         """See Driver.deploy."""
@@ -227,9 +246,19 @@ def _describe(identity: str, built: ScenarioDeployment) -> Deployment:
         encapsulation=layout.encapsulation,
         facts=built.facts(),
         sffs={name: sff for name, sff in sffs.items() if isinstance(sff, EbpfSff | Bmv2Sff)},
-        sff_flows={name: flows for name, sff in sffs.items() if (flows := sff.flows()) is not None},
+        watchable_sffs=dict(_watchable(built)),
         show_packets=built.show_packets,
     )
+
+
+def _watchable(built: ScenarioDeployment) -> Iterator[tuple[str, WatchableSff]]:
+    for node, sff in built.sffs.items():
+        name = f"sff@{node}"
+        if isinstance(sff, Bmv2Sff):
+            if sff.monitors:
+                yield name, sff
+        elif (place := sff.watched_at()) is not None:
+            yield name, LocalSff(name, built.hosts[name], place)
 
 
 def _endpoint(built: ScenarioDeployment, port: EndpointPort) -> Endpoint:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from sfcperf.drivers.local.layout import Layout, NodeLayout
 from sfcperf.hosts.base import Host
-from sfcperf.management.deployment import FlowReporter
 from sfcperf.workflow.model import Scenario
 
 
@@ -35,9 +34,9 @@ class Sff(ABC):
         """(SPI, SI) -> packets that the SFF has looked up with them since it started. Raises
         DeploymentError, MeasurementError."""
 
-    def flows(self) -> FlowReporter | None:
-        """What lists the flows that it forwards along paths; None if nothing does. Raises
-        MeasurementError."""
+    def watched_at(self) -> list[str] | None:
+        """Where sfc-sfcmon sees what this SFF looks up: words of its command line (`sfc-sfcmon
+        --help`). None: nowhere."""
         return None
 
     @abstractmethod

@@ -3,21 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 from sfcperf.drivers.local.bmv2_entries import interfaces, sff_entries
 from sfcperf.drivers.local.layout import Layout, NodeLayout
 from sfcperf.drivers.local.paths import ways
 from sfcperf.drivers.local.sff import Sff
+from sfcperf.errors import DeploymentError
 from sfcperf.hosts.namespace import NamespaceHost
-from sfcperf.management.deployment import FlowReporter, LookupCounts, SffCounts
+from sfcperf.management.deployment import (
+    FlowReporter,
+    FlowWindow,
+    LookupCounts,
+    SffCounts,
+)
 from sfcperf.vnfs.sfcmon.bmv2.controlled import ControlledSwitch
-from sfcperf.vnfs.sfcmon.bmv2.engine import Settings
 from sfcperf.vnfs.sfcmon.bmv2.programs import Program
-from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
+from sfcperf.vnfs.sfcmon.bmv2.switch_settings import Settings, sketch_settings
 from sfcperf.workflow.model import Scenario
 
-_MONITOR = "sfcmon"
-WINDOW_MS = 1000
+MONITOR = "sfcmon"
+_TIMES = ("timed", "time_ns", "traced", "away_ns", "since_first_ns")
+
+
+def monitored(parameters: Mapping[str, Any], node: str) -> bool:
+    """Whether the monitor `sfcmon` with these parameters is at the SFF of a node."""
+    asked = parameters.get("nodes")
+    return parameters["at"] != "functions" and (asked is None or node in asked)
+
+
+class Bmv2Watch:
+    """SFCMon at an SFF on bmv2, while somebody reads what it lists (FlowWatch)."""
+
+    def __init__(self, reporter: FlowReporter, printed: Path, output: Path) -> None:
+        """`printed`: where all windows of the SFF are; those of this watch go to `output`."""
+        self._reporter = reporter
+        self._printed = printed
+        self._output = output
+        self._from_byte = printed.stat().st_size
+
+    def stop(self) -> list[FlowWindow]:
+        """See FlowWatch.stop."""
+        windows = self._reporter.end_window()
+        self._output.write_bytes(self._printed.read_bytes()[self._from_byte :])
+        return windows
 
 
 class Bmv2Sff(Sff):
@@ -37,31 +68,38 @@ class Bmv2Sff(Sff):
         super().__init__(host, node, layout, scenario)
         self._bmv2_nodes = bmv2_nodes
         self._both = ControlledSwitch(host)
-        self._monitored = any(spec.monitor == _MONITOR for spec in scenario.monitors)
+        self._output = node.folder / "windows.jsonl"
+        self._parameters = next(
+            (
+                spec.parameters
+                for spec in scenario.monitors
+                if spec.monitor == MONITOR and monitored(spec.parameters, node.name)
+            ),
+            None,
+        )
+        """Of SFCMon; None: it is not there."""
 
     def connect(self) -> None:
         """See Sff.connect."""
-        program = Program.SKETCHES if self._monitored else Program.PLAIN
-        settings = Settings(
-            program=program.value,
-            window_ms=WINDOW_MS,
-            thresholds=Thresholds(),
-            adaptive_flows=0,
-            sizes=Sizes(),
-            entries=tuple(sff_entries(self.layout, self.scenario, self.node, self._bmv2_nodes)),
-        )
         self._both.launch(
             f"sff@{self.node.name}",
             interfaces(self.layout, self.node),
-            settings,
-            self.node.folder / "windows.jsonl",
+            self._settings(),
+            self._output,
         )
+
+    def _settings(self) -> Settings:
+        entries = tuple(sff_entries(self.layout, self.scenario, self.node, self._bmv2_nodes))
+        if self._parameters is None:
+            return Settings(program=Program.PLAIN.value, entries=entries)
+        return replace(sketch_settings(self._parameters), entries=entries)
 
     def read(self) -> SffCounts:
         """See ReportingSff.read."""
         counted = self._both.controller.counted()
         known = ways(self.layout, self.scenario)
-        nothing = dict.fromkeys(("timed", "time_ns", "traced", "away_ns", "since_first_ns"), 0)
+        # Nothing is timed or traced.
+        nothing: dict[str, Any] = dict.fromkeys(_TIMES, 0)
         return SffCounts(
             received=sum(counted.ways.values()) + sum(counted.drops.values()),
             forwarded=counted.ways["path"],
@@ -77,13 +115,26 @@ class Bmv2Sff(Sff):
         )
 
     def trace(self, one_in: int) -> None:
-        """See ReportingSff.trace. A P4 program on bmv2 has no clock to measure with: nothing is
-        traced, and the counts say so."""
+        """See ReportingSff.trace. The P4 program traces nothing, and the counts say so: they are of
+        0 packets."""
         return
 
-    def flows(self) -> FlowReporter | None:
-        """See Sff.flows."""
-        return self._both.controller.flows()
+    @property
+    def monitors(self) -> bool:
+        """Whether SFCMon is there: only then, `watch` may be called."""
+        return self._parameters is not None
+
+    def watch(self, parameters: Mapping[str, Any], output: Path) -> Bmv2Watch:
+        """See WatchableSff.watch. The switch was started with the parameters of the scenario."""
+        reporter = self._both.controller.flows()
+        if reporter is None or parameters != self._parameters:
+            raise DeploymentError(
+                "the P4 program was started with other parameters of SFCMon",
+                where=f"sff@{self.node.name}",
+                hint="use the monitor `sfcmon` once at SFFs on bmv2",
+            )
+        reporter.begin_window()
+        return Bmv2Watch(reporter, self._output, output)
 
     def packets_by_path(self) -> Mapping[tuple[int, int], int]:
         """See Sff.packets_by_path."""

@@ -79,6 +79,10 @@ class EbpfSff(Sff):
         """See Sff.packets_by_path."""
         return {(c.spi, c.si): c.packets for c in self.read().lookups}
 
+    def watched_at(self) -> list[str]:
+        """See Sff.watched_at. Its programs are the same at all interfaces."""
+        return ["--sff", TAP[1]]
+
     def problem(self) -> str | None:
         """See Sff.problem."""
         return self._running.problem()

@@ -10,6 +10,7 @@ from sfcperf.drivers.local.flows import sff_flows, tunnelled_ports, underlay_flo
 from sfcperf.drivers.local.layout import TUNNEL_PORT, Layout, NodeLayout, Port
 from sfcperf.drivers.local.openvswitch import Interface, OpenVSwitch
 from sfcperf.drivers.local.sff import Sff
+from sfcperf.drivers.local.watched_ports import watched_ports
 from sfcperf.hosts.base import Host
 from sfcperf.workflow.model import Scenario
 
@@ -56,6 +57,10 @@ class OpenVSwitchSff(Sff):
     def packets_by_path(self) -> Mapping[tuple[int, int], int]:
         """See Sff.packets_by_path."""
         return self._switch.packets_by_path("sff")
+
+    def watched_at(self) -> list[str]:
+        """See Sff.watched_at."""
+        return watched_ports(self.layout, self.scenario, self.node)
 
     def problem(self) -> str | None:
         """See Sff.problem."""

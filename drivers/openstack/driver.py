@@ -12,6 +12,7 @@ from sfcperf.drivers.openstack.model.config import PARAMETERS, Config
 from sfcperf.errors import SfcperfError
 from sfcperf.management import health
 from sfcperf.management.deployment import Deployment, TraversalProof
+from sfcperf.management.observable import Observable
 from sfcperf.plugins import Requirement
 from sfcperf.workflow.model import Scenario
 
@@ -60,6 +61,11 @@ class OpenStackDriver(Driver):
         from sfcperf.drivers.openstack.planning.validation import validate
 
         validate(scenarios, Config(**config))
+
+    @classmethod
+    def observable(cls, config: Mapping[str, Any], scenario: Scenario) -> Observable:
+        """See Driver.observable."""
+        return Observable()
 
     @classmethod
     def check_capacity(cls, config: Mapping[str, Any], scenarios: Sequence[Scenario]) -> None:

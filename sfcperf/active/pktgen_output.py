@@ -30,6 +30,8 @@ class Sent:
     """Whether the sender saw the end of its time."""
     waited_s: float | None = None
     """How long the sender could run and had no CPU; None: its kernel does not tell."""
+    elapsed_s: float = 0.0
+    """From the first packet to the last."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,7 @@ def _sent(member: Any) -> Sent:
         refused,
         member["complete"],
         None if waited_ns is None else waited_ns / _NS_PER_S,
+        _count(member, "elapsed_ns") / _NS_PER_S,
     )
 
 

@@ -13,6 +13,7 @@ from sfcperf.control.attempt import Attempt, attempt, health
 from sfcperf.control.chain_deployment import ChainDeployment, ProvenChain
 from sfcperf.control.context import RunContext
 from sfcperf.control.faults import describe, keep_traceback
+from sfcperf.errors import CannotBeMeasured
 from sfcperf.results.documents import trial_document
 from sfcperf.results.flows import FLOWS
 from sfcperf.results.noise_gate import outside
@@ -32,6 +33,8 @@ class _Tries:
     started_s: float = 0.0
     """By the monotonic clock."""
     deployment: Mapping[str, Any] = field(default_factory=dict)
+    are_over: bool = False
+    """No further one can succeed."""
 
     def starts(self) -> None:
         """An attempt begins."""
@@ -75,7 +78,7 @@ class TrialGroupRunner:
             done = self._try(trial, tries, folder)
             if done is not None:
                 return self._record(trial, tries, done)
-            if len(self._failed_deployments) >= self._tries_allowed:
+            if tries.are_over or len(self._failed_deployments) >= self._tries_allowed:
                 break
         return self._record(trial, tries, None)
 
@@ -102,6 +105,8 @@ class TrialGroupRunner:
             self._store.check_not_moved()
             tries.reasons.append(f"attempt {tries.count}: {describe(error)}")
             keep_traceback(error, folder / "error.txt")
+            if isinstance(error, CannotBeMeasured):
+                tries.are_over = True
         if health(self._run.driver_of(trial.scenario), chain.deployment):
             self._chain.remove()
         return None

@@ -2,33 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 from sfcperf import plugins
 from sfcperf.drivers.base import Driver
 from sfcperf.environment import gather
-from sfcperf.errors import WorkflowError
+from sfcperf.errors import InputError, WorkflowError
+from sfcperf.passive.base import Monitor
 from sfcperf.workflow.model import Infrastructure, Scenario, Workflow
 from sfcperf.workflow.variants import LEVEL, in_shared_document
 
 
 def validate(workflow: Workflow) -> None:
-    """Ask the driver, or that of each variant, whether it can build every scenario.
+    """Ask the driver, or that of each variant, whether it can build every scenario, and the
+    monitors whether they can observe it.
 
     Raises WorkflowError or EnvironmentLacks.
     """
     if not workflow.variants:
-        infrastructure = Infrastructure(workflow.driver, workflow.config)
-        _driver(infrastructure).validate(infrastructure.config, workflow.scenarios)
+        _validate(Infrastructure(workflow.driver, workflow.config), workflow.scenarios)
         return
     errors: dict[str, WorkflowError] = {}
     for variant in workflow.variants:
         scenarios = [s for s in workflow.scenarios if s.levels[LEVEL] == variant.name]
-        infrastructure = workflow.infrastructure_of(scenarios[0])
         try:
-            _driver(infrastructure).validate(infrastructure.config, scenarios)
+            _validate(workflow.infrastructure_of(scenarios[0]), scenarios)
         except WorkflowError as error:
             errors[variant.name] = error
     if errors:
         in_shared_document(workflow.document, workflow.variants, errors).raise_any()
+
+
+def _validate(infrastructure: Infrastructure, scenarios: Sequence[Scenario]) -> None:
+    driver = _driver(infrastructure)
+    driver.validate(infrastructure.config, scenarios)
+    for scenario in scenarios:
+        for number, spec in enumerate(scenario.monitors):
+            kind: type[Monitor] = plugins.load("monitor", spec.monitor)
+            observable = partial(driver.observable, infrastructure.config, scenario)
+            try:
+                kind.check_scenario(spec.parameters, scenario, observable)
+            except InputError as error:
+                parameter = "" if error.where is None else f"/{error.where}"
+                raise WorkflowError(
+                    error.message,
+                    where=f"/monitors/{number}{parameter}",
+                    allowed=error.allowed,
+                    hint=error.hint,
+                ) from error
 
 
 def check_remote(workflow: Workflow) -> None:

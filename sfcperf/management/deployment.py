@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from sfcperf.hosts.base import Host
@@ -117,11 +118,30 @@ class FlowWindow:
 
 
 class FlowReporter(Protocol):
-    """A function, or an SFF, that lists flows of the paths that cross it."""
+    """A function that lists flows of the paths that cross it."""
+
+    def begin_window(self) -> None:
+        """Begin a window now; those before are not reported. Raises MeasurementError."""
 
     def end_window(self) -> list[FlowWindow]:
-        """End the window that goes on; gives all that have ended since the last call, in order.
-        Raises MeasurementError."""
+        """End the window that goes on; gives all that have ended since the last call of this or of
+        `begin_window`, in order. Raises MeasurementError."""
+
+
+class FlowWatch(Protocol):
+    """SFCMon at an SFF, while it works."""
+
+    def stop(self) -> list[FlowWindow]:
+        """End; gives all its windows, in order. Raises MeasurementError."""
+
+
+class WatchableSff(Protocol):
+    """An SFF where SFCMon can monitor what is looked up: packets with their SPI and SI before each
+    lookup, those that the classifier or an SFC proxy has encapsulated included."""
+
+    def watch(self, parameters: Mapping[str, Any], output: Path) -> FlowWatch:
+        """Begin to monitor, with the parameters of the monitor `sfcmon`. Windows are printed to the
+        file `output`. Raises DeploymentError, EnvironmentLacks."""
 
 
 @dataclass(frozen=True)
@@ -198,8 +218,8 @@ class Deployment:
 
     sffs: Mapping[str, ReportingSff] = field(default_factory=dict)
     """By name, `sff@NODE`: those SFFs that count what they do."""
-    sff_flows: Mapping[str, FlowReporter] = field(default_factory=dict)
-    """By the same names: those SFFs that list the flows of the paths that they forward along."""
+    watchable_sffs: Mapping[str, WatchableSff] = field(default_factory=dict)
+    """By name, `sff@NODE`: those SFFs where SFCMon can monitor."""
     show_packets: Callable[[bool], None] = _always_shown
     """Let captures at the hops see every packet (True), or no longer (False); calls nest. SFFs that
     forward by XDP are invisible to packet sockets otherwise, and slower meanwhile. Raises

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sfcperf.management.deployment import Deployment
+from sfcperf.management.observable import Observable
 from sfcperf.plugins import Instrument
 from sfcperf.results.flows import FlowRecord
 from sfcperf.results.values import Observation
+from sfcperf.workflow.model import Scenario
 
 
 class Monitor(Instrument):
@@ -25,13 +27,28 @@ class Monitor(Instrument):
     existing folder of this trial, with names that begin with the monitor's; a trial that is retried
     finds those of the attempt before, and replaces them.
 
-    MeasurementError from `start` or `stop` makes the trial fail. A single sample that fails is
+    MeasurementError from `start` or `stop` makes the trial fail, and CannotBeMeasured, without a
+    retry. A single sample that fails is
     counted instead (metric `monitor_errors`).
     """
 
     cost: ClassVar[str]
     """What running it costs the measured system, in words; what it really used is reported as
     one observation per trial of metric `monitor_cpu_s`, source = the monitor's name."""
+
+    @classmethod
+    def check_scenario(
+        cls,
+        parameters: Mapping[str, Any],
+        scenario: Scenario,
+        observable: Callable[[], Observable | None],
+    ) -> None:
+        """Refuse, before a run, a scenario that cannot be observed with these parameters. The
+        default accepts. `observable`: what the driver says of it (Driver.observable).
+
+        Raises InputError (`where`: a parameter) or EnvironmentLacks.
+        """
+        return
 
     @abstractmethod
     def start(self, deployment: Deployment, raw_dir: Path) -> None:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sfcperf import waiting
-from sfcperf.errors import MeasurementError
+from sfcperf.errors import CannotBeMeasured, InputError, MeasurementError
 from sfcperf.hosts import clock
 from sfcperf.management.deployment import Deployment
+from sfcperf.management.observable import Observable
 from sfcperf.passive.base import Monitor
 from sfcperf.passive.pptmon_instance import Ended, Instance, end_all
 from sfcperf.passive.pptmon_observations import VISIBLE, lost_on_the_way, observations
-from sfcperf.passive.pptmon_placement import Placement, place, visible
+from sfcperf.passive.pptmon_placement import OUTSIDE_HINT, Placement, place, visible
 from sfcperf.plugins import Requirement, array, choice, number, object_schema, port
 from sfcperf.results.values import Observation
 from sfcperf.vnfs import binaries
+from sfcperf.workflow.model import Scenario
 
 BINARY = "pptmon"
 _NETWORK = {"type": "string", "pattern": "^[0-9A-Fa-f.:]+(/[0-9]{1,3})?$"}
@@ -139,6 +141,25 @@ class PptmonMonitor(Monitor):
         built = binaries.requirement(BINARY)
         return [built, kernel_requirement(Path(built.detail))] if built.met else [built]
 
+    @classmethod
+    def check_scenario(
+        cls,
+        parameters: Mapping[str, Any],
+        scenario: Scenario,
+        observable: Callable[[], Observable | None],
+    ) -> None:
+        """See Monitor.check_scenario."""
+        if parameters["side"] != "host" or not scenario.chain.functions:
+            return
+        seen = observable()
+        if seen is not None and not seen.outer_ends:
+            raise InputError(
+                "pptmon cannot watch VNFs from outside here",
+                where="side",
+                allowed='"vnf"',
+                hint=OUTSIDE_HINT,
+            )
+
     def start(self, deployment: Deployment, raw_dir: Path) -> None:
         """Attach at each VNF; returns when samples are taken. Nothing stays when one fails."""
         started = time.thread_time()
@@ -187,7 +208,7 @@ class PptmonMonitor(Monitor):
     def _check_clocks(self, placements: Sequence[Placement]) -> None:
         """Each VNF compares its own clock with what the first one has written."""
         if "delay" in self.parameters["metrics"] and not clock.shared(p.host for p in placements):
-            raise MeasurementError(
+            raise CannotBeMeasured(
                 "pptmon's metric `delay` compares the clocks of the VNFs, which are machines with "
                 "clocks of their own here",
                 allowed="`time`, `backlog`, `cpu`: each VNF measures these by itself",

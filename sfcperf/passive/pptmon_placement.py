@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sfcperf import plugins
-from sfcperf.errors import MeasurementError
+from sfcperf.errors import CannotBeMeasured
 from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import Deployment, Hop, ServiceFunction
 
@@ -19,6 +19,10 @@ DIRECTIONS: Mapping[str, tuple[Direction, ...]] = {
 }
 """Parameter `direction` -> directions that are watched."""
 
+OUTSIDE_HINT = (
+    'use side "vnf"; an SFF that reads its ports by packet sockets or XDP, as those of the local '
+    "driver do, takes packets before pptmon could restore them"
+)
 _MOST_ID = 255
 _MIRRORED = {
     "source": "destination",
@@ -104,12 +108,12 @@ def place(deployment: Deployment, direction: str, *, host_side: bool) -> list[Pl
     whose packets it gets: no packet has a header that nobody takes out again. Empty for a chain
     without VNFs.
 
-    Raises MeasurementError for a chain of which nothing can be seen, or not from this side.
+    Raises CannotBeMeasured for a chain of which nothing can be seen, or not from this side.
     """
     functions = [function for function in deployment.functions if visible(function)]
     if deployment.functions and not functions:
         kinds = sorted({function.type for function in deployment.functions})
-        raise MeasurementError(
+        raise CannotBeMeasured(
             f"pptmon sees none of the chain's VNFs: those of type {', '.join(kinds)} take packets "
             "before tc does",
             allowed="at least one VNF whose packets pass the kernel, e.g. a router",
@@ -120,7 +124,7 @@ def place(deployment: Deployment, direction: str, *, host_side: bool) -> list[Pl
         for placement in _along(deployment, functions, watched, host_side)
     ]
     if direction == "both" and any(p.ingress == p.egress for p in placements):
-        raise MeasurementError(
+        raise CannotBeMeasured(
             "pptmon cannot tell both directions apart where a VNF has one interface",
             allowed='direction "forward" or "reverse"',
         )
@@ -141,7 +145,7 @@ def _along(
     found = []
     for place_on_path, function in enumerate(path):
         if function.position > _MOST_ID:
-            raise MeasurementError(
+            raise CannotBeMeasured(
                 f"pptmon supports at most {_MOST_ID} VNFs, so not {function.name}"
             )
         host, interfaces = _attachment(function, host_side)
@@ -168,9 +172,7 @@ def _attachment(function: ServiceFunction, host_side: bool) -> tuple[Host, tuple
         return function.host, function.interfaces
     outer: tuple[Hop, ...] = function.outer
     if not outer or len({id(hop.host) for hop in outer}) != 1:
-        raise MeasurementError(
-            f"pptmon cannot watch {function.name} from outside here",
-            hint='use side "vnf"; an SFF that reads its ports by packet sockets or XDP, as those '
-            "of the local driver do, takes packets before pptmon could restore them",
+        raise CannotBeMeasured(
+            f"pptmon cannot watch {function.name} from outside here", hint=OUTSIDE_HINT
         )
     return outer[0].host, tuple(hop.interface for hop in outer)

@@ -1,74 +1,179 @@
-"""sfcmon: the heavy hitters that functions of type `sfcmon` find while a probe runs."""
+"""sfcmon: the heavy hitters that SFCMon finds while a probe runs."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from sfcperf.errors import MeasurementError
-from sfcperf.management.deployment import Deployment, FlowReporter, FlowWindow
+from sfcperf.errors import CannotBeMeasured, EnvironmentLacks, InputError, MeasurementError
+from sfcperf.management.deployment import Deployment, FlowReporter, FlowWatch, FlowWindow
+from sfcperf.management.observable import Observable
 from sfcperf.passive.base import Monitor
-from sfcperf.plugins import Requirement, object_schema
+from sfcperf.plugins import Requirement, array, choice, object_schema
 from sfcperf.results import flows
 from sfcperf.results.flows import FlowRecord
 from sfcperf.results.values import Observation
+from sfcperf.vnfs import binaries
+from sfcperf.vnfs.sfcmon import sketch_parameters
+from sfcperf.vnfs.sfcmon.running import BINARY
+from sfcperf.workflow.model import Scenario
+
+
+def _lower(description: str) -> str:
+    return description[0].lower() + description[1:]
 
 
 class SfcmonMonitor(Monitor):
-    """Packets and flows of each window, as the functions of type `sfcmon` in the chain report them.
+    """Packets and flows of each window, as SFCMon reports them: in the functions of type `sfcmon`
+    in the chain, or between classifier and SFF, as the paper has it (`at: sffs`), where each packet
+    is counted once per lookup, with the SPI and SI of the lookup.
 
     The windows of a trial begin and end with it. Flows go to `flows.parquet`. At the end of each
-    window, telemetry has for the function, `mon-1`: `monitored_packets` (all, of listed flows or
-    not), `flows` (listed), `missing_flows` (not listed, because the window has too many; a full
-    table cannot tell how many) with `missing_packets` (they have at most so many together),
-    `threshold` (least packets of a heavy
-    hitter), `residual_cells` (signs of Bloom filter false positives) and `unparsed_REASON` (frames
-    that were not monitored).
+    window, telemetry has for the function, `mon-1`, or the SFF, `sff@node1`: `monitored_packets`
+    (all, of listed flows or not), `flows` (listed), `missing_flows` (not listed, because the window
+    has too many; a full table cannot tell how many) with `missing_packets` (they have at most so
+    many together), `threshold` (least packets of a heavy hitter), `residual_cells` (signs of Bloom
+    filter false positives) and `unparsed_REASON` (frames that were not monitored).
+
+    Functions have their own windows, thresholds and sizes (knobs of the VNF type).
     """
 
     name = "sfcmon"
-    title = "Heavy hitters: the flows that functions of type sfcmon list"
-    cost = "reading a window costs the monitor some ms of CPU; the functions work without it too"
-    parameters = object_schema({})
+    title = "Heavy hitters: the flows that SFCMon lists, in functions of type sfcmon or at SFFs"
+    cost = (
+        "reading a window costs the monitor some ms of CPU; the functions work without it too; at "
+        "an SFF, each lookup takes longer by what docs/reference/sfcmon.md says"
+    )
+    parameters = object_schema(
+        {
+            "at": choice(
+                "Where: `functions` of type sfcmon; `sffs`, in front of their lookups; or `both`.",
+                ("functions", "sffs", "both"),
+                default="functions",
+            ),
+            "nodes": array(
+                "At SFFs: those of these nodes. All by default.",
+                {"type": "string"},
+                minItems=1,
+                uniqueItems=True,
+            ),
+            **{
+                name: {**schema, "description": f"At SFFs: {_lower(schema['description'])}"}
+                for name, schema in sketch_parameters.PROPERTIES.items()
+            },
+        }
+    )
+
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        super().__init__(parameters)
+        self._reporters: dict[str, FlowReporter] = {}
+        self._watches: dict[str, FlowWatch] = {}
+        self._windows: list[tuple[str, FlowWindow]] = []
+        self._cpu_s = 0.0
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
-        """Nothing: the functions have what they need."""
+        """Nothing: functions have what they need; see `check_scenario` for SFFs."""
         return []
+
+    @classmethod
+    def check_scenario(
+        cls,
+        parameters: Mapping[str, Any],
+        scenario: Scenario,
+        observable: Callable[[], Observable | None],
+    ) -> None:
+        """See Monitor.check_scenario."""
+        if parameters["at"] == "functions":
+            return
+        asked = parameters.get("nodes", [node.name for node in scenario.topology.nodes])
+        _refuse_nodes(asked, [node.name for node in scenario.topology.nodes])
+        seen = observable()
+        if seen is None:
+            return
+        blind = [node for node in asked if node not in seen.watchable_sffs]
+        if blind:
+            raise InputError(
+                f"SFCMon cannot monitor at the SFF of {', '.join(blind)}",
+                where="at",
+                allowed="`functions`, with a VNF of type `sfcmon` in the chain",
+                hint="the SFFs of the local driver can be monitored",
+            )
+        built = binaries.requirement(BINARY)
+        if not built.met:
+            raise EnvironmentLacks(f"{built.name}: {built.detail}", hint=built.remedy)
 
     def start(self, deployment: Deployment, raw_dir: Path) -> None:
         """See Monitor.start."""
-        self._reporters: dict[str, FlowReporter] = {
+        began_s = time.thread_time()
+        if self.parameters["at"] != "sffs":
+            self._begin_functions(deployment)
+        if self.parameters["at"] != "functions":
+            self._watch_sffs(deployment, raw_dir)
+        self._cpu_s = time.thread_time() - began_s
+
+    def _begin_functions(self, deployment: Deployment) -> None:
+        self._reporters = {
             function.name: function.flows
             for function in deployment.functions
             if function.flows is not None
         }
-        self._reporters |= deployment.sff_flows
         # One with `monitor: none` is a baseline, as is a chain without functions.
         if not self._reporters and not _baseline(deployment):
-            raise MeasurementError(
+            raise CannotBeMeasured(
                 "no function of this chain lists flows, which the monitor `sfcmon` needs",
-                hint="add a VNF of type `sfcmon` to the chain, or leave the monitor out",
+                hint='add a VNF of type `sfcmon` to the chain, set "at": "sffs", or leave the '
+                "monitor out",
             )
         for reporter in self._reporters.values():
-            reporter.end_window()
+            reporter.begin_window()
+
+    def _watch_sffs(self, deployment: Deployment, raw_dir: Path) -> None:
+        sffs = deployment.watchable_sffs
+        names = [f"sff@{node}" for node in self.parameters.get("nodes", ())] or list(sffs)
+        if not names or not set(names) <= set(sffs):
+            raise CannotBeMeasured(
+                f"SFCMon cannot monitor at {', '.join(names) or 'any SFF'} of this deployment",
+                allowed=", ".join(sffs) or "functions of type `sfcmon`",
+            )
+        for name in names:
+            output = raw_dir / f"{self.name}-{name}.windows.jsonl"
+            # Of an attempt before.
+            output.unlink(missing_ok=True)
+            self._watches[name] = sffs[name].watch(self.parameters, output)
 
     def stop(self) -> Sequence[Observation]:
         """See Monitor.stop."""
         began_s = time.thread_time()
         self._windows = [
-            (name, window)
-            for name, reporter in self._reporters.items()
-            for window in reporter.end_window()
+            *self._end_watches(),
+            *(
+                (name, window)
+                for name, reporter in self._reporters.items()
+                for window in reporter.end_window()
+            ),
         ]
         observations = [
             observation for name, window in self._windows for observation in _totals(name, window)
         ]
         observations.sort(key=lambda observation: observation.time_ns)
-        cpu_s = time.thread_time() - began_s
-        own = Observation(time.time_ns(), self.name, "monitor_cpu_s", "s", cpu_s)
+        self._cpu_s += time.thread_time() - began_s
+        own = Observation(time.time_ns(), self.name, "monitor_cpu_s", "s", self._cpu_s)
         return [*observations, own]
+
+    def _end_watches(self) -> list[tuple[str, FlowWindow]]:
+        """All end, also when one of them fails."""
+        found, problems = [], []
+        for name, watch in self._watches.items():
+            try:
+                found += [(name, window) for window in watch.stop()]
+            except MeasurementError as error:
+                problems.append(error)
+        if problems:
+            raise problems[0]
+        return found
 
     def flows(self) -> Sequence[FlowRecord]:
         """See Monitor.flows."""
@@ -82,6 +187,14 @@ class SfcmonMonitor(Monitor):
             for name, window in self._windows
             for flow in window.flows
         ]
+
+
+def _refuse_nodes(asked: Sequence[str], there: Sequence[str]) -> None:
+    for place, node in enumerate(asked):
+        if node not in there:
+            raise InputError(
+                f"there is no node {node!r}", where=f"nodes/{place}", allowed=", ".join(there)
+            )
 
 
 def _baseline(deployment: Deployment) -> bool:

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from sfcperf.errors import MeasurementError
+from sfcperf.errors import CannotBeMeasured, InputError
 from sfcperf.management.deployment import Deployment, LookupCounts, ReportingSff, SffCounts
+from sfcperf.management.observable import Observable
 from sfcperf.passive.sampling import INTERVAL, Look, SamplingMonitor
 from sfcperf.plugins import object_schema
 from sfcperf.results.values import Observation
+from sfcperf.workflow.model import Scenario
 
 SFF_TIME = "sff_time_us"
 AWAY = "away_us"
 SINCE_FIRST = "since_first_us"
 _NS_PER_US = 1000
 ENDPOINTS = ("client", "server")
+_NONE_COUNTS = "no SFF of this deployment counts what it does, which the monitor `sff` needs"
+_HINT = "the local driver's data planes `ebpf` and `bmv2` do"
 _PREFIXES = {"forward": "", "reverse": "reverse_"}
 
 
 class SffMonitor(SamplingMonitor):
-    """Packets, bytes and drops that the SFFs count themselves (data plane `ebpf`).
+    """Packets, bytes and drops that the SFFs count themselves (data planes `ebpf` and `bmv2`).
 
     The source `sff@NODE` has the increase of `received`, `forwarded`, `bypassed`, `dropped` and
     `dropped_REASON` since the previous sample; the source `sff@NODE/spiN-siM` has `packets` and
@@ -36,7 +41,8 @@ class SffMonitor(SamplingMonitor):
       when the SFF first received them until their last lookup. Only where all of the path is on
       one node.
 
-    Names of the reverse direction begin with `reverse_`.
+    Names of the reverse direction begin with `reverse_`. SFFs on `bmv2` measure no times: there are
+    counts alone.
     """
 
     name = "sff"
@@ -56,13 +62,22 @@ class SffMonitor(SamplingMonitor):
         }
     )
 
+    @classmethod
+    def check_scenario(
+        cls,
+        parameters: Mapping[str, Any],
+        scenario: Scenario,
+        observable: Callable[[], Observable | None],
+    ) -> None:
+        """See Monitor.check_scenario."""
+        seen = observable()
+        if seen is not None and not seen.counting_sffs:
+            raise InputError(_NONE_COUNTS, hint=_HINT)
+
     def begin(self, deployment: Deployment) -> None:
         """See SamplingMonitor.begin."""
         if not deployment.sffs:
-            raise MeasurementError(
-                "no SFF of this deployment counts what it does, which the monitor `sff` needs",
-                hint="the local driver's data plane `ebpf` does",
-            )
+            raise CannotBeMeasured(_NONE_COUNTS, hint=_HINT)
         self._sffs: Mapping[str, ReportingSff] = deployment.sffs
 
     def start(self, deployment: Deployment, raw_dir: Path) -> None:

@@ -35,6 +35,8 @@ FIGURES = {
     "quickstart": {"rtt", "tcp-rate", "udp-loss", "http-rate"},
     "sfcmon-chain": {"flows", "tcp-rate"},
     "sfcmon-fig3": {"fig3"},
+    "sfcmon-fig4": {"fig4a", "fig4b"},
+    "sfcmon-fig4-bmv2": {"fig4a", "fig4b"},
     "sfcperf-fig8": {"fig8a", "fig8b", "fig8c"},
     "sfcperf-fig8d": {"fig8d"},
 }
@@ -110,7 +112,13 @@ def test_all_that_are_shipped_are_run() -> None:
 
 
 @pytest.mark.gate_runs(1)
-@pytest.mark.parametrize("workflow", sorted(FIGURES, key="quickstart".__ne__))
+@pytest.mark.parametrize(
+    "workflow",
+    [
+        pytest.param(name, marks=pytest.mark.bmv2) if name.endswith("-bmv2") else name
+        for name in sorted(FIGURES, key="quickstart".__ne__)
+    ],
+)
 def test_short_variant(workflow: str, tmp_path: Path) -> None:
     folder = run(workflow, tmp_path)
     assert violations(folder) == []

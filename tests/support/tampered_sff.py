@@ -112,7 +112,7 @@ def _tamper(
     lines: Callable[[Layout], dict[str, str]],
     entries: Callable[[Layout], Tables],
 ) -> None:
-    """Add OpenFlow rules, replace the lines of sfc-sff's tables that begin so, or entries on bmv2."""
+    """Add OpenFlow rules, replace the lines of sfc-sff's tables that begin so, or write entries."""
     sff = driver._built[deployment.id].sffs["node1"]
     if isinstance(sff, OpenVSwitchSff):
         sff._switch.add_flows("sff", flows(sff.layout))
@@ -141,8 +141,9 @@ async def _write(sff: Bmv2Sff, tables: Tables) -> None:
 
     switch = sff._both._switch
     assert switch is not None
-    p4info = Program.PLAIN.p4info
-    options = finsy.SwitchOptions(p4info=p4info, initial_election_id=100)
+    # The switch keeps the program, and its tables, only if it is asked for the same one.
+    p4info, p4blob = Program.PLAIN.p4info, Program.PLAIN.json
+    options = finsy.SwitchOptions(p4info=p4info, p4blob=p4blob, initial_election_id=100)
     async with finsy.Switch("tampering", switch.address, options) as client:
         for (table, key, priority), (action, parameters) in tables.items():
             entry = finsy.P4TableEntry(

@@ -14,7 +14,14 @@ from hypothesis import given
 from support.fuzzing import SEEDS, Watch, mutated
 from support.tiers import examples
 
-from sfcperf.active import ab_output, httperf_output, iperf3_output, ping_output, pktgen_output
+from sfcperf.active import (
+    ab_output,
+    ditg_output,
+    httperf_output,
+    iperf3_output,
+    ping_output,
+    pktgen_output,
+)
 from sfcperf.errors import MeasurementError
 from sfcperf.packets import tcpdump_output
 from sfcperf.packets.identity import identity
@@ -63,6 +70,11 @@ PARSERS: dict[str, tuple[Callable[[bytes], Any], list[bytes], type[Exception]]] 
     "ab-percentiles": (
         of_text(ab_output.parse_percentiles),
         outputs("ab-percentiles"),
+        MeasurementError,
+    ),
+    "ditg": (
+        of_text(lambda text: ditg_output.parse(text, "the log")),
+        outputs("ditg"),
         MeasurementError,
     ),
     "httperf": (of_text(httperf_output.parse), outputs("httperf"), MeasurementError),

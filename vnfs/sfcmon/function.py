@@ -4,36 +4,22 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sfcperf.errors import InputError
 from sfcperf.hosts.base import Host
-from sfcperf.plugins import Requirement, choice, integer, number, object_schema
+from sfcperf.plugins import Requirement, choice, integer, object_schema
 from sfcperf.vnfs import binaries, kernel_forwarding
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
-from sfcperf.vnfs.sfcmon import entries
+from sfcperf.vnfs.sfcmon import entries, sketch_parameters
 from sfcperf.vnfs.sfcmon.running import BINARY, RunningSfcmon
-from sfcperf.vnfs.sfcmon.settings import LIMITS, Sizes, Thresholds, share_register
 
-_MS_PER_S = 1000
-_MOST = (1 << 32) - 1
 _starts = itertools.count()
-_LIMITS = {**LIMITS, "cms_columns": (1, 1 << 24), "bloom_bits": (1, 1 << 26)}
-_LIMITS["iblt_cells"] = (LIMITS["iblt_cells"][0], 1 << 20)
-"""What sfc-sfcmon allows: less than the simulator, since each bank is locked memory."""
 ENGINES = ("ebpf", "bmv2")
 MONITORS = ("sketches", "table", "none")
 _MOST_TABLE_FLOWS = 1 << 20
-_SIZES = {
-    "cms_rows": "Rows of the count-min sketch.",
-    "cms_columns": "Its columns.",
-    "bloom_bits": "Bits of the Bloom filter.",
-    "bloom_hashes": "Its hash functions.",
-    "iblt_cells": "Cells of the invertible Bloom lookup table.",
-    "iblt_hashes": "Its hash functions.",
-}
 
 
 class Sfcmon(NetworkFunction):
@@ -70,27 +56,7 @@ class Sfcmon(NetworkFunction):
                 **entries.SCHEMA,
                 "description": f"With `monitor: table`: {entries.SCHEMA['description']}",
             },
-            "threshold": number(
-                "Least share of a heavy hitter in the packets of the window so far.",
-                (0, 0.999999),
-                default=0.001,
-            ),
-            "threshold_eval": integer(
-                "Packets of a window before which there are no heavy hitters.",
-                (0, _MOST),
-                default=1000,
-            ),
-            "adaptive_flows": integer(
-                "Adapt the threshold from window to window so that this many flows are reported; "
-                "0: it stays. `threshold` is that of the first window.",
-                (0, 1_000_000),
-                default=0,
-            ),
-            "window_s": number("Length of a window, seconds.", (0.005, 3600), default=1.0),
-            **{
-                size.name: integer(_SIZES[size.name], _LIMITS[size.name], default=size.default)
-                for size in fields(Sizes)
-            },
+            **sketch_parameters.PROPERTIES,
         }
     )
 
@@ -128,11 +94,11 @@ class Sfcmon(NetworkFunction):
         """Start the engine on the interface and wait until it forwards."""
         if knobs["engine"] == "bmv2":
             return _start_bmv2(host, attachment, knobs)
-        monitor, sizes = knobs["monitor"], _sizes(knobs)
+        monitor, sizes = knobs["monitor"], sketch_parameters.sizes(knobs)
         options = ["--interface", attachment.interfaces[0], "--monitor", monitor]
-        options += ["--window-ms", str(_window_ms(knobs))]
+        options += ["--window-ms", str(sketch_parameters.window_ms(knobs))]
         if monitor == "sketches":
-            options += _sketch_options(knobs, sizes)
+            options += sketch_parameters.options(knobs)
         elif monitor == "table":
             options += _table_options(knobs)
         output = _output(attachment)
@@ -144,16 +110,6 @@ class Sfcmon(NetworkFunction):
         return running
 
 
-def _sketch_options(knobs: Mapping[str, Any], sizes: Sizes) -> list[str]:
-    options = ["--threshold-share", str(share_register(float(knobs["threshold"])))]
-    options += ["--threshold-eval", str(int(knobs["threshold_eval"]))]
-    if knobs["adaptive_flows"]:
-        options += ["--adaptive", str(int(knobs["adaptive_flows"]))]
-    for name in _SIZES:
-        options += [f"--{name.replace('_', '-')}", str(getattr(sizes, name))]
-    return options
-
-
 def _table_options(knobs: Mapping[str, Any]) -> list[str]:
     options = ["--table-flows", str(int(knobs["table_flows"]))]
     if wanted := entries.entries(knobs[entries.PARAMETER]):
@@ -163,31 +119,18 @@ def _table_options(knobs: Mapping[str, Any]) -> list[str]:
 
 
 def _start_bmv2(host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
-    from sfcperf.vnfs.sfcmon.bmv2.engine import Settings
     from sfcperf.vnfs.sfcmon.bmv2.running import RunningBmv2, overhead_bytes, program_of
+    from sfcperf.vnfs.sfcmon.bmv2.switch_settings import sketch_settings
 
-    settings = Settings(
+    settings = replace(
+        sketch_settings(knobs),
         program=program_of(knobs["monitor"]).value,
-        window_ms=_window_ms(knobs),
-        thresholds=Thresholds(
-            int(knobs["threshold_eval"]), share_register(float(knobs["threshold"]))
-        ),
-        adaptive_flows=int(knobs["adaptive_flows"]),
-        sizes=_sizes(knobs),
         table_entries=tuple(knobs[entries.PARAMETER]),
         overhead_bytes=overhead_bytes(attachment.encapsulation),
     )
     return RunningBmv2.launch(
         attachment.name, host, attachment.interfaces[0], settings, _output(attachment)
     )
-
-
-def _sizes(knobs: Mapping[str, Any]) -> Sizes:
-    return Sizes(**{size.name: int(knobs[size.name]) for size in fields(Sizes)})
-
-
-def _window_ms(knobs: Mapping[str, Any]) -> int:
-    return round(float(knobs["window_s"]) * _MS_PER_S)
 
 
 def _output(attachment: Attachment) -> Path:

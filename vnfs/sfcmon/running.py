@@ -17,7 +17,7 @@ from sfcperf.sketches.iblt import Cells
 from sfcperf.sketches.listing import Certainty, ListedFlow, listing
 from sfcperf.vnfs.sfcmon.frame import Reason
 from sfcperf.vnfs.sfcmon.packet import Flow, unpadded
-from sfcperf.vnfs.sfcmon.settings import Sizes
+from sfcperf.vnfs.sfcmon.settings import MOST_PACKETS, Sizes
 from sfcperf.vnfs.stats_process import StatsProcess
 
 BINARY = "sfc-sfcmon"
@@ -68,8 +68,19 @@ class Windows:
         self._output = output
         self._read_bytes = 0
 
+    def begin_window(self) -> None:
+        """See FlowReporter.begin_window. Nothing is decoded."""
+        self._end()
+
     def end_window(self) -> list[FlowWindow]:
         """See FlowReporter.end_window."""
+        return [flow_window(window, self._sizes) for window in self._end()]
+
+    def rest(self) -> list[FlowWindow]:
+        """Those that a process has printed that has ended."""
+        return [flow_window(window, self._sizes) for window in self._new()]
+
+    def _end(self) -> list[dict[str, Any]]:
         found = self._new()
         asked = sum(bool(window["asked"]) for window in found)
         self._process.send_signal(signal.SIGUSR2)
@@ -83,7 +94,7 @@ class Windows:
                 f"{self._name} did not end its window within {WINDOW_TIMEOUT_S:g} s",
                 where=str(self._output),
             )
-        return [flow_window(window, self._sizes) for window in found]
+        return found
 
     def _new(self) -> list[dict[str, Any]]:
         """Windows of whole lines that were not read yet."""
@@ -118,8 +129,8 @@ def _of_sketches(printed: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
     cells = Cells.empty(sizes.iblt_cells)
     for place, count, key_sum, *sums in printed["iblt"]:
         cells.set(place, (count, int(key_sum, 16), *sums))
-    found = listing(sizes.iblt, cells, unpadded)
     packets, thresholds = int(printed["packets"]), printed["thresholds"]
+    found = listing(sizes.iblt, cells, unpadded, may_have_wrapped=packets == MOST_PACKETS)
     return {
         "flows": tuple(map(_flow_count, found.flows)),
         "missing_flows": found.missing_flows,

@@ -8,10 +8,10 @@
 #include <linux/if_link.h>
 
 #include "../common/report.h"
+#include "../common/tc_filter.h"
 #include "attach.h"
 #include "sff.h"
 
-#define FILTER_HANDLE 1
 #define FILTER_PRIORITY 0x8000 /* behind those of others: nothing comes after it */
 
 static struct place {
@@ -34,31 +34,10 @@ static const char *xdp_error(int error)
 	}
 }
 
-/* In the place of the filter of a process that was killed, if there is one. Not by tcx, each of
- * whose links waits for a grace period of RCU: some 10 ms an interface. */
-static int attach_tc(int program, int ifindex)
-{
-	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex, .attach_point = BPF_TC_INGRESS);
-	LIBBPF_OPTS(bpf_tc_opts, options, .prog_fd = program, .handle = FILTER_HANDLE,
-		    .priority = FILTER_PRIORITY, .flags = BPF_TC_F_REPLACE);
-	int error = bpf_tc_hook_create(&hook);
-
-	return error && error != -EEXIST ? error : bpf_tc_attach(&hook, &options);
-}
-
-/* clsact itself stays: others may use it. */
-static void detach_tc(int ifindex)
-{
-	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex, .attach_point = BPF_TC_INGRESS);
-	LIBBPF_OPTS(bpf_tc_opts, options, .handle = FILTER_HANDLE, .priority = FILTER_PRIORITY);
-
-	bpf_tc_detach(&hook, &options);
-}
-
 static void detach(struct place *place)
 {
 	close(place->xdp_fd);
-	detach_tc(place->ifindex);
+	tc_detach(place->ifindex, FILTER_PRIORITY);
 	place->ifindex = 0;
 }
 
@@ -86,7 +65,7 @@ int attach(struct sff_bpf *skeleton, const char *name, int ifindex)
 		return -1;
 	}
 	place->ifindex = ifindex;
-	error = attach_tc(bpf_program__fd(skeleton->progs.output), ifindex);
+	error = tc_attach(ifindex, FILTER_PRIORITY, bpf_program__fd(skeleton->progs.output));
 	if (error) {
 		complain("cannot attach to tc on %s: %s", name, strerror(-error));
 		close(place->xdp_fd);

@@ -15,6 +15,11 @@
 #include "reframe.bpf.h"
 #include "trace.bpf.h"
 
+/* vnfs/sfcmon/ebpf compiles this program once more, with a monitor here. */
+#ifndef SFF_SHOW
+#define SFF_SHOW(ctx, path) ((void)(ctx), (void)(path))
+#endif
+
 #define EXIT_ATTEMPTS 4 /* at an address that stands for another one already */
 
 struct sff_decision {
@@ -190,6 +195,21 @@ static __always_inline enum sff_verdict receive(struct xdp_md *ctx, struct arriv
 	}
 }
 
+/* Show the frame as it came in, and its SPI << 8 | SI if it has no NSH of its own (else 0), before it is
+ * looked up. Packets that are going to be dropped are shown as well. */
+static __always_inline void show(struct xdp_md *ctx, const struct arrival *arrival,
+				 enum sff_verdict verdict)
+{
+	__u8 kind = arrival->attached->kind;
+
+	if (kind == SFF_PORT_NSH || kind == SFF_PORT_UNDERLAY) {
+		if (verdict != SFF_BYPASSED)
+			SFF_SHOW(ctx, 0);
+	} else if (verdict == SFF_FORWARDED) {
+		SFF_SHOW(ctx, arrival->path);
+	}
+}
+
 /* --- where it goes --- */
 
 /* The TTL is decremented before the lookup, and from 0 to 63 (RFC 8300, 2.2). */
@@ -296,6 +316,7 @@ static __always_inline enum sff_verdict process(struct xdp_md *ctx, struct arriv
 	enum sff_verdict verdict = receive(ctx, arrival, decision);
 	const struct sff_port *leaves;
 
+	show(ctx, arrival, verdict);
 	if (verdict == SFF_FORWARDED) {
 		verdict = next_hop(arrival, decision);
 		if (settings.trace)

@@ -17,6 +17,7 @@ from support.probing import made, measure, measure_in_peace, measure_while, valu
 
 from sfcperf.active.ab import Ab
 from sfcperf.active.base import Probe, ProbeResult
+from sfcperf.active.ditg import Ditg
 from sfcperf.active.httperf import Httperf
 from sfcperf.active.iperf3 import Iperf3
 from sfcperf.active.ping import Ping
@@ -237,7 +238,7 @@ def test_payloads_up_to_the_mtu(
         measure(wire, tmp_path, kind, payload_bytes=largest + 1, **given)
 
 
-USUAL_PORTS = {Iperf3: 5201, Httperf: 8080, Ab: 8080}
+USUAL_PORTS = {Iperf3: 5201, Httperf: 8080, Ab: 8080, Ditg: 8999}
 """What each probe takes when nobody else does."""
 
 
@@ -262,8 +263,9 @@ def squatter(host: NamespaceHost, port: int, *options: str) -> Iterator[None]:
         (Iperf3, {"duration_s": 1, "protocol": "udp", "rate_bps": 1_000_000}),
         (Httperf, {"calls_per_connection": 10}),
         (Ab, {"requests": 100}),
+        (Ditg, {"duration_s": 0.3, "rate_bps": 100_000}),
     ],
-    ids=["iperf3-tcp", "iperf3-udp", "httperf", "ab"],
+    ids=["iperf3-tcp", "iperf3-udp", "httperf", "ab", "ditg"],
 )
 def test_a_port_that_is_not_asked_for_is_a_free_one(
     wire: Cable, tmp_path: Path, kind: type[Probe], given: dict[str, Any], options: tuple[str, ...]
@@ -276,7 +278,7 @@ def test_a_port_that_is_not_asked_for_is_a_free_one(
 
 @pytest.mark.server
 @pytest.mark.parametrize("options", [("-4",), ()], ids=["ipv4", "any-address"])
-@pytest.mark.parametrize("kind", [Iperf3, Httperf, Ab])
+@pytest.mark.parametrize("kind", [Iperf3, Httperf, Ab, Ditg])
 def test_a_port_that_is_asked_for_and_taken_is_told(
     wire: Cable, tmp_path: Path, kind: type[Probe], options: tuple[str, ...]
 ) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.network.wires import Lab, lab
 from support.sfcmon.ebpf_registers import Registers
-from support.sfcmon.ebpf_tool import Tool, from_both_cpus, start
+from support.sfcmon.ebpf_tool import PLACES, Place, Tool, from_both_cpus, start
 from support.sfcmon.frames import over_ethernet, random_frames, udp4
 
 from sfcperf.sketches.iblt import Cells
@@ -23,7 +23,7 @@ from sfcperf.vnfs.sfcmon.packet import unpadded
 from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
 
 VECTORS = json.loads((Path(model.__file__).parent / "vectors.json").read_text())
-BURST = 2000
+BURST = 500
 __all__ = ["lab"]
 
 
@@ -33,11 +33,13 @@ class Bench:
     registers: Registers
 
 
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    """A tool with the sizes of the vectors and a window that does not end."""
+@pytest.fixture(scope="module", params=PLACES)
+def bench(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Bench]:
+    """A tool with the sizes of the vectors and a window that does not end, at each place."""
     with Lab(tmp_path_factory.mktemp("sfcmon")) as lab:
-        tool = start(lab)
+        tool = start(lab, place=request.param)
         registers = Registers(tool.process.pid, Sizes())
         lab.at_end(registers.close)
         yield Bench(tool, registers)
@@ -68,8 +70,10 @@ def test_it_does_what_the_model_does(bench: Bench, seed: int) -> None:
     assert bench.registers.get() == bank.registers()
 
 
-def test_windows_lose_nothing_and_count_nothing_twice(lab: Lab) -> None:
-    tool = start(lab, "--threshold-eval", "0", "--threshold-share", "0", window_ms="5")
+@pytest.mark.parametrize("place", PLACES)
+def test_windows_lose_nothing_and_count_nothing_twice(lab: Lab, place: Place) -> None:
+    limits = ("--threshold-eval", "0", "--threshold-share", "0")
+    tool = start(lab, *limits, window_ms="5", place=place)
     nsh = Nsh(spi=1, si=255, next_protocol=1)
     frames = [over_ethernet(udp4("10.0.0.1", "10.1.0.1", 1000 + n), nsh) for n in range(20)]
     from_both_cpus(lab, tool, frames * BURST)

@@ -19,6 +19,8 @@ _LOOKUP, _FD_BY_ID, _INFO_BY_FD = 1, 14, 15
 _NAME_AT, _NAME_BYTES = 24, 16
 """Of a map's name in struct bpf_map_info (linux/bpf.h)."""
 _BANK = struct.Struct("<6I3I")
+_WORK = struct.Struct("<Q56x")
+"""What a CPU counts, and its workspace (struct sfcmon_work)."""
 _CELL = struct.Struct("<II44sIQ")
 _MOST = (1 << COUNTER_BITS) - 1
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -41,7 +43,7 @@ class Registers:
         self._row = (sizes.cms_columns + 1) // 2
         self._cells_of_cpu = 2 * sizes.iblt_cells  # of two banks
         self._bloom_bytes = -(-sizes.bloom_bits // 64) * 8
-        self._bank = self._memory(".bss", _BANK.size)
+        self._bank = self._memory(".data.sfcmon", _BANK.size)
         self._cms = self._memory("cms", 8 * sizes.cms_rows * self._row)
         self._bloom = self._memory("bloom", self._bloom_bytes)
         self._iblt = self._memory("iblt", _CELL.size * self._cells_of_cpu * _possible_cpus())
@@ -76,7 +78,7 @@ class Registers:
 
     def frames(self) -> int:
         """How many the program has processed since its start."""
-        return _processed(self._fd("turns"))
+        return _processed(self._fd("work"))
 
     def _cell(self, place: int) -> tuple[int, int, bytes, int, int]:
         """The sum over the CPUs."""
@@ -121,18 +123,18 @@ def processed(pid: int) -> int:
     """Frames that a tool has monitored since its start."""
     fds = _maps(pid)
     try:
-        return _processed(next(fd for name, fd in fds.items() if name.endswith("turns")))
+        return _processed(next(fd for name, fd in fds.items() if name.endswith("work")))
     finally:
         for fd in fds.values():
             os.close(fd)
 
 
-def _processed(turns_fd: int) -> int:
-    turns = ctypes.create_string_buffer(8 * _possible_cpus())
+def _processed(work_fd: int) -> int:
+    work = ctypes.create_string_buffer(_WORK.size * _possible_cpus())
     key = ctypes.c_uint32(0)
-    addresses = ctypes.addressof(key), ctypes.addressof(turns)
-    _bpf(_LOOKUP, struct.pack("<IIQQQ", turns_fd, 0, *addresses, 0))
-    return sum(struct.unpack(f"<{len(turns) // 8}Q", turns)) // 2
+    addresses = ctypes.addressof(key), ctypes.addressof(work)
+    _bpf(_LOOKUP, struct.pack("<IIQQQ", work_fd, 0, *addresses, 0))
+    return sum(turns for (turns,) in _WORK.iter_unpack(work.raw)) // 2
 
 
 def _maps(pid: int) -> dict[str, int]:

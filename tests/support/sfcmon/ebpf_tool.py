@@ -7,12 +7,18 @@ import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from sfcperf.vnfs import binaries
+from sfcperf.vnfs.sff.process import SffProcess
 from support.network.wires import Lab, Port, Wire, eventually, space
 from support.sfcmon.ebpf_registers import processed
 
+Place = Literal["function", "sff", "port"]
+"""An NSH service function, a running sfc-sff, or a port of another SFF."""
+PLACES: tuple[Place, ...] = ("function", "sff", "port")
+BATCH = 100
+"""Frames that fit into the queue of a veth, from both CPUs."""
 HOUR_MS = "3600000"
 
 
@@ -48,11 +54,18 @@ class Tool:
         return [line for line in printed if line["event"] == "window"]
 
 
-def start(lab: Lab, *options: str, window_ms: str = HOUR_MS) -> Tool:
+def start(lab: Lab, *options: str, window_ms: str = HOUR_MS, place: Place = "function") -> Tool:
     """Start it with these options, on a veth of its own."""
-    sender, port = lab.join((lab.host("sff"), "sff0"), (lab.host("sf"), "sf0"))
+    sender, port = lab.join((lab.host("sender"), "end0"), (lab.host("sf"), "sf0"))
+    if place == "sff":
+        _take_frames(lab, port)
+    where = {
+        "function": ["--interface", port.interface],
+        "sff": ["--sff", port.interface],
+        "port": [f"{port.interface}:nsh"],
+    }
     argv = ["ip", "netns", "exec", space(port.host), str(binaries.find("sfc-sfcmon"))]
-    argv += ["--interface", port.interface, "--window-ms", window_ms, *options]
+    argv += [*where[place], "--window-ms", window_ms, *options]
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
     lab.at_end(process.wait)
     lab.at_end(process.terminate)
@@ -63,12 +76,23 @@ def start(lab: Lab, *options: str, window_ms: str = HOUR_MS) -> Tool:
     return Tool(sender, wire, process)
 
 
+def _take_frames(lab: Lab, port: Port) -> None:
+    """An sfc-sff that drops all that comes, after its lookup."""
+    tables = f"node {port.mac}\nport 1 interface {port.interface} kind nsh mtu 1400\n"
+    running = SffProcess.launch("sff", port.host, tables)
+    lab.at_end(running.stop)
+
+
 def from_both_cpus(lab: Lab, tool: Tool, frames: list[bytes]) -> None:
     """Send the frames twice, at the same time, and wait until all are monitored."""
-    before = processed(tool.process.pid)
-    with ThreadPoolExecutor(2) as pool:
-        for _ in range(2):
-            wire = tool.sender.wire()
-            lab.at_end(wire.close)
-            pool.submit(wire.send, frames)
-    assert eventually(lambda: processed(tool.process.pid) >= before + 2 * len(frames))
+    wires = [tool.sender.wire() for _ in range(2)]
+    for wire in wires:
+        lab.at_end(wire.close)
+    counted = processed(tool.process.pid)
+    with ThreadPoolExecutor(len(wires)) as pool:
+        for start in range(0, len(frames), BATCH):
+            batch = frames[start : start + BATCH]
+            for sent in [pool.submit(wire.send, batch) for wire in wires]:
+                sent.result()
+            counted += len(wires) * len(batch)
+            assert eventually(lambda: processed(tool.process.pid) >= counted)  # noqa: B023

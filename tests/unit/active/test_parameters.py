@@ -7,6 +7,7 @@ from jsonschema import Draft202012Validator
 
 from sfcperf.active.ab import Ab
 from sfcperf.active.base import Probe
+from sfcperf.active.ditg import Ditg
 from sfcperf.active.httperf import Httperf
 from sfcperf.active.iperf3 import Iperf3
 from sfcperf.active.ndr import Ndr
@@ -14,7 +15,7 @@ from sfcperf.active.ping import Ping
 from sfcperf.active.pktgen import Pktgen
 from sfcperf.active.sfcmon_simulation import SfcmonSimulation
 
-PROBES: list[type[Probe]] = [Ping, Iperf3, Httperf, Ab, Ndr, Pktgen, SfcmonSimulation]
+PROBES: list[type[Probe]] = [Ping, Iperf3, Httperf, Ab, Ndr, Pktgen, SfcmonSimulation, Ditg]
 
 
 def filled(probe: type[Probe], **given: Any) -> dict[str, Any]:
@@ -149,3 +150,16 @@ def test_pktgen_expects_half_of_its_packets() -> None:
     assert Pktgen.expected_packets(filled(Pktgen, rate_pps=1, duration_s=0.01)) == 1
     assert Pktgen.duration_s(filled(Pktgen, duration_s=2)) == 2
     assert Pktgen.label(filled(Pktgen, protocol="tcp-syn")) == "pktgen-tcp-syn"
+
+
+def test_ditg() -> None:
+    assert Ditg.duration_s(filled(Ditg, duration_s=3)) == 3
+    # 1 Mbit/s in packets of 500 bytes for 2 s are 500 packets.
+    udp = filled(Ditg, rate_bps=1_000_000, payload_bytes=500, duration_s=2)
+    assert Ditg.expected_packets(udp) == 250
+    assert Ditg.expected_packets({**udp, "protocol": "tcp"}) == 20
+    assert Ditg.ip_protocols(udp) == {"udp"}
+    assert Ditg.label(udp) == "ditg-udp"
+    assert {metric.name for metric in Ditg.metrics({**udp, "meter": "round-trip"})} >= {"rtt_us"}
+    assert not accepts(Ditg, payload_bytes=43)
+    assert not accepts(Ditg, protocol="icmp")

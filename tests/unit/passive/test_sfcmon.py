@@ -13,7 +13,9 @@ from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import FlowWindow
 from sfcperf.passive.sfcmon import SfcmonMonitor
 from sfcperf.results.flows import FlowCount
+from sfcperf.workflow.defaults import with_defaults
 
+FUNCTIONS = with_defaults(SfcmonMonitor.parameters, {})
 FLOW = FlowCount(
     spi=1,
     si=254,
@@ -47,21 +49,25 @@ class Reporter:
 
     def __init__(self, *calls: list[FlowWindow]) -> None:
         self._calls = list(calls)
+        self.begun = 0
+
+    def begin_window(self) -> None:
+        self.begun += 1
 
     def end_window(self) -> list[FlowWindow]:
+        assert self.begun == 1
         return self._calls.pop(0)
 
 
 def test_windows_of_the_trial_alone_are_reported(tmp_path: Path) -> None:
-    before = window(0, replace(FLOW, packets=7))
-    first = Reporter([before], [window(1, FLOW), window(3, FLOW, replace(FLOW, si=253))])
-    second = Reporter([before], [window(2)])
+    first = Reporter([window(1, FLOW), window(3, FLOW, replace(FLOW, si=253))])
+    second = Reporter([window(2)])
     functions = [
         replace(function(1, "sfcmon"), flows=first),
         function(2),
         replace(function(3, "sfcmon"), flows=second),
     ]
-    monitor = SfcmonMonitor({})
+    monitor = SfcmonMonitor(FUNCTIONS)
     monitor.start(chain(functions), tmp_path)
     *observed, own = monitor.stop()
     assert (own.source, own.metric, own.unit) == ("sfcmon", "monitor_cpu_s", "s")
@@ -88,19 +94,19 @@ def test_windows_of_the_trial_alone_are_reported(tmp_path: Path) -> None:
 
 def test_a_chain_without_such_functions_is_refused(tmp_path: Path) -> None:
     with pytest.raises(MeasurementError, match="no function of this chain lists flows"):
-        SfcmonMonitor({}).start(chain([function(1)]), tmp_path)
+        SfcmonMonitor(FUNCTIONS).start(chain([function(1)]), tmp_path)
 
 
 def test_one_that_does_not_monitor_is_a_baseline(tmp_path: Path) -> None:
-    monitor = SfcmonMonitor({})
+    monitor = SfcmonMonitor(FUNCTIONS)
     monitor.start(chain([function(1, "sfcmon")]), tmp_path)
     assert [o.metric for o in monitor.stop()] == ["monitor_cpu_s"]
 
 
 def test_a_number_that_is_not_known_is_left_out(tmp_path: Path) -> None:
     full = replace(window(1, FLOW), missing_flows=None)
-    monitor = SfcmonMonitor({})
-    reporter = Reporter([], [full])
+    monitor = SfcmonMonitor(FUNCTIONS)
+    reporter = Reporter([full])
     monitor.start(chain([replace(function(1, "sfcmon"), flows=reporter)]), tmp_path)
     found = {observation.metric: observation.value for observation in monitor.stop()}
     assert "missing_flows" not in found
@@ -109,7 +115,7 @@ def test_a_number_that_is_not_known_is_left_out(tmp_path: Path) -> None:
 
 def test_a_chain_of_length_0_has_no_flows(tmp_path: Path) -> None:
     """It is the baseline of others, which have the same monitors."""
-    monitor = SfcmonMonitor({})
+    monitor = SfcmonMonitor(FUNCTIONS)
     monitor.start(chain([]), tmp_path)
     assert [o.metric for o in monitor.stop()] == ["monitor_cpu_s"]
     assert monitor.flows() == []

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sfcperf.vnfs.sfcmon.bmv2 import requirements
-from sfcperf.vnfs.sfcmon.bmv2.engine import Settings
+from sfcperf.vnfs.sfcmon.bmv2.switch_settings import Settings
 from sfcperf.vnfs.sfcmon.function import Sfcmon
 from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
 from sfcperf.workflow.defaults import with_defaults

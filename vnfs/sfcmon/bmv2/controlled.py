@@ -12,14 +12,16 @@ from signal import SIGKILL
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.namespace import NamespaceHost
-from sfcperf.vnfs.sfcmon.bmv2.engine import NOT_OURS, Settings
 from sfcperf.vnfs.sfcmon.bmv2.programs import Program
 from sfcperf.vnfs.sfcmon.bmv2.switch import BINARY, Bmv2Switch
+from sfcperf.vnfs.sfcmon.bmv2.switch_settings import Settings
 from sfcperf.vnfs.sfcmon.running import RunningSfcmon
 
 LEAST_MEMORY_MIB = 128
 """Of the switch, with its queues full."""
 _MODULE = "sfcperf.vnfs.sfcmon.bmv2.engine"
+_NOT_OURS = "encapsulation"
+"""Why an SF drops frames without an NSH, which the kernel has got as well."""
 _starts = itertools.count()
 
 
@@ -60,7 +62,7 @@ class Controller(RunningSfcmon):
         """Of a switch that is an SF, as RunningFunction.counters."""
         counted = self.counted()
         drops = dict(counted.drops)
-        passed = drops.pop(NOT_OURS)
+        passed = drops.pop(_NOT_OURS)
         forwarded, dropped = counted.ways["served"], sum(drops.values())
         return {
             "received": forwarded + dropped,

@@ -14,15 +14,14 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from sfcperf.vnfs.sfcmon.bmv2.programs import DROP_REASONS, WAYS, Program
 from sfcperf.vnfs.sfcmon.bmv2.reading import read
 from sfcperf.vnfs.sfcmon.bmv2.registers import Registers
+from sfcperf.vnfs.sfcmon.bmv2.switch_settings import Settings
 from sfcperf.vnfs.sfcmon.bmv2.windows import NoWindows, SketchWindows, TableWindows, Windows
-from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
 
 if TYPE_CHECKING:
     from finsy import Switch
@@ -32,47 +31,6 @@ if TYPE_CHECKING:
 _MS_PER_S = 1000
 _ENDING = (signal.SIGTERM, signal.SIGINT)
 _SIGNALS = (*_ENDING, signal.SIGUSR1, signal.SIGUSR2)
-NOT_OURS = "encapsulation"
-"""Why an SF drops frames without an NSH, which the kernel has got as well."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the process is to do."""
-
-    program: str
-    window_ms: int
-    thresholds: Thresholds
-    """Of the first window."""
-    adaptive_flows: int
-    """0: thresholds stay."""
-    sizes: Sizes
-    table_entries: tuple[Mapping[str, Any], ...] = ()
-    """The knob of this name."""
-    overhead_bytes: int = 0
-    """What frames have in front of their IP packets."""
-    entries: tuple[Mapping[str, Any], ...] = ()
-    """Of the tables: the fields of controller.entries.Entry."""
-    address: str = ""
-    """Of P4Runtime, for gRPC."""
-
-    def at(self, address: str) -> Settings:
-        """The same for the switch with this address."""
-        return replace(self, address=address)
-
-    def text(self) -> str:
-        """As JSON."""
-        return json.dumps(asdict(self), separators=(",", ":"))
-
-    @classmethod
-    def of_text(cls, text: str) -> Settings:
-        """From JSON."""
-        given = json.loads(text)
-        given["entries"] = tuple(given["entries"])
-        given["thresholds"] = Thresholds(**given["thresholds"])
-        given["sizes"] = Sizes(**given["sizes"])
-        given["table_entries"] = tuple(given["table_entries"])
-        return cls(**given)
 
 
 class Engine:
@@ -178,7 +136,9 @@ async def control(settings: Settings, stats: Path) -> None:
     import finsy
 
     program = Program(settings.program)
-    options = finsy.SwitchOptions(p4info=program.p4info, p4blob=program.json, p4force=True)
+    # Without p4force: finsy would load the program again, and so clear the tables, whenever another
+    # client had been the primary one in between.
+    options = finsy.SwitchOptions(p4info=program.p4info, p4blob=program.json)
     with ExitStack() as stack:
         async with finsy.Switch("switch", settings.address, options) as switch:
             await _write_tables(switch, settings.entries)

@@ -14,8 +14,8 @@ from sfcperf.management.deployment import FlowReporter
 from sfcperf.vnfs.base import RunningFunction
 from sfcperf.vnfs.kernel_forwarding import all_or_nothing
 from sfcperf.vnfs.sfcmon.bmv2.controlled import ControlledSwitch
-from sfcperf.vnfs.sfcmon.bmv2.engine import Settings
 from sfcperf.vnfs.sfcmon.bmv2.programs import Program
+from sfcperf.vnfs.sfcmon.bmv2.switch_settings import Settings
 
 SERVICE_PORT = 64
 """The switch is the SF there (vnfs/sfcmon/p4/README.md)."""

@@ -131,12 +131,12 @@ class TableWindows:
         """See Windows.end."""
         now, before = await self._count(), self._before
         end_ns = time.time_ns()
-        flows = []
+        flows: list[tuple[str, int, int]] = []
         for key, (packets, frame_bytes) in now.flows.items():
             packets_before, bytes_before = before.flows.get(key, (0, 0))
             if new := packets - packets_before:
                 volume = frame_bytes - bytes_before - new * self._overhead_bytes
-                flows.append([key.ljust(KEY_BYTES, b"\0").hex(), new, volume])
+                flows.append((key.ljust(KEY_BYTES, b"\0").hex(), new, volume))
         untracked = now.untracked - before.untracked
         self._before = now
         return {

@@ -39,6 +39,22 @@ struct sfcmon_flow_counts {
 	__u32 unused;
 };
 
+/* In the section SFCMON_STATE: other programs with SFCMon in them have variables of their own. */
+struct sfcmon_state {
+	struct sfcmon_bank banks[SFCMON_BANKS];
+	__u32 active; /* bank that packets update */
+};
+
+/* In the section SFCMON_SIZES, before the program is loaded. */
+struct sfcmon_sizes {
+	__u32 cms_rows, cms_columns;
+	__u32 bloom_bits, bloom_hashes;
+	__u32 iblt_cells, iblt_hashes;
+};
+
+#define SFCMON_STATE ".data.sfcmon"
+#define SFCMON_SIZES ".rodata.sfcmon"
+
 /* Two counters of the CMS: an array of the kernel has no smaller elements than 8 bytes. They count
  * past their maximum by the number of CPUs at most; readers see the maximum. */
 struct sfcmon_counters {
@@ -52,6 +68,19 @@ struct sfcmon_cell {
 	__u32 key_sum[SFCMON_IPV6_WORDS];
 	__u32 packets;
 	__u64 bytes;
+};
+
+/* What a frame was read to. */
+struct sfcmon_packet {
+	__u32 flow[SFCMON_IPV6_WORDS]; /* FlowID2; the rest is zero */
+	__u32 words; /* of it */
+	__u32 bytes; /* packet size */
+};
+
+/* Of a CPU. */
+struct sfcmon_work {
+	__u64 turns; /* odd while it is at a packet: the user side waits for the old `active` */
+	struct sfcmon_packet packet; /* not on the stack, of which sfc-sff leaves too little */
 };
 
 /* Two counters of the CMS share an element, which no row does with the next. */

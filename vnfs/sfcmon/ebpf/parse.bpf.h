@@ -19,12 +19,6 @@
 #define SFCMON_AT_MOST 0x3ff /* offset of a header: far more than those before it can have */
 #define SFCMON_PORTS_BYTES 4
 
-struct sfcmon_packet {
-	__u32 flow[SFCMON_IPV6_WORDS]; /* FlowID2; the rest is zero */
-	__u32 words; /* of it */
-	__u32 bytes; /* packet size */
-};
-
 /* How far the frame is read. */
 struct sfcmon_cursor {
 	const void *start, *end;
@@ -129,8 +123,8 @@ static __always_inline bool has_ports(__u8 protocol)
 }
 
 /* Behind the IP header, of whose packet so many bytes are left. */
-static __always_inline int read_ports(const struct sfcmon_cursor *cursor, __u32 left,
-				      struct sfcmon_packet *packet)
+static __always_inline int observe_ports(const struct sfcmon_cursor *cursor, __u32 left,
+					 struct sfcmon_packet *packet)
 {
 	const __u32 *ports;
 
@@ -143,7 +137,7 @@ static __always_inline int read_ports(const struct sfcmon_cursor *cursor, __u32 
 	return SFCMON_PARSED;
 }
 
-static __always_inline int read_ipv4(struct sfcmon_cursor *cursor, struct sfcmon_packet *packet)
+static __always_inline int observe_ipv4(struct sfcmon_cursor *cursor, struct sfcmon_packet *packet)
 {
 	const struct iphdr *ip = peek(cursor, sizeof(*ip));
 	__u32 bytes, total;
@@ -164,10 +158,10 @@ static __always_inline int read_ipv4(struct sfcmon_cursor *cursor, struct sfcmon
 		return SFCMON_TRUNCATED;
 	if (!has_ports(ip->protocol) || (ip->frag_off & bpf_htons(SFCMON_FRAGMENT)))
 		return SFCMON_PARSED;
-	return read_ports(cursor, total - bytes, packet);
+	return observe_ports(cursor, total - bytes, packet);
 }
 
-static __always_inline int read_ipv6(struct sfcmon_cursor *cursor, struct sfcmon_packet *packet)
+static __always_inline int observe_ipv6(struct sfcmon_cursor *cursor, struct sfcmon_packet *packet)
 {
 	const struct ipv6hdr *ip = peek(cursor, sizeof(*ip));
 	__u32 payload;
@@ -183,7 +177,7 @@ static __always_inline int read_ipv6(struct sfcmon_cursor *cursor, struct sfcmon
 	__builtin_memcpy(&packet->flow[SFCMON_SOURCE_WORD], &ip->saddr, sizeof(ip->saddr));
 	__builtin_memcpy(&packet->flow[SFCMON_SOURCE_WORD + 4], &ip->daddr, sizeof(ip->daddr));
 	cursor->at += sizeof(*ip);
-	return has_ports(ip->nexthdr) ? read_ports(cursor, payload, packet) : SFCMON_PARSED;
+	return has_ports(ip->nexthdr) ? observe_ports(cursor, payload, packet) : SFCMON_PARSED;
 }
 
 /* What the NSH carries. */
@@ -194,37 +188,50 @@ static __always_inline int read_inner(struct sfcmon_cursor *cursor, __u8 next,
 
 	switch (next) {
 	case NSH_NEXT_IPV4:
-		return read_ipv4(cursor, packet);
+		return observe_ipv4(cursor, packet);
 	case NSH_NEXT_IPV6:
-		return read_ipv6(cursor, packet);
+		return observe_ipv6(cursor, packet);
 	case NSH_NEXT_ETHERNET:
 		eth = peek(cursor, sizeof(*eth));
 		if (!eth)
 			return SFCMON_TRUNCATED;
 		cursor->at += sizeof(*eth);
 		if (eth->h_proto == bpf_htons(ETH_P_IP))
-			return read_ipv4(cursor, packet);
+			return observe_ipv4(cursor, packet);
 		if (eth->h_proto == bpf_htons(ETH_P_IPV6))
-			return read_ipv6(cursor, packet);
+			return observe_ipv6(cursor, packet);
 		return SFCMON_NOT_IP;
 	default:
 		return SFCMON_NOT_IP;
 	}
 }
 
-/* SFCMON_PARSED, or why the frame is not monitored. Global, so that the verifier looks at it once. */
-__noinline int sfcmon_parse(struct xdp_md *ctx, struct sfcmon_packet *packet)
+/* SFCMON_PARSED, or why the frame is not monitored. `path`: SPI << 8 | SI of an Ethernet frame whose
+ * NSH is only just about to be written; 0: the frame has its NSH, with all that precedes it. */
+static __always_inline int parse(const void *start, const void *end, __u32 path,
+				 struct sfcmon_packet *packet)
 {
-	struct sfcmon_cursor cursor = {
-		.start = (void *)(long)ctx->data,
-		.end = (void *)(long)ctx->data_end,
-	};
-	__u8 next = 0;
-	int reason;
+	struct sfcmon_cursor cursor = { .start = start, .end = end };
+	__u8 next = NSH_NEXT_ETHERNET;
+	int reason = SFCMON_PARSED;
 
-	if (!packet)
-		return SFCMON_TRUNCATED;
 	__builtin_memset(packet, 0, sizeof(*packet));
-	reason = read_path(&cursor, packet, &next);
+	if (path)
+		packet->flow[0] = bpf_htonl(path);
+	else
+		reason = read_path(&cursor, packet, &next);
 	return reason == SFCMON_PARSED ? read_inner(&cursor, next, packet) : reason;
+}
+
+/* Global, so that the verifier looks at them once. */
+__noinline int sfcmon_parse(struct xdp_md *ctx, __u32 path, struct sfcmon_packet *packet)
+{
+	return packet ? parse((void *)(long)ctx->data, (void *)(long)ctx->data_end, path, packet)
+		      : SFCMON_TRUNCATED;
+}
+
+__noinline int sfcmon_parse_skb(struct __sk_buff *ctx, __u32 path, struct sfcmon_packet *packet)
+{
+	return packet ? parse((void *)(long)ctx->data, (void *)(long)ctx->data_end, path, packet)
+		      : SFCMON_TRUNCATED;
 }

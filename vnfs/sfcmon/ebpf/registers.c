@@ -17,80 +17,99 @@
 #define VISIBLE_NS 50000 /* in this time a CPU's stores reach the others, whatever it does */
 #define KEY_DIGITS (2 * SFCMON_IPV6_WORDS * sizeof(__u32))
 
-static struct sfcmon_bpf *skeleton;
+static struct bpf_object *object;
+static struct sfcmon_state *state;
+static __u32 iblt_hashes;
+static bool has_table; /* in the place of the sketches */
+static int work_fd;
 static struct sfcmon_counters *cms;
 static __u64 *bloom;
 static struct sfcmon_cell *iblt;
 static size_t cms_elements, bloom_words, iblt_cells; /* of a bank */
-static __u64 *before, *now; /* turns of the CPUs */
+static struct sfcmon_work *before, *now; /* of the CPUs */
 static size_t cpus; /* that there may be */
 
-static bool has_table(void)
+static struct bpf_map *map_of(const char *name)
 {
-	return skeleton->rodata->monitor == SFCMON_MONITOR_TABLE;
+	return bpf_object__find_map_by_name(object, name);
 }
 
-int registers_size(struct sfcmon_bpf *opened, const struct sizes *sizes)
+static int set_entries(const char *name, size_t entries)
 {
-	int possible = libbpf_num_possible_cpus();
+	int error = bpf_map__set_max_entries(map_of(name), (__u32)entries);
 
-	skeleton = opened;
+	if (error)
+		complain("cannot set the size of the registers %s: %s", name, strerror(-error));
+	return error;
+}
+
+int registers_size(struct bpf_object *opened, const struct sizes *sizes, bool table)
+{
+	const struct sfcmon_sizes initial = {
+		.cms_rows = (__u32)sizes->cms_rows,
+		.cms_columns = (__u32)sizes->cms_columns,
+		.bloom_bits = (__u32)sizes->bloom_bits,
+		.bloom_hashes = (__u32)sizes->bloom_hashes,
+		.iblt_cells = (__u32)sizes->iblt_cells,
+		.iblt_hashes = (__u32)sizes->iblt_hashes,
+	};
+	int possible = libbpf_num_possible_cpus(), error;
+
+	object = opened;
+	has_table = table;
 	cpus = possible > 0 ? (size_t)possible : 1;
 	if (cpus * SFCMON_BANKS * (size_t)sizes->iblt_cells > UINT32_MAX) {
 		complain("%ld cells of the IBLT are too many for %zu CPUs, which have one each",
 			 sizes->iblt_cells, cpus);
 		return -1;
 	}
-	skeleton->rodata->cms_rows = (__u32)sizes->cms_rows;
-	skeleton->rodata->cms_columns = (__u32)sizes->cms_columns;
-	skeleton->rodata->bloom_bits = (__u32)sizes->bloom_bits;
-	skeleton->rodata->bloom_hashes = (__u32)sizes->bloom_hashes;
-	skeleton->rodata->iblt_cells = (__u32)sizes->iblt_cells;
-	skeleton->rodata->iblt_hashes = (__u32)sizes->iblt_hashes;
 	cms_elements = (size_t)sizes->cms_rows * sfcmon_row_elements((__u32)sizes->cms_columns);
 	bloom_words = sfcmon_bloom_words((__u32)sizes->bloom_bits);
 	iblt_cells = (size_t)sizes->iblt_cells;
-	if (bpf_map__set_max_entries(skeleton->maps.cms, (__u32)(SFCMON_BANKS * cms_elements)) ||
-	    bpf_map__set_max_entries(skeleton->maps.bloom, (__u32)(SFCMON_BANKS * bloom_words)) ||
-	    bpf_map__set_max_entries(skeleton->maps.iblt,
-				     (__u32)(cpus * SFCMON_BANKS * iblt_cells))) {
-		complain("cannot set the sizes of the registers: %s", strerror(errno));
-		return -1;
-	}
-	return 0;
+	iblt_hashes = (__u32)sizes->iblt_hashes;
+	error = bpf_map__set_initial_value(map_of(SFCMON_SIZES), &initial, sizeof(initial));
+	if (error)
+		complain("cannot set the sizes of the registers: %s", strerror(-error));
+	return error || set_entries("cms", SFCMON_BANKS * cms_elements) ||
+			       set_entries("bloom", SFCMON_BANKS * bloom_words) ||
+			       set_entries("iblt", cpus * SFCMON_BANKS * iblt_cells)
+		       ? -1
+		       : 0;
 }
 
-static void *open_map(struct bpf_map *map)
+static void *open_map(const char *name)
 {
+	const struct bpf_map *map = map_of(name);
 	size_t bytes = (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
 	void *there = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
 
 	if (there != MAP_FAILED)
 		return there;
-	complain("cannot map the registers %s: %s", bpf_map__name(map), strerror(errno));
+	complain("cannot map the registers %s: %s", name, strerror(errno));
 	return NULL;
 }
 
 static void set_thresholds(int bank, const struct thresholds *thresholds)
 {
-	struct sfcmon_bank *registers = &skeleton->bss->banks[bank];
+	struct sfcmon_bank *registers = &state->banks[bank];
 
 	registers->threshold_eval = thresholds->eval;
 	registers->threshold_share = thresholds->share;
 	registers->threshold_packets = thresholds->packets;
 }
 
-int registers_open(struct sfcmon_bpf *loaded, const struct thresholds *thresholds)
+int registers_open(const struct thresholds *thresholds)
 {
-	skeleton = loaded;
-	cms = open_map(skeleton->maps.cms);
-	bloom = open_map(skeleton->maps.bloom);
-	iblt = open_map(skeleton->maps.iblt);
+	cms = open_map("cms");
+	bloom = open_map("bloom");
+	iblt = open_map("iblt");
+	state = open_map(SFCMON_STATE);
+	work_fd = bpf_map__fd(map_of("work"));
 	before = calloc(cpus, sizeof(*before));
 	now = calloc(cpus, sizeof(*now));
 	if (!before || !now)
 		complain("not enough memory");
-	if (!cms || !bloom || !iblt || !before || !now)
+	if (!cms || !bloom || !iblt || !state || !before || !now)
 		return -1;
 	set_thresholds(0, thresholds);
 	return 0;
@@ -127,8 +146,8 @@ static int clear(int bank)
 	memset(&bloom[(size_t)bank * bloom_words], 0, bloom_words * sizeof(*bloom));
 	for (size_t cpu = 0; cpu < cpus; cpu++)
 		memset(part_of(cpu, bank), 0, iblt_cells * sizeof(*iblt));
-	memset(&skeleton->bss->banks[bank], 0, sizeof(skeleton->bss->banks[bank]));
-	return has_table() ? table_clear(bank) : 0;
+	memset(&state->banks[bank], 0, sizeof(state->banks[bank]));
+	return has_table ? table_clear(bank) : 0;
 }
 
 static void pause_ns(long nanoseconds)
@@ -138,10 +157,10 @@ static void pause_ns(long nanoseconds)
 	nanosleep(&time, NULL);
 }
 
-static int read_turns(__u64 *turns)
+static int read_work(struct sfcmon_work *works)
 {
 	__u32 only = 0;
-	int error = bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.turns), &only, turns);
+	int error = bpf_map_lookup_elem(work_fd, &only, works);
 
 	if (error)
 		complain("cannot read which CPUs are at a packet: %s", strerror(-error));
@@ -155,14 +174,14 @@ static int wait_for_packets(void)
 
 	/* Before, a CPU may have read the old bank, but its turn is not visible yet. */
 	pause_ns(VISIBLE_NS);
-	if (read_turns(before))
+	if (read_work(before))
 		return -1;
 	for (;;) {
-		if (read_turns(now))
+		if (read_work(now))
 			return -1;
 		waiting = false;
 		for (size_t cpu = 0; cpu < cpus; cpu++)
-			waiting |= before[cpu] % 2 && now[cpu] == before[cpu];
+			waiting |= before[cpu].turns % 2 && now[cpu].turns == before[cpu].turns;
 		if (!waiting)
 			return 0;
 		pause_ns(VISIBLE_NS);
@@ -171,12 +190,12 @@ static int wait_for_packets(void)
 
 int registers_switch(const struct thresholds *thresholds)
 {
-	int ended = (int)skeleton->bss->active, next = !ended;
+	int ended = (int)state->active, next = !ended;
 
 	if (clear(next))
 		return -1;
 	set_thresholds(next, thresholds);
-	__atomic_store_n(&skeleton->bss->active, (__u32)next, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&state->active, (__u32)next, __ATOMIC_SEQ_CST);
 	return wait_for_packets() ? -1 : ended;
 }
 
@@ -185,13 +204,13 @@ __u64 registers_inserted(void)
 	__u64 sum = 0;
 
 	for (size_t i = 0; i < iblt_cells; i++)
-		sum += cell_at(i, (int)skeleton->bss->active).count;
-	return sum / skeleton->rodata->iblt_hashes;
+		sum += cell_at(i, (int)state->active).count;
+	return sum / iblt_hashes;
 }
 
 __u32 registers_packets(void)
 {
-	return skeleton->bss->banks[skeleton->bss->active].packets;
+	return state->banks[state->active].packets;
 }
 
 static void print_cell(size_t place, const struct sfcmon_cell *cell, FILE *out)
@@ -207,7 +226,7 @@ static void print_cell(size_t place, const struct sfcmon_cell *cell, FILE *out)
 
 static void print_sketches(int bank, FILE *out)
 {
-	const struct sfcmon_bank *registers = &skeleton->bss->banks[bank];
+	const struct sfcmon_bank *registers = &state->banks[bank];
 	static const struct sfcmon_cell empty;
 	const char *separator = "";
 
@@ -229,13 +248,13 @@ static void print_sketches(int bank, FILE *out)
 
 int registers_print(int bank, FILE *out)
 {
-	const struct sfcmon_bank *registers = &skeleton->bss->banks[bank];
+	const struct sfcmon_bank *registers = &state->banks[bank];
 
 	fprintf(out, "\"packets\": %u, \"unparsed\": [", registers->packets);
 	for (int i = 0; i < SFCMON_REASONS; i++)
 		fprintf(out, "%s%u", i ? ", " : "", registers->unparsed[i]);
 	fputs("]", out);
-	if (!has_table()) {
+	if (!has_table) {
 		print_sketches(bank, out);
 		return 0;
 	}

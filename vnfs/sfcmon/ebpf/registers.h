@@ -2,11 +2,13 @@
 /* The registers of both banks, in the kernel's memory, and what is done to them at a window's end. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdio.h>
+
+#include <bpf/libbpf.h>
 
 #include "../thresholds.h"
 #include "engine.h"
-#include "ebpf/sfcmon.skel.h"
 
 struct sizes {
 	long cms_rows, cms_columns;
@@ -14,12 +16,12 @@ struct sizes {
 	long iblt_cells, iblt_hashes;
 };
 
-/* Before the programs are loaded: the sizes of the maps. 0, or -1 after complain(). With another
- * monitor than the sketches, `sizes` are the least that there can be. */
-int registers_size(struct sfcmon_bpf *skeleton, const struct sizes *sizes);
+/* Before the program is loaded: the sizes of its maps. 0, or -1 after complain(). With another monitor
+ * than the sketches, `sizes` are the least that there can be. */
+int registers_size(struct bpf_object *opened, const struct sizes *sizes, bool has_table);
 
-/* After they are loaded. Bank 0 gets the thresholds, and is active. 0, or -1 after complain(). */
-int registers_open(struct sfcmon_bpf *skeleton, const struct thresholds *thresholds);
+/* After it is loaded. Bank 0 gets the thresholds, and is active. 0, or -1 after complain(). */
+int registers_open(const struct thresholds *thresholds);
 
 /* Flows that were inserted in the window that goes on, and its packets. */
 __u64 registers_inserted(void);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* SFCMon as an SF in the driver's receive path: monitors, then forwards as sfc-forwarder does. */
+/* SFCMon as a function, and at the ports of an SFF: one of the programs is loaded. */
 #include <linux/bpf.h>
+#include <linux/pkt_cls.h>
 #include <bpf/bpf_helpers.h>
 
 #include "../../forwarder/packet.h"
+#include "ports.bpf.h"
 #include "table.bpf.h"
 #include "update.bpf.h"
 
@@ -14,58 +16,70 @@ struct {
 	__type(value, __u64[FWD_VERDICTS]);
 } verdicts SEC(".maps");
 
-/* Odd while a CPU is at a packet: the user side waits for those that read the old `active`. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} turns SEC(".maps");
-
 const volatile __u8 own_mac[ETH_ALEN];
 const volatile __u32 monitor = SFCMON_MONITOR_SKETCHES; /* enum sfcmon_monitor */
 
-static __always_inline void observe(struct xdp_md *ctx)
+static __always_inline void count_in_table(int reason, const struct sfcmon_packet *packet)
 {
-	__u32 bank = *(volatile __u32 *)&active & (SFCMON_BANKS - 1), packets;
-	struct sfcmon_bank *registers = &banks[bank];
-	struct sfcmon_packet packet;
-	int reason = sfcmon_parse(ctx, &packet);
+	__u32 bank = active_bank();
+	struct sfcmon_bank *registers = &windows.banks[bank];
 
-	if (reason != SFCMON_PARSED) {
-		if (reason >= 0 && reason < SFCMON_REASONS)
-			count(&registers->unparsed[reason], ~0U);
-		return;
-	}
-	packets = count(&registers->packets, ~0U);
-	if (monitor == SFCMON_MONITOR_SKETCHES)
-		update_sketches(bank, &packet, packets);
-	else if (!update_table(bank, &packet))
+	if (count_frame(registers, reason) && !update_table(bank, packet))
 		count(&registers->untracked, ~0U);
 }
 
+static __always_inline void observe_by_table(struct xdp_md *ctx)
+{
+	struct sfcmon_work *mine = begin();
+
+	if (!mine)
+		return;
+	count_in_table(sfcmon_parse(ctx, 0, &mine->packet), &mine->packet);
+	end(mine);
+}
+
+/* As an SF in the driver's receive path: monitors, then forwards as sfc-forwarder does. */
 SEC("xdp")
 int serve(struct xdp_md *ctx)
 {
 	enum fwd_verdict verdict;
-	__u64 *counters, *turn;
+	__u64 *counters;
 	__u32 only = 0;
 	fwd_path path;
 
 	counters = bpf_map_lookup_elem(&verdicts, &only);
-	turn = bpf_map_lookup_elem(&turns, &only);
-	if (!counters || !turn)
+	if (!counters)
 		return XDP_ABORTED;
-	if (monitor != SFCMON_MONITOR_NONE) {
-		*(volatile __u64 *)turn += 1;
-		observe(ctx);
-		*(volatile __u64 *)turn += 1;
-	}
+	if (monitor == SFCMON_MONITOR_SKETCHES)
+		observe(ctx, 0);
+	else if (monitor == SFCMON_MONITOR_TABLE)
+		observe_by_table(ctx);
 	verdict = fwd_frame((void *)(long)ctx->data, (void *)(long)ctx->data_end, own_mac, &path);
 	if (verdict >= FWD_VERDICTS)
 		return XDP_ABORTED;
 	counters[verdict]++;
 	return verdict == FWD_FORWARDED ? XDP_TX : verdict == FWD_PASSED ? XDP_PASS : XDP_DROP;
+}
+
+/* At the ports of an SFF that is not ours: before it gets a packet, or together with it. */
+SEC("tc")
+int arrive(struct __sk_buff *skb)
+{
+	struct sfcmon_work *mine;
+	__u32 path = 0;
+	int reason;
+
+	if (!is_looked_up(skb, &path))
+		return TC_ACT_UNSPEC;
+	mine = begin();
+	if (!mine)
+		return TC_ACT_UNSPEC;
+	reason = skb->vlan_present ? SFCMON_NOT_NSH : sfcmon_parse_skb(skb, path, &mine->packet);
+	if (reason == SFCMON_TRUNCATED && !make_accessible(skb))
+		reason = sfcmon_parse_skb(skb, path, &mine->packet);
+	update_sketches(reason, &mine->packet);
+	end(mine);
+	return TC_ACT_UNSPEC;
 }
 
 char LICENSE[] SEC("license") = "Apache-2.0";

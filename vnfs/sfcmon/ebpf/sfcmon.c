@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sfc-sfcmon: an NSH service function that finds the heavy hitters of its paths (SFCMon). */
+/* sfc-sfcmon: finds the heavy hitters of paths (SFCMon), as an NSH service function or at an SFF. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include <bpf/bpf.h>
-#include <linux/if_link.h>
 
 #include "../../common/interface.h"
 #include "../../common/libbpf_log.h"
@@ -18,7 +17,9 @@
 #include "../../common/signals.h"
 #include "../../common/stats.h"
 #include "../../forwarder/drops.h"
+#include "attach.h"
 #include "registers.h"
+#include "running_sff.h"
 #include "table.h"
 
 #define MOST_FLOWS 1048576
@@ -32,15 +33,28 @@
 const char tool_name[] = "sfc-sfcmon";
 
 static const char documentation[] =
-	"NSH service function: counts the flows of heavy hitters in sketches, decrements the "
-	"service index, returns the packet (SFCMon; docs/reference/sfcmon.md).\v"
+	"Counts the flows of heavy hitters in sketches (SFCMon; docs/reference/sfcmon.md), at one "
+	"of "
+	"three places: as an NSH service function (--interface), which decrements the service "
+	"index "
+	"and returns the packet; in a running sfc-sff (--sff), before each lookup; or at the ports "
+	"of "
+	"another SFF.\v"
+	"A PORT is NAME:nsh (an NSH service function), NAME:underlay,address=A (VXLAN-GPE to the "
+	"IPv4 address of this node) or NAME:rule,path=SPI/SI (IPv4 packets without an NSH that the "
+	"classifier or SFC proxy puts on this path), of a rule also protocol=icmp|tcp|udp, "
+	"source=A/N, "
+	"destination=A/N, source-port=N, destination-port=N.\n"
 	"Prints JSON Lines on stdout: `ready` when it forwards, `window` at the end of each "
 	"window, "
 	"`counters` on SIGUSR1 and at the end (SIGTERM or SIGINT), where the last window ends too. "
 	"SIGUSR2 ends the window at once.";
 
 static struct {
-	const char *interface;
+	const char *interface; /* one of these, or places */
+	const char *sff;
+	struct place *places;
+	unsigned int place_count;
 	const char *stats; /* NULL: no stats file */
 	int monitor; /* enum sfcmon_monitor */
 	long table_flows;
@@ -72,11 +86,14 @@ static void take_entries(const struct tool_option *option, const char *argument)
 }
 
 static struct tool_option descriptions[] = {
-	{ "interface", 'i', "NAME", "interface whose frames are served", take_text,
-	  &options.interface, .required = true },
+	{ "interface", 'i', "NAME", "interface whose frames are served", take_interface,
+	  &options.interface },
+	{ "sff", 'f', "NAME", "a port of the sfc-sff that is monitored", take_interface,
+	  &options.sff },
 	{ "stats", 's', "FILE", "write the counters to FILE too", take_text, &options.stats },
 	{ "monitor", 'm', "WHAT",
-	  "sketches (default), table: an entry for each flow, or none: packets are only forwarded",
+	  "of a function: sketches (default), table: an entry for each flow, or none: packets are "
+	  "only forwarded",
 	  take_word, &options.monitor, .words = monitors },
 	{ "table-flows", 0, "N", "most flows of the table (65536)", take_integer,
 	  &options.table_flows, .least = 1, .most = MOST_FLOWS },
@@ -112,20 +129,27 @@ static struct tool_option descriptions[] = {
 
 static const struct sizes no_sketches = { 1, 1, 1, 1, SFCMON_IBLT_HASHES, 1 };
 
-static struct sfcmon_bpf *skeleton;
-static int link_fd = -1;
+static struct bpf_object *object;
 static struct thresholds thresholds;
 static unsigned long windows;
 static long long began_ns; /* the window that goes on, CLOCK_REALTIME */
 
 static void check_options(char **words, unsigned int count)
 {
-	require_options(descriptions);
-	if (count > 0)
-		refuse("'%s' is not an option", words[0]);
+	if (!!options.interface + !!options.sff + !!count != 1)
+		refuse("one of --interface, --sff and ports is needed");
+	if (!options.interface && options.monitor != SFCMON_MONITOR_SKETCHES)
+		refuse("--monitor %s is that of a function", monitors[options.monitor]);
 	if (table_count(&options.entries) > (unsigned long)options.table_flows)
 		refuse("%lu entries do not fit into a table of %ld flows",
 		       table_count(&options.entries), options.table_flows);
+	if (count > SFCMON_PORTS)
+		refuse("at most %d ports, not %u", SFCMON_PORTS, count);
+	options.places = calloc(count + 1, sizeof(*options.places));
+	if (!options.places)
+		refuse("not enough memory");
+	for (options.place_count = 0; options.place_count < count; options.place_count++)
+		read_place(words[options.place_count], &options.places[options.place_count]);
 }
 
 static long long now_ns(clockid_t clock)
@@ -136,56 +160,81 @@ static long long now_ns(clockid_t clock)
 	return time.tv_sec * NS_PER_S + time.tv_nsec;
 }
 
-static int start(const struct interface *interface)
+static struct bpf_object *open_program(void)
 {
-	LIBBPF_OPTS(bpf_link_create_opts, how, .flags = XDP_FLAGS_DRV_MODE);
+	struct interface interface;
 
-	skeleton = sfcmon_bpf__open();
-	if (!skeleton) {
-		complain("cannot open the XDP program: %s", strerror(errno));
-		return -1;
-	}
-	memcpy((void *)skeleton->rodata->own_mac, interface->mac, sizeof(interface->mac));
-	skeleton->rodata->monitor = (__u32)options.monitor;
+	if (options.place_count)
+		return open_ports(options.places, options.place_count);
+	if (find_interface(options.sff ? options.sff : options.interface, &interface))
+		return NULL;
+	return options.sff ? open_sff(&interface) : open_function(&interface, options.monitor);
+}
+
+static int attach(void)
+{
+	if (options.place_count)
+		return attach_ports();
+	return options.sff ? attach_sff() : attach_function();
+}
+
+static void detach(void)
+{
+	if (options.place_count)
+		detach_ports();
+	else if (options.sff)
+		detach_sff();
+	else
+		detach_function();
+}
+
+static int start(void)
+{
+	bool has_table = options.monitor == SFCMON_MONITOR_TABLE;
+
 	if (options.monitor != SFCMON_MONITOR_SKETCHES)
 		options.sizes = no_sketches;
-	if (registers_size(skeleton, &options.sizes) ||
-	    (options.monitor == SFCMON_MONITOR_TABLE && table_size(skeleton, options.table_flows)))
+	object = open_program();
+	if (!object || registers_size(object, &options.sizes, has_table) ||
+	    (has_table && table_size(object, options.table_flows)))
 		return -1;
-	if (sfcmon_bpf__load(skeleton)) {
-		libbpf_complain_of_load("the XDP program", errno);
+	if (bpf_object__load(object)) {
+		libbpf_complain_of_load("the program", errno);
 		return -1;
 	}
-	if (registers_open(skeleton, &thresholds))
+	if (registers_open(&thresholds) || (has_table && table_open(object, &options.entries)))
 		return -1;
-	if (options.monitor == SFCMON_MONITOR_TABLE && table_open(skeleton, &options.entries))
-		return -1;
-	/* The link goes with the process. */
-	link_fd = bpf_link_create(bpf_program__fd(skeleton->progs.serve), interface->index, BPF_XDP,
-				  &how);
-	if (link_fd < 0)
-		complain("cannot attach to %s: %s", interface->name, strerror(-link_fd));
-	return link_fd < 0 ? -1 : 0;
+	return attach();
+}
+
+/* Of a service function: it forwards, too. */
+static void report_verdicts(FILE *out)
+{
+	__u64 verdicts[FWD_VERDICTS] = { 0 }, dropped = 0;
+	__u32 only = 0;
+
+	percpu_sum(bpf_object__find_map_fd_by_name(object, "verdicts"), &only, verdicts,
+		   FWD_VERDICTS);
+	for (int i = FWD_DROP_FIRST; i < FWD_VERDICTS; i++)
+		dropped += verdicts[i];
+	fprintf(out, "\"received\": %llu, \"forwarded\": %llu, \"dropped\": %llu, ",
+		verdicts[FWD_FORWARDED] + dropped, verdicts[FWD_FORWARDED], dropped);
+	fprintf(out, "\"passed\": %llu, \"drops\": {", verdicts[FWD_PASSED]);
+	for (int i = FWD_DROP_FIRST; i < FWD_VERDICTS; i++)
+		fprintf(out, "%s\"%s\": %llu", i == FWD_DROP_FIRST ? "" : ", ", fwd_drop_names[i],
+			verdicts[i]);
+	fputs("}, ", out);
 }
 
 static void report_counters(bool print)
 {
 	static unsigned long sequence;
-	__u64 verdicts[FWD_VERDICTS] = { 0 }, dropped = 0;
 	FILE *out = stats_begin();
-	__u32 only = 0;
 
-	percpu_sum(bpf_map__fd(skeleton->maps.verdicts), &only, verdicts, FWD_VERDICTS);
-	for (int i = FWD_DROP_FIRST; i < FWD_VERDICTS; i++)
-		dropped += verdicts[i];
-	fprintf(out, "{\"event\": \"counters\", \"sequence\": %lu", ++sequence);
-	fprintf(out, ", \"received\": %llu, \"forwarded\": %llu, \"dropped\": %llu",
-		verdicts[FWD_FORWARDED] + dropped, verdicts[FWD_FORWARDED], dropped);
-	fprintf(out, ", \"passed\": %llu, \"drops\": {", verdicts[FWD_PASSED]);
-	for (int i = FWD_DROP_FIRST; i < FWD_VERDICTS; i++)
-		fprintf(out, "%s\"%s\": %llu", i == FWD_DROP_FIRST ? "" : ", ", fwd_drop_names[i],
-			verdicts[i]);
-	fprintf(out, "}, \"windows\": %lu, \"sequence_end\": %lu}\n", windows, sequence);
+	fprintf(out, "{\"event\": \"counters\", \"sequence\": %lu, ", ++sequence);
+	if (options.interface)
+		report_verdicts(out);
+	fprintf(out, "\"windows\": %lu, \"sequence_end\": %lu}\n", windows, sequence);
 	stats_end(print);
 }
 
@@ -238,7 +287,7 @@ static int serve(const sigset_t *signals)
 		}
 		/* The last window has all packets, too. */
 		if (taken == SIGTERM || taken == SIGINT)
-			bpf_link_detach(link_fd);
+			detach();
 		if (end_window(taken != 0))
 			return 1;
 		if (taken == SIGTERM || taken == SIGINT)
@@ -255,10 +304,10 @@ int main(int argc, char **argv)
 {
 	const struct command command = {
 		.documentation = documentation,
+		.arguments = "[PORT...]",
 		.options = descriptions,
 		.check = check_options,
 	};
-	struct interface interface;
 	sigset_t signals;
 	int status;
 
@@ -271,7 +320,7 @@ int main(int argc, char **argv)
 					  (__u32)options.packets };
 	if (stats_open(options.stats))
 		return 1;
-	if (find_interface(options.interface, &interface) || start(&interface)) {
+	if (start()) {
 		json_failed(stats_begin());
 		stats_end(true);
 		return 1;
@@ -280,6 +329,8 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	report_counters(false);
 	status = serve(&signals);
+	if (status)
+		detach();
 	report_counters(true);
 	return status;
 }

@@ -83,11 +83,11 @@ unsigned long table_count(const struct table_entries *entries)
 	return sum;
 }
 
-int table_size(struct sfcmon_bpf *skeleton, long size)
+int table_size(struct bpf_object *object, long size)
 {
 	room = (size_t)size;
-	if (bpf_map__set_max_entries(skeleton->maps.flows0, (__u32)room) ||
-	    bpf_map__set_max_entries(skeleton->maps.flows1, (__u32)room)) {
+	if (bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "flows0"), (__u32)room) ||
+	    bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "flows1"), (__u32)room)) {
 		complain("cannot set the size of the table: %s", strerror(errno));
 		return -1;
 	}
@@ -104,12 +104,12 @@ static int write_entries(int bank, __u32 count)
 	return -1;
 }
 
-int table_open(struct sfcmon_bpf *skeleton, const struct table_entries *entries)
+int table_open(struct bpf_object *object, const struct table_entries *entries)
 {
 	__u32 count = 0;
 
-	tables[0] = bpf_map__fd(skeleton->maps.flows0);
-	tables[1] = bpf_map__fd(skeleton->maps.flows1);
+	tables[0] = bpf_object__find_map_fd_by_name(object, "flows0");
+	tables[1] = bpf_object__find_map_fd_by_name(object, "flows1");
 	flows = calloc(room, sizeof(*flows));
 	counts = calloc(room, sizeof(*counts));
 	if (!flows || !counts) {

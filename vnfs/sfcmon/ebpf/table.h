@@ -4,8 +4,9 @@
 
 #include <stdio.h>
 
+#include <bpf/libbpf.h>
+
 #include "engine.h"
-#include "ebpf/sfcmon.skel.h"
 
 #define TABLE_RANGES 64
 
@@ -27,10 +28,10 @@ int table_parse_entries(const char *text, struct table_entries *entries);
 unsigned long table_count(const struct table_entries *entries);
 
 /* Before the programs are loaded. 0, or -1 after complain(). */
-int table_size(struct sfcmon_bpf *skeleton, long flows);
+int table_size(struct bpf_object *object, long flows);
 
 /* After they are loaded: write the entries, which stay. 0, or -1 after complain(). */
-int table_open(struct sfcmon_bpf *skeleton, const struct table_entries *entries);
+int table_open(struct bpf_object *object, const struct table_entries *entries);
 
 /* Of a bank to which no packet writes: flows that had packets count from 0 again, others lose their
  * entries, but for those that stay. 0, or -1 after complain(). */

@@ -30,12 +30,16 @@ ARRAY(bloom, __u64, BPF_F_MMAPABLE);
 ARRAY(iblt, struct sfcmon_cell, BPF_F_MMAPABLE);
 ARRAY(locks, struct sfcmon_lock, 0);
 
-const volatile __u32 cms_rows = 1, cms_columns = 1;
-const volatile __u32 bloom_bits = 1, bloom_hashes = 1;
-const volatile __u32 iblt_cells = 1, iblt_hashes = 1;
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct sfcmon_work);
+} work SEC(".maps");
 
-struct sfcmon_bank banks[SFCMON_BANKS];
-__u32 active; /* bank that packets update */
+const volatile struct sfcmon_sizes sizes SEC(SFCMON_SIZES) = { 1, 1, 1, 1, 1, 1 };
+
+struct sfcmon_state windows SEC(SFCMON_STATE) = {};
 
 /* Up to their maximum, where they stay. */
 static __always_inline __u32 count(__u32 *counter, __u32 most)
@@ -58,7 +62,8 @@ static __always_inline __u32 hash_flow(const __u32 *mixed, const __u32 words, __
 
 static __always_inline __u32 *cms_counter(__u32 bank, __u32 row, __u32 column)
 {
-	__u32 place = (bank * cms_rows + row) * sfcmon_row_elements(cms_columns) + column / 2;
+	__u32 place =
+		(bank * sizes.cms_rows + row) * sfcmon_row_elements(sizes.cms_columns) + column / 2;
 	struct sfcmon_counters *counters = bpf_map_lookup_elem(&cms, &place);
 
 	return counters ? &counters->value[column & 1] : NULL;
@@ -69,14 +74,14 @@ static __always_inline __u32 update_cms(__u32 bank, const __u32 *mixed, __u32 wo
 {
 	__u32 source_words = words == SFCMON_IPV4_WORDS ? 1 : 4, estimate = SFCMON_CMS_MAX;
 
-	for (__u32 row = 0; row < SFCMON_CMS_ROWS && row < cms_rows; row++) {
+	for (__u32 row = 0; row < SFCMON_CMS_ROWS && row < sizes.cms_rows; row++) {
 		__u32 state = murmur_step(SFCMON_CMS_SEED + row, mixed[0]);
 		__u32 *counter, counted;
 
 		for (__u32 i = 0; i < 4 && i < source_words; i++)
 			state = murmur_step(state, mixed[SFCMON_SOURCE_WORD + i]);
 		state = murmur_end(state, (1 + source_words) * sizeof(__u32));
-		counter = cms_counter(bank, row, murmur_reduce(state, cms_columns));
+		counter = cms_counter(bank, row, murmur_reduce(state, sizes.cms_columns));
 		if (!counter)
 			return 0;
 		counted = count(counter, SFCMON_CMS_MAX);
@@ -86,11 +91,16 @@ static __always_inline __u32 update_cms(__u32 bank, const __u32 *mixed, __u32 wo
 	return estimate;
 }
 
+static __always_inline __u64 bloom_bit(__u64 shifts, __u32 number)
+{
+	return 1ULL << (shifts >> 8 * number & (SFCMON_BLOOM_WORD - 1));
+}
+
 /* MembershipQueryBF and InsertBF in one: whether the flow was stored. Of packets of one flow on
  * several CPUs, one alone stores it. */
 static __always_inline bool store(__u32 bank, const __u32 *mixed, const __u32 words)
 {
-	__u64 *word[SFCMON_BLOOM_HASHES] = {}, bit[SFCMON_BLOOM_HASHES] = {};
+	__u64 *word[SFCMON_BLOOM_HASHES] = {}, shifts = 0; /* a byte each: the stack is small */
 	struct sfcmon_lock *lock;
 	bool stored = true;
 
@@ -98,15 +108,16 @@ static __always_inline bool store(__u32 bank, const __u32 *mixed, const __u32 wo
 	for (__u32 i = 0; i < SFCMON_BLOOM_HASHES; i++) {
 		__u32 index, place;
 
-		if (i >= bloom_hashes)
+		if (i >= sizes.bloom_hashes)
 			break;
-		index = murmur_reduce(hash_flow(mixed, words, SFCMON_BLOOM_SEED + i), bloom_bits);
-		place = bank * sfcmon_bloom_words(bloom_bits) + index / SFCMON_BLOOM_WORD;
-		bit[i] = 1ULL << index % SFCMON_BLOOM_WORD;
+		index = murmur_reduce(hash_flow(mixed, words, SFCMON_BLOOM_SEED + i),
+				      sizes.bloom_bits);
+		place = bank * sfcmon_bloom_words(sizes.bloom_bits) + index / SFCMON_BLOOM_WORD;
+		shifts |= (__u64)(index % SFCMON_BLOOM_WORD) << 8 * i;
 		word[i] = bpf_map_lookup_elem(&bloom, &place);
 		if (!word[i])
 			return true;
-		stored &= (*(volatile __u64 *)word[i] & bit[i]) != 0;
+		stored &= (*(volatile __u64 *)word[i] & bloom_bit(shifts, i)) != 0;
 	}
 	if (stored)
 		return true;
@@ -117,10 +128,10 @@ static __always_inline bool store(__u32 bank, const __u32 *mixed, const __u32 wo
 	bpf_spin_lock(&lock->lock);
 #pragma unroll
 	for (__u32 i = 0; i < SFCMON_BLOOM_HASHES; i++) {
-		if (i >= bloom_hashes || !word[i])
+		if (i >= sizes.bloom_hashes || !word[i])
 			break;
-		stored &= (*word[i] & bit[i]) != 0;
-		*word[i] |= bit[i];
+		stored &= (*word[i] & bloom_bit(shifts, i)) != 0;
+		*word[i] |= bloom_bit(shifts, i);
 	}
 	bpf_spin_unlock(&lock->lock);
 	return stored;
@@ -149,17 +160,17 @@ static __always_inline void update_iblt(__u32 bank, const struct sfcmon_packet *
 					const __u32 *mixed, const __u32 words, bool stored)
 {
 	__u32 checksum = stored ? 0 : hash_flow(mixed, words, SFCMON_CHECKSUM_SEED);
-	__u32 first = (bpf_get_smp_processor_id() * SFCMON_BANKS + bank) * iblt_cells;
+	__u32 first = (bpf_get_smp_processor_id() * SFCMON_BANKS + bank) * sizes.iblt_cells;
 	__u32 cells[SFCMON_IBLT_HASHES] = {};
 
-	for (__u32 i = 0; i < SFCMON_IBLT_HASHES && i < iblt_hashes; i++) {
+	for (__u32 i = 0; i < SFCMON_IBLT_HASHES && i < sizes.iblt_hashes; i++) {
 		__u32 hash = hash_flow(mixed, words, SFCMON_IBLT_SEED + i);
 		struct sfcmon_cell *cell;
 		__u32 place;
 
-		cells[i] = murmur_reduce(hash, iblt_cells);
+		cells[i] = murmur_reduce(hash, sizes.iblt_cells);
 		for (__u32 next = 0; next < i && is_among(cells[i], cells, i); next++)
-			cells[i] = cells[i] + 1 == iblt_cells ? 0 : cells[i] + 1;
+			cells[i] = cells[i] + 1 == sizes.iblt_cells ? 0 : cells[i] + 1;
 		place = first + cells[i];
 		cell = bpf_map_lookup_elem(&iblt, &place);
 		if (!cell)
@@ -194,18 +205,72 @@ __noinline int sfcmon_report(struct sfcmon_packet *packet, __u32 bank)
 	return 0;
 }
 
-/* Algorithm 1, of a packet that is counted already. */
-static __always_inline void update_sketches(__u32 bank, struct sfcmon_packet *packet, __u32 packets)
+static __always_inline __u32 active_bank(void)
 {
-	struct sfcmon_bank *registers = &banks[bank & (SFCMON_BANKS - 1)];
-	__u32 mixed[SFCMON_SOURCE_WORD + 4], estimate;
+	return *(volatile __u32 *)&windows.active & (SFCMON_BANKS - 1);
+}
 
+/* `reason` is what sfcmon_parse() said of a frame. Packets of the window with this one; 0: it is none. */
+static __always_inline __u32 count_frame(struct sfcmon_bank *registers, int reason)
+{
+	if (reason == SFCMON_PARSED)
+		return count(&registers->packets, ~0U);
+	if (reason >= 0 && reason < SFCMON_REASONS)
+		count(&registers->unparsed[reason], ~0U);
+	return 0;
+}
+
+/* What sfcmon_parse() said of a frame, and what it read. Gives the bank if the packet is that of a heavy
+ * hitter, else -1. Global, as the others: none calls another, so that their stacks do not add up. */
+__noinline int sfcmon_count(int reason, struct sfcmon_packet *packet)
+{
+	__u32 bank = active_bank(), packets, estimate;
+	struct sfcmon_bank *registers = &windows.banks[bank];
+	__u32 mixed[SFCMON_SOURCE_WORD + 4];
+
+	packets = count_frame(registers, reason);
+	if (!packets || !packet)
+		return -1;
 	mixed[0] = murmur_word(packet->flow[0]);
 	for (__u32 i = SFCMON_SOURCE_WORD; i < SFCMON_SOURCE_WORD + 4; i++)
 		mixed[i] = murmur_word(packet->flow[i]);
 	estimate = update_cms(bank, mixed, packet->words);
 	if (packets < registers->threshold_eval || estimate < registers->threshold_packets ||
 	    (__u64)estimate << 32 < (__u64)registers->threshold_share * packets)
+		return -1;
+	return (int)bank;
+}
+
+static __always_inline struct sfcmon_work *begin(void)
+{
+	__u32 only = 0;
+	struct sfcmon_work *mine = bpf_map_lookup_elem(&work, &only);
+
+	if (mine)
+		*(volatile __u64 *)&mine->turns += 1;
+	return mine;
+}
+
+static __always_inline void end(struct sfcmon_work *mine)
+{
+	*(volatile __u64 *)&mine->turns += 1;
+}
+
+static __always_inline void update_sketches(int reason, struct sfcmon_packet *packet)
+{
+	int bank = sfcmon_count(reason, packet);
+
+	if (bank >= 0)
+		sfcmon_report(packet, (__u32)bank & (SFCMON_BANKS - 1));
+}
+
+/* `path` as of sfcmon_parse(). */
+static __always_inline void observe(struct xdp_md *ctx, __u32 path)
+{
+	struct sfcmon_work *mine = begin();
+
+	if (!mine)
 		return;
-	sfcmon_report(packet, bank);
+	update_sketches(sfcmon_parse(ctx, path, &mine->packet), &mine->packet);
+	end(mine);
 }

@@ -1,0 +1,27 @@
+"""SFFs that SFCMon can monitor, as a deployment has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfcperf.hosts.base import Host
+from sfcperf.vnfs.sfcmon.sff_watch import SffWatch
+
+
+@dataclass(frozen=True)
+class LocalSff:
+    """An SFF of a node (WatchableSff)."""
+
+    name: str
+    """`sff@node1`."""
+    host: Host
+    """In the node's namespace, outside the control group of the SFF."""
+    place: Sequence[str]
+    """See Sff.watched_at."""
+
+    def watch(self, parameters: Mapping[str, Any], output: Path) -> SffWatch:
+        """See WatchableSff.watch."""
+        return SffWatch.start(self.name, self.host, self.place, parameters, output)

@@ -1,0 +1,17 @@
+"""Observable: what monitors can see of a chain, known before it is built."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Observable:
+    """What a driver will put into a Deployment, beyond what each has."""
+
+    counting_sffs: tuple[str, ...] = ()
+    """Deployment.sffs, by node."""
+    watchable_sffs: tuple[str, ...] = ()
+    """Deployment.watchable_sffs, by node."""
+    outer_ends: bool = False
+    """Whether functions have ServiceFunction.outer."""

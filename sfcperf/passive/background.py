@@ -1,0 +1,149 @@
+"""background: packets of many flows beside a probe (SFCMon paper, section 3.3: active flows)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from sfcperf.active.mtu import check_frame
+from sfcperf.active.pktgen_output import parse_sent
+from sfcperf.active.pktgen_run import BINARY, MOST_FLOWS, USUAL_PORT
+from sfcperf.active.tool_run import last_lines
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.base import Host, Process
+from sfcperf.hosts.procfs import interface_counters, process_cpu_s
+from sfcperf.management.deployment import Deployment
+from sfcperf.passive.base import Monitor
+from sfcperf.plugins import Requirement, integer, object_schema, port
+from sfcperf.results.values import Observation
+from sfcperf.vnfs import binaries
+
+_LONGEST_MS = 3_600_000
+"""For which sfc-pktgen sends at most."""
+_MOST_PPS = 1_000_000
+_START_S = 10.0
+"""In which it begins, even on a busy machine."""
+_PATIENCE = 4
+"""How often the time in which each flow sends a packet at the rate may pass until all have."""
+_POLL_S = 0.05
+_OTHERS = 5
+"""Packets that are not those of flows, at most: the endpoint asks for addresses."""
+
+
+class BackgroundMonitor(Monitor):
+    """Sends UDP packets of many flows from the client to the server while a probe measures. The
+    probe begins when each flow has sent a packet. Nobody receives them; what the chain does with
+    them shows in its own counters.
+
+    In telemetry, source `background`: `sent_packets` and `sent_pps`, from the start to the end.
+    """
+
+    name = "background"
+    title = "Background traffic: UDP packets of many flows beside the probe"
+    cost = "shares CPUs and chain with the probe: it is a load, and is meant to be one"
+    parameters = object_schema(
+        {
+            "flows": integer(
+                "Number of flows, by source port: 1024 is that of the first. They take turns.",
+                (1, MOST_FLOWS),
+                default=1,
+            ),
+            "rate_pps": integer(
+                "Packets to send per second, all flows together.", (1, _MOST_PPS), default=1000
+            ),
+            "frame_bytes": integer(
+                "Size of the Ethernet frames, with header and frame check sequence, bytes.",
+                (64, 1518),
+                default=64,
+            ),
+            "port": port(
+                "Destination port. The classifier must match it, and nothing should listen there.",
+                default=USUAL_PORT,
+            ),
+            "rate_tolerance": {
+                "type": "number",
+                "exclusiveMinimum": 0,
+                "maximum": 0.5,
+                "default": 0.1,
+                "description": "The trial fails if the sender is more than this ratio below "
+                "rate_pps.",
+            },
+        }
+    )
+    _host: Host
+    _process: Process | None = None
+
+    @classmethod
+    def requirements(cls) -> list[Requirement]:
+        """See Instrument.requirements."""
+        return [binaries.requirement(BINARY)]
+
+    def start(self, deployment: Deployment, raw_dir: Path) -> None:
+        """See Monitor.start."""
+        asked, client = self.parameters, deployment.client
+        check_frame(client, asked["frame_bytes"])
+        self._stdout = raw_dir / "background.json"
+        self._stderr = raw_dir / "background.stderr.txt"
+        for path in (self._stdout, self._stderr):
+            path.unlink(missing_ok=True)
+        argv = [client.host.program(binaries.find(BINARY)), "--role", "send"]
+        argv += ["--interface", client.interface, "--to", deployment.server.address]
+        argv += ["--engine", "packet", "--port", str(asked["port"])]
+        argv += ["--frames", str(asked["frame_bytes"]), "--rate", str(asked["rate_pps"])]
+        argv += ["--flows", str(asked["flows"]), "--duration-ms", str(_LONGEST_MS)]
+        self._host = client.host
+        left = self._left(client.interface)
+        self._process = client.host.spawn(argv, stdout=self._stdout, stderr=self._stderr)
+        packets = asked["flows"] + _OTHERS
+        patience_s = _START_S + _PATIENCE * packets / asked["rate_pps"]
+        if not self._process.becomes(
+            lambda: self._left(client.interface) >= left + packets,
+            timeout_s=patience_s,
+            period_s=_POLL_S,
+        ):
+            if self._process.poll() is not None:
+                raise MeasurementError(self._failure())
+            raise MeasurementError(
+                f"not all of {asked['flows']} flows of the background traffic had sent a packet "
+                f"after {patience_s:.1f} s",
+                hint="lower rate_pps or flows, or leave the sender more CPU time",
+            )
+
+    def _left(self, interface: str) -> int:
+        """Packets that have left by the interface so far."""
+        return interface_counters(self._host.read_text("/proc/net/dev"))[interface].tx_packets
+
+    def stop(self) -> Sequence[Observation]:
+        """See Monitor.stop."""
+        if self._process is None:
+            return []
+        ended_early = self._process.poll() is not None
+        cpu_s = 0.0 if ended_early else self._cpu_s()
+        status = self._process.stop()
+        self._process = None
+        if ended_early or status:
+            raise MeasurementError(self._failure())
+        sent = parse_sent(self._stdout.read_text(errors="replace"))
+        asked_pps, tolerance = self.parameters["rate_pps"], self.parameters["rate_tolerance"]
+        reached_pps = (sent.packets - 1) / sent.elapsed_s if sent.elapsed_s else 0.0
+        if reached_pps < (1 - tolerance) * asked_pps:
+            raise MeasurementError(
+                f"the background traffic reached {reached_pps:.0f} of {asked_pps} pps "
+                f"(tolerance {tolerance:.0%})",
+                hint="lower rate_pps, or leave the sender more CPU time",
+            )
+        now_ns = time.time_ns()
+        return [
+            Observation(now_ns, self.name, "sent_packets", "1", sent.packets),
+            Observation(now_ns, self.name, "sent_pps", "1/s", reached_pps),
+            Observation(now_ns, self.name, "monitor_cpu_s", "s", cpu_s),
+        ]
+
+    def _cpu_s(self) -> float:
+        assert self._process is not None, "start comes first"
+        return process_cpu_s(self._host.read_text(f"/proc/{self._process.pid}/stat"))
+
+    def _failure(self) -> str:
+        said = last_lines(self._stderr.read_text(errors="replace")) or "it said nothing"
+        return f"the background traffic ended before the probe: {said}"

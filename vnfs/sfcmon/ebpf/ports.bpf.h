@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which packets at a port of an SFF have an NSH when it looks them up. */
+#pragma once
+
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/udp.h>
+#include <stdbool.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "../../nsh/nsh.h"
+#include "ports.h"
+
+#define PORTS_FRAGMENT 0x3fff /* more fragments, or an offset */
+#define PORTS_OFFSET 0x1fff
+#define PORTS_HEADERS 1024 /* bytes: more than all headers that are read */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, SFCMON_PORTS);
+	__type(key, __u32); /* ifindex */
+	__type(value, struct sfcmon_port);
+} ports SEC(".maps");
+
+/* Packets for other nodes, and such between endpoints that bypass the chain. */
+static __always_inline bool is_in_transit(struct __sk_buff *skb, __be32 address)
+{
+	struct {
+		struct udphdr udp;
+		struct vxlan_gpe_hdr vxlan;
+	} tunnel;
+	struct iphdr ip;
+
+	if (skb->vlan_present || skb->protocol != bpf_htons(ETH_P_IP) ||
+	    bpf_skb_load_bytes(skb, ETH_HLEN, &ip, sizeof(ip)))
+		return false;
+	if (ip.daddr != address)
+		return true;
+	return ip.protocol == IPPROTO_UDP && !(ip.frag_off & bpf_htons(PORTS_FRAGMENT)) &&
+	       !bpf_skb_load_bytes(skb, ETH_HLEN + ip.ihl * 4, &tunnel, sizeof(tunnel)) &&
+	       tunnel.udp.dest == bpf_htons(VXLAN_GPE_UDP_PORT) &&
+	       vxlan_gpe_carries(&tunnel.vxlan, VXLAN_GPE_NEXT_ETHERNET);
+}
+
+/* Ports of fragments but the first count as 0, as Open vSwitch does it. */
+static __always_inline bool ports_match(struct __sk_buff *skb, const struct iphdr *ip,
+					const struct sfcmon_port *port)
+{
+	__be16 both[2] = {};
+
+	if (!(ip->frag_off & bpf_htons(PORTS_OFFSET)) &&
+	    bpf_skb_load_bytes(skb, ETH_HLEN + ip->ihl * 4, both, sizeof(both)))
+		return false;
+	return (!port->source_port || port->source_port == both[0]) &&
+	       (!port->destination_port || port->destination_port == both[1]);
+}
+
+/* A rule that leaves all open matches by the EtherType alone. */
+static __always_inline bool matches(struct __sk_buff *skb, const struct sfcmon_port *port)
+{
+	bool has_ports = port->source_port || port->destination_port;
+	struct iphdr ip;
+
+	if (skb->vlan_present || skb->protocol != bpf_htons(ETH_P_IP))
+		return false;
+	if (!port->protocol && !port->source_mask && !port->destination_mask && !has_ports)
+		return true;
+	return !bpf_skb_load_bytes(skb, ETH_HLEN, &ip, sizeof(ip)) && ip.version == 4 &&
+	       ip.ihl >= 5 && (!port->protocol || port->protocol == ip.protocol) &&
+	       (ip.saddr & port->source_mask) == port->source &&
+	       (ip.daddr & port->destination_mask) == port->destination &&
+	       (!has_ports || ports_match(skb, &ip, port));
+}
+
+/* `path` becomes SPI << 8 | SI of a packet that has no NSH yet. */
+static __always_inline bool is_looked_up(struct __sk_buff *skb, __u32 *path)
+{
+	__u32 ifindex = skb->ifindex;
+	const struct sfcmon_port *port = bpf_map_lookup_elem(&ports, &ifindex);
+
+	if (!port)
+		return false;
+	switch (port->kind) {
+	case SFCMON_PORT_NSH:
+		return true;
+	case SFCMON_PORT_UNDERLAY:
+		return !is_in_transit(skb, port->address);
+	default:
+		*path = port->path;
+		return matches(skb, port);
+	}
+}
+
+/* Make headers readable that the kernel keeps elsewhere. -1: there are none. */
+static __always_inline int make_accessible(struct __sk_buff *skb)
+{
+	__u32 bytes = skb->len < PORTS_HEADERS ? skb->len : PORTS_HEADERS;
+
+	if (skb->data_end - skb->data >= bytes)
+		return -1;
+	return (int)bpf_skb_pull_data(skb, bytes);
+}
